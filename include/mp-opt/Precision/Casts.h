@@ -1,0 +1,92 @@
+//===- Casts.h - Names and casts for new values -----------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_CASTS_H
+#define MPOPT_PRECISION_CASTS_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mp {
+
+/// Attributes that the precision passes write and mp-verify-precision removes.
+namespace mark {
+/// On a node: its class (string) and why it has it.
+inline constexpr llvm::StringLiteral opClass = "mp.class";
+inline constexpr llvm::StringLiteral reason = "mp.reason";
+/// On a node: the element type it runs in, and why.
+inline constexpr llvm::StringLiteral precision = "mp.precision";
+inline constexpr llvm::StringLiteral because = "mp.because";
+/// On a Cast: inserted by a pass, not the user's.
+inline constexpr llvm::StringLiteral inserted = "mp.inserted";
+/// On the module: the 16-bit type in use.
+inline constexpr llvm::StringLiteral low = "mp.low";
+/// On the module: types of the graph's inputs and outputs at the start.
+inline constexpr llvm::StringLiteral inputTypes = "mp.input_types";
+inline constexpr llvm::StringLiteral outputTypes = "mp.output_types";
+/// On the module: casts so far.
+inline constexpr llvm::StringLiteral castsInserted = "mp.casts_inserted";
+inline constexpr llvm::StringLiteral castsRemoved = "mp.casts_removed";
+/// On the module, the one that stays: what the pipeline has done.
+inline constexpr llvm::StringLiteral summary = "mp.summary";
+} // namespace mark
+
+/// "bf16", "fp16", "f32": how names and remarks write an element type.
+llvm::StringRef getPrecisionName(mlir::Type elementType);
+
+/// Names that no node and no value of the model has.
+class UniqueNames {
+public:
+  explicit UniqueNames(mlir::ModuleOp module);
+  /// `base`, or `base_<n>` with the least n that is new; never given again.
+  std::string getValueName(llvm::StringRef base) { return take(values, base); }
+  std::string getNodeName(llvm::StringRef base) { return take(nodes, base); }
+
+private:
+  struct Space {
+    llvm::StringSet<> taken;
+    llvm::StringMap<unsigned> next;
+  };
+  static std::string take(Space &space, llvm::StringRef base);
+
+  Space values, nodes;
+};
+
+/// Makes casts with unique names.
+class CastBuilder {
+public:
+  explicit CastBuilder(mlir::ModuleOp module);
+
+  /// A cast of `value` to `elementType` right after the definition of
+  /// `value`, called `<value>_cast_<type>`.
+  mlir::OpResult create(mlir::Value value, mlir::Type elementType);
+  /// The same at the builder's place.
+  mlir::OpResult create(mlir::OpBuilder &builder, mlir::Value value,
+                        mlir::Type elementType);
+  UniqueNames &getNames() { return names; }
+
+private:
+  UniqueNames names;
+  mlir::OperationName castName;
+};
+
+/// The element type that a Cast's `to` asks for; null if it is none.
+mlir::Type getCastType(mlir::Operation *cast);
+
+/// True for a Cast that a pass has inserted.
+bool isInsertedCast(mlir::Operation *op);
+
+/// Adds to a counter attribute of the module.
+void addToCounter(mlir::ModuleOp module, llvm::StringRef name, int64_t count);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_CASTS_H

@@ -1,0 +1,51 @@
+//===- Classification.h - A class and a reason for every node ---*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Applies a policy to a graph, and takes out what no policy may have in 16
+// bit: control flow, calls, sequences, values that a training algorithm takes
+// by name, and float arithmetic that computes shapes or indices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_CLASSIFICATION_H
+#define MPOPT_PRECISION_CLASSIFICATION_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Precision/Policy.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mp {
+
+struct NodeClass {
+  mlir::Operation *node;
+  OpClass opClass;
+  llvm::StringRef reason;
+  /// The policy allows the node, the graph does not.
+  bool overruled = false;
+};
+
+/// The nodes of a graph and of its subgraphs, in order.
+class Classification {
+public:
+  /// Fails with a diagnostic at a node that two patterns claim.
+  static mlir::FailureOr<Classification> compute(onnxir::GraphOp graph,
+                                                 PrecisionPolicy &policy);
+
+  llvm::ArrayRef<NodeClass> getNodes() const { return nodes; }
+
+private:
+  std::vector<NodeClass> nodes;
+};
+
+/// Every string in the training entries of a model: the names that they take
+/// from the main graph are among them.
+llvm::StringSet<> collectTrainingNames(mlir::ModuleOp module);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_CLASSIFICATION_H

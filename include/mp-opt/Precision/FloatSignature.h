@@ -1,0 +1,106 @@
+//===- FloatSignature.h - How a node's float types hang together *- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A node's precision is one type variable of its schema: that of its first
+// float operand. This file finds the variable and what is bound to it, and
+// knows the few operands that never change type whatever the schema admits:
+// those an op updates in place, statistics, coordinates, and shape data.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_FLOATSIGNATURE_H
+#define MPOPT_PRECISION_FLOATSIGNATURE_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mp {
+
+/// Schemas of the nodes of one graph: one look-up per operator and opset. Not
+/// to be kept while opset imports change.
+class SchemaCache {
+public:
+  struct Entry {
+    /// Null for ops that no schema describes.
+    const OpSchema *schema = nullptr;
+    const OpFamily *family = nullptr;
+    /// The op is used at an opset from before its first version.
+    bool isExtension = false;
+  };
+
+  explicit SchemaCache(onnxir::GraphOp graph) : graph(graph) {}
+  const Entry &lookup(mlir::Operation *node);
+
+private:
+  onnxir::GraphOp graph;
+  llvm::DenseMap<const void *, Entry> entries;
+};
+
+/// True for float tensors of 16, 32 or 64 bits.
+bool isFloatTensor(mlir::Type type);
+/// True for tensors of fp32.
+bool isF32Tensor(mlir::Type type);
+/// True for tensors of bf16 or fp16.
+bool is16BitTensor(mlir::Type type);
+
+/// True if operand `index` of the op keeps its type whatever happens.
+bool isFixedOperand(llvm::StringRef domain, llvm::StringRef opType,
+                    unsigned index);
+/// True if the op writes its result into operand `index`.
+bool isUpdatedInPlace(llvm::StringRef domain, llvm::StringRef opType,
+                      unsigned index);
+/// True if operand `index` holds sizes or indices, although its type is float.
+bool isShapeOperand(llvm::StringRef domain, llvm::StringRef opType,
+                    unsigned index);
+/// The op updates some operand in place.
+bool updatesInPlace(llvm::StringRef domain, llvm::StringRef opType);
+
+/// The primary type variable of a node, as the node stands now.
+class FloatSignature {
+public:
+  FloatSignature() = default;
+  FloatSignature(mlir::Operation *node, const OpSchema *schema);
+
+  /// False if the node has no float operand, or no schema.
+  explicit operator bool() const { return formal; }
+  /// The element type bound to the variable.
+  ElementKind getKind() const { return kind; }
+  /// Operands and results bound to the variable, by their index.
+  llvm::ArrayRef<unsigned> getOperands() const { return operands; }
+  bool hasOperand(unsigned index) const;
+  bool hasResult(unsigned index) const;
+
+  /// Why the variable cannot be bound to a 16-bit type at any opset; empty if
+  /// nothing but the schema's type constraints can stand against it.
+  llvm::StringRef getObstacle() const { return obstacle; }
+  /// True if the schema lets the variable be `low`.
+  bool admits(ElementKind low) const;
+  /// The first opset at which `family` lets the variable be `low`; 0 if none
+  /// does.
+  int getFirstOpset(const OpFamily &family, ElementKind low) const;
+
+private:
+  bool isPrimary(const FormalParameter *parameter) const {
+    return parameter && parameter->typeVariable == formal->typeVariable;
+  }
+  void findPrimary(mlir::Operation *node);
+  void collect(mlir::Operation *node);
+
+  const OpSchema *schema = nullptr;
+  /// The formal parameter of the first float operand.
+  const FormalParameter *formal = nullptr;
+  unsigned formalIndex = 0;
+  ElementKind kind = ElementKind::Undefined;
+  llvm::SmallVector<unsigned, 4> operands;
+  llvm::StringRef obstacle;
+};
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_FLOATSIGNATURE_H

@@ -1,0 +1,210 @@
+//===- Schema.h - Operator schemas of ONNX and other domains ----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What every operator takes at every opset, as plain data: formal operands and
+// results with their type variables, the element types each variable admits,
+// attributes with defaults. The standard domains come from ONNX's own
+// registry, com.microsoft from a built-in JSON file of the same content, and
+// further domains from files in that JSON form. Nothing here depends on ONNX's
+// headers; everything else in mp-opt asks these classes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_SCHEMA_SCHEMA_H
+#define MPOPT_SCHEMA_SCHEMA_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mp {
+
+/// Element types by their number in TensorProto.DataType.
+enum class ElementKind : uint8_t {
+  Undefined = 0,
+  Float = 1,
+  UInt8 = 2,
+  Int8 = 3,
+  UInt16 = 4,
+  Int16 = 5,
+  Int32 = 6,
+  Int64 = 7,
+  String = 8,
+  Bool = 9,
+  Float16 = 10,
+  Double = 11,
+  UInt32 = 12,
+  UInt64 = 13,
+  Complex64 = 14,
+  Complex128 = 15,
+  BFloat16 = 16,
+  Float8E4M3FN = 17,
+  Float8E4M3FNUZ = 18,
+  Float8E5M2 = 19,
+  Float8E5M2FNUZ = 20,
+  UInt4 = 21,
+  Int4 = 22,
+  Float4E2M1 = 23,
+  Float8E8M0 = 24,
+  UInt2 = 25,
+  Int2 = 26,
+};
+
+/// The spelling inside `tensor(...)`: "float", "bfloat16"; empty if unknown.
+llvm::StringRef getElementKindName(ElementKind kind);
+
+/// The structure around an element type.
+enum class TypeShape : uint8_t {
+  Tensor,
+  Sequence,
+  Optional,
+  OptionalSequence,
+  SparseTensor,
+};
+
+/// The set of types that a type variable admits.
+class TypeSet {
+public:
+  bool contains(TypeShape shape, ElementKind kind) const {
+    return bits[unsigned(shape)] >> unsigned(kind) & 1;
+  }
+  bool containsTensor(ElementKind kind) const {
+    return contains(TypeShape::Tensor, kind);
+  }
+  /// True if types outside the lattice above (map, opaque, nested sequences)
+  /// are admitted; such types are not checked.
+  bool admitsOther() const { return other; }
+  bool operator==(const TypeSet &rhs) const;
+  /// True if every type of `rhs` is in this set.
+  bool includes(const TypeSet &rhs) const;
+
+  /// Adds a type in ONNX's spelling, e.g. "seq(tensor(float))".
+  void insert(llvm::StringRef type);
+
+private:
+  uint32_t bits[5] = {};
+  bool other = false;
+};
+
+struct TypeVariable {
+  /// "T", or a concrete type such as "tensor(int64)".
+  std::string name;
+  TypeSet types;
+};
+
+struct FormalParameter {
+  enum Option : uint8_t { Single, Optional, Variadic };
+  std::string name;
+  /// Index into OpSchema::typeVariables.
+  unsigned typeVariable = 0;
+  Option option = Single;
+  /// Variadic only: all actual parameters have one type.
+  bool homogeneous = true;
+  /// Variadic only.
+  unsigned minArity = 1;
+};
+
+struct AttributeSchema {
+  std::string name;
+  /// AttributeProto.AttributeType's name: "INT", "FLOATS", ...
+  std::string kind;
+  bool required = false;
+  /// The default in its printed form; absent if there is none.
+  std::optional<std::string> defaultValue;
+};
+
+/// One operator at one version.
+struct OpSchema {
+  std::string domain;
+  std::string name;
+  int since = 1;
+  bool deprecated = false;
+  /// Same inputs give the same outputs (false for random generators).
+  bool deterministic = true;
+  /// The list of attributes is complete, so that others are errors.
+  bool checkedAttributes = true;
+  std::vector<FormalParameter> inputs;
+  std::vector<FormalParameter> outputs;
+  std::vector<AttributeSchema> attributes;
+  std::vector<TypeVariable> typeVariables;
+  /// ONNX's own schema, for type inference; null for other domains.
+  const void *onnxSchema = nullptr;
+
+  /// The formal parameter of an actual one (the last variadic one repeats);
+  /// null if there are too many.
+  const FormalParameter *getInput(unsigned index) const;
+  const FormalParameter *getOutput(unsigned index) const;
+  const AttributeSchema *getAttribute(llvm::StringRef name) const;
+  const TypeSet &typesOf(const FormalParameter &parameter) const {
+    return typeVariables[parameter.typeVariable].types;
+  }
+  /// "Conv-11", with the domain in front unless it is the default one.
+  std::string getDisplayName() const;
+};
+
+/// All versions of one operator, oldest first.
+struct OpFamily {
+  std::string domain;
+  std::string name;
+  std::vector<std::unique_ptr<OpSchema>> versions;
+
+  /// The version in force at `opset`, or null if the op came later.
+  const OpSchema *at(int opset) const;
+  /// The first version whose version number is above `since`, or null.
+  const OpSchema *after(int since) const;
+};
+
+/// The set of known operators.
+class SchemaRegistry {
+public:
+  /// The standard domains and com.microsoft; made once per process.
+  static const SchemaRegistry &builtin();
+
+  SchemaRegistry() = default;
+
+  /// Adds the operators of a JSON text in the form of com.microsoft.json.
+  /// Fails, naming `file` and the place, on anything malformed.
+  llvm::Error addJSON(llvm::StringRef text, llvm::StringRef file);
+
+  /// Null if the domain or the op is unknown. "" and "ai.onnx" are one domain.
+  const OpFamily *lookup(llvm::StringRef domain, llvm::StringRef name) const;
+
+  /// Families in alphabetical order of domain and name.
+  llvm::ArrayRef<const OpFamily *> getFamilies() const { return order; }
+
+  /// The newest opset of a standard domain; 0 for others.
+  int getNewestOpset(llvm::StringRef domain) const;
+
+private:
+  void addONNX();
+  OpFamily &getOrCreate(llvm::StringRef domain, llvm::StringRef name);
+  void finish();
+
+  llvm::StringMap<std::unique_ptr<OpFamily>> families;
+  std::vector<const OpFamily *> order;
+  llvm::StringMap<int> newest;
+};
+
+/// "ai.onnx" and "" name the same domain; the answer is the latter.
+inline llvm::StringRef normalizeDomain(llvm::StringRef domain) {
+  return domain == "ai.onnx" ? llvm::StringRef() : domain;
+}
+
+/// The family's name with its domain: "Conv", "com.microsoft.ConvGrad".
+std::string getQualifiedName(llvm::StringRef domain, llvm::StringRef name);
+
+} // namespace mp
+
+#endif // MPOPT_SCHEMA_SCHEMA_H

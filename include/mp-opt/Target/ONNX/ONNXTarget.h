@@ -1,0 +1,65 @@
+//===- ONNXTarget.h - ONNX models in and out of MLIR ------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Import turns a model into a module of the onnx dialect that holds all of it;
+// export turns such a module into a model again. Errors are diagnostics at
+// the module's location, which names the file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TARGET_ONNX_ONNXTARGET_H
+#define MPOPT_TARGET_ONNX_ONNXTARGET_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+
+namespace mp {
+
+/// Imports the binary model in `buffer`. The module's big constants refer to
+/// the buffer and to the external data files beside `path`, which stay mapped
+/// as long as the context lives. Null after an error.
+mlir::OwningOpRef<mlir::ModuleOp>
+importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef path,
+           mlir::MLIRContext *context);
+
+/// Imports a model in ONNX's text form. Null after an error.
+mlir::OwningOpRef<mlir::ModuleOp>
+importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef path,
+               mlir::MLIRContext *context);
+
+/// A model ready to be written. Constants are converted and copied only while
+/// it is written.
+class ExportedModel {
+public:
+  virtual ~ExportedModel() = default;
+
+  /// Writes the ModelProto.
+  virtual void writeModel(llvm::raw_ostream &os) const = 0;
+  /// True if some tensors belong into an external data file.
+  virtual bool hasExternalData() const = 0;
+  virtual void writeExternalData(llvm::raw_ostream &os) const = 0;
+  /// Writes ONNX's text form, all data inside.
+  virtual mlir::LogicalResult writeText(llvm::raw_ostream &os) const = 0;
+};
+
+/// Exports `module`. Tensors that were external, and all big ones if the
+/// model would exceed protobuf's 2 GB, go to an external data file that the
+/// model refers to as `dataFile` (a name relative to the model's folder).
+/// Null after an error. The module must outlive the result.
+std::unique_ptr<ExportedModel> exportONNX(mlir::ModuleOp module,
+                                          llvm::StringRef dataFile);
+
+/// The external data files that the model refers to, by the names in it.
+llvm::SmallVector<std::string> getExternalFiles(mlir::ModuleOp module);
+
+} // namespace mp
+
+#endif // MPOPT_TARGET_ONNX_ONNXTARGET_H

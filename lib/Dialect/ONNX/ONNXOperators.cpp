@@ -1,0 +1,272 @@
+//===- ONNXOperators.cpp - Operators made from schemas --------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every op family becomes a dynamic op of the dialect, with a verifier that
+// asks the schema in force, an assembly interface that prints results under
+// their ONNX names, and, where the schema promises that the op computes its
+// results from its operands alone, a memory model that lets dead code go.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mp::onnxir {
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Checks one node against one schema.
+class NodeVerifier {
+public:
+  NodeVerifier(Operation *op, const OpSchema &schema)
+      : op(op), schema(schema), bindings(schema.typeVariables.size()) {}
+
+  LogicalResult verify();
+
+private:
+  InFlightDiagnostic error() {
+    return op->emitOpError() << describe(op) << ": ";
+  }
+  LogicalResult verifyCount(ArrayRef<FormalParameter> formals, unsigned actual,
+                            StringRef what, bool someOptional);
+  LogicalResult verifyValue(const FormalParameter *formal, unsigned index,
+                            Type type, StringRef what);
+  LogicalResult verifyAttributes();
+
+  Operation *op;
+  const OpSchema &schema;
+  SmallVector<Type> bindings;
+};
+
+} // namespace
+
+/// Where `type` stands in the lattice of TypeSet; absent for other types.
+static std::optional<std::pair<TypeShape, ElementKind>> classify(Type type) {
+  auto wrap = [](TypeShape shape, Type inner)
+      -> std::optional<std::pair<TypeShape, ElementKind>> {
+    ElementKind kind = getElementKind(getTensorElementType(inner));
+    if (kind == ElementKind::Undefined)
+      return std::nullopt;
+    return std::make_pair(shape, kind);
+  };
+  if (isa<TensorType>(type))
+    return wrap(TypeShape::Tensor, type);
+  if (auto sequence = dyn_cast<SequenceType>(type))
+    return wrap(TypeShape::Sequence, sequence.getElementType());
+  if (auto sparse = dyn_cast<SparseTensorType>(type))
+    return wrap(TypeShape::SparseTensor, sparse.getElementType());
+  if (auto optional = dyn_cast<OptionalType>(type)) {
+    if (auto sequence = dyn_cast<SequenceType>(optional.getElementType()))
+      return wrap(TypeShape::OptionalSequence, sequence.getElementType());
+    return wrap(TypeShape::Optional, optional.getElementType());
+  }
+  return std::nullopt;
+}
+
+/// Types agree if they differ in shape information only.
+static bool sameKind(Type lhs, Type rhs) {
+  auto left = classify(lhs), right = classify(rhs);
+  return !left || !right || left == right;
+}
+
+LogicalResult NodeVerifier::verifyCount(ArrayRef<FormalParameter> formals,
+                                        unsigned actual, StringRef what,
+                                        bool trailingOptional) {
+  unsigned least = 0, most = formals.size();
+  for (auto [index, formal] : llvm::enumerate(formals)) {
+    if (formal.option == FormalParameter::Variadic) {
+      most = UINT32_MAX;
+      if (formal.minArity)
+        least = index + formal.minArity;
+    } else if (formal.option == FormalParameter::Single && !trailingOptional) {
+      least = index + 1;
+    }
+  }
+  if (actual >= least && actual <= most)
+    return success();
+  InFlightDiagnostic diag = error() << "expected ";
+  if (most == UINT32_MAX)
+    diag << "at least " << least;
+  else if (least == most)
+    diag << least;
+  else
+    diag << least << " to " << most;
+  return diag << " " << what << "s, got " << actual;
+}
+
+LogicalResult NodeVerifier::verifyValue(const FormalParameter *formal,
+                                        unsigned index, Type type,
+                                        StringRef what) {
+  if (isa<NoneType, UnknownType>(type) || !formal)
+    return success();
+  const TypeSet &types = schema.typesOf(*formal);
+  auto kind = classify(type);
+  if (kind ? !types.contains(kind->first, kind->second)
+           : !types.admitsOther())
+    return error() << what << " #" << index << " ('" << formal->name
+                   << "') has type " << type << ", which '"
+                   << schema.typeVariables[formal->typeVariable].name
+                   << "' of " << schema.getDisplayName() << " does not admit";
+  if (formal->option == FormalParameter::Variadic && !formal->homogeneous)
+    return success();
+  Type &bound = bindings[formal->typeVariable];
+  if (bound && !sameKind(bound, type))
+    return error() << what << " #" << index << " ('" << formal->name
+                   << "') has type " << type << ", but '"
+                   << schema.typeVariables[formal->typeVariable].name
+                   << "' is already " << bound;
+  if (!bound && kind)
+    bound = type;
+  return success();
+}
+
+/// The kind of an attribute as AttributeProto names it; empty if it is
+/// written field by field.
+static StringRef getKind(Attribute attribute) {
+  return TypeSwitch<Attribute, StringRef>(attribute)
+      .Case([](IntegerAttr) { return "INT"; })
+      .Case([](FloatAttr) { return "FLOAT"; })
+      .Case([](StringAttr) { return "STRING"; })
+      .Case([](DenseI64ArrayAttr) { return "INTS"; })
+      .Case([](DenseF32ArrayAttr) { return "FLOATS"; })
+      .Case([](ElementsAttr) { return "TENSOR"; })
+      .Case([](TensorAttr) { return "TENSOR"; })
+      .Case([](ArrayAttr array) {
+        return array.empty() || isa<StringAttr>(array[0]) ? "STRINGS" : "";
+      })
+      .Default([](Attribute) { return ""; });
+}
+
+LogicalResult NodeVerifier::verifyAttributes() {
+  llvm::SmallDenseSet<StringRef> present;
+  for (NamedAttribute attribute : op->getAttrs()) {
+    StringRef name = attribute.getName();
+    if (name.contains('.'))
+      continue;
+    present.insert(name);
+    const AttributeSchema *known = schema.getAttribute(name);
+    if (!known) {
+      if (!schema.checkedAttributes || !schema.onnxSchema)
+        continue;
+      return error() << "attribute '" << name << "' is unknown to "
+                     << schema.getDisplayName();
+    }
+    StringRef kind = getKind(attribute.getValue());
+    if (!kind.empty() && kind != known->kind)
+      return error() << "attribute '" << name << "' is " << kind
+                     << ", expected " << known->kind;
+  }
+  if (auto regions = op->getAttrOfType<ArrayAttr>(attr::regions))
+    for (auto name : regions.getAsRange<StringAttr>())
+      present.insert(name.getValue().split('[').first);
+  for (const AttributeSchema &attribute : schema.attributes)
+    if (attribute.required && !present.contains(attribute.name))
+      return error() << "attribute '" << attribute.name << "' is missing";
+  return success();
+}
+
+LogicalResult NodeVerifier::verify() {
+  if (failed(verifyCount(schema.inputs, op->getNumOperands(), "input",
+                         /*trailingOptional=*/false)) ||
+      failed(verifyCount(schema.outputs, op->getNumResults(), "output",
+                         /*trailingOptional=*/false)))
+    return failure();
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    const FormalParameter *formal = schema.getInput(index);
+    if (isa<NoneType>(operand.getType()) &&
+        formal->option == FormalParameter::Single)
+      return error() << "input #" << index << " ('" << formal->name
+                     << "') is not optional, but absent";
+    if (failed(verifyValue(formal, index, operand.getType(), "input")))
+      return failure();
+  }
+  for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
+    if (failed(verifyValue(schema.getOutput(index), index, type, "output")))
+      return failure();
+  return verifyAttributes();
+}
+
+static LogicalResult verifyOperator(Operation *op) {
+  const OpSchema *schema = getSchema(op);
+  // An op outside its own opsets is a runtime's extension: its schema is a
+  // good guess, not a law.
+  std::optional<int64_t> opset = getOpset(op, schema->domain);
+  if (!opset || *opset < schema->since)
+    return success();
+  return NodeVerifier(op, *schema).verify();
+}
+
+//===----------------------------------------------------------------------===//
+// Interfaces
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct OperatorAsm : public OpAsmOpInterface::FallbackModel<OperatorAsm> {
+  void getAsmResultNames(Operation *op, OpAsmSetValueNameFn setName) const {
+    for (OpResult result : op->getResults())
+      if (std::string name = getPrintableName(result); !name.empty())
+      setName(result, name);
+  }
+  void getAsmBlockArgumentNames(Operation *, Region &region,
+                                OpAsmSetValueNameFn setName) const {
+    if (region.empty())
+      return;
+    for (BlockArgument argument : region.front().getArguments())
+      if (std::string name = getPrintableName(argument); !name.empty())
+      setName(argument, name);
+  }
+  void getAsmBlockNames(Operation *, OpAsmSetBlockNameFn) const {}
+  static StringRef getDefaultDialect() { return ""; }
+};
+
+struct PureOperator
+    : public MemoryEffectOpInterface::FallbackModel<PureOperator> {
+  void getEffects(Operation *,
+                  SmallVectorImpl<MemoryEffects::EffectInstance> &) const {}
+};
+
+} // namespace
+
+/// Standard ops compute; those with subgraphs may hold anything inside.
+static bool isPure(const OpFamily &family) {
+  return llvm::all_of(family.versions, [](const auto &schema) {
+    return schema->onnxSchema && schema->deterministic &&
+           llvm::none_of(schema->attributes, [](const AttributeSchema &a) {
+             return a.kind == "GRAPH" || a.kind == "GRAPHS";
+           });
+  });
+}
+
+void ONNXDialect::registerOperators() {
+  for (const OpFamily *family : schemas->getFamilies()) {
+    std::string name = getQualifiedName(family->domain, family->name);
+    OperationName opName("onnx." + name, getContext());
+    if (!opName.isRegistered()) {
+      registerDynamicOp(DynamicOpDefinition::get(
+          name, this, verifyOperator, [](Operation *) { return success(); }));
+      auto registered =
+          *RegisteredOperationName::lookup("onnx." + name, getContext());
+      registered.attachInterface<OperatorAsm>();
+      if (isPure(*family))
+        registered.attachInterface<PureOperator>();
+      opName = registered;
+    }
+    families[opName.getAsOpaquePointer()] = family;
+  }
+}
+
+} // namespace mp::onnxir

@@ -1,0 +1,103 @@
+//===- Casts.cpp - Names and casts for new values -------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Precision/Casts.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+StringRef getPrecisionName(Type elementType) {
+  return elementType.isBF16() ? "bf16" : elementType.isF16() ? "fp16" : "f32";
+}
+
+//===----------------------------------------------------------------------===//
+// UniqueNames
+//===----------------------------------------------------------------------===//
+
+UniqueNames::UniqueNames(ModuleOp module) {
+  module.walk([&](Operation *op) {
+    if (StringRef name = onnxir::getNodeName(op); !name.empty())
+      nodes.taken.insert(name);
+    for (OpResult result : op->getResults())
+      if (StringRef name = onnxir::getValueName(result); !name.empty())
+        values.taken.insert(name);
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (StringRef name = onnxir::getValueName(argument); !name.empty())
+          values.taken.insert(name);
+    if (auto initializer = dyn_cast<InitializerOp>(op))
+      values.taken.insert(initializer.getName());
+  });
+}
+
+std::string UniqueNames::take(Space &space, StringRef base) {
+  std::string name = base.str();
+  if (!space.taken.insert(name).second) {
+    unsigned &next = space.next[base];
+    do {
+      name = (base + "_" + Twine(++next)).str();
+    } while (!space.taken.insert(name).second);
+  }
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// CastBuilder
+//===----------------------------------------------------------------------===//
+
+static OperationName getCastName(MLIRContext *context) {
+  auto *dialect = context->getOrLoadDialect<ONNXDialect>();
+  return getOperationName(context, *dialect->getSchemas().lookup("", "Cast"));
+}
+
+CastBuilder::CastBuilder(ModuleOp module)
+    : names(module), castName(getCastName(module.getContext())) {}
+
+OpResult CastBuilder::create(Value value, Type elementType) {
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  return create(builder, value, elementType);
+}
+
+OpResult CastBuilder::create(OpBuilder &builder, Value value,
+                             Type elementType) {
+  StringRef name = onnxir::getValueName(value);
+  std::string base = ((name.empty() ? StringRef("value") : name) + "_cast_" +
+                      getPrecisionName(elementType))
+                         .str();
+  OperationState state(value.getLoc(), castName);
+  state.addOperands(value);
+  state.addTypes(withElementType(value.getType(), elementType));
+  state.addAttribute(
+      "to", builder.getI64IntegerAttr(int64_t(getElementKind(elementType))));
+  state.addAttribute(onnxir::attr::name,
+                     builder.getStringAttr(names.getNodeName(base)));
+  state.addAttribute(onnxir::attr::results,
+                     builder.getStrArrayAttr({names.getValueName(base)}));
+  state.addAttribute(mark::inserted, builder.getUnitAttr());
+  return builder.create(state)->getResult(0);
+}
+
+Type getCastType(Operation *cast) {
+  auto to = cast->getAttrOfType<IntegerAttr>("to");
+  if (!to || to.getInt() < 0 || to.getInt() > int64_t(ElementKind::Int2))
+    return {};
+  return getElementType(cast->getContext(), ElementKind(to.getInt()));
+}
+
+bool isInsertedCast(Operation *op) { return op && op->hasAttr(mark::inserted); }
+
+void addToCounter(ModuleOp module, StringRef name, int64_t count) {
+  auto old = module->getAttrOfType<IntegerAttr>(name);
+  module->setAttr(name,
+                  Builder(module.getContext())
+                      .getI64IntegerAttr(count + (old ? old.getInt() : 0)));
+}
+
+} // namespace mp

@@ -1,0 +1,235 @@
+//===- Profiles.cpp - Built-in operator lists -----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// bf16 has the range of fp32 and 8 bits of precision, fp16 the reverse: so
+// exp, log, reciprocal and softplus, which a small range breaks, are denied
+// in fp16 only. Names without a domain are those of the default domain, and
+// of com.microsoft ops that older graphs keep in the default domain.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Precision/Policy.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mp {
+
+/// Contractions, convolutions, recurrent cells, attention.
+static constexpr StringLiteral allowList[] = {
+    "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum",   "GRU",
+    "Gemm",      "LSTM", "MatMul",        "RNN",        "ConvGrad",
+};
+static constexpr StringLiteral allowMicrosoft[] = {
+    "Attention",
+    "ConvGrad",
+    "ConvTransposeGrad",
+    "FusedConv",
+    "FusedGemm",
+    "FusedMatMul",
+    "FusedMatMulActivation",
+    "GroupQueryAttention",
+    "MatMulNBits",
+    "MultiHeadAttention",
+    "PackedAttention",
+    "PackedMultiHeadAttention",
+    "TransposeMatMul",
+};
+
+/// Reductions, normalizations, losses, functions with steep derivatives,
+/// random sources (drawn in fp32 in both modes), and ops whose element types
+/// are tied by more than their schemas say.
+static constexpr StringLiteral denyList[] = {
+    "Acos",
+    "Acosh",
+    "AffineGrid",
+    "Asin",
+    "Asinh",
+    "Atanh",
+    "Bernoulli",
+    "BlackmanWindow",
+    "Cast",
+    "CastLike",
+    "Celu",
+    "Cos",
+    "Cosh",
+    "CumProd",
+    "CumSum",
+    "DFT",
+    "DequantizeLinear",
+    "Det",
+    "DynamicQuantizeLinear",
+    "EyeLike",
+    "GlobalLpPool",
+    "GroupNormalization",
+    "HammingWindow",
+    "HannWindow",
+    "ImageDecoder",
+    "InstanceNormalization",
+    "LRN",
+    "LayerNormalization",
+    "LogSoftmax",
+    "LpNormalization",
+    "LpPool",
+    "MaxPoolGrad",
+    "MeanVarianceNormalization",
+    "MelWeightMatrix",
+    "Multinomial",
+    "NegativeLogLikelihoodLoss",
+    "NonMaxSuppression",
+    "Pow",
+    "QLinearConv",
+    "QLinearMatMul",
+    "QuantizeLinear",
+    "RMSNormalization",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Range",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceMean",
+    "ReduceProd",
+    "ReduceSum",
+    "ReduceSumSquare",
+    "STFT",
+    "Sin",
+    "Sinh",
+    "Softmax",
+    "SoftmaxCrossEntropyLoss",
+    "SparseSoftmaxCrossEntropy",
+    "SparseSoftmaxCrossEntropyGrad",
+    "Tan",
+    "TfIdfVectorizer",
+    "Upsample",
+};
+/// Denied in fp16; in bf16 they follow.
+static constexpr StringLiteral denyHalf[] = {"Exp", "Log", "Reciprocal",
+                                             "Softplus"};
+static constexpr StringLiteral denyMicrosoft[] = {
+    "AdamOptimizer",
+    "AdamWOptimizer",
+    "AdasumAllReduce",
+    "AllGather",
+    "AllReduce",
+    "BatchNormalizationGrad",
+    "BiasSoftmax",
+    "BiasSoftmaxDropout",
+    "EmbedLayerNormalization",
+    "GatherElementsGrad",
+    "GatherGrad",
+    "GatherNDGrad",
+    "GemmFloat8",
+    "GroupNorm",
+    "InPlaceAccumulator",
+    "InPlaceAccumulatorV2",
+    "InplaceClipGradNorm",
+    "InvertibleLayerNormalizationGrad",
+    "LambOptimizer",
+    "LayerNormalizationGrad",
+    "LogSoftmaxGrad",
+    "LogSoftmaxGrad_13",
+    "MaxPoolGrad",
+    "MixedPrecisionScale",
+    "NcclAllGather",
+    "NcclAllReduce",
+    "NcclReduceScatter",
+    "NegativeLogLikelihoodLossInternal",
+    "NegativeLogLikelihoodLossInternal2",
+    "PythonOp",
+    "PythonOpGrad",
+    "QAttention",
+    "Range",
+    "ReduceAllL2",
+    "ReduceSumTraining",
+    "SGDOptimizer",
+    "SGDOptimizerV2",
+    "SimplifiedLayerNormalizationGrad",
+    "SkipGroupNorm",
+    "SkipLayerNormalization",
+    "SkipSimplifiedLayerNormalization",
+    "SoftmaxCrossEntropy",
+    "SoftmaxCrossEntropyGrad",
+    "SoftmaxCrossEntropyLossGrad",
+    "SoftmaxCrossEntropyLossInternal",
+    "SoftmaxCrossEntropyLossInternalGrad",
+    "SoftmaxDropoutGrad",
+    "SoftmaxGrad",
+    "SoftmaxGrad_13",
+    "SparseSoftmaxCrossEntropy",
+    "SparseSoftmaxCrossEntropyGrad",
+    "ZeroGradient",
+};
+
+/// Ops that join values of equal standing.
+static constexpr StringLiteral promoteList[] = {
+    "Add",       "Concat",
+    "Div",       "Equal",
+    "Greater",   "GreaterOrEqual",
+    "Less",      "LessOrEqual",
+    "Max",       "MaxUnpool",
+    "Mean",      "Min",
+    "Mod",       "Mul",
+    "PRelu",     "RotaryEmbedding",
+    "Scatter",   "ScatterElements",
+    "ScatterND", "Sub",
+    "Sum",       "TensorScatter",
+    "Where",
+};
+static constexpr StringLiteral promoteMicrosoft[] = {
+    "BiasAdd",
+    "BiasDropout",
+    "BiasFastGeluGrad_dX",
+    "BiasGelu",
+    "BiasGeluGrad_dX",
+    "BiasSplitGelu",
+    "BitmaskBiasDropout",
+    "ConcatTraining",
+    "DivGrad",
+    "FastGelu",
+    "FastGeluGrad",
+    "GeluGrad",
+    "LeakyReluGrad",
+    "QuickGeluGrad",
+    "ReluGrad",
+    "RotaryEmbedding",
+    "SigmoidGrad",
+    "TanhGrad",
+};
+
+std::optional<OpClass> getProfileClass(ElementKind low, StringRef domain,
+                                       StringRef opType) {
+  if (domain == "ai.onnx.ml" || domain == "ai.onnx.preview.training" ||
+      domain == "ai.onnx.training")
+    return OpClass::Deny;
+  if (domain.empty()) {
+    if (is_contained(allowList, opType))
+      return OpClass::Allow;
+    if (is_contained(denyList, opType))
+      return OpClass::Deny;
+    if (low == ElementKind::Float16 && is_contained(denyHalf, opType))
+      return OpClass::Deny;
+    if (is_contained(promoteList, opType))
+      return OpClass::Promote;
+    return std::nullopt;
+  }
+  if (domain != "com.microsoft")
+    return std::nullopt;
+  if (is_contained(allowMicrosoft, opType))
+    return OpClass::Allow;
+  if (is_contained(denyMicrosoft, opType))
+    return OpClass::Deny;
+  if (is_contained(promoteMicrosoft, opType))
+    return OpClass::Promote;
+  return std::nullopt;
+}
+
+} // namespace mp

@@ -1,0 +1,183 @@
+//===- Schema.cpp - Operator schemas of ONNX and other domains ------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Schema/Schema.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mp {
+
+static constexpr StringLiteral elementKindNames[] = {
+    "undefined",    "float",          "uint8",
+    "int8",         "uint16",         "int16",
+    "int32",        "int64",          "string",
+    "bool",         "float16",        "double",
+    "uint32",       "uint64",         "complex64",
+    "complex128",   "bfloat16",       "float8e4m3fn",
+    "float8e4m3fnuz", "float8e5m2",   "float8e5m2fnuz",
+    "uint4",        "int4",           "float4e2m1",
+    "float8e8m0",   "uint2",          "int2"};
+
+StringRef getElementKindName(ElementKind kind) {
+  auto index = unsigned(kind);
+  return index < std::size(elementKindNames) ? StringRef(elementKindNames[index])
+                                             : StringRef();
+}
+
+//===----------------------------------------------------------------------===//
+// TypeSet
+//===----------------------------------------------------------------------===//
+
+bool TypeSet::operator==(const TypeSet &rhs) const {
+  return std::equal(std::begin(bits), std::end(bits), std::begin(rhs.bits)) &&
+         other == rhs.other;
+}
+
+bool TypeSet::includes(const TypeSet &rhs) const {
+  for (auto [mine, theirs] : zip(bits, rhs.bits))
+    if (theirs & ~mine)
+      return false;
+  return other || !rhs.other;
+}
+
+void TypeSet::insert(StringRef type) {
+  auto unwrap = [&](StringRef constructor) {
+    if (!type.starts_with(constructor) || !type.ends_with(")"))
+      return false;
+    type = type.drop_front(constructor.size()).drop_back();
+    return true;
+  };
+  bool isOptional = unwrap("optional(");
+  bool isSequence = unwrap("seq(");
+  bool isSparse = !isSequence && !isOptional && unwrap("sparse_tensor(");
+  if (isSparse || unwrap("tensor(")) {
+    for (auto [index, name] : enumerate(elementKindNames)) {
+      if (name != type)
+        continue;
+      TypeShape shape = isSparse                   ? TypeShape::SparseTensor
+                        : isOptional && isSequence ? TypeShape::OptionalSequence
+                        : isOptional               ? TypeShape::Optional
+                        : isSequence               ? TypeShape::Sequence
+                                                   : TypeShape::Tensor;
+      bits[unsigned(shape)] |= 1u << index;
+      return;
+    }
+  }
+  other = true;
+}
+
+//===----------------------------------------------------------------------===//
+// OpSchema and OpFamily
+//===----------------------------------------------------------------------===//
+
+static const FormalParameter *
+getParameter(ArrayRef<FormalParameter> parameters, unsigned index) {
+  if (index < parameters.size())
+    return &parameters[index];
+  if (!parameters.empty() &&
+      parameters.back().option == FormalParameter::Variadic)
+    return &parameters.back();
+  return nullptr;
+}
+
+const FormalParameter *OpSchema::getInput(unsigned index) const {
+  return getParameter(inputs, index);
+}
+
+const FormalParameter *OpSchema::getOutput(unsigned index) const {
+  return getParameter(outputs, index);
+}
+
+const AttributeSchema *OpSchema::getAttribute(StringRef wanted) const {
+  auto *it = find_if(attributes, [&](const AttributeSchema &attribute) {
+    return attribute.name == wanted;
+  }).base();
+  return it == attributes.data() + attributes.size() ? nullptr : it;
+}
+
+std::string OpSchema::getDisplayName() const {
+  return getQualifiedName(domain, name) + "-" + std::to_string(since);
+}
+
+const OpSchema *OpFamily::at(int opset) const {
+  const OpSchema *best = nullptr;
+  for (const std::unique_ptr<OpSchema> &version : versions)
+    if (version->since <= opset)
+      best = version.get();
+  return best;
+}
+
+const OpSchema *OpFamily::after(int since) const {
+  for (const std::unique_ptr<OpSchema> &version : versions)
+    if (version->since > since)
+      return version.get();
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// SchemaRegistry
+//===----------------------------------------------------------------------===//
+
+std::string getQualifiedName(StringRef domain, StringRef name) {
+  domain = normalizeDomain(domain);
+  return domain.empty() ? name.str() : (domain + "." + name).str();
+}
+
+/// Domains cannot hold a newline in a registry key by construction.
+static std::string makeKey(StringRef domain, StringRef name) {
+  return (normalizeDomain(domain) + "\n" + name).str();
+}
+
+OpFamily &SchemaRegistry::getOrCreate(StringRef domain, StringRef name) {
+  std::unique_ptr<OpFamily> &slot = families[makeKey(domain, name)];
+  if (!slot) {
+    slot = std::make_unique<OpFamily>();
+    slot->domain = normalizeDomain(domain).str();
+    slot->name = name.str();
+  }
+  return *slot;
+}
+
+const OpFamily *SchemaRegistry::lookup(StringRef domain, StringRef name) const {
+  auto it = families.find(makeKey(domain, name));
+  return it == families.end() ? nullptr : it->second.get();
+}
+
+int SchemaRegistry::getNewestOpset(StringRef domain) const {
+  return newest.lookup(normalizeDomain(domain));
+}
+
+void SchemaRegistry::finish() {
+  order.clear();
+  for (auto &entry : families) {
+    llvm::sort(entry.second->versions, [](const auto &lhs, const auto &rhs) {
+      return lhs->since < rhs->since;
+    });
+    order.push_back(entry.second.get());
+  }
+  llvm::sort(order, [](const OpFamily *lhs, const OpFamily *rhs) {
+    return std::tie(lhs->domain, lhs->name) < std::tie(rhs->domain, rhs->name);
+  });
+}
+
+extern const char microsoftSchemas[];
+extern const size_t microsoftSchemasSize;
+
+const SchemaRegistry &SchemaRegistry::builtin() {
+  static const SchemaRegistry *registry = [] {
+    auto *made = new SchemaRegistry();
+    made->addONNX();
+    cantFail(made->addJSON({microsoftSchemas, microsoftSchemasSize},
+                           "com.microsoft.json"));
+    return made;
+  }();
+  return *registry;
+}
+
+} // namespace mp

@@ -1,0 +1,152 @@
+//===- SchemaJSON.cpp - Operator schemas from JSON ------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A file maps each domain to a list of operators; each has name,
+// since_version, inputs, outputs, attributes and type_constraints. Errors name
+// the file and the path inside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Schema/Schema.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+
+using namespace llvm;
+
+namespace mp {
+
+// Found by argument-dependent lookup from llvm::json.
+static bool fromJSON(const json::Value &value, AttributeSchema &attribute,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("name", attribute.name) ||
+      !map.map("type", attribute.kind))
+    return false;
+  map.mapOptional("required", attribute.required);
+  if (const json::Value *defaultValue = value.getAsObject()->get("default"))
+    if (defaultValue->kind() != json::Value::Null) {
+      std::string text;
+      raw_string_ostream(text) << *defaultValue;
+      attribute.defaultValue = text;
+    }
+  return true;
+}
+
+namespace {
+/// A formal parameter with its type still by name.
+struct NamedParameter {
+  FormalParameter parameter;
+  std::string type;
+};
+
+bool fromJSON(const json::Value &value, NamedParameter &result,
+              json::Path path) {
+  std::string option = "single";
+  int64_t minArity = 1;
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("name", result.parameter.name) ||
+      !map.map("type", result.type) || !map.mapOptional("option", option) ||
+      !map.mapOptional("min_arity", minArity) ||
+      !map.mapOptional("homogeneous", result.parameter.homogeneous))
+    return false;
+  auto kind = StringSwitch<std::optional<FormalParameter::Option>>(option)
+                  .Case("single", FormalParameter::Single)
+                  .Case("optional", FormalParameter::Optional)
+                  .Case("variadic", FormalParameter::Variadic)
+                  .Default(std::nullopt);
+  if (!kind) {
+    path.field("option").report("expected single, optional or variadic");
+    return false;
+  }
+  result.parameter.option = *kind;
+  result.parameter.minArity = unsigned(minArity);
+  return true;
+}
+
+} // namespace
+
+/// Reads the operator at `value`; types not named as constraints are concrete.
+static bool parseOp(const json::Value &value, OpSchema &schema,
+                    json::Path path) {
+  std::vector<NamedParameter> inputs, outputs;
+  std::map<std::string, std::vector<std::string>> constraints;
+  int64_t since = 1;
+  bool unchecked = false;
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("name", schema.name) ||
+      !map.map("since_version", since) || !map.map("inputs", inputs) ||
+      !map.map("outputs", outputs) ||
+      !map.map("attributes", schema.attributes) ||
+      !map.map("type_constraints", constraints) ||
+      !map.mapOptional("unchecked_attributes", unchecked))
+    return false;
+  schema.since = int(since);
+  schema.checkedAttributes = !unchecked;
+  auto getVariable = [&](const std::string &name) {
+    for (auto [index, variable] : enumerate(schema.typeVariables))
+      if (variable.name == name)
+        return unsigned(index);
+    TypeVariable variable;
+    variable.name = name;
+    auto it = constraints.find(name);
+    if (it == constraints.end())
+      variable.types.insert(name);
+    else
+      for (const std::string &type : it->second)
+        variable.types.insert(type);
+    schema.typeVariables.push_back(std::move(variable));
+    return unsigned(schema.typeVariables.size() - 1);
+  };
+  auto convert = [&](std::vector<NamedParameter> &from,
+                     std::vector<FormalParameter> &to) {
+    for (NamedParameter &named : from) {
+      named.parameter.typeVariable = getVariable(named.type);
+      to.push_back(std::move(named.parameter));
+    }
+  };
+  convert(inputs, schema.inputs);
+  convert(outputs, schema.outputs);
+  return true;
+}
+
+Error SchemaRegistry::addJSON(StringRef text, StringRef file) {
+  Expected<json::Value> document = json::parse(text);
+  if (!document)
+    return createStringError(file + ": " + toString(document.takeError()));
+  json::Path::Root root(file);
+  const json::Object *domains = document->getAsObject();
+  if (!domains)
+    return createStringError(file + ": expected an object of domains");
+  for (const auto &[domain, list] : *domains) {
+    const json::Array *ops = list.getAsArray();
+    if (!ops)
+      return createStringError(file + ": domain '" + StringRef(domain) +
+                               "': expected an array of operators");
+    for (auto [index, value] : enumerate(*ops)) {
+      auto schema = std::make_unique<OpSchema>();
+      schema->domain = normalizeDomain(domain).str();
+      json::Path path(root);
+      if (!parseOp(value, *schema, path.field(domain).index(index)))
+        return root.getError();
+      OpFamily &family = getOrCreate(schema->domain, schema->name);
+      // What ONNX itself describes wins over a file's copy of it.
+      if (none_of(family.versions, [&](const auto &version) {
+            return version->since == schema->since;
+          }))
+        family.versions.push_back(std::move(schema));
+    }
+  }
+  finish();
+  return Error::success();
+}
+
+} // namespace mp

@@ -1,0 +1,201 @@
+//===- AttributeConversion.cpp - AttributeProto and attributes ------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+#include "ProtoAttr.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+using Proto = ::onnx::AttributeProto;
+
+namespace mp {
+
+/// True if `attribute` has its name, its type, the type's own field, and
+/// nothing else, so that the plain MLIR form holds all of it.
+static bool isPlain(const Proto &attribute) {
+  const auto *reflection = attribute.GetReflection();
+  if (!attribute.has_type() ||
+      !reflection->GetUnknownFields(attribute).empty() ||
+      attribute.has_doc_string() || attribute.has_ref_attr_name())
+    return false;
+  int fields = attribute.has_f() + attribute.has_i() + attribute.has_s() +
+               attribute.has_t() + (attribute.floats_size() > 0) +
+               (attribute.ints_size() > 0) + (attribute.strings_size() > 0) +
+               (attribute.tensors_size() > 0) + attribute.has_tp() +
+               attribute.has_sparse_tensor() +
+               (attribute.sparse_tensors_size() > 0) +
+               (attribute.type_protos_size() > 0) + attribute.has_g() +
+               (attribute.graphs_size() > 0);
+  switch (attribute.type()) {
+  case Proto::FLOAT:
+    return fields == 1 && attribute.has_f();
+  case Proto::INT:
+    return fields == 1 && attribute.has_i();
+  case Proto::STRING:
+    return fields == 1 && attribute.has_s();
+  case Proto::TENSOR:
+    return fields == 1 && attribute.has_t();
+  case Proto::FLOATS:
+    return fields == (attribute.floats_size() > 0);
+  case Proto::INTS:
+    return fields == (attribute.ints_size() > 0);
+  case Proto::STRINGS:
+    return fields == (attribute.strings_size() > 0);
+  case Proto::TENSORS:
+    return fields == 1 && attribute.tensors_size() > 0;
+  default:
+    return false;
+  }
+}
+
+static FailureOr<Attribute> convertTensorAttribute(
+    MLIRContext *context, const ::onnx::TensorProto &tensor,
+    TensorSource &source, EmitErrorFn emitError) {
+  FailureOr<TensorParts> parts =
+      convertTensor(context, tensor, source, emitError);
+  if (failed(parts))
+    return failure();
+  if (parts->value && !parts->fields && !tensor.has_name())
+    return Attribute(parts->value);
+  NamedAttrList fields(parts->fields ? parts->fields
+                                     : DictionaryAttr::get(context));
+  if (tensor.has_name())
+    fields.set("name", StringAttr::get(context, tensor.name()));
+  return Attribute(TensorAttr::get(context, parts->value,
+                                   fields.getDictionary(context)));
+}
+
+FailureOr<Attribute> convertAttribute(MLIRContext *context,
+                                      const Proto &attribute,
+                                      TensorSource &source,
+                                      EmitErrorFn emitError) {
+  Builder builder(context);
+  if (!isPlain(attribute))
+    return Attribute(ProtoAttr::get(
+        context, protoToAttr(context, attribute, {Proto::kNameFieldNumber})));
+  switch (attribute.type()) {
+  case Proto::FLOAT:
+    return Attribute(builder.getF32FloatAttr(attribute.f()));
+  case Proto::INT:
+    return Attribute(builder.getI64IntegerAttr(attribute.i()));
+  case Proto::STRING:
+    return Attribute(builder.getStringAttr(attribute.s()));
+  case Proto::FLOATS:
+    return Attribute(builder.getDenseF32ArrayAttr(
+        {attribute.floats().data(), size_t(attribute.floats_size())}));
+  case Proto::INTS:
+    return Attribute(builder.getDenseI64ArrayAttr(
+        {reinterpret_cast<const int64_t *>(attribute.ints().data()),
+         size_t(attribute.ints_size())}));
+  case Proto::STRINGS: {
+    SmallVector<Attribute> strings;
+    for (const std::string &item : attribute.strings())
+      strings.push_back(builder.getStringAttr(item));
+    return Attribute(builder.getArrayAttr(strings));
+  }
+  case Proto::TENSOR:
+    return convertTensorAttribute(context, attribute.t(), source, emitError);
+  default: {
+    SmallVector<Attribute> tensors;
+    for (const ::onnx::TensorProto &item : attribute.tensors()) {
+      FailureOr<Attribute> tensor =
+          convertTensorAttribute(context, item, source, emitError);
+      if (failed(tensor))
+        return failure();
+      tensors.push_back(*tensor);
+    }
+    return Attribute(builder.getArrayAttr(tensors));
+  }
+  }
+}
+
+static LogicalResult convertTensorAttribute(Attribute attribute,
+                                            TensorSink &sink,
+                                            ::onnx::TensorProto &tensor,
+                                            EmitErrorFn emitError) {
+  if (auto withFields = dyn_cast<TensorAttr>(attribute)) {
+    TypedAttr value = withFields.getValue();
+    return convertTensor(value,
+                         value ? value.getType()
+                               : Type(NoneType::get(attribute.getContext())),
+                         withFields.getFields(), sink, tensor, emitError);
+  }
+  auto value = dyn_cast<TypedAttr>(attribute);
+  if (!value || !isa<RankedTensorType>(value.getType()))
+    return emitError() << "cannot export " << attribute;
+  return convertTensor(value, value.getType(), {}, sink, tensor, emitError);
+}
+
+LogicalResult convertAttribute(Attribute attribute, StringRef name,
+                               TensorSink &sink, Proto &result,
+                               EmitErrorFn emitError) {
+  result.set_name(name.str());
+  return llvm::TypeSwitch<Attribute, LogicalResult>(attribute)
+      .Case([&](IntegerAttr value) {
+        result.set_type(Proto::INT);
+        result.set_i(value.getType().isSignlessInteger(64)
+                         ? value.getInt()
+                         : value.getValue().getSExtValue());
+        return success();
+      })
+      .Case([&](FloatAttr value) {
+        result.set_type(Proto::FLOAT);
+        bool inexact;
+        llvm::APFloat number = value.getValue();
+        number.convert(llvm::APFloat::IEEEsingle(),
+                       llvm::APFloat::rmNearestTiesToEven, &inexact);
+        result.set_f(number.convertToFloat());
+        return success();
+      })
+      .Case([&](StringAttr value) {
+        result.set_type(Proto::STRING);
+        result.set_s(value.str());
+        return success();
+      })
+      .Case([&](DenseI64ArrayAttr values) {
+        result.set_type(Proto::INTS);
+        for (int64_t item : values.asArrayRef())
+          result.add_ints(item);
+        return success();
+      })
+      .Case([&](DenseF32ArrayAttr values) {
+        result.set_type(Proto::FLOATS);
+        for (float item : values.asArrayRef())
+          result.add_floats(item);
+        return success();
+      })
+      .Case([&](ArrayAttr values) -> LogicalResult {
+        bool tensors = !values.empty() && !isa<StringAttr>(values[0]);
+        result.set_type(tensors ? Proto::TENSORS : Proto::STRINGS);
+        for (Attribute item : values) {
+          if (tensors) {
+            if (failed(convertTensorAttribute(
+                    item, sink, *result.add_tensors(), emitError)))
+              return failure();
+            continue;
+          }
+          auto string = dyn_cast<StringAttr>(item);
+          if (!string)
+            return emitError() << "cannot export " << item;
+          result.add_strings(string.str());
+        }
+        return success();
+      })
+      .Case([&](ProtoAttr value) {
+        return attrToProto(value.getFields(), result, emitError);
+      })
+      .Default([&](Attribute value) {
+        result.set_type(Proto::TENSOR);
+        return convertTensorAttribute(value, sink, *result.mutable_t(),
+                                      emitError);
+      });
+}
+
+} // namespace mp

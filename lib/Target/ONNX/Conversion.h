@@ -1,0 +1,133 @@
+//===- Conversion.h - Types, tensors, attributes of ONNX --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Both directions of what import and export share: TypeProto and MLIR types,
+// TensorProto and elements attributes, AttributeProto and attributes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TARGET_ONNX_CONVERSION_H
+#define MPOPT_LIB_TARGET_ONNX_CONVERSION_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "onnx/onnx_pb.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace mp {
+
+using EmitErrorFn = llvm::function_ref<mlir::InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// The MLIR type; `!onnx.unknown` where the proto says nothing.
+mlir::Type convertType(mlir::MLIRContext *context,
+                       const ::onnx::TypeProto &type);
+
+/// The reverse, with dimensions but without their names.
+void convertType(mlir::Type type, ::onnx::TypeProto &result);
+
+/// Gives every element type in `proto` that of `type`, as far as the two have
+/// the same structure; dimensions and their names stay.
+void patchType(mlir::Type type, ::onnx::TypeProto &proto);
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// What a TensorProto becomes: elements where they have a plain MLIR form,
+/// and the remaining fields.
+struct TensorParts {
+  mlir::Type type;
+  mlir::TypedAttr value;
+  mlir::DictionaryAttr fields;
+};
+
+/// Files that constants refer to: the model's cut-out tensors and its
+/// external data.
+class TensorSource {
+public:
+  TensorSource(std::shared_ptr<llvm::MemoryBuffer> model, std::string folder)
+      : model(std::move(model)), folder(std::move(folder)) {}
+
+  std::vector<llvm::StringRef> pieces;
+
+  /// The bytes of an external tensor, checked to lie inside a regular file
+  /// below the model's folder; an error names what is wrong.
+  llvm::Expected<llvm::StringRef> getExternal(const ::onnx::TensorProto &tensor);
+  /// The external files opened so far, in alphabetical order.
+  std::vector<std::string> getExternalFiles() const;
+  /// Keeps the files mapped.
+  std::shared_ptr<void> getOwner() const { return owner; }
+
+private:
+  llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>> open(llvm::StringRef name);
+
+  std::shared_ptr<llvm::MemoryBuffer> model;
+  std::string folder;
+  llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
+  std::shared_ptr<std::vector<std::shared_ptr<llvm::MemoryBuffer>>> owner =
+      std::make_shared<std::vector<std::shared_ptr<llvm::MemoryBuffer>>>(
+          1, model);
+};
+
+/// Converts `tensor`; the name is left to the caller.
+mlir::FailureOr<TensorParts> convertTensor(mlir::MLIRContext *context,
+                                           const ::onnx::TensorProto &tensor,
+                                           TensorSource &source,
+                                           EmitErrorFn emitError);
+
+/// Elements as bytes, and the element kinds between which they are converted
+/// while they are written (equal for no conversion).
+struct TensorData {
+  llvm::ArrayRef<char> bytes;
+  ElementKind from = ElementKind::Undefined;
+  ElementKind to = ElementKind::Undefined;
+  /// A second rounding through this kind, for emulation.
+  ElementKind through = ElementKind::Undefined;
+  /// Holds the bytes if no attribute does.
+  std::shared_ptr<std::string> owner;
+
+  uint64_t getSize() const;
+  void write(llvm::raw_ostream &os) const;
+};
+
+/// Decides where big tensors go while a model is exported.
+class TensorSink {
+public:
+  virtual ~TensorSink() = default;
+  /// Stores the data of `tensor`: inside it, as a token, or outside.
+  virtual void place(const TensorData &data, bool wasExternal,
+                     ::onnx::TensorProto &tensor) = 0;
+};
+
+mlir::LogicalResult convertTensor(mlir::TypedAttr value, mlir::Type type,
+                                  mlir::DictionaryAttr fields, TensorSink &sink,
+                                  ::onnx::TensorProto &tensor,
+                                  EmitErrorFn emitError);
+
+//===----------------------------------------------------------------------===//
+// Attributes (of all kinds but graphs)
+//===----------------------------------------------------------------------===//
+
+mlir::FailureOr<mlir::Attribute>
+convertAttribute(mlir::MLIRContext *context,
+                 const ::onnx::AttributeProto &attribute, TensorSource &source,
+                 EmitErrorFn emitError);
+
+mlir::LogicalResult convertAttribute(mlir::Attribute attribute,
+                                     llvm::StringRef name, TensorSink &sink,
+                                     ::onnx::AttributeProto &result,
+                                     EmitErrorFn emitError);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TARGET_ONNX_CONVERSION_H

@@ -1,0 +1,176 @@
+//===- Export.cpp - MLIR into ONNX models ---------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The IR says what every node is, which values it takes and of which element
+// types they are; the descriptions kept on the yields say the rest. Where the
+// two disagree about an element type, the IR is right.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphExporter.h"
+#include "ProtoAttr.h"
+#include "WireFormat.h"
+
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
+
+#include "onnx/defs/printer.h"
+
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+namespace pb = google::protobuf;
+
+namespace mp {
+
+/// Tensors below this size are copied into the ModelProto.
+static constexpr uint64_t inlineThreshold = 4096;
+/// A model with more bytes of data than this gets an external file, well
+/// below what protobuf can parse (2 GB).
+static constexpr uint64_t maxModelBytes = 2000000000;
+
+namespace {
+
+/// A piece of the external file.
+struct ExternalPiece {
+  TensorData data;
+  uint64_t offset;
+};
+
+class ModelWriter : public ExportedModel, public TensorSink {
+public:
+  explicit ModelWriter(StringRef dataFile) : dataFile(dataFile.str()) {}
+
+  bool build(ModuleOp module);
+
+  void writeModel(raw_ostream &os) const override;
+  bool hasExternalData() const override { return !external.empty(); }
+  void writeExternalData(raw_ostream &os) const override;
+  LogicalResult writeText(raw_ostream &os) const override;
+
+  void place(const TensorData &data, bool wasExternal,
+             ::onnx::TensorProto &tensor) override;
+
+private:
+  void makeExternal(const TensorData &data, ::onnx::TensorProto &tensor);
+
+  std::string dataFile;
+  ::onnx::ModelProto model;
+  std::string stripped;
+  std::vector<TensorData> pieces;
+  std::vector<ExternalPiece> external;
+  uint64_t externalSize = 0;
+  bool allExternal = false;
+};
+
+} // namespace
+
+void ModelWriter::makeExternal(const TensorData &data,
+                               ::onnx::TensorProto &tensor) {
+  // Page-aligned, so that a runtime can map each big tensor.
+  uint64_t alignment = data.getSize() >= (1 << 16) ? 4096 : 64;
+  uint64_t offset = llvm::alignTo(externalSize, alignment);
+  external.push_back({data, offset});
+  externalSize = offset + data.getSize();
+  auto add = [&](const char *key, const std::string &value) {
+    auto *entry = tensor.add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  };
+  add("location", dataFile);
+  add("offset", std::to_string(offset));
+  add("length", std::to_string(data.getSize()));
+  tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+}
+
+void ModelWriter::place(const TensorData &data, bool wasExternal,
+                        ::onnx::TensorProto &tensor) {
+  uint64_t size = data.getSize();
+  if (wasExternal || (allExternal && size >= inlineThreshold))
+    return makeExternal(data, tensor);
+  if (size < inlineThreshold) {
+    llvm::raw_string_ostream os(*tensor.mutable_raw_data());
+    data.write(os);
+    return;
+  }
+  setToken(tensor, pieces.size());
+  pieces.push_back(data);
+}
+
+/// The bytes of all constants, a little more than the exact sum.
+static uint64_t countBytes(ModuleOp module) {
+  uint64_t total = 0;
+  module.walk([&](InitializerOp initializer) {
+    if (auto type = dyn_cast<RankedTensorType>(initializer.getType());
+        type && type.hasStaticShape())
+      total += uint64_t(type.getNumElements()) *
+               llvm::divideCeil(
+                   type.getElementType().isIntOrFloat()
+                       ? type.getElementTypeBitWidth()
+                       : 64,
+                   8);
+  });
+  return total;
+}
+
+bool ModelWriter::build(ModuleOp module) {
+  allExternal = countBytes(module) > maxModelBytes;
+  if (failed(exportModule(module, *this, model)))
+    return false;
+  pb::io::StringOutputStream stream(&stripped);
+  pb::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  model.SerializePartialToCodedStream(&coded);
+  return true;
+}
+
+void ModelWriter::writeModel(raw_ostream &os) const {
+  if (pieces.empty()) {
+    os << stripped;
+    return;
+  }
+  expandTensors(
+      stripped, [&](uint64_t index) { return pieces[index].getSize(); },
+      [&](StringRef bytes) { os << bytes; },
+      [&](uint64_t index) { pieces[index].write(os); });
+}
+
+void ModelWriter::writeExternalData(raw_ostream &os) const {
+  uint64_t position = 0;
+  for (const ExternalPiece &piece : external) {
+    os.write_zeros(unsigned(piece.offset - position));
+    piece.data.write(os);
+    position = piece.offset + piece.data.getSize();
+  }
+}
+
+LogicalResult ModelWriter::writeText(raw_ostream &os) const {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  writeModel(stream);
+  ::onnx::ModelProto whole;
+  if (!whole.ParseFromString(bytes))
+    return failure();
+  os << ::onnx::ProtoToString(whole) << "\n";
+  return success();
+}
+
+std::unique_ptr<ExportedModel> exportONNX(ModuleOp module,
+                                          StringRef dataFile) {
+  try {
+    auto writer = std::make_unique<ModelWriter>(dataFile);
+    if (!writer->build(module))
+      return nullptr;
+    return writer;
+  } catch (const std::exception &exception) {
+    emitError(module.getLoc()) << exception.what();
+    return nullptr;
+  }
+}
+
+} // namespace mp

@@ -1,0 +1,377 @@
+//===- GraphExporter.cpp - Modules into ModelProtos -----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphExporter.h"
+#include "ProtoAttr.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+namespace pb = google::protobuf;
+
+namespace mp {
+
+namespace {
+
+class GraphExporter {
+public:
+  GraphExporter(TensorSink &sink) : sink(sink) {}
+
+  LogicalResult exportGraph(Region &region, ::onnx::GraphProto &graph);
+  LogicalResult exportFunction(FunctionOp op, ::onnx::FunctionProto &function);
+
+private:
+  using Nodes = pb::RepeatedPtrField<::onnx::NodeProto>;
+
+  LogicalResult exportNodes(Block &block, Nodes &nodes);
+  LogicalResult exportNode(Operation *op, ::onnx::NodeProto &node);
+  LogicalResult exportAttributes(Operation *op, ::onnx::NodeProto &node);
+  LogicalResult exportRegions(Operation *op, ::onnx::NodeProto &node);
+  LogicalResult exportInitializer(InitializerOp op, ::onnx::GraphProto &graph);
+  LogicalResult
+  exportInfos(YieldOp yield, StringRef attribute,
+              pb::RepeatedPtrField<::onnx::ValueInfoProto> &infos,
+              llvm::function_ref<Type(unsigned, StringRef)> typeOf);
+  /// Every value that `region` defines, by its name.
+  llvm::StringMap<Value> getValues(Region &region);
+
+  TensorSink &sink;
+};
+
+} // namespace
+
+/// Attributes of these names describe; the others are ONNX's own.
+static bool isOwnAttribute(StringRef name) {
+  return name.contains('.') || name.starts_with("onnx_");
+}
+
+static DictionaryAttr without(DictionaryAttr dictionary, StringRef key) {
+  NamedAttrList list(dictionary);
+  list.erase(key);
+  return list.getDictionary(dictionary.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphExporter::exportRegions(Operation *op,
+                                           ::onnx::NodeProto &node) {
+  using Proto = ::onnx::AttributeProto;
+  auto emitError = [&] { return op->emitError() << describe(op) << ": "; };
+  if (!op->getNumRegions())
+    return success();
+  auto names = op->getAttrOfType<ArrayAttr>(attr::regions);
+  if (!names || names.size() != op->getNumRegions())
+    return emitError() << "expected a name in '" << attr::regions
+                       << "' for each of its " << op->getNumRegions()
+                       << " subgraphs";
+  auto fields = op->getAttrOfType<DictionaryAttr>(attr::regionFields);
+  for (auto [entry, region] : llvm::zip(names, op->getRegions())) {
+    auto text = dyn_cast<StringAttr>(entry);
+    if (!text)
+      return emitError() << "expected names in '" << attr::regions << "'";
+    StringRef name = text.getValue();
+    bool list = name.consume_back("[]");
+    Proto *attribute = nullptr;
+    if (list && node.attribute_size() &&
+        node.attribute(node.attribute_size() - 1).name() == name)
+      attribute = node.mutable_attribute(node.attribute_size() - 1);
+    if (!attribute) {
+      attribute = node.add_attribute();
+      attribute->set_name(name.str());
+      auto special = dyn_cast_or_null<DictionaryAttr>(
+          fields ? fields.get(name) : Attribute());
+      if (!special)
+        attribute->set_type(list ? Proto::GRAPHS : Proto::GRAPH);
+      else if (failed(attrToProto(special, *attribute, emitError)))
+        return failure();
+    }
+    if (failed(exportGraph(region, list ? *attribute->add_graphs()
+                                        : *attribute->mutable_g())))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult GraphExporter::exportAttributes(Operation *op,
+                                              ::onnx::NodeProto &node) {
+  auto emitError = [&] { return op->emitError() << describe(op) << ": "; };
+  for (NamedAttribute entry : op->getDiscardableAttrs()) {
+    if (isOwnAttribute(entry.getName()))
+      continue;
+    if (failed(convertAttribute(entry.getValue(), entry.getName(), sink,
+                                *node.add_attribute(), emitError)))
+      return failure();
+  }
+  if (failed(exportRegions(op, node)))
+    return failure();
+  // The model's own order, where it is not the alphabetical one.
+  llvm::StringMap<int> rank;
+  if (auto order = op->getAttrOfType<ArrayAttr>(attr::order)) {
+    for (auto [index, name] : llvm::enumerate(order.getAsRange<StringAttr>()))
+      rank[name] = int(index);
+  } else if (!op->getNumRegions()) {
+    return success();
+  }
+  auto &attributes = *node.mutable_attribute();
+  auto key = [&](const ::onnx::AttributeProto &attribute) {
+    auto it = rank.find(attribute.name());
+    return std::make_pair(it == rank.end() ? INT32_MAX : it->second,
+                          StringRef(attribute.name()));
+  };
+  std::stable_sort(attributes.pointer_begin(), attributes.pointer_end(),
+                   [&](const auto *lhs, const auto *rhs) {
+                     return key(*lhs) < key(*rhs);
+                   });
+  return success();
+}
+
+LogicalResult GraphExporter::exportNode(Operation *op,
+                                        ::onnx::NodeProto &node) {
+  auto emitError = [&] { return op->emitError() << describe(op) << ": "; };
+  node.set_op_type(getOpType(op).str());
+  StringRef domain = getDomain(op);
+  if (!domain.empty())
+    node.set_domain(domain.str());
+  if (auto name = op->getAttrOfType<StringAttr>(attr::name))
+    node.set_name(name.str());
+  if (auto extra = op->getAttrOfType<DictionaryAttr>(attr::extra)) {
+    if (isa_and_nonnull<UnitAttr>(extra.get("domain"))) {
+      node.clear_domain();
+      extra = without(extra, "domain");
+    }
+    if (failed(attrToProto(extra, node, emitError)))
+      return failure();
+  }
+  for (Value operand : op->getOperands()) {
+    StringRef name = getValueName(operand);
+    if (name.empty() && !isa<NoneType>(operand.getType()))
+      return emitError() << "an operand has no ONNX name";
+    node.add_input(name.str());
+  }
+  for (OpResult result : op->getResults()) {
+    StringRef name = getValueName(result);
+    if (name.empty() && (!result.use_empty() ||
+                         !isa<NoneType>(result.getType())))
+      return emitError() << "a result has no ONNX name";
+    node.add_output(name.str());
+  }
+  return exportAttributes(op, node);
+}
+
+LogicalResult GraphExporter::exportNodes(Block &block, Nodes &nodes) {
+  for (Operation &op : block) {
+    if (isNode(&op)) {
+      if (failed(exportNode(&op, *nodes.Add())))
+        return failure();
+    } else if (!isa<InitializerOp, AbsentOp, OuterOp, YieldOp>(op)) {
+      return op.emitError() << "'" << op.getName()
+                            << "' cannot be exported to ONNX";
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphExporter::exportInitializer(InitializerOp op,
+                                               ::onnx::GraphProto &graph) {
+  auto emitError = [&] {
+    return op.emitError() << "initializer '" << op.getName() << "': ";
+  };
+  if (op.getSparse())
+    return attrToProto(op.getFieldsAttr(), *graph.add_sparse_initializer(),
+                       emitError);
+  ::onnx::TensorProto &tensor = *graph.add_initializer();
+  tensor.set_name(op.getName().str());
+  return convertTensor(op.getValueAttr(), op.getType(), op.getFieldsAttr(),
+                       sink, tensor, emitError);
+}
+
+llvm::StringMap<Value> GraphExporter::getValues(Region &region) {
+  llvm::StringMap<Value> values;
+  for (BlockArgument argument : region.getArguments())
+    values.try_emplace(getValueName(argument), argument);
+  for (Operation &op : region.front())
+    for (OpResult result : op.getResults())
+      values.try_emplace(getValueName(result), result);
+  return values;
+}
+
+LogicalResult GraphExporter::exportInfos(
+    YieldOp yield, StringRef attribute,
+    pb::RepeatedPtrField<::onnx::ValueInfoProto> &infos,
+    llvm::function_ref<Type(unsigned, StringRef)> typeOf) {
+  auto entries = yield->getAttrOfType<ArrayAttr>(attribute);
+  if (!entries)
+    return success();
+  auto emitError = [&] { return yield.emitError() << attribute << ": "; };
+  for (auto [index, entry] : llvm::enumerate(entries)) {
+    auto fields = dyn_cast<DictionaryAttr>(entry);
+    ::onnx::ValueInfoProto &info = *infos.Add();
+    if (!fields)
+      return emitError() << "expected a dictionary, got " << entry;
+    if (failed(attrToProto(fields, info, emitError)))
+      return failure();
+    if (Type type = typeOf(index, info.name()); type && info.has_type())
+      patchType(type, *info.mutable_type());
+  }
+  return success();
+}
+
+LogicalResult GraphExporter::exportGraph(Region &region,
+                                         ::onnx::GraphProto &graph) {
+  YieldOp yield = getYield(region);
+  if (!yield)
+    return emitError(region.getLoc()) << "expected a graph ended by onnx.yield";
+  auto emitError = [&] { return yield.emitError() << "graph: "; };
+  Block &block = region.front();
+  if (auto extra = yield->getAttrOfType<DictionaryAttr>(attr::graph))
+    if (failed(attrToProto(extra, graph, emitError)))
+      return failure();
+  auto inputs = yield->getAttrOfType<ArrayAttr>(attr::inputs);
+  auto outputs = yield->getAttrOfType<ArrayAttr>(attr::outputs);
+  if ((inputs ? inputs.size() : 0) != block.getNumArguments() ||
+      (outputs ? outputs.size() : 0) != yield.getNumOperands())
+    return emitError() << "expected as many entries in '" << attr::inputs
+                       << "' and '" << attr::outputs
+                       << "' as inputs and outputs";
+  for (auto op : block.getOps<InitializerOp>())
+    if (failed(exportInitializer(op, graph)))
+      return failure();
+  if (failed(exportNodes(block, *graph.mutable_node())))
+    return failure();
+  if (failed(exportInfos(yield, attr::inputs, *graph.mutable_input(),
+                         [&](unsigned index, StringRef) {
+                           return block.getArgument(index).getType();
+                         })))
+    return failure();
+  bool named = true;
+  if (failed(exportInfos(yield, attr::outputs, *graph.mutable_output(),
+                         [&](unsigned index, StringRef name) {
+                           Value value = yield.getOperand(index);
+                           named &= getValueName(value) == name;
+                           return value.getType();
+                         })))
+    return failure();
+  if (!named)
+    return emitError() << "an output does not carry its name";
+  if (!yield->hasAttr(attr::valueInfo))
+    return success();
+  llvm::StringMap<Value> values = getValues(region);
+  return exportInfos(yield, attr::valueInfo, *graph.mutable_value_info(),
+                     [&](unsigned, StringRef name) {
+                       Value value = values.lookup(name);
+                       return value ? value.getType() : Type();
+                     });
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and models
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+exportOpsets(Operation *op,
+             pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports) {
+  auto entries = op->getAttrOfType<ArrayAttr>(attr::opsets);
+  if (!entries)
+    return success();
+  auto emitError = [&] { return op->emitError() << attr::opsets << ": "; };
+  for (Attribute entry : entries) {
+    auto fields = dyn_cast<ArrayAttr>(entry);
+    if (!fields || fields.size() < 2 || !isa<IntegerAttr>(fields[1]))
+      return emitError() << "expected [domain, version], got " << entry;
+    ::onnx::OperatorSetIdProto &import = *imports.Add();
+    if (auto domain = dyn_cast<StringAttr>(fields[0]))
+      import.set_domain(domain.str());
+    import.set_version(cast<IntegerAttr>(fields[1]).getInt());
+    if (fields.size() > 2)
+      if (auto rest = dyn_cast<DictionaryAttr>(fields[2]))
+        if (failed(attrToProto(rest, import, emitError)))
+          return failure();
+  }
+  return success();
+}
+
+LogicalResult GraphExporter::exportFunction(FunctionOp op,
+                                            ::onnx::FunctionProto &function) {
+  auto emitError = [&] {
+    return op.emitError() << "function '" << op.getName() << "': ";
+  };
+  YieldOp yield = getYield(op.getBody());
+  if (!yield)
+    return emitError() << "expected a graph ended by onnx.yield";
+  if (auto extra = op->getAttrOfType<DictionaryAttr>(attr::extra))
+    if (failed(attrToProto(extra, function, emitError)))
+      return failure();
+  function.set_name(op.getName().str());
+  function.set_domain(op.getDomain().str());
+  auto addNames = [&](StringRef attribute, auto &names) {
+    if (auto entries = yield->getAttrOfType<ArrayAttr>(attribute))
+      for (auto name : entries.getAsRange<StringAttr>())
+        *names.Add() = name.str();
+  };
+  addNames(attr::inputs, *function.mutable_input());
+  addNames(attr::outputs, *function.mutable_output());
+  if (failed(exportOpsets(op, *function.mutable_opset_import())) ||
+      failed(exportNodes(op.getBody().front(), *function.mutable_node())))
+    return failure();
+  return exportInfos(yield, attr::valueInfo, *function.mutable_value_info(),
+                     [](unsigned, StringRef) { return Type(); });
+}
+
+static LogicalResult exportTraining(GraphExporter &graphs, TrainingOp op,
+                                    ::onnx::TrainingInfoProto &training) {
+  auto emitError = [&] { return op.emitError() << "training_info: "; };
+  if (auto extra = op->getAttrOfType<DictionaryAttr>(attr::extra))
+    if (failed(attrToProto(extra, training, emitError)))
+      return failure();
+  if (!op.getInitialization().empty() &&
+      failed(graphs.exportGraph(op.getInitialization(),
+                                *training.mutable_initialization())))
+    return failure();
+  if (op.getAlgorithm().empty())
+    return success();
+  return graphs.exportGraph(op.getAlgorithm(), *training.mutable_algorithm());
+}
+
+LogicalResult exportModule(ModuleOp module, TensorSink &sink,
+                           ::onnx::ModelProto &model) {
+  auto emitError = [&] { return module.emitError() << "model: "; };
+  if (auto fields = module->getAttrOfType<DictionaryAttr>(attr::model))
+    if (failed(attrToProto(fields, model, emitError)))
+      return failure();
+  if (failed(exportOpsets(module, *model.mutable_opset_import())))
+    return failure();
+  GraphExporter graphs(sink);
+  for (Operation &op : *module.getBody()) {
+    LogicalResult result = failure();
+    if (auto graph = dyn_cast<GraphOp>(op)) {
+      if (model.has_graph())
+        return graph.emitError() << "expected one onnx.graph, found another";
+      result = graphs.exportGraph(graph.getBody(), *model.mutable_graph());
+    } else if (auto function = dyn_cast<FunctionOp>(op)) {
+      result = graphs.exportFunction(function, *model.add_functions());
+    } else if (auto training = dyn_cast<TrainingOp>(op)) {
+      result = exportTraining(graphs, training, *model.add_training_info());
+    } else {
+      return op.emitError() << "'" << op.getName()
+                            << "' cannot be exported to ONNX";
+    }
+    if (failed(result))
+      return failure();
+  }
+  if (!model.has_graph())
+    return emitError() << "expected an onnx.graph, found none";
+  return success();
+}
+
+} // namespace mp

@@ -1,0 +1,592 @@
+//===- GraphImporter.cpp - Graphs of a model into regions -----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphImporter.h"
+#include "ProtoAttr.h"
+#include "TypeInference.h"
+#include "WireFormat.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
+#include <queue>
+
+using namespace mlir;
+using namespace mp::onnxir;
+using Node = ::onnx::NodeProto;
+
+namespace mp {
+
+/// Graphs inside graphs; protobuf itself refuses deeper ones.
+static constexpr unsigned maxDepth = 64;
+
+GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
+                             TensorSource &source, OpBuilder builder,
+                             Location loc)
+    : model(model), source(source), builder(builder), loc(loc),
+      schemas(loc.getContext()
+                  ->getOrLoadDialect<ONNXDialect>()
+                  ->getSchemas()) {
+  for (const ::onnx::FunctionProto &function : model.functions())
+    functions.insert(
+        (normalizeDomain(function.domain()) + "\n" + function.name()).str());
+  for (const ::onnx::OperatorSetIdProto &import : model.opset_import())
+    opsets[normalizeDomain(import.domain())] = import.version();
+}
+
+InFlightDiagnostic GraphImporter::nodeError(const Node &node) {
+  InFlightDiagnostic diag = emitError(loc) << "node ";
+  if (node.name().empty() && node.output_size())
+    diag << "with output '" << node.output(0) << "'";
+  else
+    diag << "'" << node.name() << "'";
+  diag << " (" << getQualifiedName(node.domain(), node.op_type()) << "): ";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphImporter::define(StringRef name, Value value,
+                                    StringRef definer) {
+  if (scopes.back().values.try_emplace(name, value).second)
+    return success();
+  return emitError(loc) << definer << " defines '" << name
+                        << "', which is defined already";
+}
+
+Value GraphImporter::lookup(StringRef name) {
+  for (Scope &scope : llvm::reverse(scopes))
+    if (auto it = scope.values.find(name); it != scope.values.end())
+      return it->second;
+  if (!outerNames)
+    return {};
+  OpBuilder::InsertionGuard guard(builder);
+  Scope &outermost = scopes.front();
+  builder.setInsertionPointToStart(outermost.block);
+  Value value = OuterOp::create(builder, loc, builder.getType<UnknownType>(),
+                                builder.getStringAttr(name));
+  outermost.values[name] = value;
+  return value;
+}
+
+Value GraphImporter::getAbsent() {
+  Scope &scope = scopes.back();
+  if (!scope.absent) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(scope.block);
+    scope.absent = AbsentOp::create(builder, loc, builder.getNoneType());
+  }
+  return scope.absent;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphImporter::importMainGraph(const ::onnx::GraphProto &graph,
+                                             Region &region) {
+  return importGraph(graph, region, {});
+}
+
+LogicalResult
+GraphImporter::importTrainingGraph(const ::onnx::GraphProto &graph,
+                                   Region &region) {
+  outerNames = true;
+  LogicalResult result = importGraph(graph, region, {});
+  outerNames = false;
+  return result;
+}
+
+LogicalResult GraphImporter::importInputs(const ::onnx::GraphProto &graph,
+                                          ArrayRef<Type> inputTypes) {
+  Scope &scope = scopes.back();
+  for (auto [index, input] : llvm::enumerate(graph.input())) {
+    Type type = convertType(loc.getContext(), input.type());
+    if (isa<UnknownType>(type) && index < inputTypes.size())
+      type = inputTypes[index];
+    Value argument = scope.block->addArgument(type, loc);
+    if (failed(define(input.name(), argument, "a graph input")))
+      return failure();
+  }
+  for (const ::onnx::ValueInfoProto &info : graph.value_info())
+    scope.types.try_emplace(info.name(), &info.type());
+  for (const ::onnx::ValueInfoProto &info : graph.output())
+    if (info.has_type())
+      scope.types[info.name()] = &info.type();
+  return success();
+}
+
+LogicalResult
+GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
+  Scope &scope = scopes.back();
+  auto create = [&](const std::string &name, Type type,
+                    const TensorParts &parts, bool sparse) {
+    bool overridable = scope.values.contains(name);
+    auto op = InitializerOp::create(
+        builder, loc, type, builder.getStringAttr(name), parts.value,
+        parts.fields, overridable ? builder.getUnitAttr() : UnitAttr(),
+        sparse ? builder.getUnitAttr() : UnitAttr());
+    return overridable ? success()
+                       : define(name, op.getResult(), "an initializer");
+  };
+  for (const ::onnx::TensorProto &tensor : graph.initializer()) {
+    FailureOr<TensorParts> parts =
+        convertTensor(loc.getContext(), tensor, source, [&] {
+          return emitError(loc) << "initializer '" << tensor.name() << "': ";
+        });
+    if (failed(parts) ||
+        failed(create(tensor.name(), parts->type, *parts, false)))
+      return failure();
+    if (!getToken(tensor) && !tensor.has_data_location())
+      constants[scope.values[tensor.name()]] = &tensor;
+  }
+  for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
+    Type element = getElementType(loc.getContext(),
+                                  ElementKind(sparse.values().data_type()));
+    SmallVector<int64_t> dims(sparse.dims().begin(), sparse.dims().end());
+    if (!element || llvm::any_of(dims, [](int64_t dim) { return dim < 0; }))
+      return emitError(loc) << "sparse initializer '" << sparse.values().name()
+                            << "': expected a tensor type";
+    TensorParts parts;
+    parts.fields = protoToAttr(loc.getContext(), sparse);
+    if (failed(create(sparse.values().name(),
+                      RankedTensorType::get(dims, element), parts, true)))
+      return failure();
+  }
+  return success();
+}
+
+/// ValueInfoProtos as an array of dictionaries.
+template <typename Infos>
+static ArrayAttr convertValueInfos(Builder &builder, const Infos &infos) {
+  SmallVector<Attribute> entries;
+  for (const auto &info : infos)
+    entries.push_back(protoToAttr(builder.getContext(), info));
+  return builder.getArrayAttr(entries);
+}
+
+LogicalResult GraphImporter::importYield(const ::onnx::GraphProto &graph) {
+  using Proto = ::onnx::GraphProto;
+  SmallVector<Value> values;
+  for (const ::onnx::ValueInfoProto &output : graph.output()) {
+    Value value = lookup(output.name());
+    if (!value)
+      return emitError(loc) << "graph '" << graph.name() << "': output '"
+                            << output.name() << "' is not defined";
+    values.push_back(value);
+  }
+  auto yield = YieldOp::create(builder, loc, values);
+  yield->setAttr(attr::inputs, convertValueInfos(builder, graph.input()));
+  yield->setAttr(attr::outputs, convertValueInfos(builder, graph.output()));
+  if (graph.value_info_size())
+    yield->setAttr(attr::valueInfo,
+                   convertValueInfos(builder, graph.value_info()));
+  DictionaryAttr rest = protoToAttr(
+      loc.getContext(), graph,
+      {Proto::kNodeFieldNumber, Proto::kInputFieldNumber,
+       Proto::kOutputFieldNumber, Proto::kValueInfoFieldNumber,
+       Proto::kInitializerFieldNumber, Proto::kSparseInitializerFieldNumber});
+  if (!rest.empty())
+    yield->setAttr(attr::graph, rest);
+  return success();
+}
+
+LogicalResult GraphImporter::importGraph(const ::onnx::GraphProto &graph,
+                                         Region &region,
+                                         ArrayRef<Type> inputTypes) {
+  if (++depth > maxDepth)
+    return emitError(loc) << "graph '" << graph.name()
+                          << "': expected at most " << maxDepth
+                          << " levels of subgraphs";
+  OpBuilder::InsertionGuard guard(builder);
+  scopes.emplace_back();
+  scopes.back().block = &region.emplaceBlock();
+  builder.setInsertionPointToEnd(scopes.back().block);
+  LogicalResult result =
+      success(succeeded(importInputs(graph, inputTypes)) &&
+              succeeded(importInitializers(graph)) &&
+              succeeded(importNodes(graph.node())) &&
+              succeeded(importYield(graph)));
+  scopes.pop_back();
+  --depth;
+  return result;
+}
+
+LogicalResult
+GraphImporter::importFunctionBody(const ::onnx::FunctionProto &function,
+                                  Region &region) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto outerOpsets = std::move(opsets);
+  opsets = {};
+  for (const ::onnx::OperatorSetIdProto &import : function.opset_import())
+    opsets[normalizeDomain(import.domain())] = import.version();
+  inFunction = true;
+  llvm::scope_exit restore([&] {
+    opsets = std::move(outerOpsets);
+    inFunction = false;
+    scopes.pop_back();
+  });
+  scopes.emplace_back();
+  Scope &scope = scopes.back();
+  scope.block = &region.emplaceBlock();
+  builder.setInsertionPointToEnd(scope.block);
+  for (const ::onnx::ValueInfoProto &info : function.value_info())
+    scope.types.try_emplace(info.name(), &info.type());
+  auto typeOf = [&](const std::string &name) -> Type {
+    auto it = scope.types.find(name);
+    return it == scope.types.end()
+               ? Type(builder.getType<UnknownType>())
+               : convertType(loc.getContext(), *it->second);
+  };
+  SmallVector<Attribute> inputs, outputs;
+  for (const std::string &name : function.input()) {
+    inputs.push_back(builder.getStringAttr(name));
+    if (failed(define(name, scope.block->addArgument(typeOf(name), loc),
+                      "a function input")))
+      return failure();
+  }
+  if (failed(importNodes(function.node())))
+    return failure();
+  SmallVector<Value> values;
+  for (const std::string &name : function.output()) {
+    outputs.push_back(builder.getStringAttr(name));
+    Value value = lookup(name);
+    if (!value)
+      return emitError(loc) << "function '" << function.name() << "': output '"
+                            << name << "' is not defined";
+    values.push_back(value);
+  }
+  auto yield = YieldOp::create(builder, loc, values);
+  yield->setAttr(attr::inputs, builder.getArrayAttr(inputs));
+  yield->setAttr(attr::outputs, builder.getArrayAttr(outputs));
+  if (function.value_info_size())
+    yield->setAttr(attr::valueInfo,
+                   convertValueInfos(builder, function.value_info()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Order of nodes
+//===----------------------------------------------------------------------===//
+
+/// Calls `use` for every name that `node` reads, in its subgraphs too.
+static void forEachUse(const Node &node,
+                       llvm::function_ref<void(const std::string &)> use) {
+  SmallVector<const Node *> worklist = {&node};
+  auto addGraph = [&](const ::onnx::GraphProto &graph) {
+    for (const Node &inner : graph.node())
+      worklist.push_back(&inner);
+    for (const ::onnx::ValueInfoProto &output : graph.output())
+      use(output.name());
+  };
+  while (!worklist.empty()) {
+    const Node *current = worklist.pop_back_val();
+    for (const std::string &name : current->input())
+      use(name);
+    for (const ::onnx::AttributeProto &attribute : current->attribute()) {
+      if (attribute.has_g())
+        addGraph(attribute.g());
+      for (const ::onnx::GraphProto &graph : attribute.graphs())
+        addGraph(graph);
+    }
+  }
+}
+
+FailureOr<std::vector<int>> GraphImporter::getOrder(const Nodes &nodes) {
+  llvm::StringMap<int> producers;
+  for (auto [index, node] : llvm::enumerate(nodes))
+    for (const std::string &output : node.output())
+      if (!output.empty())
+        producers.try_emplace(output, int(index));
+  std::vector<int> order(nodes.size());
+  std::vector<int> waiting(nodes.size());
+  std::vector<SmallVector<int, 2>> users(nodes.size());
+  bool sorted = true;
+  for (auto [index, node] : llvm::enumerate(nodes)) {
+    order[index] = int(index);
+    forEachUse(node, [&, index = index](const std::string &name) {
+      auto it = producers.find(name);
+      if (it == producers.end())
+        return;
+      users[it->second].push_back(int(index));
+      ++waiting[index];
+      sorted &= it->second < int(index);
+    });
+  }
+  if (sorted)
+    return order;
+  // Kahn's algorithm; among ready nodes the first in the file goes first.
+  std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
+  for (int index = 0; index < nodes.size(); ++index)
+    if (!waiting[index])
+      ready.push(index);
+  order.clear();
+  while (!ready.empty()) {
+    int index = ready.top();
+    ready.pop();
+    order.push_back(index);
+    for (int user : users[index])
+      if (!--waiting[user])
+        ready.push(user);
+  }
+  if (order.size() == size_t(nodes.size()))
+    return order;
+  auto stuck = llvm::find_if(waiting, [](int count) { return count > 0; });
+  return LogicalResult(nodeError(nodes.Get(int(stuck - waiting.begin())))
+                       << "is part of a cycle");
+}
+
+LogicalResult GraphImporter::importNodes(const Nodes &nodes) {
+  FailureOr<std::vector<int>> order = getOrder(nodes);
+  if (failed(order))
+    return failure();
+  for (int index : *order)
+    if (failed(importNode(nodes.Get(index))))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+const OpFamily *GraphImporter::getFamily(const Node &node) {
+  StringRef domain = normalizeDomain(node.domain());
+  if (functions.contains((domain + "\n" + node.op_type()).str()))
+    return nullptr;
+  if (const OpFamily *family = schemas.lookup(domain, node.op_type()))
+    return family;
+  // ONNX Runtime once wrote its training ops into the default domain.
+  return domain.empty() ? schemas.lookup("com.microsoft", node.op_type())
+                        : nullptr;
+}
+
+LogicalResult GraphImporter::importOperands(const Node &node,
+                                            OperationState &state) {
+  for (const std::string &name : node.input()) {
+    Value value = name.empty() ? getAbsent() : lookup(name);
+    if (!value)
+      return nodeError(node) << "input '" << name
+                             << "' is not defined by any node, graph input or "
+                                "initializer";
+    state.operands.push_back(value);
+  }
+  return success();
+}
+
+static bool isGraphAttribute(const ::onnx::AttributeProto &attribute) {
+  return attribute.has_g() || attribute.graphs_size() ||
+         attribute.type() == ::onnx::AttributeProto::GRAPHS;
+}
+
+LogicalResult GraphImporter::importAttributes(const Node &node,
+                                              OperationState &state) {
+  SmallVector<Attribute> order;
+  llvm::SmallDenseSet<StringRef> seen;
+  bool sorted = true;
+  for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+    StringRef name = attribute.name();
+    if (name.empty() || name.starts_with("onnx.") || name.starts_with("onnx_"))
+      return nodeError(node) << "expected an attribute name, found '" << name
+                             << "'";
+    if (!seen.insert(name).second)
+      return nodeError(node) << "attribute '" << name << "' is given twice";
+    if (!order.empty())
+      sorted &= cast<StringAttr>(order.back()).getValue() < name;
+    order.push_back(builder.getStringAttr(name));
+    if (isGraphAttribute(attribute))
+      continue;
+    FailureOr<Attribute> value =
+        convertAttribute(loc.getContext(), attribute, source, [&] {
+          return nodeError(node) << "attribute '" << name << "': ";
+        });
+    if (failed(value))
+      return failure();
+    state.addAttribute(name, *value);
+  }
+  if (!sorted)
+    state.addAttribute(attr::order, builder.getArrayAttr(order));
+  return success();
+}
+
+/// What the inputs of a subgraph are when it does not say so itself.
+static SmallVector<Type> getBodyInputTypes(Builder &builder, const Node &node,
+                                           ArrayRef<Value> operands) {
+  SmallVector<Type> types;
+  for (Value operand : operands) {
+    Type element = getTensorElementType(operand.getType());
+    types.push_back(element ? Type(UnrankedTensorType::get(element))
+                            : operand.getType());
+  }
+  if (node.op_type() == "Loop" && types.size() >= 2) {
+    types[0] = RankedTensorType::get({}, builder.getI64Type());
+    types[1] = RankedTensorType::get({}, builder.getI1Type());
+  }
+  return types;
+}
+
+LogicalResult GraphImporter::importSubgraphs(const Node &node,
+                                             OperationState &state) {
+  SmallVector<Attribute> names;
+  NamedAttrList extras;
+  for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+    using Proto = ::onnx::AttributeProto;
+    if (!isGraphAttribute(attribute))
+      continue;
+    SmallVector<Type> types =
+        getBodyInputTypes(builder, node, state.operands);
+    auto add = [&](const ::onnx::GraphProto &graph, const Twine &name) {
+      names.push_back(builder.getStringAttr(name));
+      return importGraph(graph, *state.addRegion(), types);
+    };
+    if (attribute.has_g() && failed(add(attribute.g(), attribute.name())))
+      return failure();
+    for (const ::onnx::GraphProto &graph : attribute.graphs())
+      if (failed(add(graph, attribute.name() + "[]")))
+        return failure();
+    DictionaryAttr rest = protoToAttr(
+        loc.getContext(), attribute,
+        {Proto::kNameFieldNumber, Proto::kGFieldNumber,
+         Proto::kGraphsFieldNumber});
+    bool usual = rest.size() == 1 && attribute.has_type() &&
+                 attribute.type() ==
+                     (attribute.has_g() ? Proto::GRAPH : Proto::GRAPHS);
+    if (!usual)
+      extras.append(attribute.name(), rest);
+  }
+  if (!names.empty())
+    state.addAttribute(attr::regions, builder.getArrayAttr(names));
+  if (!extras.empty())
+    state.addAttribute(attr::regionFields,
+                       extras.getDictionary(loc.getContext()));
+  return success();
+}
+
+/// The types that the subgraphs' outputs give to the results of `node`: the
+/// last ones of them, for Loop yields a condition first.
+static void inferFromSubgraphs(Builder &builder, const Node &node,
+                               OperationState &state,
+                               SmallVectorImpl<Type> &types) {
+  YieldOp yield = state.regions.empty() ? YieldOp()
+                                        : getYield(*state.regions.back());
+  if (!yield || yield.getNumOperands() < types.size())
+    return;
+  unsigned first = yield.getNumOperands() - types.size();
+  for (auto [index, type] : llvm::enumerate(types)) {
+    Type yielded = yield.getOperand(first + index).getType();
+    if (!isa<UnknownType>(type) || isa<NoneType>(yielded))
+      continue;
+    if (Type element = getTensorElementType(yielded))
+      yielded = UnrankedTensorType::get(element);
+    type = node.op_type() == "SequenceMap"
+               ? Type(SequenceType::get(builder.getContext(), yielded))
+               : yielded;
+  }
+}
+
+SmallVector<Type> GraphImporter::getResultTypes(const Node &node,
+                                                const OpSchema *schema,
+                                                OperationState &state) {
+  Type unknown = builder.getType<UnknownType>();
+  SmallVector<Type> types;
+  bool complete = true;
+  for (const std::string &name : node.output()) {
+    Type type = builder.getNoneType();
+    if (!name.empty()) {
+      auto it = scopes.back().types.find(name);
+      type = it == scopes.back().types.end()
+                 ? unknown
+                 : convertType(loc.getContext(), *it->second);
+    }
+    complete &= !isa<UnknownType>(type);
+    types.push_back(type);
+  }
+  if (complete || !schema || inFunction)
+    return types;
+  if (!state.regions.empty()) {
+    inferFromSubgraphs(builder, node, state, types);
+    return types;
+  }
+  SmallVector<InferenceOperand> operands;
+  for (Value operand : state.operands)
+    operands.push_back({operand.getType(), constants.lookup(operand)});
+  SmallVector<Type> inferred =
+      inferResultTypes(loc.getContext(), node, *schema, operands);
+  for (auto [type, better] : llvm::zip(types, inferred))
+    if (isa<UnknownType>(type))
+      type = better;
+  return types;
+}
+
+LogicalResult GraphImporter::importNode(const Node &node) {
+  const OpFamily *family = getFamily(node);
+  bool custom = !family;
+  auto opset = family ? opsets.find(family->domain) : opsets.end();
+  if (family && opset == opsets.end()) {
+    // Runtimes leave out the import of their own domain.
+    if (family->domain.empty())
+      return nodeError(node)
+             << "the model imports no opset of the domain 'ai.onnx'";
+  }
+  OperationState state(loc, custom ? OperationName(CustomOp::getOperationName(),
+                                                   loc.getContext())
+                                   : getOperationName(loc.getContext(),
+                                                      *family));
+  if (failed(importOperands(node, state)) ||
+      failed(importAttributes(node, state)) ||
+      failed(importSubgraphs(node, state)))
+    return failure();
+  const OpSchema *schema = nullptr;
+  if (family) {
+    int64_t version = opset == opsets.end() ? 1 : opset->second;
+    schema = family->at(int(std::min<int64_t>(version, INT32_MAX)));
+    if (!schema)
+      schema = family->versions.front().get();
+  }
+  state.addTypes(getResultTypes(node, schema, state));
+
+  SmallVector<Attribute> names;
+  for (const std::string &name : node.output())
+    names.push_back(builder.getStringAttr(name));
+  state.addAttribute(attr::results, builder.getArrayAttr(names));
+  if (node.has_name())
+    state.addAttribute(attr::name, builder.getStringAttr(node.name()));
+  NamedAttrList rest(protoToAttr(
+      loc.getContext(), node,
+      {Node::kInputFieldNumber, Node::kOutputFieldNumber,
+       Node::kNameFieldNumber, Node::kOpTypeFieldNumber,
+       Node::kAttributeFieldNumber, Node::kDomainFieldNumber}));
+  if (custom) {
+    state.addAttribute("onnx_domain", builder.getStringAttr(node.domain()));
+    state.addAttribute("onnx_op_type", builder.getStringAttr(node.op_type()));
+  }
+  bool usualDomain =
+      custom ? node.has_domain() == !node.domain().empty()
+             : node.domain() == family->domain &&
+                   node.has_domain() == !family->domain.empty();
+  if (!usualDomain)
+    rest.set("domain", node.has_domain()
+                           ? Attribute(builder.getStringAttr(node.domain()))
+                           : builder.getUnitAttr());
+  if (!rest.empty())
+    state.addAttribute(attr::extra, rest.getDictionary(loc.getContext()));
+
+  Operation *op = builder.create(state);
+  for (auto [name, result] : llvm::zip(node.output(), op->getResults()))
+    if (!name.empty() &&
+        failed(define(name, result, "node '" + node.name() + "'")))
+      return failure();
+  if (node.op_type() == "Constant" && node.attribute_size() == 1 &&
+      op->getNumResults() == 1 && node.attribute(0).has_t() &&
+      !getToken(node.attribute(0).t()) &&
+      !node.attribute(0).t().has_data_location())
+    constants[op->getResult(0)] = &node.attribute(0).t();
+  return success();
+}
+
+} // namespace mp

@@ -1,0 +1,92 @@
+//===- GraphImporter.h - Graphs of a model into regions ---------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TARGET_ONNX_GRAPHIMPORTER_H
+#define MPOPT_LIB_TARGET_ONNX_GRAPHIMPORTER_H
+
+#include "Conversion.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mp {
+
+/// Imports the graphs of one model, one region each. Names resolve from the
+/// inside out, as ONNX's scoping says.
+class GraphImporter {
+public:
+  GraphImporter(const ::onnx::ModelProto &model, TensorSource &source,
+                mlir::OpBuilder builder, mlir::Location loc);
+
+  mlir::LogicalResult importMainGraph(const ::onnx::GraphProto &graph,
+                                      mlir::Region &region);
+  mlir::LogicalResult importTrainingGraph(const ::onnx::GraphProto &graph,
+                                          mlir::Region &region);
+  mlir::LogicalResult importFunctionBody(const ::onnx::FunctionProto &function,
+                                         mlir::Region &region);
+
+private:
+  /// The names that one graph defines.
+  struct Scope {
+    llvm::StringMap<mlir::Value> values;
+    llvm::StringMap<const ::onnx::TypeProto *> types;
+    mlir::Value absent;
+    mlir::Block *block = nullptr;
+  };
+  using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
+
+  mlir::LogicalResult importGraph(const ::onnx::GraphProto &graph,
+                                  mlir::Region &region,
+                                  llvm::ArrayRef<mlir::Type> inputTypes);
+  mlir::LogicalResult importInputs(const ::onnx::GraphProto &graph,
+                                   llvm::ArrayRef<mlir::Type> inputTypes);
+  mlir::LogicalResult importInitializers(const ::onnx::GraphProto &graph);
+  mlir::LogicalResult importNodes(const Nodes &nodes);
+  mlir::LogicalResult importYield(const ::onnx::GraphProto &graph);
+
+  /// The order in which every name is defined before it is used; the given
+  /// one if it is such an order. An error if there is none.
+  mlir::FailureOr<std::vector<int>> getOrder(const Nodes &nodes);
+
+  mlir::LogicalResult importNode(const ::onnx::NodeProto &node);
+  mlir::LogicalResult importOperands(const ::onnx::NodeProto &node,
+                                     mlir::OperationState &state);
+  mlir::LogicalResult importAttributes(const ::onnx::NodeProto &node,
+                                       mlir::OperationState &state);
+  mlir::LogicalResult importSubgraphs(const ::onnx::NodeProto &node,
+                                      mlir::OperationState &state);
+  llvm::SmallVector<mlir::Type> getResultTypes(const ::onnx::NodeProto &node,
+                                               const OpSchema *schema,
+                                               mlir::OperationState &state);
+  /// The op family that describes `node`; null for calls and unknown ops.
+  const OpFamily *getFamily(const ::onnx::NodeProto &node);
+
+  mlir::LogicalResult define(llvm::StringRef name, mlir::Value value,
+                             llvm::StringRef definer);
+  mlir::Value lookup(llvm::StringRef name);
+  mlir::Value getAbsent();
+  mlir::InFlightDiagnostic nodeError(const ::onnx::NodeProto &node);
+
+  const ::onnx::ModelProto &model;
+  TensorSource &source;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  const SchemaRegistry &schemas;
+  llvm::StringSet<> functions;
+  std::vector<Scope> scopes;
+  llvm::DenseMap<mlir::Value, const ::onnx::TensorProto *> constants;
+  /// Opset imports in force: the model's or the current function's.
+  llvm::StringMap<int64_t> opsets;
+  /// Names outside the model's main graph are fetched from it.
+  bool outerNames = false;
+  bool inFunction = false;
+  unsigned depth = 0;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TARGET_ONNX_GRAPHIMPORTER_H

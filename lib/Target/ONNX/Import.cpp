@@ -1,0 +1,234 @@
+//===- Import.cpp - ONNX models into MLIR ---------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphImporter.h"
+#include "ProtoAttr.h"
+#include "WireFormat.h"
+
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
+
+#include "onnx/defs/parser.h"
+
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/stubs/logging.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+namespace pb = google::protobuf;
+
+namespace mp {
+
+/// Tensors below this size go through protobuf.
+static constexpr uint64_t stripThreshold = 4096;
+
+namespace {
+
+/// Turns a parsed ModelProto into a module.
+class ModelImporter {
+public:
+  ModelImporter(const ::onnx::ModelProto &model, TensorSource &source,
+                Location loc)
+      : model(model), source(source), loc(loc), builder(loc.getContext()) {}
+
+  OwningOpRef<ModuleOp> import();
+
+private:
+  Attribute importOpsets(
+      const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
+  LogicalResult checkOpsets();
+  LogicalResult importFunction(const ::onnx::FunctionProto &function);
+  LogicalResult importTraining(const ::onnx::TrainingInfoProto &training);
+
+  const ::onnx::ModelProto &model;
+  TensorSource &source;
+  Location loc;
+  OpBuilder builder;
+  std::optional<GraphImporter> graphs;
+};
+
+} // namespace
+
+/// Pairs [domain, version]; the domain is absent if the model leaves it out.
+Attribute ModelImporter::importOpsets(
+    const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports) {
+  SmallVector<Attribute> result;
+  for (const ::onnx::OperatorSetIdProto &import : imports) {
+    SmallVector<Attribute> entry;
+    entry.push_back(import.has_domain()
+                        ? Attribute(builder.getStringAttr(import.domain()))
+                        : builder.getUnitAttr());
+    entry.push_back(builder.getI64IntegerAttr(import.version()));
+    DictionaryAttr rest = protoToAttr(
+        loc.getContext(), import,
+        {::onnx::OperatorSetIdProto::kDomainFieldNumber,
+         ::onnx::OperatorSetIdProto::kVersionFieldNumber});
+    if (!rest.empty())
+      entry.push_back(rest);
+    result.push_back(builder.getArrayAttr(entry));
+  }
+  return builder.getArrayAttr(result);
+}
+
+LogicalResult ModelImporter::checkOpsets() {
+  const SchemaRegistry &schemas =
+      loc.getContext()->getLoadedDialect<ONNXDialect>()->getSchemas();
+  llvm::StringMap<int64_t> seen;
+  for (const ::onnx::OperatorSetIdProto &import : model.opset_import()) {
+    StringRef domain = normalizeDomain(import.domain());
+    StringRef shown = domain.empty() ? StringRef("ai.onnx") : domain;
+    int newest = schemas.getNewestOpset(domain);
+    if (import.version() < 1 || (newest && import.version() > newest))
+      return emitError(loc)
+             << "opset import of domain '" << shown << "': expected a version "
+             << "from 1 to " << (newest ? newest : INT32_MAX) << ", found "
+             << import.version();
+    auto [it, inserted] = seen.try_emplace(domain, import.version());
+    if (!inserted && it->second != import.version())
+      return emitError(loc) << "opset import of domain '" << shown
+                            << "': found versions " << it->second << " and "
+                            << import.version();
+  }
+  return success();
+}
+
+LogicalResult
+ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
+  using Proto = ::onnx::FunctionProto;
+  auto op = FunctionOp::create(builder, loc, function.domain(), function.name());
+  op->setAttr(attr::opsets, importOpsets(function.opset_import()));
+  DictionaryAttr rest = protoToAttr(
+      loc.getContext(), function,
+      {Proto::kNameFieldNumber, Proto::kDomainFieldNumber,
+       Proto::kInputFieldNumber, Proto::kOutputFieldNumber,
+       Proto::kNodeFieldNumber, Proto::kOpsetImportFieldNumber,
+       Proto::kValueInfoFieldNumber});
+  if (!rest.empty())
+    op->setAttr(attr::extra, rest);
+  return graphs->importFunctionBody(function, op.getBody());
+}
+
+LogicalResult
+ModelImporter::importTraining(const ::onnx::TrainingInfoProto &training) {
+  using Proto = ::onnx::TrainingInfoProto;
+  auto op = TrainingOp::create(builder, loc);
+  DictionaryAttr rest = protoToAttr(
+      loc.getContext(), training,
+      {Proto::kInitializationFieldNumber, Proto::kAlgorithmFieldNumber});
+  if (!rest.empty())
+    op->setAttr(attr::extra, rest);
+  if (training.has_initialization() &&
+      failed(graphs->importTrainingGraph(training.initialization(),
+                                         op.getInitialization())))
+    return failure();
+  if (training.has_algorithm())
+    return graphs->importTrainingGraph(training.algorithm(),
+                                       op.getAlgorithm());
+  return success();
+}
+
+OwningOpRef<ModuleOp> ModelImporter::import() {
+  using Proto = ::onnx::ModelProto;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  (*module)->setAttr(attr::opsets, importOpsets(model.opset_import()));
+  (*module)->setAttr(
+      attr::model,
+      protoToAttr(loc.getContext(), model,
+                  {Proto::kGraphFieldNumber, Proto::kOpsetImportFieldNumber,
+                   Proto::kTrainingInfoFieldNumber,
+                   Proto::kFunctionsFieldNumber}));
+  if (!model.has_graph()) {
+    emitError(loc) << "expected an ONNX model, found no graph";
+    return {};
+  }
+  if (failed(checkOpsets()))
+    return {};
+  graphs.emplace(model, source, builder, loc);
+  auto graph = GraphOp::create(builder, loc);
+  if (failed(graphs->importMainGraph(model.graph(), graph.getBody())))
+    return {};
+  for (const ::onnx::TrainingInfoProto &training : model.training_info())
+    if (failed(importTraining(training)))
+      return {};
+  for (const ::onnx::FunctionProto &function : model.functions())
+    if (failed(importFunction(function)))
+      return {};
+  std::vector<std::string> files = source.getExternalFiles();
+  if (!files.empty())
+    (*module)->setAttr(attr::externalFiles,
+                       builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(
+                           files)));
+  return module;
+}
+
+SmallVector<std::string> getExternalFiles(ModuleOp module) {
+  SmallVector<std::string> files;
+  if (auto names = module->getAttrOfType<ArrayAttr>(attr::externalFiles))
+    for (auto name : names.getAsRange<StringAttr>())
+      files.push_back(name.str());
+  return files;
+}
+
+/// Protobuf writes parse errors to stderr; ours say more.
+static void silenceProtobuf() {
+  static pb::LogHandler *previous = pb::SetLogHandler(nullptr);
+  (void)previous;
+}
+
+static Location getFileLoc(StringRef path, MLIRContext *context) {
+  return FileLineColLoc::get(context, path, 0, 0);
+}
+
+OwningOpRef<ModuleOp> importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer,
+                                 StringRef path, MLIRContext *context) {
+  context->getOrLoadDialect<ONNXDialect>();
+  Location loc = getFileLoc(path, context);
+  try {
+    silenceProtobuf();
+    TensorSource source(buffer, llvm::sys::path::parent_path(path).str());
+    StrippedModel stripped = stripTensors(buffer->getBuffer(), stripThreshold);
+    source.pieces = std::move(stripped.pieces);
+    ::onnx::ModelProto model;
+    if (stripped.bytes.size() > INT32_MAX ||
+        !model.ParseFromString(stripped.bytes)) {
+      emitError(loc) << "expected an ONNX model, found "
+                     << (buffer->getBufferSize() ? "malformed protobuf data"
+                                                 : "an empty file");
+      return {};
+    }
+    stripped.bytes = std::string();
+    return ModelImporter(model, source, loc).import();
+  } catch (const std::exception &exception) {
+    emitError(loc) << exception.what();
+    return {};
+  }
+}
+
+OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
+                                     StringRef path, MLIRContext *context) {
+  context->getOrLoadDialect<ONNXDialect>();
+  Location loc = getFileLoc(path, context);
+  try {
+    silenceProtobuf();
+    ::onnx::ModelProto model;
+    std::string text = buffer->getBuffer().str();
+    auto status = ::onnx::OnnxParser::Parse(model, text.c_str());
+    if (!status.IsOK()) {
+      emitError(loc) << StringRef(status.ErrorMessage()).rtrim();
+      return {};
+    }
+    TensorSource source(buffer, llvm::sys::path::parent_path(path).str());
+    return ModelImporter(model, source, loc).import();
+  } catch (const std::exception &exception) {
+    emitError(loc) << exception.what();
+    return {};
+  }
+}
+
+} // namespace mp

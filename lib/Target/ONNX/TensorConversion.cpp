@@ -1,0 +1,495 @@
+//===- TensorConversion.cpp - TensorProto and elements attributes ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Data in any of TensorProto's forms becomes raw bytes: small ones a dense
+// attribute, big ones a resource over the mapped file. `fields` remembers the
+// form where it was not raw_data ("storage"), and everything else the tensor
+// says about itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+#include "ProtoAttr.h"
+#include "WireFormat.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+using Tensor = ::onnx::TensorProto;
+
+namespace mp {
+
+/// Up to this many bytes a constant is a uniqued attribute that every pass
+/// can look into; above, it is a resource.
+static constexpr uint64_t maxDenseBytes = 1024;
+
+/// In `fields`: the data was in a typed field or absent, not in raw_data.
+static constexpr StringLiteral storageKey = "storage";
+/// In `fields`: the data was in another file.
+static constexpr StringLiteral externalKey = "external";
+
+/// Bytes per element of the types whose data have a plain MLIR form; 0 for
+/// others.
+static unsigned getPlainSize(int32_t dataType) {
+  switch (dataType) {
+  case Tensor::UINT8:
+  case Tensor::INT8:
+  case Tensor::BOOL:
+    return 1;
+  case Tensor::UINT16:
+  case Tensor::INT16:
+  case Tensor::FLOAT16:
+  case Tensor::BFLOAT16:
+    return 2;
+  case Tensor::FLOAT:
+  case Tensor::INT32:
+  case Tensor::UINT32:
+    return 4;
+  case Tensor::DOUBLE:
+  case Tensor::INT64:
+  case Tensor::UINT64:
+    return 8;
+  default:
+    return 0;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// External data
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
+TensorSource::open(StringRef name) {
+  namespace path = llvm::sys::path;
+  namespace fs = llvm::sys::fs;
+  auto fail = [&](const Twine &why) {
+    return llvm::createStringError("external data file '" + name + "': " + why);
+  };
+  if (name.empty() || name.contains('\0') || path::is_absolute(name))
+    return fail("expected a path relative to the model");
+  for (StringRef part : llvm::make_range(path::begin(name), path::end(name)))
+    if (part == "..")
+      return fail("expected a path below the model's folder");
+  SmallString<256> joined(folder), real, realFolder;
+  path::append(joined, name);
+  if (std::error_code error = fs::real_path(joined, real))
+    return fail(error.message());
+  if (std::error_code error =
+          fs::real_path(folder.empty() ? StringRef(".") : folder, realFolder))
+    return fail(error.message());
+  if (!StringRef(real).starts_with(realFolder) ||
+      (realFolder.size() > 1 && real.size() > realFolder.size() &&
+       real[realFolder.size()] != '/'))
+    return fail("lies outside the model's folder");
+  if (!fs::is_regular_file(real))
+    return fail("is no regular file");
+  auto buffer = llvm::MemoryBuffer::getFile(real, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return fail(buffer.getError().message());
+  return std::shared_ptr<llvm::MemoryBuffer>(std::move(*buffer));
+}
+
+llvm::Expected<StringRef> TensorSource::getExternal(const Tensor &tensor) {
+  StringRef location;
+  uint64_t offset = 0, length = 0;
+  bool hasLength = false;
+  for (const auto &entry : tensor.external_data()) {
+    StringRef key = entry.key(), value = entry.value();
+    if (key == "location")
+      location = value;
+    if ((key == "offset" && value.getAsInteger(10, offset)) ||
+        (key == "length" && value.getAsInteger(10, length)))
+      return llvm::createStringError("external data: " + key + " '" + value +
+                                     "' is no size in bytes");
+    hasLength |= key == "length";
+  }
+  std::shared_ptr<llvm::MemoryBuffer> &file = files[location];
+  if (!file) {
+    auto opened = open(location);
+    if (!opened)
+      return opened.takeError();
+    file = *opened;
+    owner->push_back(file);
+  }
+  uint64_t size = file->getBufferSize();
+  if (offset > size || (hasLength && length > size - offset))
+    return llvm::createStringError(
+        "external data file '" + location + "': bytes " + Twine(offset) +
+        " to " + Twine(offset + length) + " are beyond its end at " +
+        Twine(size));
+  return file->getBuffer().substr(offset, hasLength ? length : size - offset);
+}
+
+std::vector<std::string> TensorSource::getExternalFiles() const {
+  std::vector<std::string> names;
+  for (const auto &file : files)
+    if (file.second)
+      names.push_back(file.first().str());
+  llvm::sort(names);
+  return names;
+}
+
+//===----------------------------------------------------------------------===//
+// Typed data fields
+//===----------------------------------------------------------------------===//
+
+/// Appends `values` as little-endian elements of type T; false if one of them
+/// does not fit.
+template <typename T, typename Values>
+static bool pack(const Values &values, std::string &to) {
+  for (auto value : values) {
+    T element = T(value);
+    if (decltype(value)(element) != value &&
+        !std::is_floating_point<T>::value)
+      return false;
+    char buffer[sizeof(T)];
+    memcpy(buffer, &element, sizeof(T));
+    to.append(buffer, sizeof(T));
+  }
+  return true;
+}
+
+/// The data in the typed field of its type as raw bytes; absent if they are
+/// not there or do not fit.
+static std::optional<std::string> packTyped(const Tensor &tensor) {
+  std::string bytes;
+  bool ok = false;
+  switch (tensor.data_type()) {
+  case Tensor::FLOAT:
+    ok = pack<float>(tensor.float_data(), bytes);
+    break;
+  case Tensor::DOUBLE:
+    ok = pack<double>(tensor.double_data(), bytes);
+    break;
+  case Tensor::INT64:
+    ok = pack<int64_t>(tensor.int64_data(), bytes);
+    break;
+  case Tensor::INT32:
+    ok = pack<int32_t>(tensor.int32_data(), bytes);
+    break;
+  case Tensor::INT16:
+    ok = pack<int16_t>(tensor.int32_data(), bytes);
+    break;
+  case Tensor::INT8:
+    ok = pack<int8_t>(tensor.int32_data(), bytes);
+    break;
+  case Tensor::UINT16:
+  case Tensor::FLOAT16:
+  case Tensor::BFLOAT16:
+    ok = pack<uint16_t>(tensor.int32_data(), bytes);
+    break;
+  case Tensor::UINT8:
+  case Tensor::BOOL:
+    ok = pack<uint8_t>(tensor.int32_data(), bytes);
+    break;
+  case Tensor::UINT32:
+    ok = pack<uint32_t>(tensor.uint64_data(), bytes);
+    break;
+  case Tensor::UINT64:
+    ok = pack<uint64_t>(tensor.uint64_data(), bytes);
+    break;
+  default:
+    break;
+  }
+  return ok ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+template <typename T, typename Add>
+static void unpack(ArrayRef<char> bytes, Add add) {
+  for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
+    T element;
+    memcpy(&element, bytes.data() + i, sizeof(T));
+    add(element);
+  }
+}
+
+/// The reverse of packTyped.
+static void unpackTyped(ArrayRef<char> bytes, Tensor &tensor) {
+  auto addInt = [&](auto value) { tensor.add_int32_data(value); };
+  auto addUInt64 = [&](auto value) { tensor.add_uint64_data(value); };
+  switch (tensor.data_type()) {
+  case Tensor::FLOAT:
+    return unpack<float>(bytes, [&](float v) { tensor.add_float_data(v); });
+  case Tensor::DOUBLE:
+    return unpack<double>(bytes, [&](double v) { tensor.add_double_data(v); });
+  case Tensor::INT64:
+    return unpack<int64_t>(bytes,
+                           [&](int64_t v) { tensor.add_int64_data(v); });
+  case Tensor::INT32:
+    return unpack<int32_t>(bytes, addInt);
+  case Tensor::INT16:
+    return unpack<int16_t>(bytes, addInt);
+  case Tensor::INT8:
+    return unpack<int8_t>(bytes, addInt);
+  case Tensor::UINT16:
+  case Tensor::FLOAT16:
+  case Tensor::BFLOAT16:
+    return unpack<uint16_t>(bytes, addInt);
+  case Tensor::UINT8:
+  case Tensor::BOOL:
+    return unpack<uint8_t>(bytes, addInt);
+  case Tensor::UINT32:
+    return unpack<uint32_t>(bytes, addUInt64);
+  default:
+    return unpack<uint64_t>(bytes, addUInt64);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// From TensorProto
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One tensor on its way in.
+class TensorReader {
+public:
+  TensorReader(MLIRContext *context, const Tensor &tensor, TensorSource &source,
+               EmitErrorFn emitError)
+      : context(context), tensor(tensor), source(source),
+        emitError(emitError) {}
+
+  FailureOr<TensorParts> read();
+
+private:
+  LogicalResult readShape();
+  /// Finds the data; `bytes` stays empty if they have no plain form.
+  LogicalResult readData();
+  TypedAttr makeValue();
+
+  MLIRContext *context;
+  const Tensor &tensor;
+  TensorSource &source;
+  EmitErrorFn emitError;
+
+  RankedTensorType type;
+  uint64_t elements = 1;
+  bool plain = false;
+  StringRef bytes;
+  /// Holds `bytes` if they had to be made.
+  std::string made;
+  /// The bytes belong to a mapped file.
+  bool mapped = false;
+  StringRef storage = "raw";
+};
+
+} // namespace
+
+LogicalResult TensorReader::readShape() {
+  Type element = tensor.data_type() >= 0 && tensor.data_type() < 256
+                     ? getElementType(context, ElementKind(tensor.data_type()))
+                     : Type();
+  if (!element)
+    return emitError() << "unknown element type " << tensor.data_type();
+  // No more elements than memory could ever hold.
+  constexpr uint64_t limit = uint64_t(1) << 48;
+  for (int64_t dim : tensor.dims()) {
+    if (dim < 0 || (dim > 0 && elements > limit / uint64_t(dim)))
+      return emitError() << "dimension " << dim << " is out of range";
+    elements *= uint64_t(dim);
+  }
+  type = RankedTensorType::get(
+      SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()),
+      element);
+  return success();
+}
+
+LogicalResult TensorReader::readData() {
+  unsigned size = getPlainSize(tensor.data_type());
+  if (!size || tensor.has_segment())
+    return success();
+  if (tensor.data_location() == Tensor::EXTERNAL) {
+    auto external = source.getExternal(tensor);
+    if (!external)
+      return emitError() << llvm::toString(external.takeError());
+    bytes = *external;
+    mapped = true;
+    storage = externalKey;
+  } else if (std::optional<uint64_t> token = getToken(tensor)) {
+    if (*token >= source.pieces.size())
+      return emitError() << "reserved field in a tensor";
+    bytes = source.pieces[*token];
+    mapped = true;
+  } else if (tensor.has_raw_data()) {
+    bytes = tensor.raw_data();
+  } else if (std::optional<std::string> typed = packTyped(tensor)) {
+    made = std::move(*typed);
+    bytes = made;
+    storage = made.empty() ? "none" : "typed";
+  } else {
+    return success();
+  }
+  if (bytes.size() != elements * size)
+    return emitError() << "expected " << elements * size << " bytes of data for "
+                       << type << ", found " << bytes.size();
+  plain = true;
+  // Booleans are bits in MLIR; other values than 0 and 1 would be lost.
+  if (tensor.data_type() == Tensor::BOOL)
+    plain = llvm::all_of(bytes, [](char c) { return c == 0 || c == 1; });
+  return success();
+}
+
+TypedAttr TensorReader::makeValue() {
+  ArrayRef<char> data(bytes.data(), bytes.size());
+  if (tensor.data_type() == Tensor::BOOL) {
+    SmallVector<bool> bits(data.begin(), data.end());
+    return DenseElementsAttr::get(type, bits);
+  }
+  if (data.size() <= maxDenseBytes)
+    return DenseElementsAttr::getFromRawBuffer(type, data);
+  // Tensors inside a model file start anywhere.
+  unsigned alignment = getPlainSize(tensor.data_type());
+  if (mapped && reinterpret_cast<uintptr_t>(data.data()) % alignment)
+    alignment = 1;
+  AsmResourceBlob blob =
+      mapped ? AsmResourceBlob(data, alignment,
+                               [owner = source.getOwner()](
+                                   void *, size_t, size_t) {},
+                               /*dataIsMutable=*/false)
+             : HeapAsmResourceBlob::allocateAndCopyWithAlign(
+                   data, alignment, /*dataIsMutable=*/false);
+  StringRef key = tensor.name().empty() ? "tensor" : StringRef(tensor.name());
+  return DenseResourceElementsAttr::get(type, key, std::move(blob));
+}
+
+FailureOr<TensorParts> TensorReader::read() {
+  if (failed(readShape()) || failed(readData()))
+    return failure();
+  TensorParts parts;
+  parts.type = type;
+  SmallVector<int> represented = {Tensor::kNameFieldNumber};
+  if (plain) {
+    parts.value = makeValue();
+    represented.append({Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
+                        Tensor::kRawDataFieldNumber,
+                        Tensor::kFloatDataFieldNumber,
+                        Tensor::kInt32DataFieldNumber,
+                        Tensor::kInt64DataFieldNumber,
+                        Tensor::kDoubleDataFieldNumber,
+                        Tensor::kUint64DataFieldNumber});
+    if (storage == externalKey)
+      represented.append({Tensor::kExternalDataFieldNumber,
+                          Tensor::kDataLocationFieldNumber});
+  }
+  DictionaryAttr fields;
+  if (getToken(tensor)) {
+    Tensor copy = tensor;
+    clearToken(copy);
+    fields = protoToAttr(context, copy, represented);
+  } else {
+    fields = protoToAttr(context, tensor, represented);
+  }
+  if (plain && storage != "raw") {
+    NamedAttrList list(fields);
+    list.set(storageKey, StringAttr::get(context, storage));
+    fields = list.getDictionary(context);
+  }
+  if (!fields.empty())
+    parts.fields = fields;
+  return parts;
+}
+
+FailureOr<TensorParts> convertTensor(MLIRContext *context, const Tensor &tensor,
+                                     TensorSource &source,
+                                     EmitErrorFn emitError) {
+  return TensorReader(context, tensor, source, emitError).read();
+}
+
+//===----------------------------------------------------------------------===//
+// To TensorProto
+//===----------------------------------------------------------------------===//
+
+/// The bytes behind `value`, or an error if the text had them elided.
+static FailureOr<TensorData> getData(TypedAttr value, EmitErrorFn emitError) {
+  TensorData data;
+  data.from = data.to =
+      getElementKind(cast<TensorType>(value.getType()).getElementType());
+  if (auto cast = dyn_cast<CastElementsAttr>(value)) {
+    FailureOr<TensorData> inner = getData(cast.getSource(), emitError);
+    if (failed(inner))
+      return failure();
+    if (inner->from != inner->to) {
+      if (inner->through != ElementKind::Undefined ||
+          inner->from != data.to)
+        return emitError() << "unsupported chain of conversions: " << value;
+      inner->through = inner->to;
+    }
+    inner->to = data.to;
+    return inner;
+  }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return emitError() << "the elements are not in this text (elided); "
+                            "emit it with --elide-weights=false";
+    data.bytes = blob->getData();
+  } else if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    ArrayRef<char> raw = dense.getRawData();
+    bool isBool = dense.getElementType().isInteger(1);
+    data.bytes = raw;
+    if (isBool || dense.isSplat()) {
+      data.owner = std::make_shared<std::string>();
+      if (isBool)
+        for (bool bit : dense.getValues<bool>())
+          data.owner->push_back(bit);
+      else
+        for (int64_t i = 0; i < dense.getNumElements(); ++i)
+          data.owner->append(raw.data(), raw.size());
+      data.bytes = *data.owner;
+    }
+  } else {
+    return emitError() << "cannot export " << value;
+  }
+  uint64_t expected =
+      cast<ShapedType>(value.getType()).getNumElements() *
+      uint64_t(getPlainSize(int32_t(data.from)));
+  if (data.bytes.size() != expected)
+    return emitError() << "expected " << expected << " bytes of data for "
+                       << value.getType() << ", found " << data.bytes.size();
+  return data;
+}
+
+LogicalResult convertTensor(TypedAttr value, Type type, DictionaryAttr fields,
+                            TensorSink &sink, Tensor &tensor,
+                            EmitErrorFn emitError) {
+  StringRef storage = "raw";
+  if (fields) {
+    NamedAttrList list(fields);
+    if (auto entry = dyn_cast_or_null<StringAttr>(list.erase(storageKey)))
+      storage = entry;
+    if (failed(attrToProto(list.getDictionary(type.getContext()), tensor,
+                           emitError)))
+      return failure();
+  }
+  if (!value)
+    return success();
+  auto tensorType = dyn_cast<RankedTensorType>(type);
+  if (!tensorType || !tensorType.hasStaticShape())
+    return emitError() << "expected a static shape, got " << type;
+  for (int64_t dim : tensorType.getShape())
+    tensor.add_dims(dim);
+  tensor.set_data_type(int32_t(getElementKind(tensorType.getElementType())));
+  FailureOr<TensorData> data = getData(value, emitError);
+  if (failed(data))
+    return failure();
+  if (storage == "typed" && data->from == data->to)
+    unpackTyped(data->bytes, tensor);
+  else if (storage == "none" && data->bytes.empty())
+    return success();
+  else
+    sink.place(*data, storage == externalKey, tensor);
+  return success();
+}
+
+} // namespace mp

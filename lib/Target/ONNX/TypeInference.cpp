@@ -1,0 +1,134 @@
+//===- TypeInference.cpp - Types that a model does not state --------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TypeInference.h"
+#include "Conversion.h"
+
+#include "onnx/defs/schema.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+
+/// What ONNX's inference functions may ask about one node.
+class NodeInference : public ::onnx::InferenceContext {
+public:
+  NodeInference(const ::onnx::NodeProto &node,
+                ArrayRef<InferenceOperand> operands)
+      : node(node), operands(operands), types(operands.size()),
+        results(node.output_size()) {
+    for (auto [operand, type] : llvm::zip(operands, types))
+      convertType(operand.type, type);
+  }
+
+  ArrayRef<::onnx::TypeProto> getResults() const { return results; }
+
+  const ::onnx::AttributeProto *
+  getAttribute(const std::string &name) const override {
+    for (const ::onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.name() == name)
+        return &attribute;
+    return nullptr;
+  }
+  size_t getNumInputs() const override { return types.size(); }
+  const ::onnx::TypeProto *getInputType(size_t index) const override {
+    return index < types.size() && types[index].value_case() !=
+                                       ::onnx::TypeProto::VALUE_NOT_SET
+               ? &types[index]
+               : nullptr;
+  }
+  const ::onnx::TensorProto *getInputData(size_t index) const override {
+    return index < operands.size() ? operands[index].value : nullptr;
+  }
+  size_t getNumOutputs() const override { return results.size(); }
+  ::onnx::TypeProto *getOutputType(size_t index) override {
+    return index < results.size() ? &results[index] : nullptr;
+  }
+  ::onnx::GraphInferencer *
+  getGraphAttributeInferencer(const std::string &) override {
+    return nullptr;
+  }
+  const ::onnx::SparseTensorProto *getInputSparseData(size_t) const override {
+    return nullptr;
+  }
+  const ::onnx::TensorShapeProto *getSymbolicInput(size_t) const override {
+    return nullptr;
+  }
+
+private:
+  const ::onnx::NodeProto &node;
+  ArrayRef<InferenceOperand> operands;
+  std::vector<::onnx::TypeProto> types;
+  std::vector<::onnx::TypeProto> results;
+};
+
+} // namespace
+
+/// Same element type and structure, nothing known about dimensions.
+static Type withoutShape(Type type) {
+  Type element = getTensorElementType(type);
+  return element ? Type(UnrankedTensorType::get(element)) : type;
+}
+
+/// The type of result `index` from an operand of the same type variable, or
+/// from a variable that admits one tensor type only.
+static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
+                              unsigned index,
+                              ArrayRef<InferenceOperand> operands) {
+  Type unknown = UnknownType::get(context);
+  const FormalParameter *output = schema.getOutput(index);
+  if (!output || (output->option == FormalParameter::Variadic &&
+                  !output->homogeneous))
+    return unknown;
+  for (auto [position, operand] : llvm::enumerate(operands)) {
+    const FormalParameter *input = schema.getInput(position);
+    if (input && input->typeVariable == output->typeVariable &&
+        !isa<NoneType, UnknownType>(operand.type))
+      return withoutShape(operand.type);
+  }
+  Type only;
+  for (unsigned kind = 1; kind <= unsigned(ElementKind::Int2); ++kind) {
+    if (!schema.typesOf(*output).containsTensor(ElementKind(kind)))
+      continue;
+    if (only)
+      return unknown;
+    only = UnrankedTensorType::get(getElementType(context, ElementKind(kind)));
+  }
+  return only ? only : unknown;
+}
+
+SmallVector<Type> inferResultTypes(MLIRContext *context,
+                                   const ::onnx::NodeProto &node,
+                                   const OpSchema &schema,
+                                   ArrayRef<InferenceOperand> operands) {
+  SmallVector<Type> types(node.output_size(), UnknownType::get(context));
+  NodeInference inference(node, operands);
+  if (const auto *onnxSchema =
+          static_cast<const ::onnx::OpSchema *>(schema.onnxSchema)) {
+    try {
+      if (auto infer = onnxSchema->GetTypeAndShapeInferenceFunction())
+        infer(inference);
+      for (auto [type, result] : llvm::zip(types, inference.getResults()))
+        type = convertType(context, result);
+    } catch (const std::exception &) {
+      // The variables below say less, but never throw.
+    }
+  }
+  for (auto [index, type] : llvm::enumerate(types)) {
+    bool missing = isa<UnknownType>(type);
+    if (auto sequence = dyn_cast<SequenceType>(type))
+      missing = isa<UnknownType>(sequence.getElementType());
+    if (missing)
+      type = inferFromVariable(context, schema, index, operands);
+  }
+  return types;
+}
+
+} // namespace mp

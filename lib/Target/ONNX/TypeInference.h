@@ -1,0 +1,38 @@
+//===- TypeInference.h - Types that a model does not state ------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TARGET_ONNX_TYPEINFERENCE_H
+#define MPOPT_LIB_TARGET_ONNX_TYPEINFERENCE_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+namespace onnx {
+class NodeProto;
+class TensorProto;
+} // namespace onnx
+
+namespace mp {
+
+/// One operand for inference: its type, and its value where it is a small
+/// constant (shapes, axes), else null.
+struct InferenceOperand {
+  mlir::Type type;
+  const ::onnx::TensorProto *value = nullptr;
+};
+
+/// The result types of `node` by ONNX's own inference, and where there is
+/// none, by the type variables that results share with operands. A type that
+/// cannot be told is `!onnx.unknown`. Never fails: a node that inference
+/// refuses is left to the verifier.
+llvm::SmallVector<mlir::Type>
+inferResultTypes(mlir::MLIRContext *context, const ::onnx::NodeProto &node,
+                 const OpSchema &schema,
+                 llvm::ArrayRef<InferenceOperand> operands);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TARGET_ONNX_TYPEINFERENCE_H

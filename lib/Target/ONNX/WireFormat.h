@@ -1,0 +1,64 @@
+//===- WireFormat.h - Big tensors in and out of protobuf data ---*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights are never copied to be looked at. On the way in, the raw_data of
+// every big tensor is cut out of the mapped file before protobuf sees it and
+// replaced by a token; on the way out, tokens are expanded while the file is
+// written. A token is an empty raw_data plus a reserved field that holds the
+// index of the data.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TARGET_ONNX_WIREFORMAT_H
+#define MPOPT_LIB_TARGET_ONNX_WIREFORMAT_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace onnx {
+class TensorProto;
+}
+
+namespace mp {
+
+/// A model's bytes with its big tensors cut out.
+struct StrippedModel {
+  std::string bytes;
+  /// Slices of the original bytes; tokens are indices here.
+  std::vector<llvm::StringRef> pieces;
+};
+
+/// Cuts raw_data of at least `threshold` bytes out of a ModelProto. Bytes that
+/// are not well-formed come through as they are, for the parser to refuse.
+StrippedModel stripTensors(llvm::StringRef model, uint64_t threshold);
+
+/// The token in a parsed tensor, if it has one.
+std::optional<uint64_t> getToken(const ::onnx::TensorProto &tensor);
+void setToken(::onnx::TensorProto &tensor, uint64_t index);
+void clearToken(::onnx::TensorProto &tensor);
+
+/// Writes the ModelProto `stripped`, expanding tokens: `emit` receives bytes,
+/// `emitPiece` the index of a piece whose data is to be written there, and
+/// `pieceSize` tells its size in bytes.
+void expandTensors(llvm::StringRef stripped,
+                   llvm::function_ref<uint64_t(uint64_t)> pieceSize,
+                   llvm::function_ref<void(llvm::StringRef)> emit,
+                   llvm::function_ref<void(uint64_t)> emitPiece);
+
+/// The size of what expandTensors writes.
+uint64_t getExpandedSize(llvm::StringRef stripped,
+                         llvm::function_ref<uint64_t(uint64_t)> pieceSize);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TARGET_ONNX_WIREFORMAT_H
