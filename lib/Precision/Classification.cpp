@@ -8,6 +8,7 @@
 #include "mp-opt/Precision/Classification.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
 
 using namespace mlir;
@@ -90,13 +91,19 @@ FailureOr<PrecisionPolicy::Verdict> Classifier::applyPolicy(Operation *node) {
 }
 
 static bool isContainer(Type type) {
-  return isa<SequenceType, OptionalType, MapType, OpaqueType>(type);
+  return isa<SequenceType, OptionalType, MapType, onnxir::OpaqueType>(type);
+}
+
+/// The name of a graph's output stays with an fp32 value in any case.
+static bool isYielded(Value value) {
+  return llvm::any_of(value.getUsers(),
+                      [](Operation *user) { return isa<YieldOp>(user); });
 }
 
 StringRef Classifier::getStructuralReason(Operation *node) {
-  if (auto custom = dyn_cast<CustomOp>(node))
+  if (isa<CustomOp>(node))
     return functions.contains(
-               getQualifiedName(custom.getDomain(), custom.getOpType()))
+               getQualifiedName(getDomain(node), getOpType(node)))
                ? "function call"
                : "custom op";
   if (node->getNumRegions())
@@ -106,7 +113,7 @@ StringRef Classifier::getStructuralReason(Operation *node) {
     return "sequence";
   if (!trainingNames.empty())
     for (OpResult result : node->getResults())
-      if (trainingNames.contains(getValueName(result)))
+      if (trainingNames.contains(getValueName(result)) && !isYielded(result))
         return "named by a training algorithm";
   return {};
 }

@@ -161,7 +161,7 @@ static Attribute convertAttribute(Attribute value, Type elementType) {
                           ? convertElements(tensor.getValue(), elementType)
                           : TypedAttr();
     return inner
-               ? TensorAttr::get(value.getContext(), inner, tensor.getFields())
+               ? TensorAttr::get(value.getContext(), tensor.getFields(), inner)
                : Attribute();
   }
   if (auto typed = dyn_cast<TypedAttr>(value); typed && !isa<FloatAttr>(value))

@@ -87,7 +87,7 @@ LogicalResult PrecisionPolicy::addPatterns(ArrayRef<std::string> texts,
     // Checked as written: "a)(b" would pass inside the parentheses.
     if (text.empty() || !llvm::Regex(text).isValid(error))
       return emitError() << "pattern '" << text << "' in "
-                         << getFlag(opClass, "-nodes")
+                         << getFlag(opClass, "-node")
                          << " is no regular expression: "
                          << (text.empty() ? "it is empty" : error);
     patterns.push_back({text, opClass, llvm::Regex("^(" + text + ")$")});
@@ -151,9 +151,9 @@ PrecisionPolicy::classifyNode(StringRef nodeName, EmitErrorFn emitError) {
     pattern.matched = true;
     if (found && found->opClass != pattern.opClass)
       return emitError() << "matches '" << found->text << "' in "
-                         << getFlag(found->opClass, "-nodes") << " and '"
+                         << getFlag(found->opClass, "-node") << " and '"
                          << pattern.text << "' in "
-                         << getFlag(pattern.opClass, "-nodes");
+                         << getFlag(pattern.opClass, "-node");
     found = &pattern;
   }
   if (!found)
@@ -182,7 +182,7 @@ PrecisionPolicy::checkOperators(ModuleOp module,
   if (!hasUnknown)
     return success();
   module.walk([&](onnxir::CustomOp op) {
-    add(normalizeDomain(op.getDomain()), op.getOpType());
+    add(normalizeDomain(onnxir::getDomain(op)), onnxir::getOpType(op));
   });
   for (const auto &[name, opClass] : operatorOrder) {
     if (known.contains(name))
@@ -205,7 +205,7 @@ LogicalResult PrecisionPolicy::checkPatterns(ModuleOp module) const {
     });
     InFlightDiagnostic diag = module.emitError()
                               << "pattern '" << pattern.text << "' in "
-                              << getFlag(pattern.opClass, "-nodes")
+                              << getFlag(pattern.opClass, "-node")
                               << " matches no node";
     return suggest(diag, findNearest(pattern.text, names));
   }

@@ -169,14 +169,16 @@ void SchemaRegistry::finish() {
 extern const char microsoftSchemas[];
 extern const size_t microsoftSchemasSize;
 
+std::unique_ptr<SchemaRegistry> SchemaRegistry::createBuiltin() {
+  std::unique_ptr<SchemaRegistry> registry(new SchemaRegistry());
+  registry->addONNX();
+  cantFail(registry->addJSON({microsoftSchemas, microsoftSchemasSize},
+                             "com.microsoft.json"));
+  return registry;
+}
+
 const SchemaRegistry &SchemaRegistry::builtin() {
-  static const SchemaRegistry *registry = [] {
-    auto *made = new SchemaRegistry();
-    made->addONNX();
-    cantFail(made->addJSON({microsoftSchemas, microsoftSchemasSize},
-                           "com.microsoft.json"));
-    return made;
-  }();
+  static const SchemaRegistry *registry = createBuiltin().release();
   return *registry;
 }
 

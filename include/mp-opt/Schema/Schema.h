@@ -171,8 +171,8 @@ class SchemaRegistry {
 public:
   /// The standard domains and com.microsoft; made once per process.
   static const SchemaRegistry &builtin();
-
-  SchemaRegistry() = default;
+  /// The same as a registry of one's own, to add further domains to.
+  static std::unique_ptr<SchemaRegistry> createBuiltin();
 
   /// Adds the operators of a JSON text in the form of com.microsoft.json.
   /// Fails, naming `file` and the place, on anything malformed.
@@ -188,6 +188,7 @@ public:
   int getNewestOpset(llvm::StringRef domain) const;
 
 private:
+  SchemaRegistry() = default;
   void addONNX();
   OpFamily &getOrCreate(llvm::StringRef domain, llvm::StringRef name);
   void finish();

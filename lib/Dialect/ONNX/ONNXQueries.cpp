@@ -34,9 +34,10 @@ std::optional<int64_t> getOpset(Operation *op, StringRef domain) {
     auto pair = dyn_cast<ArrayAttr>(import);
     if (!pair || pair.size() != 2)
       continue;
+    // A domain left out is the default one.
     auto name = dyn_cast<StringAttr>(pair[0]);
     auto version = dyn_cast<IntegerAttr>(pair[1]);
-    if (name && version && normalizeDomain(name) == domain)
+    if (version && normalizeDomain(name ? name.getValue() : "") == domain)
       return version.getInt();
   }
   return std::nullopt;

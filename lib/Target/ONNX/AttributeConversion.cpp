@@ -68,8 +68,8 @@ static FailureOr<Attribute> convertTensorAttribute(
                                      : DictionaryAttr::get(context));
   if (tensor.has_name())
     fields.set("name", StringAttr::get(context, tensor.name()));
-  return Attribute(TensorAttr::get(context, parts->value,
-                                   fields.getDictionary(context)));
+  return Attribute(TensorAttr::get(context, fields.getDictionary(context),
+                                   parts->value));
 }
 
 FailureOr<Attribute> convertAttribute(MLIRContext *context,

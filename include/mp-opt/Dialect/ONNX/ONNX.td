@@ -123,9 +123,9 @@ def ONNX_TensorAttr : ONNX_Attr<"Tensor", "tensor"> {
     `fields` lacks dims, data_type and the data), else it is absent and
     `fields` has everything.
   }];
-  let parameters = (ins OptionalParameter<"::mlir::TypedAttr">:$value,
-                        OptionalParameter<"::mlir::DictionaryAttr">:$fields);
-  let assemblyFormat = "`<` ($value^ `:`)? $fields `>`";
+  let parameters = (ins "::mlir::DictionaryAttr":$fields,
+                        OptionalParameter<"::mlir::TypedAttr">:$value);
+  let assemblyFormat = "`<` $fields (`,` $value^)? `>`";
 }
 
 def ONNX_CastElementsAttr

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Synthetic models for measuring time and memory, seeded and repeatable.
+
+Usage: make_models.py OUT_DIR [NAME...]
+Names: four (four nodes), chain1k, chain20k, chain100k, chain1m (a chain of
+that many small nodes), gpt124, gpt1b (decoders of 124 M and 0.9 G parameters,
+weights in one external file). Default: all but chain1m and gpt1b.
+"""
+
+import os
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET, IR_VERSION = 22, 10
+
+
+class Graph:
+    """Nodes and initializers as they are added."""
+
+    def __init__(self):
+        self.nodes, self.initializers = [], []
+        self.random = np.random.default_rng(0)
+
+    def weight(self, name, *shape, scale=0.02):
+        values = self.random.standard_normal(shape, dtype=np.float32)
+        return self.constant(name, values * np.float32(scale))
+
+    def constant(self, name, values):
+        self.initializers.append(numpy_helper.from_array(values, name))
+        return name
+
+    def add(self, op_type, inputs, output, **attributes):
+        self.nodes.append(
+            helper.make_node(
+                op_type, inputs, [output], name=f"{output}/node", **attributes
+            )
+        )
+        return output
+
+    def model(self, name, inputs, outputs):
+        graph = helper.make_graph(
+            self.nodes, name, inputs, outputs, self.initializers
+        )
+        opsets = [helper.make_opsetid("", OPSET)]
+        return helper.make_model(
+            graph, opset_imports=opsets, ir_version=IR_VERSION
+        )
+
+
+def attention(graph, prefix, hidden, width):
+    heads = {}
+    for part in "qkv":
+        weight = graph.weight(f"{prefix}w_{part}", width, width)
+        flat = graph.add("MatMul", [hidden, weight], f"{prefix}{part}_flat")
+        split = graph.add("Reshape", [flat, "to_heads"], f"{prefix}{part}_4d")
+        order = [0, 2, 3, 1] if part == "k" else [0, 2, 1, 3]
+        heads[part] = graph.add(
+            "Transpose", [split], f"{prefix}{part}", perm=order
+        )
+    scores = graph.add("MatMul", [heads["q"], heads["k"]], f"{prefix}qk")
+    scaled = graph.add("Div", [scores, "sqrt_head"], f"{prefix}scaled")
+    weights = graph.add("Softmax", [scaled], f"{prefix}probs", axis=-1)
+    mixed = graph.add("MatMul", [weights, heads["v"]], f"{prefix}mixed")
+    joined = graph.add(
+        "Transpose", [mixed], f"{prefix}joined", perm=[0, 2, 1, 3]
+    )
+    flat = graph.add("Reshape", [joined, "to_width"], f"{prefix}flat")
+    weight = graph.weight(f"{prefix}w_o", width, width)
+    return graph.add("MatMul", [flat, weight], f"{prefix}out")
+
+
+def normalize(graph, value, name, width):
+    scale = graph.weight(f"{name}_scale", width)
+    shift = graph.weight(f"{name}_shift", width)
+    return graph.add(
+        "LayerNormalization",
+        [value, scale, shift],
+        name,
+        axis=-1,
+        epsilon=1e-5,
+    )
+
+
+def feed_forward(graph, prefix, hidden, width):
+    weight = graph.weight(f"{prefix}w_up", width, 4 * width)
+    up = graph.add("MatMul", [hidden, weight], f"{prefix}up")
+    active = graph.add("Gelu", [up], f"{prefix}gelu")
+    weight = graph.weight(f"{prefix}w_down", 4 * width, width)
+    return graph.add("MatMul", [active, weight], f"{prefix}down")
+
+
+def decoder(layers, width, vocabulary, head=64):
+    graph = Graph()
+    graph.constant("to_heads", np.array([0, 0, width // head, head]))
+    graph.constant("to_width", np.array([0, 0, width]))
+    graph.constant("sqrt_head", np.array(head**0.5, np.float32))
+    table = graph.weight("embedding", vocabulary, width)
+    value = graph.add("Gather", [table, "ids"], "embedded")
+    for layer in range(layers):
+        p = f"layer{layer}_"
+        hidden = normalize(graph, value, f"{p}norm1", width)
+        mixed = attention(graph, p, hidden, width)
+        value = graph.add("Add", [value, mixed], f"{p}residual1")
+        hidden = normalize(graph, value, f"{p}norm2", width)
+        mixed = feed_forward(graph, p, hidden, width)
+        value = graph.add("Add", [value, mixed], f"{p}residual2")
+    weight = graph.weight("w_head", width, vocabulary)
+    graph.add("MatMul", [value, weight], "logits")
+    info = helper.make_tensor_value_info
+    return graph.model(
+        "decoder",
+        [info("ids", TensorProto.INT64, ["batch", "sequence"])],
+        [info("logits", TensorProto.FLOAT, ["batch", "sequence", vocabulary])],
+    )
+
+
+def chain(length, width=16):
+    graph = Graph()
+    weights = [
+        graph.weight(f"w{i}", width, width, scale=0.2) for i in range(8)
+    ]
+    value = "x"
+    for i in range(length // 4):
+        product = graph.add("MatMul", [value, weights[i % 8]], f"m{i}")
+        active = graph.add("Relu", [product], f"r{i}")
+        total = graph.add("Add", [active, value], f"a{i}")
+        value = graph.add("Softmax", [total], f"s{i}")
+    info = helper.make_tensor_value_info
+    return graph.model(
+        "chain",
+        [info("x", TensorProto.FLOAT, ["batch", width])],
+        [info(value, TensorProto.FLOAT, ["batch", width])],
+    )
+
+
+MODELS = {
+    "four": lambda: chain(4),
+    "chain1k": lambda: chain(1_000),
+    "chain20k": lambda: chain(20_000),
+    "chain100k": lambda: chain(100_000),
+    "chain1m": lambda: chain(1_000_000),
+    "gpt124": lambda: decoder(12, 768, 32000),
+    "gpt1b": lambda: decoder(24, 1600, 50257),
+}
+DEFAULT = ["four", "chain1k", "chain20k", "chain100k", "gpt124"]
+EXTERNAL = {"gpt124", "gpt1b"}
+
+
+def make(name, folder):
+    """Write a model unless it is there; its path."""
+    path = os.path.join(folder, f"{name}.onnx")
+    if os.path.exists(path):
+        return path
+    os.makedirs(folder, exist_ok=True)
+    model = MODELS[name]()
+    # The model file last: its presence says that the data is complete.
+    options = {}
+    if name in EXTERNAL:
+        data = f"{name}.onnx.data"
+        if os.path.exists(os.path.join(folder, data)):
+            os.remove(os.path.join(folder, data))
+        options = {"save_as_external_data": True, "location": data}
+    onnx.save_model(model, path + ".part", **options)
+    os.replace(path + ".part", path)
+    return path
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or set(sys.argv[2:]) - set(MODELS):
+        sys.exit(__doc__)
+    for wanted in sys.argv[2:] or DEFAULT:
+        print(make(wanted, sys.argv[1]))

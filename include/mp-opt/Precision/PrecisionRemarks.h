@@ -1,0 +1,31 @@
+//===- PrecisionRemarks.h - Why a node has its precision --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_PRECISIONREMARKS_H
+#define MPOPT_PRECISION_PRECISIONREMARKS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace mp {
+
+enum class RemarkOutcome {
+  /// The node became 16 bit.
+  Passed,
+  /// The node is allowed 16 bit, but stays fp32.
+  Missed,
+  /// The node stays fp32, as it should.
+  Analysis,
+};
+
+/// Emits a remark of category `mp-precision` at `node`, with the arguments
+/// Node, From, To and Reason. Costs nothing if remarks are off.
+void emitPrecisionRemark(mlir::Operation *node, RemarkOutcome outcome,
+                         llvm::StringRef to, llvm::StringRef reason);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_PRECISIONREMARKS_H

@@ -1,0 +1,26 @@
+//===- Passes.h - Passes over whole models ---------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PASSES_GRAPH_PASSES_H
+#define MPOPT_PASSES_GRAPH_PASSES_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mp {
+
+#define GEN_PASS_DECL
+#include "Graph/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "Graph/Passes.h.inc"
+
+} // namespace mp
+
+#endif // MPOPT_PASSES_GRAPH_PASSES_H

@@ -1,0 +1,40 @@
+//===- Passes.td - Passes over whole models ----------------*- tablegen -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PASSES_GRAPH_PASSES_TD
+#define MPOPT_PASSES_GRAPH_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
+  let summary = "Raise the opset of a model where that changes no node";
+  let description = [{
+    With `to`: after it the model imports that version of `domain`; an error
+    names the node that would mean something else there.
+
+    Without: after `mp-classify`, the default domain is raised to the lowest
+    version at which the allowed ops admit the 16-bit type (bf16 and Conv: 22).
+    If a node stands against it nothing changes, and a missed remark of
+    category `mp-precision` names the node and what stays fp32. Graphs with ops
+    that update operands in place are left alone: the runtimes for them stop
+    at earlier opsets.
+
+    Functions are raised with the model where their nodes would otherwise have
+    other schemas than the model's. The IR version rises with the opset.
+
+    Example: test/Precision/onnx-raise-opset.mlir
+  }];
+  let options = [
+    Option<"domain", "domain", "std::string", /*default=*/"\"\"",
+           "domain to raise; empty for the default one">,
+    Option<"to", "to", "int64_t", /*default=*/"0",
+           "version to raise to; 0 for what the 16-bit type needs">,
+  ];
+  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
+}
+
+#endif // MPOPT_PASSES_GRAPH_PASSES_TD

@@ -1,0 +1,121 @@
+//===- RaiseOpset.cpp - Raise the opset of a model ------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graph/Passes.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/OpsetUpgrade.h"
+#include "mp-opt/Precision/Policy.h"
+#include "mp-opt/Precision/PrecisionRemarks.h"
+
+#include <map>
+
+namespace mp {
+#define GEN_PASS_DEF_RAISEOPSET
+#include "Graph/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct RaiseOpset : public mp::impl::RaiseOpsetBase<RaiseOpset> {
+  using RaiseOpsetBase::RaiseOpsetBase;
+
+  void runOnOperation() override;
+
+private:
+  void raiseTo(int64_t opset);
+  void raiseAsNeeded(Type lowType);
+};
+
+/// For each opset, the first allowed node that needs it.
+using NeededOpsets = std::map<int, Operation *>;
+
+} // namespace
+
+static NeededOpsets collectNeeded(GraphOp graph, ElementKind low) {
+  NeededOpsets needed;
+  SchemaCache schemas(graph);
+  StringRef allow = stringifyOpClass(OpClass::Allow);
+  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto opClass = op->getAttrOfType<StringAttr>(mark::opClass);
+    if (!opClass || opClass.getValue() != allow)
+      return;
+    const SchemaCache::Entry &entry = schemas.lookup(op);
+    FloatSignature signature(op, entry.schema);
+    if (!signature || !entry.schema->domain.empty() || entry.isExtension ||
+        signature.getKind() != ElementKind::Float ||
+        !signature.getObstacle().empty() || signature.admits(low))
+      return;
+    if (int opset = signature.getFirstOpset(*entry.family, low))
+      needed.try_emplace(opset, op);
+  });
+  return needed;
+}
+
+static bool hasInPlaceOps(GraphOp graph) {
+  return graph
+      ->walk([](Operation *op) {
+        return updatesInPlace(getDomain(op), getOpType(op))
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void RaiseOpset::raiseTo(int64_t opset) {
+  ModuleOp module = getOperation();
+  auto &dialect = *getContext().getLoadedDialect<ONNXDialect>();
+  int64_t newest = dialect.getSchemas().getNewestOpset(domain);
+  int64_t current = getOpset(module, domain).value_or(0);
+  if (opset < current || (newest && opset > newest)) {
+    module.emitError() << "cannot raise opset " << current << " to " << opset
+                       << (opset < current ? ", which is lower"
+                                           : ", which is not known");
+    return signalPassFailure();
+  }
+  if (auto obstacle = findUpgradeObstacle(module, domain, opset)) {
+    obstacle->node->emitError()
+        << describe(obstacle->node) << ": cannot be raised to opset " << opset
+        << ": " << obstacle->reason;
+    return signalPassFailure();
+  }
+  setOpset(module, domain, opset);
+}
+
+void RaiseOpset::raiseAsNeeded(Type lowType) {
+  ModuleOp module = getOperation();
+  for (auto graph : module.getOps<GraphOp>()) {
+    NeededOpsets needed = collectNeeded(graph, getElementKind(lowType));
+    // The highest that nothing stands against serves the lower ones too.
+    for (auto &[opset, node] : llvm::reverse(needed)) {
+      std::string prefix = "needs opset " + std::to_string(opset) + ", but ";
+      if (hasInPlaceOps(graph)) {
+        emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
+                            prefix + "the graph updates values in place");
+        continue;
+      }
+      auto obstacle = findUpgradeObstacle(module, "", opset);
+      if (!obstacle)
+        return setOpset(module, "", opset);
+      emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
+                          prefix + describe(obstacle->node) +
+                              " stands against it: " + obstacle->reason);
+    }
+  }
+}
+
+void RaiseOpset::runOnOperation() {
+  if (to)
+    return raiseTo(to);
+  if (auto low = getOperation()->getAttrOfType<TypeAttr>(mark::low))
+    raiseAsNeeded(low.getValue());
+}

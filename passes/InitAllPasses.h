@@ -1,0 +1,29 @@
+//===- InitAllPasses.h - Registers every pass -------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PASSES_INITALLPASSES_H
+#define MPOPT_PASSES_INITALLPASSES_H
+
+#include "Graph/Passes.h"
+#include "Pipelines/Pipelines.h"
+#include "Precision/Passes.h"
+
+namespace mp {
+
+/// Registers the passes and pipelines of mp-opt.
+inline void registerMPOptPasses() {
+  registerGraphPasses();
+  registerPrecisionPasses();
+  registerPipelines();
+}
+
+/// The name that MLIR's own registry header uses.
+inline void registerAllPasses() { registerMPOptPasses(); }
+
+} // namespace mp
+
+#endif // MPOPT_PASSES_INITALLPASSES_H

@@ -1,0 +1,254 @@
+//===- Emulate.cpp - 16-bit values as rounded fp32 values -----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nodes are visited in order, so that every operand has become fp32 before its
+// users are seen. What must keep its 16-bit type - outputs of the graph,
+// operands of custom ops - is noted before and cast at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Precision/Passes.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Constants.h"
+#include "mp-opt/Precision/FloatSignature.h"
+
+namespace mp {
+#define GEN_PASS_DEF_EMULATE
+#include "Precision/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct Emulate : public mp::impl::EmulateBase<Emulate> {
+  void runOnOperation() override;
+};
+
+class Emulator {
+public:
+  Emulator(GraphOp graph, CastBuilder &builder)
+      : graph(graph), builder(builder),
+        f32(Float32Type::get(graph->getContext())) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult collect();
+  void visit(Operation *op);
+  void visitConstant(Operation *op);
+  void visitCast(Operation *op);
+  void round(OpResult value);
+  void widenUses(Value value);
+  void restoreBoundary();
+  OpResult createCast(Value value, Type elementType, StringRef name = "");
+  void patchAttributes(Operation *op);
+
+  GraphOp graph;
+  CastBuilder &builder;
+  Type f32;
+  std::vector<Operation *> nodes;
+  /// Uses that keep the 16-bit type they have in the source.
+  std::vector<std::pair<OpOperand *, Type>> boundary;
+  llvm::DenseMap<std::pair<Value, Type>, Value> boundaryCasts;
+  llvm::DenseSet<OpOperand *> isBoundary;
+};
+
+} // namespace
+
+/// `type` with fp32 in place of a 16-bit element type, also inside sequences
+/// and optionals.
+static Type widenType(Type type, Type f32) {
+  if (is16BitTensor(type))
+    return withElementType(type, f32);
+  if (auto sequence = dyn_cast<SequenceType>(type))
+    return SequenceType::get(type.getContext(),
+                             widenType(sequence.getElementType(), f32));
+  if (auto optional = dyn_cast<OptionalType>(type))
+    return OptionalType::get(type.getContext(),
+                             widenType(optional.getElementType(), f32));
+  return type;
+}
+
+OpResult Emulator::createCast(Value value, Type elementType, StringRef name) {
+  OpResult result = builder.create(value, elementType);
+  result.getOwner()->removeAttr(mark::inserted);
+  if (!name.empty())
+    setValueName(result, name);
+  return result;
+}
+
+LogicalResult Emulator::collect() {
+  Operation *yield = getYield(graph.getBody());
+  auto note = [&](Operation *op) -> LogicalResult {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Type type = operand.get().getType();
+      if (is16BitTensor(type)) {
+        boundary.emplace_back(&operand, getTensorElementType(type));
+        isBoundary.insert(&operand);
+      } else if (widenType(type, f32) != type) {
+        return op->emitError()
+               << describe(op) << ": operand #" << operand.getOperandNumber()
+               << " of type " << type << " cannot be emulated";
+      }
+    }
+    return success();
+  };
+  WalkResult result = graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isNode(op) || isa<InitializerOp>(op))
+      nodes.push_back(op);
+    if ((isa<CustomOp>(op) || op == yield) && failed(note(op)))
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// A cast back to fp32 behind a value that keeps its 16-bit type.
+void Emulator::widenUses(Value value) {
+  OpResult wide = createCast(value, f32);
+  for (OpOperand &use : llvm::make_early_inc_range(value.getUses()))
+    if (use.getOwner() != wide.getOwner() && !isBoundary.contains(&use))
+      use.set(wide);
+  if (wide.use_empty())
+    wide.getOwner()->erase();
+}
+
+void Emulator::visitConstant(Operation *op) {
+  Value value = op->getResult(0);
+  bool isYielded = llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    return isBoundary.contains(&use);
+  });
+  if (isYielded || !convertConstant(op, f32))
+    widenUses(value);
+}
+
+void Emulator::visitCast(Operation *op) {
+  OpResult result = op->getResult(0);
+  if (is16BitTensor(result.getType()))
+    return widenUses(result);
+  // Its operand was 16 bit, and is fp32 with the same value by now.
+  if (op->getOperand(0).getType() != result.getType() ||
+      !isF32Tensor(result.getType()))
+    return;
+  bool isYielded = llvm::any_of(
+      result.getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
+  if (isYielded)
+    return;
+  result.replaceAllUsesWith(op->getOperand(0));
+  op->erase();
+}
+
+/// Types in attributes; element types of values say nothing about these.
+void Emulator::patchAttributes(Operation *op) {
+  for (StringRef name :
+       {"dtype", "output_datatype", "output_dtype", "output_type", "to"}) {
+    auto kind = op->getAttrOfType<IntegerAttr>(name);
+    if (kind && (kind.getInt() == int64_t(ElementKind::Float16) ||
+                 kind.getInt() == int64_t(ElementKind::BFloat16)))
+      op->setAttr(
+          name, IntegerAttr::get(kind.getType(), int64_t(ElementKind::Float)));
+  }
+}
+
+/// Makes a 16-bit result an fp32 one, rounded.
+void Emulator::round(OpResult value) {
+  Type low = getTensorElementType(value.getType());
+  std::string name = onnxir::getValueName(value).str();
+  UniqueNames &names = builder.getNames();
+  bool isOutput = llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    return isBoundary.contains(&use) && isa<YieldOp>(use.getOwner());
+  });
+  std::string lowName = getPrecisionName(low).str();
+  setValueName(value, names.getValueName(name + "_exact"));
+  value.setType(withElementType(value.getType(), f32));
+  OpResult narrow = createCast(
+      value, low, isOutput ? name : names.getValueName(name + "_" + lowName));
+  OpResult wide = createCast(
+      narrow, f32, isOutput ? names.getValueName(name + "_f32") : name);
+  for (OpOperand &use : llvm::make_early_inc_range(value.getUses()))
+    if (use.getOwner() != narrow.getOwner())
+      use.set(isBoundary.contains(&use) ? narrow : wide);
+  if (wide.use_empty())
+    wide.getOwner()->erase();
+}
+
+void Emulator::visit(Operation *op) {
+  if (isConstant(op)) {
+    if (is16BitTensor(op->getResult(0).getType()) &&
+        !(isa<InitializerOp>(op) && cast<InitializerOp>(op).getOverridable()))
+      visitConstant(op);
+    return;
+  }
+  if (isStandardOp(op, "Cast"))
+    return visitCast(op);
+  bool keepsTypes = isa<CustomOp>(op);
+  bool hasRegions = op->getNumRegions();
+  bool is16Bit = false;
+  for (OpResult result : op->getResults()) {
+    is16Bit |= widenType(result.getType(), f32) != result.getType();
+    if (is16BitTensor(result.getType()) && !hasRegions)
+      keepsTypes ? widenUses(result) : round(result);
+    else if (!keepsTypes)
+      result.setType(widenType(result.getType(), f32));
+  }
+  if (keepsTypes)
+    return;
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      argument.setType(widenType(argument.getType(), f32));
+  if (is16Bit)
+    patchAttributes(op);
+}
+
+void Emulator::restoreBoundary() {
+  for (auto [operand, type] : boundary) {
+    Value value = operand->get();
+    if (getTensorElementType(value.getType()) == type)
+      continue;
+    Value &cast = boundaryCasts[{value, type}];
+    if (!cast) {
+      OpResult result = createCast(value, type);
+      // The graph's output keeps its name.
+      auto source = dyn_cast<OpResult>(value);
+      if (source && isa<YieldOp>(operand->getOwner())) {
+        std::string name = onnxir::getValueName(value).str();
+        setValueName(source, builder.getNames().getValueName(name + "_f32"));
+        setValueName(result, name);
+      }
+      cast = result;
+    }
+    operand->set(cast);
+  }
+}
+
+LogicalResult Emulator::run() {
+  if (failed(collect()))
+    return failure();
+  for (BlockArgument argument : graph.getBody().getArguments()) {
+    if (is16BitTensor(argument.getType()))
+      widenUses(argument);
+    else if (widenType(argument.getType(), f32) != argument.getType())
+      return graph->emitError()
+             << "graph input '" << onnxir::getValueName(argument)
+             << "' of type " << argument.getType() << " cannot be emulated";
+  }
+  for (Operation *node : nodes)
+    visit(node);
+  restoreBoundary();
+  return success();
+}
+
+void Emulate::runOnOperation() {
+  CastBuilder builder(getOperation());
+  for (auto graph : getOperation().getOps<GraphOp>())
+    if (failed(Emulator(graph, builder).run()))
+      return signalPassFailure();
+}

@@ -1,0 +1,138 @@
+//===- Passes.td - Passes that decide and apply precision --*- tablegen -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PASSES_PRECISION_PASSES_TD
+#define MPOPT_PASSES_PRECISION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class PrecisionPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
+}
+
+def Classify : PrecisionPass<"mp-classify"> {
+  let summary = "Give every node a precision class and the reason for it";
+  let description = [{
+    Before: a module with one `onnx.graph`. After: every node of the graph and
+    its subgraphs has `mp.class` (`allow`, `deny`, `promote` or `follow`) and
+    `mp.reason`; the module has `mp.low`, the 16-bit type in use, and the types
+    of the graph's inputs and outputs, which `mp-verify-precision` compares.
+
+    A node override beats the user's lists, these beat the built-in profile;
+    allow and deny beat promote. Denied whatever the lists say: control flow,
+    function calls, custom ops, ops on sequences, values that a training
+    algorithm names, and float arithmetic that computes shapes or indices.
+    Bodies of model-local functions are left alone. An operator that nobody
+    knows, one on two lists, and a pattern that matches no node are errors.
+
+    Example: test/Precision/mp-classify.mlir
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"bf16\"",
+           "16-bit type: bf16 or fp16">,
+    ListOption<"allow", "allow", "std::string",
+               "operators that run in 16 bit">,
+    ListOption<"deny", "deny", "std::string", "operators that stay fp32">,
+    ListOption<"promote", "promote", "std::string",
+               "operators that run in the widest type of their operands">,
+    ListOption<"allowNodes", "allow-nodes", "std::string",
+               "regular expressions for whole names of nodes that run in 16 "
+               "bit">,
+    ListOption<"denyNodes", "deny-nodes", "std::string",
+               "regular expressions for whole names of nodes that stay fp32">,
+  ];
+}
+
+def Assign : PrecisionPass<"mp-assign"> {
+  let summary = "Decide the precision of every node";
+  let description = [{
+    Before: `mp-classify`. After: every node that reads or yields fp32 has
+    `mp.precision`, the element type it is to run in, and `mp.because`, the
+    reason. No type has changed. Nodes that are 16 bit already are left alone.
+
+    `assign=first-operand`: allow is 16 bit where the schema at the opset in
+    force admits it, deny is fp32, promote takes the widest of its operands,
+    follow the first. Constants and parameters take what their users want; a
+    constant that would overflow or vanish keeps its users fp32.
+
+    Remarks of category `mp-precision`: passed for a node that becomes 16 bit,
+    missed for an allowed one that stays fp32, analysis for the others.
+
+    Example: test/Precision/mp-assign.mlir
+  }];
+  let options = [
+    Option<"rule", "assign", "std::string", /*default=*/"\"first-operand\"",
+           "rule that decides nodes between allow and deny: first-operand">,
+  ];
+}
+
+def InsertCasts : PrecisionPass<"mp-insert-casts"> {
+  let summary = "Give values the assigned types and cast between them";
+  let description = [{
+    Before: `mp-assign`. After: nodes assigned 16 bit take and yield it, all
+    other uses see fp32 as before. A value is cast once per type, right after
+    its definition, so that subgraphs capture the cast value. Graph inputs and
+    outputs keep types and names; casts carry `mp.inserted`.
+
+    Example: test/Precision/mp-insert-casts.mlir
+  }];
+}
+
+def SimplifyCasts : PrecisionPass<"mp-simplify-casts"> {
+  let summary = "Move and remove inserted casts";
+  let description = [{
+    Before: `mp-insert-casts`. After: no inserted cast is unused, none widens
+    a value only to narrow it back, and none narrows the result of data
+    movement that could as well have moved the narrow value: one that grows
+    its operand, or whose operand is cast already. A narrowing that is widened
+    again rounds, and stays. The model's own casts are left alone.
+
+    Example: test/Precision/mp-simplify-casts.mlir
+  }];
+}
+
+def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
+  let summary = "Convert constants that are only used in 16 bit";
+  let description = [{
+    Before: `mp-insert-casts`. After: an initializer, `Constant` or
+    `ConstantOfShape` of which every use was an inserted cast to one type has
+    that type, and the casts are gone. Small values are converted now, big
+    ones while the model is written. Left alone: defaults of graph inputs,
+    graph outputs, sparse initializers, values that a training algorithm
+    names, and constants that fp32 nodes use as well.
+
+    Example: test/Precision/mp-convert-weights.mlir
+  }];
+}
+
+def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {
+  let summary = "Check that the decision was carried out, and clean up";
+  let description = [{
+    Before: the other passes. After: every node is proved to have the types
+    that `mp.precision` asks for, the graph's inputs and outputs to have those
+    they had, and operands that are updated in place to be cast nowhere. All
+    `mp.` attributes are gone but the module's `mp.summary`, which counts nodes
+    by precision and casts.
+
+    Example: test/Precision/mp-verify-precision.mlir
+  }];
+}
+
+def Emulate : PrecisionPass<"mp-emulate"> {
+  let summary = "Rewrite 16-bit values as fp32 values that are rounded";
+  let description = [{
+    Before: a model with 16-bit values. After: every such value is fp32 and is
+    rounded by a Cast to the 16-bit type followed by a Cast back, so that any
+    runtime shows what 16-bit storage does. Constants are fp32 with the rounded
+    values. Graph inputs and outputs, custom ops and function calls keep their
+    types: values are cast there.
+
+    Example: test/Precision/mp-emulate.mlir
+  }];
+}
+
+#endif // MPOPT_PASSES_PRECISION_PASSES_TD

@@ -1,0 +1,188 @@
+//===- SimplifyCasts.cpp - Move and remove inserted casts -----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Casts are visited from the end of the graph to its start: one that moves
+// above data movement meets the next movement there, and is visited again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Precision/Passes.h"
+
+#include "mp-opt/Precision/Assignment.h"
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/FloatSignature.h"
+
+namespace mp {
+#define GEN_PASS_DEF_SIMPLIFYCASTS
+#include "Precision/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct SimplifyCasts : public mp::impl::SimplifyCastsBase<SimplifyCasts> {
+  void runOnOperation() override;
+};
+
+class CastSimplifier {
+public:
+  CastSimplifier(GraphOp graph, Type lowType)
+      : graph(graph), lowType(lowType), schemas(graph) {}
+
+  void run();
+  int64_t getRemoved() const { return removed; }
+
+private:
+  void visit(Operation *cast);
+  bool cancel(Operation *cast);
+  bool hoist(Operation *cast);
+  bool canRunLow(Operation *movement);
+  void erase(Operation *cast);
+
+  GraphOp graph;
+  Type lowType;
+  SchemaCache schemas;
+  std::vector<Operation *> worklist;
+  /// The cast of a value to the 16-bit type.
+  llvm::DenseMap<Value, Operation *> narrowings;
+  llvm::DenseSet<Operation *> erased;
+  int64_t removed = 0;
+};
+
+} // namespace
+
+/// Ops that only move elements of their first operand.
+static bool isDataMovement(Operation *op) {
+  static constexpr StringLiteral names[] = {
+      "DepthToSpace", "Expand",  "Flatten",   "Gather",
+      "Identity",     "Reshape", "Slice",     "Squeeze",
+      "SpaceToDepth", "Tile",    "Transpose", "Unsqueeze"};
+  return getDomain(op).empty() && llvm::is_contained(names, getOpType(op));
+}
+
+/// Right behind the definition of its operand, where every user can see it.
+static void moveToDefinition(Operation *cast) {
+  Value source = cast->getOperand(0);
+  if (auto argument = dyn_cast<BlockArgument>(source))
+    cast->moveBefore(argument.getOwner(), argument.getOwner()->begin());
+  else
+    cast->moveAfter(source.getDefiningOp());
+}
+
+/// The number of elements; 0 if it is not known.
+static int64_t getSize(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? type.getNumElements() : 0;
+}
+
+void CastSimplifier::erase(Operation *cast) {
+  erased.insert(cast);
+  if (narrowings.lookup(cast->getOperand(0)) == cast)
+    narrowings.erase(cast->getOperand(0));
+  cast->erase();
+  ++removed;
+}
+
+/// Narrowing what was widened gives back the narrow value exactly.
+bool CastSimplifier::cancel(Operation *cast) {
+  Operation *source = cast->getOperand(0).getDefiningOp();
+  if (!isInsertedCast(source) ||
+      source->getOperand(0).getType() != cast->getResult(0).getType() ||
+      !is16BitTensor(cast->getResult(0).getType()))
+    return false;
+  cast->getResult(0).replaceAllUsesWith(source->getOperand(0));
+  erase(cast);
+  if (source->use_empty())
+    erase(source);
+  return true;
+}
+
+/// The node is fp32 only because its operand is, and the schema allows 16 bit.
+bool CastSimplifier::canRunLow(Operation *movement) {
+  auto because = movement->getAttrOfType<StringAttr>(mark::because);
+  if (!because || because.getValue() != followsF32)
+    return false;
+  FloatSignature signature(movement, schemas.lookup(movement).schema);
+  return signature && signature.getKind() == ElementKind::Float &&
+         signature.getOperands() == ArrayRef<unsigned>{0} &&
+         signature.admits(getElementKind(lowType));
+}
+
+bool CastSimplifier::hoist(Operation *cast) {
+  Operation *movement = cast->getOperand(0).getDefiningOp();
+  if (!movement || !isDataMovement(movement) ||
+      getTensorElementType(cast->getResult(0).getType()) != lowType ||
+      !canRunLow(movement))
+    return false;
+  // All casts of one value are one cast.
+  Value moved = movement->getResult(0), source = movement->getOperand(0);
+  if (!moved.hasOneUse())
+    return false;
+  Operation *sourceCast = narrowings.lookup(source);
+  bool grows = getSize(source) && getSize(source) < getSize(moved);
+  if (!sourceCast && !grows)
+    return false;
+  if (sourceCast) {
+    movement->setOperand(0, sourceCast->getResult(0));
+    cast->getResult(0).replaceAllUsesWith(moved);
+    erase(cast);
+  } else {
+    // The cast keeps its name; it now stands for the smaller value.
+    cast->getResult(0).replaceAllUsesWith(moved);
+    narrowings.erase(moved);
+    narrowings[source] = cast;
+    cast->setOperand(0, source);
+    cast->getResult(0).setType(withElementType(source.getType(), lowType));
+    movement->setOperand(0, cast->getResult(0));
+    worklist.push_back(cast);
+    sourceCast = cast;
+  }
+  moveToDefinition(sourceCast);
+  moved.setType(withElementType(moved.getType(), lowType));
+  movement->setAttr(mark::precision, TypeAttr::get(lowType));
+  movement->setAttr(mark::because, StringAttr::get(movement->getContext(),
+                                                   "a cast moved above it"));
+  return true;
+}
+
+void CastSimplifier::visit(Operation *cast) {
+  if (cast->use_empty())
+    return erase(cast);
+  if (!cancel(cast))
+    hoist(cast);
+}
+
+void CastSimplifier::run() {
+  graph->walk([&](Operation *op) {
+    if (!isInsertedCast(op))
+      return;
+    worklist.push_back(op);
+    if (getTensorElementType(op->getResult(0).getType()) == lowType)
+      narrowings[op->getOperand(0)] = op;
+  });
+  while (!worklist.empty()) {
+    Operation *cast = worklist.back();
+    worklist.pop_back();
+    if (!erased.contains(cast))
+      visit(cast);
+  }
+}
+
+void SimplifyCasts::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto low = module->getAttrOfType<TypeAttr>(mark::low);
+  if (!low)
+    return;
+  for (auto graph : module.getOps<GraphOp>()) {
+    CastSimplifier simplifier(graph, low.getValue());
+    simplifier.run();
+    addToCounter(module, mark::castsRemoved, simplifier.getRemoved());
+  }
+}

@@ -1,0 +1,223 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Makes a Debian 12 machine ready for mp-opt and builds it. What is there
+# already is kept, so a second run takes seconds.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+usage() {
+  cat <<'END'
+usage: scripts/setup.sh [--no-build] [--with-tests]
+
+  --no-build    install what building needs, and stop there
+  --with-tests  install what the tests need as well
+
+environment:
+  MPOPT_CACHE   tools and libraries  (default: ~/.cache/mp-opt)
+  MPOPT_BUILD   build folder         (default: build)
+  MPOPT_JOBS    parallel compilers   (default: number of cores)
+  MPOPT_PYTHON  Python 3.11 or newer (default: Debian's, else python3)
+END
+}
+
+packages=(
+  # compiler, build tools
+  g++ ninja-build ccache ca-certificates python3-venv
+  # MLIR, and what its CMake files look for
+  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-format-22
+  zlib1g-dev libzstd-dev libxml2-dev
+  # ONNX
+  protobuf-compiler libprotobuf-dev
+)
+llvm=/usr/lib/llvm-22
+cmake_version=4.4.4
+
+onnx_version=1.23.2
+onnx_sha256=008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8
+onnx_settings=(
+  -DCMAKE_BUILD_TYPE=Release
+  -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+  -DCMAKE_CXX_VISIBILITY_PRESET=hidden
+  -DONNX_ML=ON
+  -DONNX_BUILD_PYTHON=OFF
+  -DONNX_USE_PROTOBUF_SHARED_LIBS=ON
+  -DONNX_GEN_PB_TYPE_STUBS=OFF
+)
+
+# logged FILE COMMAND...: what the command prints goes to FILE, and its end to
+# the terminal if it fails.
+logged() {
+  local log=$1
+  shift
+  "$@" >"$log" 2>&1 </dev/null || {
+    tail -n 30 "$log" >&2
+    die "failed: $* (all of its output: $log)"
+  }
+}
+
+install_packages() {
+  local missing=() name installed as_root=()
+  if command -v dpkg-query >/dev/null; then
+    # dpkg-query fails when it knows nothing of one of the names.
+    # shellcheck disable=SC2016
+    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' \
+      "${packages[@]}" 2>/dev/null || true)
+  else
+    die "this script installs Debian packages; elsewhere, install the \
+equivalent of: ${packages[*]}"
+  fi
+  for name in "${packages[@]}"; do
+    grep -qxF "$name installed" <<<"$installed" || missing+=("$name")
+  done
+  if ((${#missing[@]} == 0)); then
+    say "all ${#packages[@]} are there"
+    return
+  fi
+  if ((EUID != 0)); then
+    as_root=(sudo)
+    # With a terminal, sudo may ask for the password.
+    [[ -t 0 ]] || as_root=(sudo --non-interactive)
+    "${as_root[@]}" true 2>/dev/null ||
+      die "these packages are missing, and only root can install them:
+  apt-get install --no-install-recommends ${missing[*]}"
+  fi
+  say "installing: ${missing[*]}"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+    apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0)
+  # An index of somebody else's that is out of reach does no harm here: what
+  # counts is whether the packages can be had.
+  "${apt[@]}" update </dev/null || say "some package lists are not up to date"
+  logged "$cache/apt.log" "${apt[@]}" install -y --no-install-recommends \
+    "${missing[@]}"
+}
+
+# The Python to make virtual environments with.
+find_python() {
+  local candidate
+  for candidate in "${MPOPT_PYTHON:-}" /usr/bin/python3 python3; do
+    if [[ -n $candidate ]] && "$candidate" -c '
+import ensurepip, sys, venv
+sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      printf '%s\n' "$candidate"
+      return
+    fi
+  done
+  die "no Python 3.11 or newer that can make virtual environments"
+}
+
+# ensure_venv NAME PIP-ARGUMENTS...: the virtual environment NAME holds what
+# `pip install PIP-ARGUMENTS` installs. A stamp remembers what it was made
+# from, files' contents included.
+ensure_venv() {
+  local folder=$cache/$1 argument stamp
+  shift
+  stamp=.mp-opt-$({
+    printf '%s\n' "$@"
+    for argument; do [[ ! -f $argument ]] || cat "$argument"; done
+  } | sha256sum | cut -c 1-16)
+  if [[ -e $folder/$stamp ]] && "$folder/bin/python" -c '' 2>/dev/null; then
+    say "${folder##*/} is there"
+    return
+  fi
+  say "${folder##*/}: pip install $*"
+  if ! "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
+    "$(find_python)" -m venv --clear "$folder"
+  fi
+  "$folder/bin/python" -m pip install --quiet --no-input \
+    --disable-pip-version-check --only-binary :all: "$@"
+  rm -f "$folder"/.mp-opt-*
+  touch "$folder/$stamp"
+}
+
+download_onnx() {
+  local archive=$cache/downloads/onnx-$onnx_version.tar.gz
+  if ! sha256sum --status --check - 2>/dev/null <<<"$onnx_sha256  $archive"; then
+    say "downloading the source distribution"
+    rm -f "$archive"
+    "$cache/venv/bin/python" -m pip download --quiet --no-input \
+      --disable-pip-version-check --no-deps --no-binary onnx \
+      --dest "$cache/downloads" "onnx==$onnx_version"
+    sha256sum --status --check - <<<"$onnx_sha256  $archive" ||
+      die "onnx-$onnx_version.tar.gz is not the file it should be (sha256)"
+  fi
+}
+
+# Where the built ONNX library belongs: another version, other settings or
+# another compiler give another folder.
+onnx_folder() {
+  local key
+  key=$(printf '%s\n' "$onnx_sha256" "${onnx_settings[@]}" "$(uname -m)" \
+    "$(c++ -dumpfullversion)" "$(protoc --version)" | sha256sum | cut -c 1-12)
+  printf '%s\n' "$cache/onnx-$onnx_version-$key"
+}
+
+build_onnx() {
+  if [[ -d $onnx ]]; then
+    say "${onnx##*/} is there"
+    return
+  fi
+  download_onnx
+  say "building (about 4 minutes on 2 cores)"
+  # One folder for every build of it: ccache then knows the files again.
+  local work=$cache/onnx-work
+  rm -rf "$work"
+  mkdir -p "$work/source"
+  tar -xzf "$cache/downloads/onnx-$onnx_version.tar.gz" -C "$work/source" \
+    --strip-components 1
+  logged "$work/log" "$cmake" -S "$work/source" -B "$work/build" -G Ninja \
+    "${onnx_settings[@]}" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    -DPython3_EXECUTABLE="$cache/venv/bin/python"
+  logged "$work/log" "$cmake" --build "$work/build" --parallel "$jobs"
+  logged "$work/log" "$cmake" --install "$work/build" --prefix "$work/prefix"
+  # Renamed at the end: the folder is either whole or not there.
+  mv -T "$work/prefix" "$onnx"
+  rm -rf "$work"
+}
+
+build_mp_opt() {
+  logged "$cache/configure.log" "$cmake" -S "$root" -B "$build" -G Ninja \
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    -DLLVM_DIR="$llvm/lib/cmake/llvm" -DMLIR_DIR="$llvm/lib/cmake/mlir" \
+    -DONNX_DIR="$onnx/lib/cmake/ONNX" \
+    -DPython3_EXECUTABLE="$cache/venv/bin/python" \
+    -DMPOPT_TEST_VENV="$cache/venv-test" \
+    -DMPOPT_TRAINING_VENV="$cache/venv-training"
+  "$cmake" --build "$build" --parallel "$jobs"
+}
+
+with_build=1
+with_tests=0
+for argument; do
+  case $argument in
+  --no-build) with_build=0 ;;
+  --with-tests) with_tests=1 ;;
+  --help | -h) usage && exit ;;
+  *) usage >&2 && exit 2 ;;
+  esac
+done
+step_total=$((3 + with_tests + with_build))
+mkdir -p "$cache/downloads"
+cmake=$cache/venv/bin/cmake
+
+# One set-up at a time; builds may go on side by side.
+exec 9>"$cache/lock"
+flock 9
+step "Debian packages"
+install_packages
+step "CMake $cmake_version"
+ensure_venv venv "cmake==$cmake_version"
+step "ONNX $onnx_version"
+onnx=$(onnx_folder)
+build_onnx
+if ((with_tests)); then
+  step "Python packages of the tests"
+  ensure_venv venv-test -r "$root/scripts/requirements-test.txt"
+  ensure_venv venv-training --no-deps \
+    -r "$root/scripts/requirements-training.txt"
+fi
+exec 9>&-
+if ((with_build)); then
+  step "mp-opt"
+  build_mp_opt
+fi

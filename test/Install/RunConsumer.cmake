@@ -1,0 +1,37 @@
+# Run with cmake -P; CMakeLists.txt sets the variables. Nothing in the
+# installed tree may point to the source or build folder, and it may be moved.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result
+                  OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    string(JOIN " " command ${ARGN})
+    message(FATAL_ERROR "exit code ${result}: ${command}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/staged)
+file(RENAME ${WORK}/staged ${WORK}/installed)
+
+file(GLOB_RECURSE package ${WORK}/installed/*.cmake)
+foreach(file IN LISTS package)
+  file(STRINGS ${file} leaks REGEX "${BUILD}|${SOURCE}|${WORK}")
+  if(leaks)
+    message(FATAL_ERROR "${file} names a folder of the build: ${leaks}")
+  endif()
+endforeach()
+
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR}
+    -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM} -DCMAKE_CXX_COMPILER=${CXX}
+    -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_BUILD_TYPE=Release
+    -DCMAKE_PREFIX_PATH=${WORK}/installed)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${WORK}/build/consumer)
+if(NOT output MATCHES "onnx.MatMul.*tensor<4x3xbf16>")
+  message(FATAL_ERROR "expected a MatMul in bf16, got:\n${output}")
+endif()
+# The installed tool runs as well, from where it was moved to.
+if(EXISTS ${WORK}/installed/bin/mp-opt)
+  run(${WORK}/installed/bin/mp-opt --version)
+endif()

@@ -1,0 +1,125 @@
+// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 --mp-assign \
+// RUN:   | FileCheck %s --check-prefix=FP16
+
+// allow is low, deny f32, promote the widest, follow the first operand.
+// CHECK-LABEL: @classes
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Relu"{{.*}}mp.because = "its first operand is bf16"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Softmax"{{.*}}mp.precision = f32
+// CHECK: "onnx.Relu"{{.*}}mp.because = "its first operand is f32"{{.*}}mp.precision = f32
+// CHECK: "onnx.Add"{{.*}}mp.because = "an operand is f32"{{.*}}mp.precision = f32
+// CHECK: "onnx.Mul"{{.*}}mp.because = "its operands are bf16"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Shape"{{.*}}mp.precision = bf16
+// FP16-LABEL: @classes
+// FP16: "onnx.MatMul"{{.*}}mp.precision = f16
+module @classes attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>):
+    %0 = "onnx.MatMul"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = "onnx.Relu"(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.Softmax"(%1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.Relu"(%2) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %4 = "onnx.Add"(%1, %3) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %5 = "onnx.Mul"(%0, %1) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %6 = "onnx.Shape"(%5) : (tensor<4x4xf32>) -> tensor<2xi64>
+    onnx.yield %4, %6 : tensor<4x4xf32>, tensor<2xi64>
+  }
+}
+
+// -----
+
+// Constants do not vote. What only depends on them is decided by its users.
+// CHECK-LABEL: @weak
+// CHECK: "onnx.Transpose"{{.*}}mp.because = "its users are bf16"{{.*}}mp.precision = bf16
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Add"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Transpose"{{.*}}mp.because = "a user is f32"{{.*}}mp.precision = f32
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Mul"{{.*}}mp.precision = f32
+module @weak attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>):
+    %w = onnx.initializer "w" dense<1.5> : tensor<4x4xf32> : tensor<4x4xf32>
+    %t = "onnx.Transpose"(%w) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %0 = "onnx.MatMul"(%x, %t) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = "onnx.Add"(%0, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %u = "onnx.Transpose"(%w) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.MatMul"(%1, %u) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.Mul"(%x, %u) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// Constants that overflow keep their users f32, also behind data movement and
+// for allowed ops; so do those that vanish.
+// CHECK-LABEL: @range
+// CHECK: "onnx.Add"{{.*}}constant 'lowest' is out of range{{.*}}mp.precision = f32
+// CHECK: "onnx.Add"{{.*}}mp.precision = bf16{{.*}}"half_range"
+// CHECK: "onnx.MatMul"{{.*}}constant 'moved' is out of range{{.*}}mp.precision = f32
+// CHECK: "onnx.Add"{{.*}}mp.precision = bf16{{.*}}"vanishing"
+// CHECK: "onnx.Add"{{.*}}mp.precision = bf16{{.*}}"infinite"
+// FP16-LABEL: @range
+// FP16: "onnx.Add"{{.*}}constant 'lowest' is out of range{{.*}}mp.precision = f32
+// FP16: "onnx.Add"{{.*}}constant 'big' is out of range{{.*}}mp.precision = f32
+// FP16: "onnx.MatMul"{{.*}}constant 'moved' is out of range{{.*}}mp.precision = f32
+// FP16: "onnx.Add"{{.*}}constant 'eps' is out of range{{.*}}mp.precision = f32{{.*}}"vanishing"
+// FP16: "onnx.Add"{{.*}}mp.precision = f16{{.*}}"infinite"
+module @range attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>):
+    %lowest = onnx.initializer "lowest" dense<0xFF7FFFFF> : tensor<1xf32> : tensor<1xf32>
+    %big = onnx.initializer "big" dense<[70000.0, 1.0, 1.0, 1.0]> : tensor<4xf32> : tensor<4xf32>
+    %wide = onnx.initializer "wide" dense<0x7F7FFFFF> : tensor<4x4xf32> : tensor<4x4xf32>
+    %eps = "onnx.Constant"() {onnx.results = ["eps"], value_float = 1.0e-12 : f32} : () -> tensor<f32>
+    %inf = onnx.initializer "inf" dense<0xFF800000> : tensor<1xf32> : tensor<1xf32>
+    %0 = "onnx.MatMul"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = "onnx.Add"(%0, %lowest) : (tensor<4x4xf32>, tensor<1xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.Add"(%0, %big) {onnx.name = "half_range"} : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+    %t = "onnx.Transpose"(%wide) {onnx.results = ["moved"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.MatMul"(%0, %t) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %4 = "onnx.Add"(%0, %eps) {onnx.name = "vanishing"} : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %5 = "onnx.Add"(%0, %inf) {onnx.name = "infinite"} : (tensor<4x4xf32>, tensor<1xf32>) -> tensor<4x4xf32>
+    onnx.yield %1, %2, %3, %4, %5 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// The schema at the opset in force decides, per type variable. BatchNorm's
+// scale and statistics share the variable of its data before opset 15.
+// CHECK-LABEL: @legality
+// CHECK: "onnx.Conv"{{.*}}"Conv-11 does not admit bf16, opset 22 does"{{.*}}mp.precision = f32
+// CHECK: "onnx.BatchNormalization"{{.*}}the schema ties it to an operand that keeps its type
+// FP16-LABEL: @legality
+// FP16: "onnx.Conv"{{.*}}mp.precision = f16
+// FP16: "onnx.BatchNormalization"{{.*}}the schema ties it to an operand that keeps its type
+module @legality attributes {onnx.opset_import = [["", 13]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x1x1xf32>, %s: tensor<1xf32>):
+    %0 = "onnx.Conv"(%x, %w) : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+    %1 = "onnx.BatchNormalization"(%0, %s, %s, %s, %s) : (tensor<1x1x4x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
+    onnx.yield %1 : tensor<1x1x4x4xf32>
+  }
+}
+
+// -----
+
+// Other types and what the model itself has in 16 bit are left alone.
+// CHECK-LABEL: @other_types
+// CHECK-NOT: mp.precision = bf16
+// FP16-LABEL: @other_types
+// FP16-NOT: mp.precision = f16
+module @other_types attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf64>, %y: tensor<4x4xbf16>, %z: tensor<4x4xi32>):
+    %0 = "onnx.MatMul"(%x, %x) : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
+    %1 = "onnx.MatMul"(%y, %y) : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+    %2 = "onnx.MatMul"(%z, %z) : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
+    %3 = "onnx.Cast"(%1) {to = 1 : i64} : (tensor<4x4xbf16>) -> tensor<4x4xf32>
+    %4 = "onnx.Relu"(%3) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %0, %2, %4 : tensor<4x4xf64>, tensor<4x4xi32>, tensor<4x4xf32>
+  }
+}

@@ -1,0 +1,104 @@
+// RUN: mp-opt %s --split-input-file --mp-classify | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 \
+// RUN:   | FileCheck %s --check-prefix=FP16
+// RUN: mp-opt %s --split-input-file \
+// RUN:     --mp-classify="deny=MatMul,com.microsoft.Gelu promote=Relu allow=Celu" \
+// RUN:   | FileCheck %s --check-prefix=LISTS
+
+// Built-in lists; what is on none follows. bf16 has the range for Exp.
+// CHECK-LABEL: @lists
+// CHECK-SAME: mp.low = bf16
+// CHECK: "onnx.MatMul"{{.*}}mp.class = "allow", mp.reason = "built-in list"
+// CHECK: "onnx.Add"{{.*}}mp.class = "promote", mp.reason = "built-in list"
+// CHECK: "onnx.Relu"{{.*}}mp.class = "follow", mp.reason = "on no list"
+// CHECK: "onnx.Exp"{{.*}}mp.class = "follow", mp.reason = "on no list"
+// CHECK: "onnx.Softmax"{{.*}}mp.class = "deny", mp.reason = "built-in list"
+// CHECK: "onnx.com.microsoft.Gelu"{{.*}}mp.class = "follow"
+// FP16-LABEL: @lists
+// FP16-SAME: mp.low = f16
+// FP16: "onnx.Exp"{{.*}}mp.class = "deny", mp.reason = "built-in list"
+// LISTS-LABEL: @lists
+// LISTS: "onnx.MatMul"{{.*}}mp.class = "deny", mp.reason = "user's list"
+// LISTS: "onnx.Relu"{{.*}}mp.class = "promote", mp.reason = "user's list"
+// LISTS: "onnx.com.microsoft.Gelu"{{.*}}mp.class = "deny", mp.reason = "user's list"
+module @lists attributes {onnx.opset_import = [["", 17], ["com.microsoft", 1]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>):
+    %0 = "onnx.MatMul"(%x, %x) {onnx.results = ["a"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = "onnx.Add"(%0, %x) {onnx.results = ["b"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.Relu"(%1) {onnx.results = ["c"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.Exp"(%2) {onnx.results = ["d"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %4 = "onnx.Softmax"(%3) {onnx.results = ["e"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %5 = "onnx.com.microsoft.Gelu"(%4) {onnx.results = ["f"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %6 = onnx.custom "my" "Frob" (%5) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %6 : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// What no list may have: control flow, custom ops, calls, sequences. Ops
+// inside a subgraph have their own class.
+// CHECK-LABEL: @structure
+// CHECK: "onnx.If"
+// CHECK: "onnx.MatMul"{{.*}}mp.class = "allow"
+// CHECK: mp.class = "deny", mp.reason = "control flow"
+// CHECK: onnx.custom "my" "Frob"{{.*}}mp.class = "deny", mp.reason = "custom op"
+// CHECK: onnx.custom "my" "Twice"{{.*}}mp.class = "deny", mp.reason = "function call"
+// CHECK: "onnx.SequenceConstruct"{{.*}}mp.class = "deny", mp.reason = "sequence"
+// CHECK: "onnx.SequenceAt"{{.*}}mp.class = "deny", mp.reason = "sequence"
+// CHECK: onnx.function
+// CHECK-NOT: mp.class
+// LISTS-LABEL: @structure
+// LISTS: onnx.custom "my" "Frob"{{.*}}mp.class = "deny", mp.reason = "custom op"
+module @structure attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
+  onnx.graph {
+  ^bb0(%c: tensor<i1>, %x: tensor<4x4xf32>, %i: tensor<i64>):
+    %0 = "onnx.If"(%c) ({
+      %t = "onnx.MatMul"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      onnx.yield %t : tensor<4x4xf32>
+    }, {
+      %e = "onnx.Relu"(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      onnx.yield %e : tensor<4x4xf32>
+    }) {onnx.regions = ["then_branch", "else_branch"]} : (tensor<i1>) -> tensor<4x4xf32>
+    %1 = onnx.custom "my" "Frob" (%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = onnx.custom "my" "Twice" (%1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.SequenceConstruct"(%2) : (tensor<4x4xf32>) -> !onnx.seq<tensor<4x4xf32>>
+    %4 = "onnx.SequenceAt"(%3, %i) : (!onnx.seq<tensor<4x4xf32>>, tensor<i64>) -> tensor<4x4xf32>
+    onnx.yield %4 : tensor<4x4xf32>
+  }
+  onnx.function "my" "Twice" attributes {onnx.opset_import = [["", 17]]} {
+  ^bb0(%a: !onnx.unknown):
+    %0 = "onnx.MatMul"(%a, %a) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
+    onnx.yield %0 : !onnx.unknown
+  }
+}
+
+// -----
+
+// Float arithmetic that ends in an integer or in Resize's scales. What leaves
+// a contraction is data, even if it is quantized in the end.
+// CHECK-LABEL: @shape_arithmetic
+// CHECK: "onnx.Mul"{{.*}}mp.class = "deny", mp.reason = "shape arithmetic"
+// CHECK: "onnx.Floor"{{.*}}mp.class = "deny", mp.reason = "shape arithmetic"
+// CHECK: "onnx.Neg"{{.*}}mp.class = "deny", mp.reason = "shape arithmetic"
+// CHECK: "onnx.Sqrt"{{.*}}mp.class = "follow"
+// CHECK: "onnx.MatMul"{{.*}}mp.class = "allow"
+// CHECK: "onnx.Abs"{{.*}}mp.class = "deny", mp.reason = "shape arithmetic"
+module @shape_arithmetic attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<1x1x4x4xf32>, %s: tensor<4xf32>):
+    %0 = "onnx.Mul"(%s, %s) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %1 = "onnx.Floor"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = "onnx.Cast"(%1) {to = 7 : i64} : (tensor<4xf32>) -> tensor<4xi64>
+    %3 = "onnx.Neg"(%s) : (tensor<4xf32>) -> tensor<4xf32>
+    %absent = onnx.absent
+    %4 = "onnx.Resize"(%x, %absent, %3) : (tensor<1x1x4x4xf32>, none, tensor<4xf32>) -> tensor<?x?x?x?xf32>
+    %5 = "onnx.Sqrt"(%s) : (tensor<4xf32>) -> tensor<4xf32>
+    %6 = "onnx.Cast"(%5) {to = 7 : i64} : (tensor<4xf32>) -> tensor<4xi64>
+    %7 = "onnx.MatMul"(%x, %x) : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
+    %8 = "onnx.Abs"(%7) : (tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
+    %9 = "onnx.Cast"(%8) {to = 2 : i64} : (tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xui8>
+    onnx.yield %2, %4, %5, %6, %9 : tensor<4xi64>, tensor<?x?x?x?xf32>, tensor<4xf32>, tensor<4xi64>, tensor<1x1x4x4xui8>
+  }
+}

@@ -1,0 +1,79 @@
+// RUN: mp-opt %s --split-input-file --mlir-elide-elementsattrs-if-larger=64 --mp-convert-weights \
+// RUN:   | FileCheck %s
+
+// Rounded to nearest even: 1 + 2^-8 is a tie, 1 + 3 * 2^-8 the other one.
+// CHECK-LABEL: @small
+// CHECK-SAME: mp.casts_removed = 2
+// CHECK: %[[W:.*]] = onnx.initializer "w" dense<[1.000000e+00, 1.015630e+00]> : tensor<2xbf16> : tensor<2xbf16>
+// CHECK-NEXT: %[[C:.*]] = "onnx.Constant"() {value = dense<1.000000e+00> : tensor<bf16>} : () -> tensor<bf16>
+// CHECK-NEXT: onnx.yield %[[W]], %[[C]]
+module @small attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+    %w = onnx.initializer "w" dense<[1.00390625, 1.01171875]> : tensor<2xf32> : tensor<2xf32>
+    %0 = "onnx.Cast"(%w) {mp.inserted, to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
+    %c = "onnx.Constant"() {value_float = 1.0 : f32} : () -> tensor<f32>
+    %1 = "onnx.Cast"(%c) {mp.inserted, to = 16 : i64} : (tensor<f32>) -> tensor<bf16>
+    onnx.yield %0, %1 : tensor<2xbf16>, tensor<bf16>
+  }
+}
+
+// -----
+
+// Big constants are converted while they are written.
+// CHECK-LABEL: @big
+// CHECK: onnx.initializer "w" #onnx.cast_elements<dense_resource<w> : tensor<2xf32>> : tensor<2xf16>
+module @big attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+    %w = onnx.initializer "w" dense_resource<w> : tensor<2xf32> : tensor<2xf32>
+    %0 = "onnx.Cast"(%w) {mp.inserted, to = 10 : i64} : (tensor<2xf32>) -> tensor<2xf16>
+    onnx.yield %0 : tensor<2xf16>
+  }
+}
+
+{-# dialect_resources: { builtin: { w: "0x040000000000803F0000803F" } } #-}
+
+// -----
+
+// What f32 nodes use as well, what defaults a graph input, what a training
+// algorithm names, and the model's own casts: all stay.
+// CHECK-LABEL: @kept
+// CHECK: onnx.initializer "shared"{{.*}} : tensor<2xf32>
+// CHECK: onnx.initializer "trained"{{.*}} : tensor<2xf32>
+// CHECK: onnx.initializer "users"{{.*}} : tensor<2xf32>
+// CHECK: onnx.initializer "output"{{.*}} : tensor<2xf32>
+// CHECK-COUNT-4: "onnx.Cast"
+module @kept attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+    %s = onnx.initializer "shared" dense<1.0> : tensor<2xf32> : tensor<2xf32>
+    %t = onnx.initializer "trained" dense<1.0> : tensor<2xf32> : tensor<2xf32>
+    %u = onnx.initializer "users" dense<1.0> : tensor<2xf32> : tensor<2xf32>
+    %o = onnx.initializer "output" dense<1.0> : tensor<2xf32> : tensor<2xf32>
+    %0 = "onnx.Cast"(%s) {mp.inserted, to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
+    %1 = "onnx.Exp"(%s) : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = "onnx.Cast"(%t) {mp.inserted, to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
+    %3 = "onnx.Cast"(%u) {to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
+    %4 = "onnx.Cast"(%o) {mp.inserted, to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
+    onnx.yield %0, %1, %2, %3, %4, %o : tensor<2xbf16>, tensor<2xf32>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xf32>
+  }
+  onnx.training initialization {} algorithm {
+    %t = onnx.outer "trained" : tensor<2xf32>
+  }
+}
+
+// -----
+
+// ConstantOfShape admits bf16 from opset 20 on, fp16 always.
+// CHECK-LABEL: @legality
+// CHECK: %[[A:.*]] = "onnx.ConstantOfShape"(%{{.*}}) {{.*}} -> tensor<2xf32>
+// CHECK-NEXT: "onnx.Cast"(%[[A]])
+// CHECK: %[[B:.*]] = "onnx.ConstantOfShape"(%{{.*}}) {value = dense<0.000000e+00> : tensor<1xf16>} : (tensor<1xi64>) -> tensor<2xf16>
+module @legality attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%s: tensor<1xi64>):
+    %a = "onnx.ConstantOfShape"(%s) : (tensor<1xi64>) -> tensor<2xf32>
+    %0 = "onnx.Cast"(%a) {mp.inserted, to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
+    %b = "onnx.ConstantOfShape"(%s) : (tensor<1xi64>) -> tensor<2xf32>
+    %1 = "onnx.Cast"(%b) {mp.inserted, to = 10 : i64} : (tensor<2xf32>) -> tensor<2xf16>
+    onnx.yield %0, %1 : tensor<2xbf16>, tensor<2xf16>
+  }
+}

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The rules that this project's files keep.
+
+usage: project_rules.py RULE [--root FOLDER] [--clang-format TOOL] [--fix]
+
+dependencies  tools -> passes -> lib -> MLIR and ONNX, never the other way;
+              `onnx/...` in lib/Schema and lib/Target/ONNX only; command line
+              options in tools only
+format        clang-format has nothing to change (--fix: let it)
+pass-tests    every pass of a Passes.td has a test/**/FLAG.mlir
+shell         bash, and shellcheck where there is one, accept every script
+spdx          every source and script names the license at its head
+
+Prints `file:line: what is wrong` for each violation and exits with 1 if there
+is one.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+CODE = (".cpp", ".h")
+SOURCES = (*CODE, ".td", ".py", ".sh", ".S.in", ".py.in")
+LICENSE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+# Folders of the project; the build folders are not among them.
+CODE_FOLDERS = ("include", "lib", "passes", "tools")
+FOLDERS = (
+    *CODE_FOLDERS, ".ci", "benchmarks", "examples", "fuzz", "scripts", "test",
+)
+USES_ONNX = ("lib/Schema/", "lib/Target/ONNX/")
+# What each layer must not see.
+ABOVE = {
+    "include": ("lib", "passes", "tools"),
+    "lib": ("passes", "tools"),
+    "passes": ("tools",),
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+COMMAND_LINE_OPTION = re.compile(r"\bcl::(?:opt|list|bits|alias)\b")
+# Pass<"flag", ...>, InterfacePass<"flag", ...>, or a class made of these.
+PASS = re.compile(r'^def\s+\w+\s*:\s*\w*Pass<\s*"([^"]+)"', re.M)
+
+
+def files(root, folders, suffixes=("",)):
+    """The files below `folders`, tracked or not, in a fixed order."""
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if "__pycache__" in path.parts or not path.is_file():
+                continue
+            if path.name.endswith(suffixes):
+                yield path
+
+
+def numbered_lines(path):
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return enumerate(text.split("\n"), 1)
+
+
+def forbidden_layer(root, path, header):
+    """The layer above its own that `path` reaches with `header`, or none."""
+    layer = path.relative_to(root).parts[0]
+    beside = pathlib.Path(os.path.normpath(path.parent / header))
+    for above in ABOVE.get(layer, ()):
+        if beside.is_file():
+            # A file that is found next to this one hides all others.
+            if beside.is_relative_to(root / above):
+                return above
+            continue
+        if header.startswith(above + "/"):
+            return above
+        if (root / "include" / header).is_file():
+            continue
+        # The header itself, or a generated one beside those of a folder.
+        if above == "passes" and (root / above / header).is_file():
+            return above
+        folder = os.path.dirname(header)
+        if above == "passes" and folder and (root / above / folder).is_dir():
+            return above
+        if above == "tools" and any((root / above).glob("*/" + header)):
+            return above
+    return None
+
+
+def check_dependencies(root, _):
+    for path in files(root, CODE_FOLDERS, (*CODE, ".td")):
+        relative = path.relative_to(root).as_posix()
+        for number, line in numbered_lines(path):
+            place = f"{relative}:{number}"
+            include = INCLUDE.match(line)
+            if include:
+                header = include.group(1)
+                above = forbidden_layer(root, path, header)
+                if above:
+                    yield f"{place}: '{header}' belongs to {above}/"
+                if header.startswith("onnx/") and not relative.startswith(
+                    USES_ONNX
+                ):
+                    allowed = " and ".join(USES_ONNX)
+                    yield f"{place}: '{header}': only {allowed} may"
+            code = line.partition("//")[0]
+            if not relative.startswith("tools/") and COMMAND_LINE_OPTION.search(
+                code
+            ):
+                yield f"{place}: command line options belong to tools/"
+
+
+def check_format(root, options):
+    found = [str(p) for p in files(root, CODE_FOLDERS, CODE)]
+    found += [str(p) for p in files(root, ["test", "fuzz"], CODE)]
+    if not found:
+        return
+    style = f"--style=file:{root / '.clang-format'}"
+    action = ["-i"] if options.fix else ["--dry-run", "-Werror"]
+    done = subprocess.run(
+        [options.clang_format, style, *action, *found],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in done.stderr.split("\n"):
+        if ": error:" in line:
+            yield os.path.relpath(line, root)
+    if done.returncode != 0 and ": error:" not in done.stderr:
+        yield f"{options.clang_format}: {done.stderr.strip()}"
+
+
+def check_pass_tests(root, _):
+    tests = {path.name for path in files(root, ["test"], (".mlir",))}
+    for path in files(root, ["passes"], ("Passes.td",)):
+        for flag in PASS.findall(path.read_text(encoding="utf-8")):
+            if flag + ".mlir" not in tests:
+                relative = path.relative_to(root)
+                yield f"{relative}: pass '{flag}' has no test/**/{flag}.mlir"
+
+
+def check_shell(root, _):
+    tools = [["bash", "-n"]]
+    if shutil.which("shellcheck"):
+        tools.append(["shellcheck", "-x", "--format=gcc"])
+    for path in files(root, FOLDERS):
+        if path.suffix != ".sh":
+            with path.open("rb") as file:
+                if not re.match(rb"#!.*\b(ba)?sh\b", file.readline()):
+                    continue
+        for tool in tools:
+            done = subprocess.run(
+                [*tool, path.relative_to(root)],
+                cwd=root,
+                capture_output=True,
+                text=True,
+            )
+            if done.returncode != 0:
+                yield (done.stdout + done.stderr).strip()
+
+
+def check_spdx(root, _):
+    for path in files(root, FOLDERS):
+        head = path.open("rb").read(800).decode("utf-8", errors="replace")
+        is_source = path.name.endswith(SOURCES) or head.startswith("#!")
+        if is_source and LICENSE not in head:
+            yield f"{path.relative_to(root)}:1: expected '{LICENSE}'"
+
+
+RULES = {
+    "dependencies": check_dependencies,
+    "format": check_format,
+    "pass-tests": check_pass_tests,
+    "shell": check_shell,
+    "spdx": check_spdx,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rule", choices=RULES)
+    here = pathlib.Path(__file__).resolve()
+    parser.add_argument("--root", type=pathlib.Path, default=here.parents[2])
+    parser.add_argument("--clang-format", default="clang-format-22")
+    parser.add_argument("--fix", action="store_true")
+    options = parser.parse_args()
+    violations = list(RULES[options.rule](options.root.resolve(), options))
+    for violation in violations:
+        print(violation)
+    print(f"{options.rule}: {len(violations)} violations")
+    if violations and options.rule == "format":
+        print("the build target 'reformat' puts this right")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

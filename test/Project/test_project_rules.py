@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every rule of project_rules.py finds a violation planted for it, and keeps
+silent about the same tree without it."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import project_rules
+
+SCRIPT = pathlib.Path(__file__).with_name("project_rules.py")
+ROOT = SCRIPT.parents[2]
+RULES = ("dependencies", "format", "pass-tests", "shell", "spdx")
+SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
+
+# A small tree that keeps all rules.
+CLEAN = {
+    ".clang-format": "BasedOnStyle: LLVM\n",
+    "include/mp-opt/Schema/Schema.h": SPDX + "int a;\n",
+    "lib/Schema/Schema.cpp": SPDX
+    + '#include "mp-opt/Schema/Schema.h"\n\n#include "onnx/defs/schema.h"\n',
+    "lib/Target/ONNX/Import.cpp": SPDX
+    + '#include "Conversion.h"\n#include "onnx/onnx_pb.h"\n',
+    "lib/Target/ONNX/Conversion.h": SPDX,
+    "passes/Precision/Passes.td": SPDX
+    + 'def Classify : Pass<"mp-classify", "mlir::ModuleOp"> {}\n',
+    "passes/Precision/Passes.h": SPDX,
+    "passes/Precision/Classify.cpp": SPDX + '#include "Precision/Passes.h"\n',
+    "passes/InitAllPasses.h": SPDX,
+    "test/Precision/mp-classify.mlir": "// RUN: mp-opt %s\n",
+    "tools/mp-opt/Driver.h": SPDX,
+    "tools/mp-opt/main.cpp": SPDX
+    + '#include "Driver.h"\n\n#include "InitAllPasses.h"\n\n'
+    + "static llvm::cl::opt<int> level;\n",
+    "scripts/run.sh": "#!/bin/bash\n# " + SPDX[3:] + "true\n",
+}
+
+
+def run(rule, changes, *options):
+    """The rule's exit code and output on the clean tree with `changes`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in {**CLEAN, **changes}.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        clang_format = os.environ.get("CLANG_FORMAT", "clang-format-22")
+        done = subprocess.run(
+            [sys.executable, "-B", SCRIPT, rule, "--root", folder, *options]
+            + ["--clang-format", clang_format],
+            capture_output=True,
+            text=True,
+        )
+        texts = {
+            name: pathlib.Path(folder, name).read_text() for name in changes
+        }
+        return done.returncode, done.stdout + done.stderr, texts
+
+
+class ProjectRules(unittest.TestCase):
+    def assert_found(self, rule, name, text, expected):
+        code, output, _ = run(rule, {name: text})
+        self.assertEqual(code, 1, output)
+        self.assertIn(name, output)
+        self.assertIn(expected, output)
+
+    def test_clean_tree(self):
+        for rule in RULES:
+            code, output, _ = run(rule, {})
+            self.assertEqual(code, 0, output)
+
+    def test_lib_includes_pass(self):
+        for header in (
+            "Precision/Passes.h",
+            "Precision/Passes.h.inc",
+            "InitAllPasses.h",
+            "passes/Precision/Passes.h",
+            "../../passes/Precision/Passes.h",
+        ):
+            self.assert_found(
+                "dependencies",
+                "lib/Precision/Policy.cpp",
+                f'#include "{header}"\n',
+                "belongs to passes/",
+            )
+
+    def test_lib_includes_tool(self):
+        self.assert_found(
+            "dependencies",
+            "lib/Schema/Schema.cpp",
+            '#include "Driver.h"\n',
+            "belongs to tools/",
+        )
+
+    def test_public_header_includes_pass(self):
+        self.assert_found(
+            "dependencies",
+            "include/mp-opt/Schema/Schema.h",
+            '#include "InitAllPasses.h"\n',
+            "belongs to passes/",
+        )
+
+    def test_pass_includes_tool(self):
+        for header in ("Driver.h", "../../tools/mp-opt/Driver.h"):
+            self.assert_found(
+                "dependencies",
+                "passes/Precision/Classify.cpp",
+                f'#include "{header}"\n',
+                "belongs to tools/",
+            )
+
+    def test_onnx_outside_of_its_border(self):
+        for name in (
+            "lib/Dialect/ONNX/ONNXOps.cpp",
+            "lib/Target/Other.cpp",
+            "include/mp-opt/Schema/Schema.h",
+            "passes/Precision/Classify.cpp",
+            "tools/mp-opt/main.cpp",
+        ):
+            self.assert_found(
+                "dependencies", name, "#include <onnx/onnx_pb.h>\n", "only lib/"
+            )
+
+    def test_option_outside_of_tools(self):
+        for name in ("lib/Schema/Schema.cpp", "passes/Precision/Classify.cpp"):
+            self.assert_found(
+                "dependencies",
+                name,
+                "static llvm::cl::opt<bool> x;\n",
+                "belong to tools/",
+            )
+
+    def test_option_in_a_comment(self):
+        code, output, _ = run(
+            "dependencies", {"lib/Schema/Schema.cpp": "// no cl::opt here\n"}
+        )
+        self.assertEqual(code, 0, output)
+
+    def test_unformatted(self):
+        name = "lib/Schema/New.cpp"
+        self.assert_found("format", name, "int  a ;\n", "clang-format")
+        code, _, texts = run("format", {name: "int  a ;\n"}, "--fix")
+        self.assertEqual((code, texts[name]), (0, "int a;\n"))
+
+    def test_pass_without_test(self):
+        for base in ('Pass<"onnx-a", "Op">', 'GraphPass<"onnx-a">'):
+            self.assert_found(
+                "pass-tests",
+                "passes/Graph/Passes.td",
+                f"def A : {base} {{}}\n",
+                "'onnx-a' has no test",
+            )
+
+    def test_shell_syntax(self):
+        for name in ("scripts/new.sh", ".ci/run"):
+            text = "#!/bin/bash\nif true; then\n"
+            self.assert_found("shell", name, text, "syntax error")
+
+    def test_no_license(self):
+        for name, text in (
+            ("lib/Schema/New.cpp", "int a;\n"),
+            ("scripts/new.sh", "true\n"),
+            (".ci/run", "#!/bin/sh\n"),
+            ("test/Runtime/test_new.py", "pass\n"),
+        ):
+            self.assert_found("spdx", name, text, "SPDX")
+
+
+class RepositoryIsWhatTheRulesExpect(unittest.TestCase):
+    def test_passes_are_seen(self):
+        """A pass that the rule cannot read would need no test."""
+        for path in ROOT.glob("passes/*/Passes.td"):
+            text = path.read_text()
+            definitions = re.findall(r"^def \w+ *: *\w*Pass\b", text, re.M)
+            flags = project_rules.PASS.findall(text)
+            self.assertEqual(len(flags), len(definitions), path)
+
+    def test_folders_exist(self):
+        """A renamed folder would leave the rules with nothing to check."""
+        for name in ("include", "lib", "passes", "tools", "lib/Schema"):
+            self.assertTrue((ROOT / name).is_dir(), name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs training models in onnxruntime-training, in a process of its own.
+
+onnxruntime-training and onnxruntime share one module name, so this file runs
+under the Python of another environment and imports nothing of the tests.
+onnxruntime.training would import torch; the native classes below it do not.
+
+Usage: python ort_training_worker.py JOB.json
+A job is an object; "kind" is one of
+  run    one inference of a training graph: model, checkpoint, feeds (npz),
+         outputs (names), result (npz to write)
+  train  a training loop: model, eval_model, optimizer, checkpoint, data (npz,
+         one batch per leading index), learning_rate, steps, result (npz:
+         loss, and every parameter after step 1 as param:<name>)
+"""
+
+import json
+import sys
+
+import numpy as np
+import onnxruntime
+from onnxruntime.capi import _pybind_state as native
+
+SEED = 7  # what the reference curves of the dropout models were made with
+BUFFER = "_grad.accumulation.buffer"
+
+
+def session_options():
+    """One thread: with more, sums change their order from run to run."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    return options
+
+
+def parameter(state, name):
+    return np.array(state.get_parameter(name).data.numpy())
+
+
+def run(job):
+    onnxruntime.set_seed(SEED)
+    state = native.load_checkpoint(job["checkpoint"])
+    session = onnxruntime.InferenceSession(
+        job["model"], session_options(), providers=["CPUExecutionProvider"]
+    )
+    given = np.load(job["feeds"])
+    feeds = {}
+    for value in session.get_inputs():
+        if value.name in given.files:
+            feeds[value.name] = given[value.name]
+        elif value.name == "lazy_reset_grad":
+            feeds[value.name] = np.array([True])
+        elif value.name.endswith(BUFFER):
+            feeds[value.name] = np.zeros(value.shape, np.float32)
+        else:
+            feeds[value.name] = parameter(state, value.name)
+    results = session.run(job["outputs"], feeds)
+    return dict(zip(job["outputs"], results))
+
+
+def train(job):
+    onnxruntime.set_seed(SEED)
+    state = native.load_checkpoint(job["checkpoint"])
+    device = native.OrtDevice(
+        native.OrtDevice.cpu(), native.OrtDevice.default_memory(), 0
+    )
+    options = session_options()
+    module = native.Module(
+        job["model"], state, job["eval_model"], device, options
+    )
+    optimizer = native.Optimizer(job["optimizer"], state, device, options)
+    optimizer.set_learning_rate(job["learning_rate"])
+    data = np.load(job["data"])
+    losses, results = [], {}
+    for step in range(job["steps"]):
+        # The loss names its own input, "labels" or "target", behind the rest.
+        names = [*module.input_names(True)[:-1], "labels"]
+        batch = [data[name][step % len(data[name])] for name in names]
+        outputs = native.OrtValueVector()
+        module.train_step(batch, outputs)
+        losses.append(float(outputs[0].numpy()))
+        optimizer.optimizer_step()
+        module.lazy_reset_grad()
+        if step == 0:
+            for name in state.parameter_names():
+                results["param:" + name] = parameter(state, name)
+    results["loss"] = np.array(losses)
+    return results
+
+
+def main():
+    onnxruntime.set_default_logger_severity(3)
+    with open(sys.argv[1], encoding="utf-8") as file:
+        job = json.load(file)
+    results = {"run": run, "train": train}[job["kind"]](job)
+    np.savez(job["result"], **results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,455 @@
+//===- Driver.cpp - What a run of mp-opt does -----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+#include "Summary.h"
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
+
+#include "Precision/Passes.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinDialect.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Remark/RemarkStreamer.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace mp {
+
+Driver::Driver(const Options &options, DialectRegistry &registry)
+    : options(options), registry(registry),
+      config(MlirOptMainConfig::createFromCLOptions()) {
+  auto fromFlags = config;
+  config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
+    if (this->options.mixed)
+      buildMixedPrecisionPipeline(pm, *this->options.mixed);
+    if (this->options.emulate)
+      pm.addPass(createEmulate());
+    return fromFlags.setupPassPipeline(pm);
+  });
+}
+
+/// An error whose diagnostic is out already.
+static llvm::Error reported() { return llvm::createStringError(""); }
+
+int Driver::error(const Twine &message) const {
+  if (std::string text = message.str(); !text.empty())
+    llvm::errs() << inputName << ": error: " << text << "\n";
+  return exitBadInput;
+}
+
+//===----------------------------------------------------------------------===//
+// Input
+//===----------------------------------------------------------------------===//
+
+llvm::Error Driver::read() {
+  inputName = options.input == "-" ? "<stdin>" : options.input;
+  auto file =
+      options.input == "-"
+          ? llvm::MemoryBuffer::getSTDIN()
+          : llvm::MemoryBuffer::getFile(options.input, /*IsText=*/false,
+                                        /*RequiresNullTerminator=*/false);
+  if (!file)
+    return llvm::createStringError("cannot read it: " +
+                                   file.getError().message());
+  buffer = std::move(*file);
+  return llvm::Error::success();
+}
+
+namespace {
+/// Makes the dialect of every context know the domains of --schemas.
+class SchemaExtension
+    : public DialectExtension<SchemaExtension, onnxir::ONNXDialect> {
+public:
+  explicit SchemaExtension(std::shared_ptr<const SchemaRegistry> schemas)
+      : schemas(std::move(schemas)) {}
+
+  void apply(MLIRContext *, onnxir::ONNXDialect *dialect) const override {
+    dialect->useSchemas(schemas);
+  }
+
+private:
+  std::shared_ptr<const SchemaRegistry> schemas;
+};
+} // namespace
+
+llvm::Error Driver::addSchemas() {
+  if (options.schemas.empty())
+    return llvm::Error::success();
+  auto file = llvm::MemoryBuffer::getFile(options.schemas);
+  if (!file)
+    return llvm::createStringError("--schemas: cannot read '" +
+                                   options.schemas +
+                                   "': " + file.getError().message());
+  std::unique_ptr<SchemaRegistry> schemas = SchemaRegistry::createBuiltin();
+  if (llvm::Error failed =
+          schemas->addJSON((*file)->getBuffer(), options.schemas))
+    return failed;
+  registry.addExtension(
+      TypeID::get<SchemaExtension>(),
+      std::make_unique<SchemaExtension>(
+          std::shared_ptr<const SchemaRegistry>(std::move(schemas))));
+  return llvm::Error::success();
+}
+
+static Format getFormatOfName(StringRef name) {
+  return llvm::StringSwitch<Format>(llvm::sys::path::extension(name))
+      .Cases({".onnx", ".pb"}, Format::ONNX)
+      .Cases({".onnxtxt", ".onnxtext"}, Format::ONNXText)
+      .Case(".mlir", Format::MLIR)
+      .Case(".mlirbc", Format::Bytecode)
+      .Default(Format::Auto);
+}
+
+/// ONNX text starts with '<' (or with comments before it), MLIR text with
+/// anything else that is printable; what remains is protobuf.
+static Format getFormatOfContent(StringRef content) {
+  if (content.starts_with("ML\xefR"))
+    return Format::Bytecode;
+  StringRef text = content.take_front(4096);
+  for (char c : text)
+    if (static_cast<unsigned char>(c) < 0x20 && !isspace(c))
+      return Format::ONNX;
+  while (text.ltrim().starts_with("#"))
+    text = text.ltrim().split('\n').second;
+  return text.ltrim().starts_with("<") ? Format::ONNXText : Format::MLIR;
+}
+
+Format Driver::getInputFormat() const {
+  Format format = getFormatOfName(options.input);
+  if (format == Format::MLIR && buffer->getBuffer().starts_with("ML\xefR"))
+    return Format::Bytecode;
+  return format == Format::Auto ? getFormatOfContent(buffer->getBuffer())
+                                : format;
+}
+
+Format Driver::getOutputFormat(Format input) const {
+  if (options.emit != Format::Auto)
+    return options.emit;
+  Format format = getFormatOfName(options.output);
+  if (format != Format::Auto)
+    return format;
+  bool isONNX = input == Format::ONNX || input == Format::ONNXText;
+  return isONNX && !options.output.empty() ? Format::ONNX : Format::MLIR;
+}
+
+OwningOpRef<ModuleOp> Driver::import(Format format, MLIRContext &context) {
+  if (format == Format::ONNX)
+    return importONNX(buffer, inputName, &context);
+  if (format == Format::ONNXText)
+    return importONNXText(buffer, inputName, &context);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), inputName), {});
+  SourceMgrDiagnosticHandler handler(*sources, &context);
+  return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+LogicalResult Driver::setUpRemarks(MLIRContext &context) {
+  if (!config.shouldEmitRemarks())
+    return success();
+  remark::RemarkCategories categories{
+      config.getRemarksAllFilter(), config.getRemarksPassedFilter(),
+      config.getRemarksMissedFilter(), config.getRemarksAnalyseFilter(),
+      config.getRemarksFailedFilter()};
+  std::unique_ptr<remark::detail::RemarkEmittingPolicyBase> policy;
+  if (config.getRemarkPolicy() == RemarkPolicy::REMARK_POLICY_FINAL)
+    policy = std::make_unique<remark::RemarkEmittingPolicyFinal>();
+  else
+    policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
+  RemarkFormat format = config.getRemarkFormat();
+  if (format == RemarkFormat::REMARK_FORMAT_STDOUT)
+    return remark::enableOptimizationRemarks(context, nullptr,
+                                             std::move(policy), categories,
+                                             /*printAsEmitRemarks=*/true);
+  bool yaml = format == RemarkFormat::REMARK_FORMAT_YAML;
+  std::string file = config.getRemarksOutputFile();
+  if (file.empty())
+    file = yaml ? "mp-opt-remarks.yaml" : "mp-opt-remarks.bitstream";
+  return remark::enableOptimizationRemarksWithLLVMStreamer(
+      context, file,
+      yaml ? llvm::remarks::Format::YAML : llvm::remarks::Format::Bitstream,
+      std::move(policy), categories);
+}
+
+LogicalResult Driver::runPasses(ModuleOp module) {
+  DefaultTimingManager timing;
+  applyDefaultTimingManagerCLOptions(timing);
+  TimingScope scope = timing.getRootScope();
+  PassManager pm(module.getContext(), module->getName().getStringRef());
+  pm.enableVerifier(config.shouldVerifyPasses());
+  if (failed(applyPassManagerCLOptions(pm)))
+    return failure();
+  pm.enableTiming(scope);
+  if (failed(config.setupPassPipeline(pm)))
+    return failure();
+  return pm.run(module);
+}
+
+/// Text and bytecode must say all that the module says.
+LogicalResult Driver::verifyRoundtrip(ModuleOp module) {
+  auto print = [](ModuleOp op) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    op->print(os, OpPrintingFlags().useLocalScope());
+    return text;
+  };
+  std::string text = print(module), bytecode;
+  llvm::raw_string_ostream os(bytecode);
+  if (failed(writeBytecodeToFile(module, os)))
+    return failure();
+  for (StringRef form : {StringRef(text), StringRef(bytecode)}) {
+    MLIRContext fresh(registry);
+    auto parsed = parseSourceString<ModuleOp>(form, ParserConfig(&fresh));
+    if (!parsed || print(*parsed) != text)
+      return module.emitError() << "the IR does not survive a round trip";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+int Driver::runOnMLIR() {
+  Format format = getOutputFormat(Format::MLIR);
+  config.emitBytecode(format == Format::Bytecode);
+  LogicalResult result = failure();
+  auto print = [&](raw_ostream &os) {
+    result = MlirOptMain(
+        os, llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), inputName),
+        registry, config);
+    return succeeded(result);
+  };
+  if (options.output.empty()) {
+    print(llvm::outs());
+    return succeeded(result) ? exitOk : exitBadInput;
+  }
+  if (llvm::Error failed = writeFile(options.output, print))
+    return error(toString(std::move(failed)));
+  return succeeded(result) ? exitOk : exitBadInput;
+}
+
+int Driver::runOnModel(Format inputFormat, Format outputFormat) {
+  MLIRContext context(registry);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
+    StringRef kind = diag.getSeverity() == DiagnosticSeverity::Error ? "error"
+                     : diag.getSeverity() == DiagnosticSeverity::Warning
+                         ? "warning"
+                     : diag.getSeverity() == DiagnosticSeverity::Remark
+                         ? "remark"
+                         : "note";
+    llvm::errs() << inputName << ": " << kind << ": " << diag << "\n";
+  });
+  if (failed(setUpRemarks(context)))
+    return exitBadInput;
+  OwningOpRef<ModuleOp> module = import(inputFormat, context);
+  if (!module || failed(verify(*module)))
+    return exitBadInput;
+  if (llvm::Error failed = inputFormat == Format::ONNX
+                               ? checkOutput(*module)
+                               : llvm::Error::success())
+    return error(toString(std::move(failed)));
+  uint64_t bytesBefore = countWeightBytes(*module);
+  OperationFingerPrint before(*module);
+  if (failed(runPasses(*module)) ||
+      (config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module))))
+    return exitBadInput;
+  std::optional<Summary> summary = takeSummary(*module);
+  bool unchanged = inputFormat == Format::ONNX &&
+                   outputFormat == Format::ONNX &&
+                   before == OperationFingerPrint(*module);
+  if (llvm::Error failed = write(*module, outputFormat, unchanged))
+    return error(toString(std::move(failed)));
+  if (options.summary && summary)
+    summary->print(llvm::errs(), bytesBefore, countWeightBytes(*module));
+  return exitOk;
+}
+
+int Driver::run() {
+  if (llvm::Error failed = llvm::joinErrors(read(), addSchemas()))
+    return error(toString(std::move(failed)));
+  if (!options.output.empty() && options.input != "-" &&
+      llvm::sys::fs::equivalent(options.input, options.output))
+    return error("the output would replace the input");
+  Format input = getInputFormat();
+  Format output = getOutputFormat(input);
+  bool mlirIn = input == Format::MLIR || input == Format::Bytecode;
+  bool mlirOut = output == Format::MLIR || output == Format::Bytecode;
+  return mlirIn && mlirOut ? runOnMLIR() : runOnModel(input, output);
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+llvm::Error Driver::writeFile(StringRef path,
+                              function_ref<bool(raw_ostream &)> print) {
+  if (path.empty()) {
+    print(llvm::outs());
+    llvm::outs().flush();
+    if (!llvm::outs().has_error())
+      return llvm::Error::success();
+    std::string why = llvm::outs().error().message();
+    llvm::outs().clear_error();
+    return llvm::createStringError("cannot write to standard output: " + why);
+  }
+  auto file = AtomicFile::create(path);
+  if (!file)
+    return file.takeError();
+  if (!print((*file)->os()))
+    return llvm::Error::success();
+  if (llvm::Error failed = (*file)->finish())
+    return failed;
+  return (*file)->commit();
+}
+
+std::string Driver::getDataFile() const {
+  StringRef path = options.output.empty() ? StringRef("model.onnx")
+                                          : StringRef(options.output);
+  return (llvm::sys::path::filename(path) + ".data").str();
+}
+
+/// The output's data file must not be one that the input's weights are in.
+llvm::Error Driver::checkOutput(ModuleOp module) const {
+  if (options.output.empty())
+    return llvm::Error::success();
+  SmallString<256> data(llvm::sys::path::parent_path(options.output));
+  llvm::sys::path::append(data, getDataFile());
+  for (const std::string &name : getExternalFiles(module)) {
+    SmallString<256> file(llvm::sys::path::parent_path(options.input));
+    llvm::sys::path::append(file, name);
+    if (llvm::sys::fs::equivalent(file, data) ||
+        llvm::sys::fs::equivalent(file, options.output))
+      return llvm::createStringError(
+          "the output would replace the input's data file '" + name +
+          "'; choose another name");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Driver::writeONNX(ModuleOp module, bool text) {
+  std::string dataFile = getDataFile();
+  std::unique_ptr<ExportedModel> model = exportONNX(module, dataFile);
+  if (!model)
+    return reported();
+  bool printed = true;
+  auto print = [&](raw_ostream &os) {
+    if (text)
+      printed = succeeded(model->writeText(os));
+    else
+      model->writeModel(os);
+    return printed;
+  };
+  if (!model->hasExternalData()) {
+    if (llvm::Error failed = writeFile(options.output, print))
+      return failed;
+    return printed ? llvm::Error::success()
+                   : llvm::createStringError("export to ONNX text failed");
+  }
+  if (options.output.empty() || text)
+    return llvm::createStringError(
+        "the model has external data: write it as binary ONNX with -o");
+  SmallString<256> dataPath(llvm::sys::path::parent_path(options.output));
+  llvm::sys::path::append(dataPath, dataFile);
+  // Both files complete before either replaces an old one; data first.
+  auto data = AtomicFile::create(dataPath);
+  if (!data)
+    return data.takeError();
+  auto main = AtomicFile::create(options.output);
+  if (!main)
+    return main.takeError();
+  model->writeExternalData((*data)->os());
+  model->writeModel((*main)->os());
+  for (AtomicFile *file : {data->get(), main->get()})
+    if (llvm::Error failed = file->finish())
+      return failed;
+  if (llvm::Error failed = (*data)->commit())
+    return failed;
+  return (*main)->commit();
+}
+
+/// Copies the input and, into another folder, its data files.
+llvm::Error Driver::writeUnchanged(ModuleOp module) {
+  StringRef to = llvm::sys::path::parent_path(options.output);
+  StringRef from = llvm::sys::path::parent_path(options.input);
+  for (const std::string &name : getExternalFiles(module)) {
+    SmallString<256> source(from), target(to);
+    llvm::sys::path::append(source, name);
+    llvm::sys::path::append(target, name);
+    if (llvm::sys::fs::equivalent(source, target))
+      continue;
+    auto content = llvm::MemoryBuffer::getFile(source, false, false);
+    if (!content)
+      return llvm::createStringError("cannot read '" + source +
+                                     "': " + content.getError().message());
+    if (auto old = llvm::MemoryBuffer::getFile(target, false, false)) {
+      if ((*old)->getBuffer() == (*content)->getBuffer())
+        continue;
+      return llvm::createStringError("the model refers to '" + name +
+                                     "', and the output's folder holds "
+                                     "another file of that name");
+    }
+    llvm::sys::fs::create_directories(llvm::sys::path::parent_path(target));
+    if (llvm::Error failed = writeFile(target, [&](raw_ostream &os) {
+          os << (*content)->getBuffer();
+          return true;
+        }))
+      return failed;
+  }
+  return writeFile(options.output, [&](raw_ostream &os) {
+    os << buffer->getBuffer();
+    return true;
+  });
+}
+
+/// Takes the data of big constants away; the printer could leave them out too,
+/// but only after spelling them out.
+static void elideWeights(ModuleOp module) {
+  auto &resources = DenseResourceElementsHandle::getManagerInterface(
+      module.getContext());
+  auto elided = resources.insert("__elided__");
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](DenseResourceElementsAttr attribute) {
+    return DenseResourceElementsAttr::get(attribute.getType(), elided);
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/false);
+}
+
+llvm::Error Driver::write(ModuleOp module, Format format, bool unchanged) {
+  if (unchanged)
+    return writeUnchanged(module);
+  if (format == Format::ONNX || format == Format::ONNXText)
+    return writeONNX(module, format == Format::ONNXText);
+  return writeFile(options.output, [&](raw_ostream &os) {
+    if (format == Format::Bytecode)
+      return succeeded(writeBytecodeToFile(module, os));
+    if (options.elideWeights.value_or(options.output.empty()))
+      elideWeights(module);
+    module->print(os);
+    os << "\n";
+    return true;
+  });
+}
+
+} // namespace mp

@@ -1,0 +1,68 @@
+//===- Driver.h - What a run of mp-opt does ---------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the input, runs the passes, writes the output. MLIR input that stays
+// MLIR goes through MlirOptMain, so that mp-opt does all that mlir-opt does;
+// everything else takes the same pass pipeline between import and export.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_DRIVER_H
+#define MPOPT_TOOLS_DRIVER_H
+
+#include "Options.h"
+
+#include "mp-opt/Support/AtomicFile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace mp {
+
+class Driver {
+public:
+  Driver(const Options &options, mlir::DialectRegistry &registry);
+
+  /// Returns the exit code.
+  int run();
+
+private:
+  int error(const llvm::Twine &message) const;
+
+  llvm::Error read();
+  llvm::Error addSchemas();
+  Format getInputFormat() const;
+  Format getOutputFormat(Format input) const;
+
+  int runOnMLIR();
+  int runOnModel(Format inputFormat, Format outputFormat);
+  mlir::OwningOpRef<mlir::ModuleOp> import(Format format,
+                                           mlir::MLIRContext &context);
+  mlir::LogicalResult runPasses(mlir::ModuleOp module);
+  mlir::LogicalResult setUpRemarks(mlir::MLIRContext &context);
+  mlir::LogicalResult verifyRoundtrip(mlir::ModuleOp module);
+
+  llvm::Error write(mlir::ModuleOp module, Format format, bool unchanged);
+  llvm::Error writeONNX(mlir::ModuleOp module, bool text);
+  llvm::Error writeUnchanged(mlir::ModuleOp module);
+  llvm::Error writeFile(llvm::StringRef path,
+                        llvm::function_ref<bool(llvm::raw_ostream &)> print);
+  llvm::Error checkOutput(mlir::ModuleOp module) const;
+  std::string getDataFile() const;
+
+  const Options &options;
+  mlir::DialectRegistry &registry;
+  mlir::MlirOptMainConfig config;
+  std::shared_ptr<llvm::MemoryBuffer> buffer;
+  std::string inputName;
+};
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_DRIVER_H

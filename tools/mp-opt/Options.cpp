@@ -1,0 +1,198 @@
+//===- Options.cpp - The command line of mp-opt ---------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace mp {
+
+static constexpr StringLiteral help = R"(mp-opt: mixed precision for ONNX models
+
+usage: mp-opt INPUT [--mixed-bf16 | --mixed-fp16] [-o OUTPUT] [options]
+
+INPUT is an ONNX model (.onnx), ONNX text (.onnxtxt), MLIR text (.mlir) or MLIR
+bytecode (.mlirbc); other names are recognised by content, '-' is standard
+input. Without -o the result goes to standard output as MLIR text.
+
+Precision:
+  --mixed-bf16          bf16 where it is safe, fp32 elsewhere
+  --mixed-fp16          the same with fp16
+  --allow=OP,...        ops that run in 16 bit
+  --deny=OP,...         ops that run in fp32
+  --promote=OP,...      ops that run in the widest precision of their inputs
+  --allow-node=REGEX    nodes, by name, that run in 16 bit (repeatable)
+  --deny-node=REGEX     nodes, by name, that run in fp32 (repeatable)
+  --raise-opset=false   keep the model's opset, even if 16 bit needs a newer one
+  --emulate             write the result in fp32 with explicit rounding, so that
+                        any runtime shows what 16-bit storage does
+
+  Ops are ONNX names (Softmax, com.microsoft.FusedMatMul). A node override
+  beats a list, a list beats the built-in profile, allow and deny beat promote.
+
+Input and output:
+  -o FILE               write FILE (whole or not at all)
+  --emit=FORMAT         onnx, onnxtext, mlir or bytecode; by default what the
+                        output's name says
+  --elide-weights=BOOL  leave big weights out of MLIR text; by default only on
+                        standard output
+  --schemas=FILE        JSON with the operators of further domains
+
+Report:
+  --summary=BOOL        the table at the end, on standard error (default: true
+                        with --mixed-*)
+  --remarks-filter=mp-precision
+                        why each node runs in its precision
+  --help                this text
+  --help=all            also every pass, pipeline and MLIR option
+  --version
+
+Examples:
+  mp-opt model.onnx --mixed-bf16 -o model.bf16.onnx
+  mp-opt model.onnx --mixed-fp16 --deny=Gelu --deny-node='head/.*' -o out.onnx
+  mp-opt model.onnx --mixed-bf16 --emulate -o emulated.onnx
+  mp-opt model.onnx | less
+  mp-opt model.mlir --mp-mixed-precision=precision=bf16 --mlir-print-ir-after-all
+
+Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage;
+70 internal error. After an error nothing is written and old files are whole.
+)";
+
+namespace {
+
+/// The flags of mp-opt itself, as LLVM's parser knows them.
+struct Flags {
+  cl::OptionCategory category{"mp-opt"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<input>"),
+                             cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("output file"),
+                              cl::value_desc("file"), cl::cat(category)};
+  cl::opt<Format> emit{
+      "emit", cl::desc("output format"), cl::init(Format::Auto),
+      cl::values(clEnumValN(Format::ONNX, "onnx", "binary ONNX"),
+                 clEnumValN(Format::ONNXText, "onnxtext", "ONNX text"),
+                 clEnumValN(Format::MLIR, "mlir", "MLIR text"),
+                 clEnumValN(Format::Bytecode, "bytecode", "MLIR bytecode")),
+      cl::cat(category)};
+  cl::opt<bool> bf16{"mixed-bf16", cl::desc("mixed precision with bf16"),
+                     cl::cat(category)};
+  cl::opt<bool> fp16{"mixed-fp16", cl::desc("mixed precision with fp16"),
+                     cl::cat(category)};
+  cl::list<std::string> allow{"allow", cl::CommaSeparated,
+                              cl::desc("ops that run in 16 bit"),
+                              cl::cat(category)};
+  cl::list<std::string> deny{"deny", cl::CommaSeparated,
+                             cl::desc("ops that run in fp32"),
+                             cl::cat(category)};
+  cl::list<std::string> promote{"promote", cl::CommaSeparated,
+                                cl::desc("ops in their widest precision"),
+                                cl::cat(category)};
+  cl::list<std::string> allowNodes{"allow-node",
+                                   cl::desc("nodes that run in 16 bit"),
+                                   cl::cat(category)};
+  cl::list<std::string> denyNodes{"deny-node",
+                                  cl::desc("nodes that run in fp32"),
+                                  cl::cat(category)};
+  cl::opt<bool> raiseOpset{"raise-opset", cl::init(true),
+                           cl::desc("raise the opset where 16 bit needs it"),
+                           cl::cat(category)};
+  cl::opt<bool> emulate{"emulate",
+                        cl::desc("write 16-bit values as rounded fp32"),
+                        cl::cat(category)};
+  cl::opt<bool> elideWeights{"elide-weights",
+                             cl::desc("leave big weights out of MLIR text"),
+                             cl::cat(category)};
+  cl::opt<bool> summary{"summary", cl::desc("print the table at the end"),
+                        cl::cat(category)};
+  cl::opt<std::string> schemas{"schemas",
+                               cl::desc("operators of further domains"),
+                               cl::value_desc("file"), cl::cat(category)};
+};
+
+} // namespace
+
+static int usageError(const Twine &message) {
+  errs() << "mp-opt: error: " << message << "\n";
+  return exitUsage;
+}
+
+std::optional<int> Options::parse(int argc, char **argv,
+                                  mlir::DialectRegistry &registry) {
+  static Flags flags;
+  mlir::registerCLIOptions("mp-opt", registry);
+  std::vector<const char *> arguments(argv, argv + argc);
+  for (const char *&argument : arguments) {
+    StringRef text = argument;
+    if (text == "--help" || text == "-help" || text == "-h") {
+      outs() << help;
+      return exitOk;
+    }
+    if (text == "--help=all" || text == "-help=all")
+      argument = "--help";
+  }
+  std::string message;
+  raw_string_ostream errors(message);
+  if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(),
+                                   "mixed precision for ONNX models\n",
+                                   &errors)) {
+    errs() << message;
+    return exitUsage;
+  }
+  if (flags.bf16 && flags.fp16)
+    return usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
+  bool lists = flags.allow.getNumOccurrences() ||
+               flags.deny.getNumOccurrences() ||
+               flags.promote.getNumOccurrences() ||
+               flags.allowNodes.getNumOccurrences() ||
+               flags.denyNodes.getNumOccurrences();
+  if (lists && !flags.bf16 && !flags.fp16)
+    return usageError("--allow, --deny, --promote and their node forms need "
+                      "--mixed-bf16 or --mixed-fp16");
+  if (flags.input == "-" && isatty(0))
+    return usageError("expected an input file; see --help");
+  input = flags.input;
+  output = flags.output == "-" ? std::string() : flags.output.getValue();
+  if (flags.output.getNumOccurrences() && flags.output.empty())
+    return usageError("-o: expected a file name");
+  emit = flags.emit;
+  emulate = flags.emulate;
+  schemas = flags.schemas;
+  if (flags.elideWeights.getNumOccurrences())
+    elideWeights = flags.elideWeights;
+  if (flags.bf16 || flags.fp16) {
+    mixed.emplace();
+    mixed->precision = flags.bf16 ? "bf16" : "fp16";
+    mixed->allow = flags.allow;
+    mixed->deny = flags.deny;
+    mixed->promote = flags.promote;
+    mixed->allowNodes = flags.allowNodes;
+    mixed->denyNodes = flags.denyNodes;
+    mixed->raiseOpset = flags.raiseOpset;
+  }
+  summary = flags.summary.getNumOccurrences() ? bool(flags.summary)
+                                              : mixed.has_value();
+  return std::nullopt;
+}
+
+void installFatalErrorHandler() {
+  install_fatal_error_handler([](void *, const char *reason, bool) {
+    errs() << "mp-opt: internal error: " << reason << "\n";
+    errs().flush();
+    ::_exit(exitInternal);
+  });
+}
+
+} // namespace mp

@@ -1,0 +1,53 @@
+//===- Options.h - The command line of mp-opt -------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_OPTIONS_H
+#define MPOPT_TOOLS_OPTIONS_H
+
+#include "Pipelines/Pipelines.h"
+
+#include "mlir/IR/DialectRegistry.h"
+
+#include <optional>
+#include <string>
+
+namespace mp {
+
+/// What a run of mp-opt ends with.
+enum ExitCode : int {
+  exitOk = 0,
+  exitBadInput = 1,
+  exitUsage = 2,
+  exitInternal = 70,
+};
+
+enum class Format { Auto, ONNX, ONNXText, MLIR, Bytecode };
+
+/// The parsed command line.
+struct Options {
+  std::string input;
+  std::string output;
+  Format emit = Format::Auto;
+  std::optional<MixedPrecisionOptions> mixed;
+  bool emulate = false;
+  bool summary = false;
+  /// Absent: leave out big weights where the text goes to standard output.
+  std::optional<bool> elideWeights;
+  std::string schemas;
+
+  /// Parses the arguments, MLIR's own among them. An exit code if the run is
+  /// over: help was printed or the usage is wrong.
+  std::optional<int> parse(int argc, char **argv,
+                           mlir::DialectRegistry &registry);
+};
+
+/// LLVM's fatal errors end with exitInternal and a message.
+void installFatalErrorHandler();
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_OPTIONS_H

@@ -1,0 +1,29 @@
+//===- main.cpp - mp-opt --------------------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+#include "Options.h"
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "InitAllPasses.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/InitLLVM.h"
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  mp::installFatalErrorHandler();
+  mlir::DialectRegistry registry;
+  registry.insert<mp::onnxir::ONNXDialect>();
+  mp::registerAllPasses();
+  mp::Options options;
+  if (std::optional<int> exitCode = options.parse(argc, argv, registry))
+    return *exitCode;
+  return mp::Driver(options, registry).run();
+}
