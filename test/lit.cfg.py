@@ -7,8 +7,8 @@ ctest runs each of them; by hand, and with a file or a folder of this one:
 
 With `--param roundtrip=1` every mp-opt that a .mlir test calls also verifies
 that the IR survives text and bytecode. ctest does so for the folders about the
-IR (DiscoverTests.cmake.in), but not for tests of diagnostics, whose places
-change.
+IR, but not for tests of diagnostics, whose places change, nor for those with
+resources, which get other names (DiscoverTests.cmake.in).
 
 Tests may use %python (with the packages of scripts/requirements-test.txt),
 %training_python, %mp_plugin, %examples (that folder), and REQUIRES: mp-opt,

@@ -20,15 +20,27 @@ namespace mp {
 // Parameters
 //===----------------------------------------------------------------------===//
 
+/// The initializers that are defaults of graph inputs, by their inputs.
+static llvm::DenseMap<Value, Operation *> collectDefaults(GraphOp graph) {
+  llvm::StringMap<Operation *> byName;
+  for (auto initializer : graph.getBody().getOps<InitializerOp>())
+    if (initializer.getOverridable())
+      byName[initializer.getName()] = initializer;
+  llvm::DenseMap<Value, Operation *> defaults;
+  if (!byName.empty())
+    for (BlockArgument argument : graph.getBody().getArguments())
+      if (Operation *initializer = byName.lookup(getValueName(argument)))
+        defaults[argument] = initializer;
+  return defaults;
+}
+
 llvm::DenseSet<Value> collectParameters(GraphOp graph) {
   Block &body = graph.getBody().front();
   llvm::DenseSet<Value> parameters;
-  StringSet<> overridable;
+  for (auto [argument, initializer] : collectDefaults(graph))
+    parameters.insert(argument);
   llvm::DenseSet<Type> bufferTypes;
   for (Operation &op : body) {
-    if (auto initializer = dyn_cast<InitializerOp>(op))
-      if (initializer.getOverridable())
-        overridable.insert(initializer.getName());
     StringRef domain = getDomain(&op), opType = getOpType(&op);
     if (!updatesInPlace(domain, opType))
       continue;
@@ -39,10 +51,7 @@ llvm::DenseSet<Value> collectParameters(GraphOp graph) {
   }
   for (BlockArgument argument : body.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
-    bool isShapedLikeBuffer =
-        type && type.hasStaticShape() && bufferTypes.contains(type);
-    if (isShapedLikeBuffer ||
-        (!overridable.empty() && overridable.contains(getValueName(argument))))
+    if (type && type.hasStaticShape() && bufferTypes.contains(type))
       parameters.insert(argument);
   }
   return parameters;
@@ -94,6 +103,8 @@ private:
   std::vector<Extra> extras;
   llvm::DenseMap<Operation *, unsigned> indices;
   llvm::DenseSet<Value> parameters;
+  /// Of graph inputs that have one.
+  llvm::DenseMap<Value, Operation *> defaults;
   SchemaCache schemas;
   ConstantRange range;
   /// Weak values that are known to fit.
@@ -107,7 +118,8 @@ FirstOperand::FirstOperand(GraphOp graph, Type lowType,
                            std::vector<NodePrecision> &nodes)
     : graph(graph), low(getElementKind(lowType)),
       lowName(getPrecisionName(lowType)), nodes(nodes), extras(nodes.size()),
-      parameters(collectParameters(graph)), schemas(graph), range(low) {
+      parameters(collectParameters(graph)), defaults(collectDefaults(graph)),
+      schemas(graph), range(low) {
   indices.reserve(nodes.size());
   for (auto [index, entry] : llvm::enumerate(nodes))
     indices[entry.node] = index;
@@ -131,9 +143,10 @@ Vote FirstOperand::getVote(Value value) {
   if (isa<BlockArgument>(value))
     return parameters.contains(value) ? Vote::Weak : Vote::F32;
   auto result = cast<OpResult>(value);
-  if (isConstant(result.getOwner()))
-    return Vote::Weak;
   std::optional<unsigned> index = getIndex(result.getOwner());
+  if (isConstant(result.getOwner()))
+    return index && nodes[*index].opClass == OpClass::Deny ? Vote::F32
+                                                           : Vote::Weak;
   if (!index || !extras[*index].signature ||
       !extras[*index].signature.hasResult(result.getResultNumber()))
     return Vote::F32;
@@ -150,14 +163,14 @@ bool FirstOperand::fits(Value value) {
         !fitting.insert(next).second)
       continue;
     visited.push_back(next);
-    auto result = dyn_cast<OpResult>(next);
-    if (!result)
-      continue;
-    if (!isConstant(result.getOwner())) {
-      llvm::append_range(worklist, result.getOwner()->getOperands());
+    Operation *source = next.getDefiningOp();
+    if (!source)
+      source = defaults.lookup(next);
+    if (source && !isConstant(source)) {
+      llvm::append_range(worklist, source->getOperands());
       continue;
     }
-    if (range.fits(result.getOwner()))
+    if (!source || range.fits(source))
       continue;
     for (Value seen : visited)
       fitting.erase(seen);
@@ -215,7 +228,10 @@ void FirstOperand::decide(unsigned index) {
   NodePrecision &entry = nodes[index];
   Extra &extra = extras[index];
   if (isConstant(entry.node)) {
-    entry.reason = "constant";
+    entry.state = entry.opClass == OpClass::Deny &&
+                          isF32Tensor(entry.node->getResult(0).getType())
+                      ? NodePrecision::F32
+                      : NodePrecision::Other;
     return;
   }
   extra.signature =

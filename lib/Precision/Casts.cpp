@@ -91,7 +91,10 @@ Type getCastType(Operation *cast) {
   return getElementType(cast->getContext(), ElementKind(to.getInt()));
 }
 
-bool isInsertedCast(Operation *op) { return op && op->hasAttr(mark::inserted); }
+bool isInsertedCast(Operation *op) {
+  return op && op->hasAttr(mark::inserted) && isStandardOp(op, "Cast") &&
+         op->getNumOperands() == 1 && op->getNumResults() == 1;
+}
 
 void addToCounter(ModuleOp module, StringRef name, int64_t count) {
   auto old = module->getAttrOfType<IntegerAttr>(name);

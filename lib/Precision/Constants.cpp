@@ -16,6 +16,8 @@ using namespace mp::onnxir;
 namespace mp {
 
 bool isConstant(Operation *op) {
+  if (op->getNumResults() != 1)
+    return false;
   return isa<InitializerOp>(op) || isStandardOp(op, "Constant") ||
          isStandardOp(op, "ConstantOfShape");
 }

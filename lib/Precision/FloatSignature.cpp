@@ -160,6 +160,13 @@ FloatSignature::FloatSignature(Operation *node, const OpSchema *schema)
     collect(node);
 }
 
+/// Attention's values have a type variable apart from its queries and keys.
+static const FormalParameter *getCompanion(const OpSchema &schema) {
+  return schema.domain.empty() && schema.name == "Attention"
+             ? schema.getInput(2)
+             : nullptr;
+}
+
 void FloatSignature::findPrimary(Operation *node) {
   for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
     if (!isFloatTensor(type) ||
@@ -169,6 +176,7 @@ void FloatSignature::findPrimary(Operation *node) {
     if (!parameter)
       return;
     formal = parameter;
+    companion = getCompanion(*schema);
     formalIndex = std::min<unsigned>(index, schema->inputs.size() - 1);
     kind = getElementKind(getTensorElementType(type));
     return;
@@ -202,7 +210,8 @@ bool FloatSignature::hasResult(unsigned index) const {
 }
 
 bool FloatSignature::admits(ElementKind low) const {
-  return schema->typesOf(*formal).containsTensor(low);
+  return schema->typesOf(*formal).containsTensor(low) &&
+         (!companion || schema->typesOf(*companion).containsTensor(low));
 }
 
 int FloatSignature::getFirstOpset(const OpFamily &family,

@@ -56,8 +56,8 @@ convertParameters(const std::vector<::onnx::OpSchema::FormalParameter> &formals,
     parameter.minArity = unsigned(formal.GetMinArity());
     const std::string &type = formal.GetTypeStr();
     auto *it = find_if(schema.typeVariables, [&](const TypeVariable &variable) {
-      return variable.name == type;
-    }).base();
+                 return variable.name == type;
+               }).base();
     parameter.typeVariable = unsigned(it - schema.typeVariables.data());
     if (parameter.typeVariable == schema.typeVariables.size()) {
       TypeVariable variable;
@@ -92,8 +92,8 @@ static std::unique_ptr<OpSchema> convert(const ::onnx::OpSchema &from) {
 void SchemaRegistry::addONNX() {
   // The registry hands out copies; they live as long as the process, because
   // type inference keeps referring to them.
-  static const std::vector<::onnx::OpSchema> *all = new std::vector(
-      ::onnx::OpSchemaRegistry::get_all_schemas_with_history());
+  static const std::vector<::onnx::OpSchema> *all =
+      new std::vector(::onnx::OpSchemaRegistry::get_all_schemas_with_history());
   for (const ::onnx::OpSchema &schema : *all)
     getOrCreate(schema.domain(), schema.Name())
         .versions.push_back(convert(schema));

@@ -14,20 +14,21 @@ using namespace llvm;
 namespace mp {
 
 static constexpr StringLiteral elementKindNames[] = {
-    "undefined",    "float",          "uint8",
-    "int8",         "uint16",         "int16",
-    "int32",        "int64",          "string",
-    "bool",         "float16",        "double",
-    "uint32",       "uint64",         "complex64",
-    "complex128",   "bfloat16",       "float8e4m3fn",
-    "float8e4m3fnuz", "float8e5m2",   "float8e5m2fnuz",
-    "uint4",        "int4",           "float4e2m1",
-    "float8e8m0",   "uint2",          "int2"};
+    "undefined",      "float",      "uint8",
+    "int8",           "uint16",     "int16",
+    "int32",          "int64",      "string",
+    "bool",           "float16",    "double",
+    "uint32",         "uint64",     "complex64",
+    "complex128",     "bfloat16",   "float8e4m3fn",
+    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+    "uint4",          "int4",       "float4e2m1",
+    "float8e8m0",     "uint2",      "int2"};
 
 StringRef getElementKindName(ElementKind kind) {
   auto index = unsigned(kind);
-  return index < std::size(elementKindNames) ? StringRef(elementKindNames[index])
-                                             : StringRef();
+  return index < std::size(elementKindNames)
+             ? StringRef(elementKindNames[index])
+             : StringRef();
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,8 +77,8 @@ void TypeSet::insert(StringRef type) {
 // OpSchema and OpFamily
 //===----------------------------------------------------------------------===//
 
-static const FormalParameter *
-getParameter(ArrayRef<FormalParameter> parameters, unsigned index) {
+static const FormalParameter *getParameter(ArrayRef<FormalParameter> parameters,
+                                           unsigned index) {
   if (index < parameters.size())
     return &parameters[index];
   if (!parameters.empty() &&
@@ -96,8 +97,8 @@ const FormalParameter *OpSchema::getOutput(unsigned index) const {
 
 const AttributeSchema *OpSchema::getAttribute(StringRef wanted) const {
   auto *it = find_if(attributes, [&](const AttributeSchema &attribute) {
-    return attribute.name == wanted;
-  }).base();
+               return attribute.name == wanted;
+             }).base();
   return it == attributes.data() + attributes.size() ? nullptr : it;
 }
 

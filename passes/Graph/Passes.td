@@ -33,6 +33,9 @@ def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
            "domain to raise; empty for the default one">,
     Option<"to", "to", "int64_t", /*default=*/"0",
            "version to raise to; 0 for what the 16-bit type needs">,
+    Option<"limit", "limit", "int64_t", /*default=*/"25",
+           "newest version to raise to without `to`: what comes later few "
+           "runtimes load">,
   ];
   let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }

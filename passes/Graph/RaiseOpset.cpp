@@ -98,17 +98,23 @@ void RaiseOpset::raiseAsNeeded(Type lowType) {
     // The highest that nothing stands against serves the lower ones too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";
-      if (hasInPlaceOps(graph)) {
+      auto miss = [&, node = node](const std::string &reason) {
         emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
-                            prefix + "the graph updates values in place");
+                            prefix + reason);
+      };
+      if (opset > limit) {
+        miss("the limit is " + std::to_string(limit));
+        continue;
+      }
+      if (hasInPlaceOps(graph)) {
+        miss("the graph updates values in place");
         continue;
       }
       auto obstacle = findUpgradeObstacle(module, "", opset);
       if (!obstacle)
         return setOpset(module, "", opset);
-      emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
-                          prefix + describe(obstacle->node) +
-                              " stands against it: " + obstacle->reason);
+      miss(describe(obstacle->node) +
+           " stands against it: " + obstacle->reason);
     }
   }
 }

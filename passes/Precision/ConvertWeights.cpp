@@ -44,6 +44,12 @@ static Type getOnlyCastType(Value value) {
   return type;
 }
 
+/// The user wants the constant to stay what it is.
+static bool isDenied(Operation *constant) {
+  auto precision = constant->getAttrOfType<TypeAttr>(mark::precision);
+  return precision && precision.getValue().isF32();
+}
+
 /// True if the schema in force lets the constant's result have the type.
 static bool admitsResult(Operation *constant, Type elementType,
                          SchemaCache &schemas) {
@@ -70,7 +76,8 @@ void ConvertWeights::runOnOperation() {
     for (Operation *constant : constants) {
       Value value = constant->getResult(0);
       Type type = getOnlyCastType(value);
-      if (!type || !admitsResult(constant, type, schemas) ||
+      if (!type || isDenied(constant) ||
+          !admitsResult(constant, type, schemas) ||
           !convertConstant(constant, type))
         continue;
       for (Operation *cast : llvm::make_early_inc_range(value.getUsers())) {

@@ -142,6 +142,11 @@ bool CastSimplifier::hoist(Operation *cast) {
     cast->getResult(0).setType(withElementType(source.getType(), lowType));
     movement->setOperand(0, cast->getResult(0));
     worklist.push_back(cast);
+    // Other movements of the source have a narrow operand now.
+    for (Operation *user : source.getUsers())
+      if (user->getNumResults())
+        if (Operation *other = narrowings.lookup(user->getResult(0)))
+          worklist.push_back(other);
     sourceCast = cast;
   }
   moveToDefinition(sourceCast);

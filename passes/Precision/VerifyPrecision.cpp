@@ -62,6 +62,16 @@ static bool isNarrowed(Value value) {
   return isInsertedCast(op) || (precision && !precision.getValue().isF32());
 }
 
+/// Operands that no decision covers have the types that they had.
+static LogicalResult verifyOthers(Operation *op,
+                                  const FloatSignature &signature = {}) {
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (!signature.hasOperand(index) && isNarrowed(operand))
+      return op->emitError() << describe(op) << ": operand #" << index
+                             << " keeps its type, got " << operand.getType();
+  return success();
+}
+
 LogicalResult VerifyPrecision::verifyTypes(Operation *node,
                                            const FloatSignature &signature,
                                            Type assigned) {
@@ -70,10 +80,6 @@ LogicalResult VerifyPrecision::verifyTypes(Operation *node,
     return node->emitError()
            << describe(node) << ": assigned " << getPrecisionName(assigned)
            << ", got operands of " << getElementKindName(signature.getKind());
-  for (auto [index, operand] : llvm::enumerate(node->getOperands()))
-    if (!signature.hasOperand(index) && isNarrowed(operand))
-      return node->emitError() << describe(node) << ": operand #" << index
-                               << " keeps its type, got " << operand.getType();
   for (OpResult result : node->getResults()) {
     bool isChosen =
         isF32Tensor(result.getType()) || is16BitTensor(result.getType());
@@ -109,11 +115,11 @@ LogicalResult VerifyPrecision::verifyNode(Operation *node,
   count(node, precision ? precision.getValue() : Type());
   if (failed(verifyInPlace(node)))
     return failure();
-  if (!precision)
-    return success();
   FloatSignature signature(node, schemas.lookup(node).schema);
-  return signature ? verifyTypes(node, signature, precision.getValue())
-                   : success();
+  if (precision && signature &&
+      failed(verifyTypes(node, signature, precision.getValue())))
+    return failure();
+  return isInsertedCast(node) ? success() : verifyOthers(node, signature);
 }
 
 /// Compares types with those of the array attribute `name`.
@@ -147,9 +153,9 @@ LogicalResult VerifyPrecision::verifyInterface(GraphOp graph) {
 LogicalResult VerifyPrecision::verifyGraph(GraphOp graph) {
   SchemaCache schemas(graph);
   WalkResult result = graph->walk([&](Operation *op) {
-    return isNode(op) && failed(verifyNode(op, schemas))
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
+    bool isWrong = isNode(op) ? failed(verifyNode(op, schemas))
+                              : isa<YieldOp>(op) && failed(verifyOthers(op));
+    return isWrong ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(result.wasInterrupted() || failed(verifyInterface(graph)));
 }

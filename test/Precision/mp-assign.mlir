@@ -123,3 +123,22 @@ module @other_types attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %0, %2, %4 : tensor<4x4xf64>, tensor<4x4xi32>, tensor<4x4xf32>
   }
 }
+
+// -----
+
+// Defaults of graph inputs are constants to the decision.
+// CHECK-LABEL: @defaults
+// FP16-LABEL: @defaults
+// CHECK: "onnx.Add"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Add"{{.*}}constant 'mask' is out of range{{.*}}mp.precision = f32
+module @defaults attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>, %b: tensor<4xf32>, %mask: tensor<1xf32>):
+    %d = onnx.initializer "b" dense<1.5> : tensor<4xf32> overridable : tensor<4xf32>
+    %m = onnx.initializer "mask" dense<0xFF7FFFFF> : tensor<1xf32> overridable : tensor<1xf32>
+    %0 = "onnx.MatMul"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = "onnx.Add"(%0, %b) : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.Add"(%1, %mask) : (tensor<4x4xf32>, tensor<1xf32>) -> tensor<4x4xf32>
+    onnx.yield %2 : tensor<4x4xf32> {onnx.inputs = [{name = "x"}, {name = "b"}, {name = "mask"}]}
+  }
+}

@@ -102,3 +102,23 @@ module @shape_arithmetic attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %2, %4, %5, %6, %9 : tensor<4xi64>, tensor<?x?x?x?xf32>, tensor<4xf32>, tensor<4xi64>, tensor<1x1x4x4xui8>
   }
 }
+
+// -----
+
+// A value that a training algorithm takes by its name stays; an output of the
+// graph keeps its name for an fp32 value anyway.
+// CHECK-LABEL: @training_names
+// CHECK: mp.class = "deny", mp.reason = "named by a training algorithm", onnx.results = ["h"]
+// CHECK: mp.class = "allow", mp.reason = "built-in list", onnx.results = ["y"]
+module @training_names attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>):
+    %0 = "onnx.MatMul"(%x, %x) {onnx.results = ["h"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = "onnx.MatMul"(%0, %x) {onnx.results = ["y"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %1 : tensor<4x4xf32>
+  }
+  onnx.training initialization {} algorithm {
+    %h = onnx.outer "h" : tensor<4x4xf32>
+    %y = onnx.outer "y" : tensor<4x4xf32>
+  }
+}

@@ -77,3 +77,17 @@ module @legality attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %0, %1 : tensor<2xbf16>, tensor<2xf16>
   }
 }
+
+// -----
+
+// A denied constant stays what it is.
+// CHECK-LABEL: @denied
+// CHECK: %[[C:.*]] = "onnx.Constant"() {{.*}} -> tensor<f32>
+// CHECK-NEXT: "onnx.Cast"(%[[C]])
+module @denied attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+    %c = "onnx.Constant"() {mp.precision = f32, value_float = 1.0 : f32} : () -> tensor<f32>
+    %0 = "onnx.Cast"(%c) {mp.inserted, to = 16 : i64} : (tensor<f32>) -> tensor<bf16>
+    onnx.yield %0 : tensor<bf16>
+  }
+}

@@ -110,3 +110,16 @@ module @other_variables attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
     onnx.yield %4 : tensor<1x1x4x4xf32>
   }
 }
+
+// -----
+
+// Attention's values have a type variable of their own, and go along.
+// CHECK-LABEL: @attention
+// CHECK: "onnx.Attention"({{.*}}(tensor<1x2x4x8xbf16>, tensor<1x2x4x8xbf16>, tensor<1x2x4x8xbf16>, tensor<4x4xf32>) -> tensor<1x2x4x8xbf16>
+module @attention attributes {onnx.opset_import = [["", 23]]} {
+  onnx.graph {
+  ^bb0(%q: tensor<1x2x4x8xf32>, %mask: tensor<4x4xf32>):
+    %0 = "onnx.Attention"(%q, %q, %q, %mask) : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<4x4xf32>) -> tensor<1x2x4x8xf32>
+    onnx.yield %0 : tensor<1x2x4x8xf32>
+  }
+}

@@ -29,10 +29,6 @@ each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 # (LayerNormalization before opset 17), so the checker refuses the source.
 SOURCES_THE_CHECKER_REFUSES = {"train/bert2_op15/training_model.onnx"}
 
-# The training algorithm reads the result of the only contraction by name, so
-# its type is not the inference graph's to change.
-CONTRACTIONS_KEPT_FP32 = {"traininfo/linreg_nesterov/model.onnx"}
-
 
 @functools.lru_cache(maxsize=None)
 def validity(path):
@@ -115,8 +111,7 @@ def test_contractions_run_in_16_bit(relative, dtype):
     """All other tests here would pass on an unchanged model."""
     source = staged(relative)
     names = {name.rpartition(".")[2] for name in op_types(source)}
-    wanted = relative not in CONTRACTIONS_KEPT_FP32
-    if not (wanted and schema_types.CONTRACTIONS & names):
+    if not schema_types.CONTRACTIONS & names:
         assert content(convert(source, f"--mixed-{dtype}")) == content(source)
         return
     model = onnx.load(convert(source, f"--mixed-{dtype}"))

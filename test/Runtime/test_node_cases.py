@@ -224,10 +224,10 @@ def check_mixed(model, stem):
         run_mp_opt(f"{stem}.onnx", f"--mixed-{dtype}", "-o", output)
         result = onnx.load(output)
         for side in ("input", "output"):
-            before, after = getattr(model.graph, side), getattr(
-                result.graph, side
+            before, after = (
+                list(getattr(m.graph, side)) for m in (model, result)
             )
-            if list(before) != list(after):
+            if before != after:
                 raise AssertionError(f"{dtype}: graph {side}s changed")
         if is_valid(model):
             onnx.checker.check_model(result, full_check=True)

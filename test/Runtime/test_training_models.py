@@ -147,8 +147,10 @@ def test_gradients(name, dtype):
     error of the minimal emulation is the measure.
     """
     bound = error_bound(depth(name, dtype), dtype)
-    vectors = {v: [run[v] for run in gradient_runs(name, dtype)]
-               for v in gradients(name)}
+    vectors = {
+        v: [run[v] for run in gradient_runs(name, dtype)]
+        for v in gradients(name)
+    }
     assert vectors
     vectors["all gradients"] = [
         np.concatenate([array.ravel() for array in arrays])

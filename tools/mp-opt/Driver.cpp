@@ -235,7 +235,8 @@ int Driver::runOnMLIR() {
   LogicalResult result = failure();
   auto print = [&](raw_ostream &os) {
     result = MlirOptMain(
-        os, llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), inputName),
+        os,
+        llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), inputName),
         registry, config);
     return succeeded(result);
   };
@@ -251,12 +252,11 @@ int Driver::runOnMLIR() {
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   MLIRContext context(registry);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
-    StringRef kind = diag.getSeverity() == DiagnosticSeverity::Error ? "error"
-                     : diag.getSeverity() == DiagnosticSeverity::Warning
-                         ? "warning"
-                     : diag.getSeverity() == DiagnosticSeverity::Remark
-                         ? "remark"
-                         : "note";
+    StringRef kind =
+        diag.getSeverity() == DiagnosticSeverity::Error     ? "error"
+        : diag.getSeverity() == DiagnosticSeverity::Warning ? "warning"
+        : diag.getSeverity() == DiagnosticSeverity::Remark  ? "remark"
+                                                            : "note";
     llvm::errs() << inputName << ": " << kind << ": " << diag << "\n";
   });
   if (failed(setUpRemarks(context)))
@@ -264,9 +264,8 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   OwningOpRef<ModuleOp> module = import(inputFormat, context);
   if (!module || failed(verify(*module)))
     return exitBadInput;
-  if (llvm::Error failed = inputFormat == Format::ONNX
-                               ? checkOutput(*module)
-                               : llvm::Error::success())
+  if (llvm::Error failed = inputFormat == Format::ONNX ? checkOutput(*module)
+                                                       : llvm::Error::success())
     return error(toString(std::move(failed)));
   uint64_t bytesBefore = countWeightBytes(*module);
   OperationFingerPrint before(*module);
@@ -424,8 +423,8 @@ llvm::Error Driver::writeUnchanged(ModuleOp module) {
 /// Takes the data of big constants away; the printer could leave them out too,
 /// but only after spelling them out.
 static void elideWeights(ModuleOp module) {
-  auto &resources = DenseResourceElementsHandle::getManagerInterface(
-      module.getContext());
+  auto &resources =
+      DenseResourceElementsHandle::getManagerInterface(module.getContext());
   auto elided = resources.insert("__elided__");
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](DenseResourceElementsAttr attribute) {

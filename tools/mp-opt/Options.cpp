@@ -76,8 +76,8 @@ namespace {
 /// The flags of mp-opt itself, as LLVM's parser knows them.
 struct Flags {
   cl::OptionCategory category{"mp-opt"};
-  cl::opt<std::string> input{cl::Positional, cl::desc("<input>"),
-                             cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<input>"), cl::init("-"),
+                             cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("output file"),
                               cl::value_desc("file"), cl::cat(category)};
   cl::opt<Format> emit{
@@ -100,12 +100,10 @@ struct Flags {
   cl::list<std::string> promote{"promote", cl::CommaSeparated,
                                 cl::desc("ops in their widest precision"),
                                 cl::cat(category)};
-  cl::list<std::string> allowNodes{"allow-node",
-                                   cl::desc("nodes that run in 16 bit"),
-                                   cl::cat(category)};
-  cl::list<std::string> denyNodes{"deny-node",
-                                  cl::desc("nodes that run in fp32"),
-                                  cl::cat(category)};
+  cl::list<std::string> allowNodes{
+      "allow-node", cl::desc("nodes that run in 16 bit"), cl::cat(category)};
+  cl::list<std::string> denyNodes{
+      "deny-node", cl::desc("nodes that run in fp32"), cl::cat(category)};
   cl::opt<bool> raiseOpset{"raise-opset", cl::init(true),
                            cl::desc("raise the opset where 16 bit needs it"),
                            cl::cat(category)};

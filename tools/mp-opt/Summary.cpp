@@ -23,10 +23,10 @@ uint64_t countWeightBytes(ModuleOp module) {
       return;
     Type element = tensor.getElementType();
     if (element.isIntOrFloat())
-      total += llvm::divideCeil(uint64_t(tensor.getNumElements()) *
-                                    std::max(8u,
-                                             element.getIntOrFloatBitWidth()),
-                                8);
+      total +=
+          llvm::divideCeil(uint64_t(tensor.getNumElements()) *
+                               std::max(8u, element.getIntOrFloatBitWidth()),
+                           8);
   };
   module.walk([&](Operation *op) {
     if (auto initializer = dyn_cast<onnxir::InitializerOp>(op))

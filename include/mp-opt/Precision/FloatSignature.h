@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A node's precision is one type variable of its schema: that of its first
-// float operand. This file finds the variable and what is bound to it, and
-// knows the few operands that never change type whatever the schema admits:
-// those an op updates in place, statistics, coordinates, and shape data.
+// float operand (for attention also that of its values, which runtimes want in
+// the same type). This file finds it and what is bound to it, and knows the
+// few operands that never change type whatever the schema admits: those an op
+// updates in place, statistics, coordinates, and shape data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +88,9 @@ public:
 
 private:
   bool isPrimary(const FormalParameter *parameter) const {
-    return parameter && parameter->typeVariable == formal->typeVariable;
+    return parameter &&
+           (parameter->typeVariable == formal->typeVariable ||
+            (companion && parameter->typeVariable == companion->typeVariable));
   }
   void findPrimary(mlir::Operation *node);
   void collect(mlir::Operation *node);
@@ -96,6 +99,8 @@ private:
   /// The formal parameter of the first float operand.
   const FormalParameter *formal = nullptr;
   unsigned formalIndex = 0;
+  /// Another parameter whose variable goes along; mostly null.
+  const FormalParameter *companion = nullptr;
   ElementKind kind = ElementKind::Undefined;
   llvm::SmallVector<unsigned, 4> operands;
   llvm::StringRef obstacle;

@@ -55,8 +55,9 @@ private:
 
 /// Where `type` stands in the lattice of TypeSet; absent for other types.
 static std::optional<std::pair<TypeShape, ElementKind>> classify(Type type) {
-  auto wrap = [](TypeShape shape, Type inner)
-      -> std::optional<std::pair<TypeShape, ElementKind>> {
+  auto wrap =
+      [](TypeShape shape,
+         Type inner) -> std::optional<std::pair<TypeShape, ElementKind>> {
     ElementKind kind = getElementKind(getTensorElementType(inner));
     if (kind == ElementKind::Undefined)
       return std::nullopt;
@@ -114,12 +115,11 @@ LogicalResult NodeVerifier::verifyValue(const FormalParameter *formal,
     return success();
   const TypeSet &types = schema.typesOf(*formal);
   auto kind = classify(type);
-  if (kind ? !types.contains(kind->first, kind->second)
-           : !types.admitsOther())
+  if (kind ? !types.contains(kind->first, kind->second) : !types.admitsOther())
     return error() << what << " #" << index << " ('" << formal->name
                    << "') has type " << type << ", which '"
-                   << schema.typeVariables[formal->typeVariable].name
-                   << "' of " << schema.getDisplayName() << " does not admit";
+                   << schema.typeVariables[formal->typeVariable].name << "' of "
+                   << schema.getDisplayName() << " does not admit";
   if (formal->option == FormalParameter::Variadic && !formal->homogeneous)
     return success();
   Type &bound = bindings[formal->typeVariable];
@@ -219,7 +219,7 @@ struct OperatorAsm : public OpAsmOpInterface::FallbackModel<OperatorAsm> {
   void getAsmResultNames(Operation *op, OpAsmSetValueNameFn setName) const {
     for (OpResult result : op->getResults())
       if (std::string name = getPrintableName(result); !name.empty())
-      setName(result, name);
+        setName(result, name);
   }
   void getAsmBlockArgumentNames(Operation *, Region &region,
                                 OpAsmSetValueNameFn setName) const {
@@ -227,7 +227,7 @@ struct OperatorAsm : public OpAsmOpInterface::FallbackModel<OperatorAsm> {
       return;
     for (BlockArgument argument : region.front().getArguments())
       if (std::string name = getPrintableName(argument); !name.empty())
-      setName(argument, name);
+        setName(argument, name);
   }
   void getAsmBlockNames(Operation *, OpAsmSetBlockNameFn) const {}
   static StringRef getDefaultDialect() { return ""; }

@@ -53,9 +53,8 @@ const OpSchema *getSchema(Operation *op) {
   if (!family)
     return nullptr;
   std::optional<int64_t> opset = getOpset(op, family->domain);
-  const OpSchema *schema = family->at(opset ? int(std::min<int64_t>(
-                                                  *opset, INT32_MAX))
-                                            : 1);
+  const OpSchema *schema =
+      family->at(opset ? int(std::min<int64_t>(*opset, INT32_MAX)) : 1);
   return schema ? schema : family->versions.front().get();
 }
 
@@ -148,8 +147,8 @@ void setValueName(OpResult value, StringRef name) {
   }
   SmallVector<Attribute> names;
   for (OpResult result : op->getResults())
-    names.push_back(builder.getStringAttr(
-        result == value ? name : getValueName(result)));
+    names.push_back(
+        builder.getStringAttr(result == value ? name : getValueName(result)));
   op->setAttr(attr::results, builder.getArrayAttr(names));
 }
 

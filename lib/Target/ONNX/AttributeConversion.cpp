@@ -55,9 +55,9 @@ static bool isPlain(const Proto &attribute) {
   }
 }
 
-static FailureOr<Attribute> convertTensorAttribute(
-    MLIRContext *context, const ::onnx::TensorProto &tensor,
-    TensorSource &source, EmitErrorFn emitError) {
+static FailureOr<Attribute>
+convertTensorAttribute(MLIRContext *context, const ::onnx::TensorProto &tensor,
+                       TensorSource &source, EmitErrorFn emitError) {
   FailureOr<TensorParts> parts =
       convertTensor(context, tensor, source, emitError);
   if (failed(parts))
@@ -68,8 +68,8 @@ static FailureOr<Attribute> convertTensorAttribute(
                                      : DictionaryAttr::get(context));
   if (tensor.has_name())
     fields.set("name", StringAttr::get(context, tensor.name()));
-  return Attribute(TensorAttr::get(context, fields.getDictionary(context),
-                                   parts->value));
+  return Attribute(
+      TensorAttr::get(context, fields.getDictionary(context), parts->value));
 }
 
 FailureOr<Attribute> convertAttribute(MLIRContext *context,
@@ -176,8 +176,8 @@ LogicalResult convertAttribute(Attribute attribute, StringRef name,
         result.set_type(tensors ? Proto::TENSORS : Proto::STRINGS);
         for (Attribute item : values) {
           if (tensors) {
-            if (failed(convertTensorAttribute(
-                    item, sink, *result.add_tensors(), emitError)))
+            if (failed(convertTensorAttribute(item, sink, *result.add_tensors(),
+                                              emitError)))
               return failure();
             continue;
           }

@@ -62,21 +62,23 @@ public:
 
   /// The bytes of an external tensor, checked to lie inside a regular file
   /// below the model's folder; an error names what is wrong.
-  llvm::Expected<llvm::StringRef> getExternal(const ::onnx::TensorProto &tensor);
+  llvm::Expected<llvm::StringRef>
+  getExternal(const ::onnx::TensorProto &tensor);
   /// The external files opened so far, in alphabetical order.
   std::vector<std::string> getExternalFiles() const;
   /// Keeps the files mapped.
   std::shared_ptr<void> getOwner() const { return owner; }
 
 private:
-  llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>> open(llvm::StringRef name);
+  llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
+  open(llvm::StringRef name);
 
   std::shared_ptr<llvm::MemoryBuffer> model;
   std::string folder;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
   std::shared_ptr<std::vector<std::shared_ptr<llvm::MemoryBuffer>>> owner =
-      std::make_shared<std::vector<std::shared_ptr<llvm::MemoryBuffer>>>(
-          1, model);
+      std::make_shared<std::vector<std::shared_ptr<llvm::MemoryBuffer>>>(1,
+                                                                         model);
 };
 
 /// Converts `tensor`; the name is left to the caller.

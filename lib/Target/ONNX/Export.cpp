@@ -109,11 +109,10 @@ static uint64_t countBytes(ModuleOp module) {
     if (auto type = dyn_cast<RankedTensorType>(initializer.getType());
         type && type.hasStaticShape())
       total += uint64_t(type.getNumElements()) *
-               llvm::divideCeil(
-                   type.getElementType().isIntOrFloat()
-                       ? type.getElementTypeBitWidth()
-                       : 64,
-                   8);
+               llvm::divideCeil(type.getElementType().isIntOrFloat()
+                                    ? type.getElementTypeBitWidth()
+                                    : 64,
+                                8);
   });
   return total;
 }
@@ -160,8 +159,7 @@ LogicalResult ModelWriter::writeText(raw_ostream &os) const {
   return success();
 }
 
-std::unique_ptr<ExportedModel> exportONNX(ModuleOp module,
-                                          StringRef dataFile) {
+std::unique_ptr<ExportedModel> exportONNX(ModuleOp module, StringRef dataFile) {
   try {
     auto writer = std::make_unique<ModelWriter>(dataFile);
     if (!writer->build(module))

@@ -85,8 +85,8 @@ LogicalResult GraphExporter::exportRegions(Operation *op,
     if (!attribute) {
       attribute = node.add_attribute();
       attribute->set_name(name.str());
-      auto special = dyn_cast_or_null<DictionaryAttr>(
-          fields ? fields.get(name) : Attribute());
+      auto special = dyn_cast_or_null<DictionaryAttr>(fields ? fields.get(name)
+                                                             : Attribute());
       if (!special)
         attribute->set_type(list ? Proto::GRAPHS : Proto::GRAPH);
       else if (failed(attrToProto(special, *attribute, emitError)))
@@ -125,10 +125,9 @@ LogicalResult GraphExporter::exportAttributes(Operation *op,
     return std::make_pair(it == rank.end() ? INT32_MAX : it->second,
                           StringRef(attribute.name()));
   };
-  std::stable_sort(attributes.pointer_begin(), attributes.pointer_end(),
-                   [&](const auto *lhs, const auto *rhs) {
-                     return key(*lhs) < key(*rhs);
-                   });
+  std::stable_sort(
+      attributes.pointer_begin(), attributes.pointer_end(),
+      [&](const auto *lhs, const auto *rhs) { return key(*lhs) < key(*rhs); });
   return success();
 }
 
@@ -157,8 +156,8 @@ LogicalResult GraphExporter::exportNode(Operation *op,
   }
   for (OpResult result : op->getResults()) {
     StringRef name = getValueName(result);
-    if (name.empty() && (!result.use_empty() ||
-                         !isa<NoneType>(result.getType())))
+    if (name.empty() &&
+        (!result.use_empty() || !isa<NoneType>(result.getType())))
       return emitError() << "a result has no ONNX name";
     node.add_output(name.str());
   }
@@ -171,8 +170,8 @@ LogicalResult GraphExporter::exportNodes(Block &block, Nodes &nodes) {
       if (failed(exportNode(&op, *nodes.Add())))
         return failure();
     } else if (!isa<InitializerOp, AbsentOp, OuterOp, YieldOp>(op)) {
-      return op.emitError() << "'" << op.getName()
-                            << "' cannot be exported to ONNX";
+      return op.emitError()
+             << "'" << op.getName() << "' cannot be exported to ONNX";
     }
   }
   return success();
@@ -363,8 +362,8 @@ LogicalResult exportModule(ModuleOp module, TensorSink &sink,
     } else if (auto training = dyn_cast<TrainingOp>(op)) {
       result = exportTraining(graphs, training, *model.add_training_info());
     } else {
-      return op.emitError() << "'" << op.getName()
-                            << "' cannot be exported to ONNX";
+      return op.emitError()
+             << "'" << op.getName() << "' cannot be exported to ONNX";
     }
     if (failed(result))
       return failure();

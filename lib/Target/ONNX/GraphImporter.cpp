@@ -27,9 +27,7 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
                              TensorSource &source, OpBuilder builder,
                              Location loc)
     : model(model), source(source), builder(builder), loc(loc),
-      schemas(loc.getContext()
-                  ->getOrLoadDialect<ONNXDialect>()
-                  ->getSchemas()) {
+      schemas(loc.getContext()->getOrLoadDialect<ONNXDialect>()->getSchemas()) {
   for (const ::onnx::FunctionProto &function : model.functions())
     functions.insert(
         (normalizeDomain(function.domain()) + "\n" + function.name()).str());
@@ -200,18 +198,16 @@ LogicalResult GraphImporter::importGraph(const ::onnx::GraphProto &graph,
                                          Region &region,
                                          ArrayRef<Type> inputTypes) {
   if (++depth > maxDepth)
-    return emitError(loc) << "graph '" << graph.name()
-                          << "': expected at most " << maxDepth
-                          << " levels of subgraphs";
+    return emitError(loc) << "graph '" << graph.name() << "': expected at most "
+                          << maxDepth << " levels of subgraphs";
   OpBuilder::InsertionGuard guard(builder);
   scopes.emplace_back();
   scopes.back().block = &region.emplaceBlock();
   builder.setInsertionPointToEnd(scopes.back().block);
-  LogicalResult result =
-      success(succeeded(importInputs(graph, inputTypes)) &&
-              succeeded(importInitializers(graph)) &&
-              succeeded(importNodes(graph.node())) &&
-              succeeded(importYield(graph)));
+  LogicalResult result = success(succeeded(importInputs(graph, inputTypes)) &&
+                                 succeeded(importInitializers(graph)) &&
+                                 succeeded(importNodes(graph.node())) &&
+                                 succeeded(importYield(graph)));
   scopes.pop_back();
   --depth;
   return result;
@@ -239,9 +235,8 @@ GraphImporter::importFunctionBody(const ::onnx::FunctionProto &function,
     scope.types.try_emplace(info.name(), &info.type());
   auto typeOf = [&](const std::string &name) -> Type {
     auto it = scope.types.find(name);
-    return it == scope.types.end()
-               ? Type(builder.getType<UnknownType>())
-               : convertType(loc.getContext(), *it->second);
+    return it == scope.types.end() ? Type(builder.getType<UnknownType>())
+                                   : convertType(loc.getContext(), *it->second);
   };
   SmallVector<Attribute> inputs, outputs;
   for (const std::string &name : function.input()) {
@@ -392,8 +387,8 @@ LogicalResult GraphImporter::importAttributes(const Node &node,
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
     StringRef name = attribute.name();
     if (name.empty() || name.starts_with("onnx.") || name.starts_with("onnx_"))
-      return nodeError(node) << "expected an attribute name, found '" << name
-                             << "'";
+      return nodeError(node)
+             << "expected an attribute name, found '" << name << "'";
     if (!seen.insert(name).second)
       return nodeError(node) << "attribute '" << name << "' is given twice";
     if (!order.empty())
@@ -438,8 +433,7 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
     using Proto = ::onnx::AttributeProto;
     if (!isGraphAttribute(attribute))
       continue;
-    SmallVector<Type> types =
-        getBodyInputTypes(builder, node, state.operands);
+    SmallVector<Type> types = getBodyInputTypes(builder, node, state.operands);
     auto add = [&](const ::onnx::GraphProto &graph, const Twine &name) {
       names.push_back(builder.getStringAttr(name));
       return importGraph(graph, *state.addRegion(), types);
@@ -449,13 +443,13 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
     for (const ::onnx::GraphProto &graph : attribute.graphs())
       if (failed(add(graph, attribute.name() + "[]")))
         return failure();
-    DictionaryAttr rest = protoToAttr(
-        loc.getContext(), attribute,
-        {Proto::kNameFieldNumber, Proto::kGFieldNumber,
-         Proto::kGraphsFieldNumber});
-    bool usual = rest.size() == 1 && attribute.has_type() &&
-                 attribute.type() ==
-                     (attribute.has_g() ? Proto::GRAPH : Proto::GRAPHS);
+    DictionaryAttr rest =
+        protoToAttr(loc.getContext(), attribute,
+                    {Proto::kNameFieldNumber, Proto::kGFieldNumber,
+                     Proto::kGraphsFieldNumber});
+    bool usual =
+        rest.size() == 1 && attribute.has_type() &&
+        attribute.type() == (attribute.has_g() ? Proto::GRAPH : Proto::GRAPHS);
     if (!usual)
       extras.append(attribute.name(), rest);
   }
@@ -472,8 +466,8 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
 static void inferFromSubgraphs(Builder &builder, const Node &node,
                                OperationState &state,
                                SmallVectorImpl<Type> &types) {
-  YieldOp yield = state.regions.empty() ? YieldOp()
-                                        : getYield(*state.regions.back());
+  YieldOp yield =
+      state.regions.empty() ? YieldOp() : getYield(*state.regions.back());
   if (!yield || yield.getNumOperands() < types.size())
     return;
   unsigned first = yield.getNumOperands() - types.size();
@@ -533,10 +527,10 @@ LogicalResult GraphImporter::importNode(const Node &node) {
       return nodeError(node)
              << "the model imports no opset of the domain 'ai.onnx'";
   }
-  OperationState state(loc, custom ? OperationName(CustomOp::getOperationName(),
-                                                   loc.getContext())
-                                   : getOperationName(loc.getContext(),
-                                                      *family));
+  OperationState state(
+      loc, custom
+               ? OperationName(CustomOp::getOperationName(), loc.getContext())
+               : getOperationName(loc.getContext(), *family));
   if (failed(importOperands(node, state)) ||
       failed(importAttributes(node, state)) ||
       failed(importSubgraphs(node, state)))
@@ -556,19 +550,18 @@ LogicalResult GraphImporter::importNode(const Node &node) {
   state.addAttribute(attr::results, builder.getArrayAttr(names));
   if (node.has_name())
     state.addAttribute(attr::name, builder.getStringAttr(node.name()));
-  NamedAttrList rest(protoToAttr(
-      loc.getContext(), node,
-      {Node::kInputFieldNumber, Node::kOutputFieldNumber,
-       Node::kNameFieldNumber, Node::kOpTypeFieldNumber,
-       Node::kAttributeFieldNumber, Node::kDomainFieldNumber}));
+  NamedAttrList rest(
+      protoToAttr(loc.getContext(), node,
+                  {Node::kInputFieldNumber, Node::kOutputFieldNumber,
+                   Node::kNameFieldNumber, Node::kOpTypeFieldNumber,
+                   Node::kAttributeFieldNumber, Node::kDomainFieldNumber}));
   if (custom) {
     state.addAttribute("onnx_domain", builder.getStringAttr(node.domain()));
     state.addAttribute("onnx_op_type", builder.getStringAttr(node.op_type()));
   }
-  bool usualDomain =
-      custom ? node.has_domain() == !node.domain().empty()
-             : node.domain() == family->domain &&
-                   node.has_domain() == !family->domain.empty();
+  bool usualDomain = custom ? node.has_domain() == !node.domain().empty()
+                            : node.domain() == family->domain &&
+                                  node.has_domain() == !family->domain.empty();
   if (!usualDomain)
     rest.set("domain", node.has_domain()
                            ? Attribute(builder.getStringAttr(node.domain()))

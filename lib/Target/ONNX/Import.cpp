@@ -39,8 +39,8 @@ public:
   OwningOpRef<ModuleOp> import();
 
 private:
-  Attribute importOpsets(
-      const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
+  Attribute
+  importOpsets(const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
   LogicalResult checkOpsets();
   LogicalResult importFunction(const ::onnx::FunctionProto &function);
   LogicalResult importTraining(const ::onnx::TrainingInfoProto &training);
@@ -64,10 +64,10 @@ Attribute ModelImporter::importOpsets(
                         ? Attribute(builder.getStringAttr(import.domain()))
                         : builder.getUnitAttr());
     entry.push_back(builder.getI64IntegerAttr(import.version()));
-    DictionaryAttr rest = protoToAttr(
-        loc.getContext(), import,
-        {::onnx::OperatorSetIdProto::kDomainFieldNumber,
-         ::onnx::OperatorSetIdProto::kVersionFieldNumber});
+    DictionaryAttr rest =
+        protoToAttr(loc.getContext(), import,
+                    {::onnx::OperatorSetIdProto::kDomainFieldNumber,
+                     ::onnx::OperatorSetIdProto::kVersionFieldNumber});
     if (!rest.empty())
       entry.push_back(rest);
     result.push_back(builder.getArrayAttr(entry));
@@ -90,9 +90,9 @@ LogicalResult ModelImporter::checkOpsets() {
              << import.version();
     auto [it, inserted] = seen.try_emplace(domain, import.version());
     if (!inserted && it->second != import.version())
-      return emitError(loc) << "opset import of domain '" << shown
-                            << "': found versions " << it->second << " and "
-                            << import.version();
+      return emitError(loc)
+             << "opset import of domain '" << shown << "': found versions "
+             << it->second << " and " << import.version();
   }
   return success();
 }
@@ -100,14 +100,15 @@ LogicalResult ModelImporter::checkOpsets() {
 LogicalResult
 ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
   using Proto = ::onnx::FunctionProto;
-  auto op = FunctionOp::create(builder, loc, function.domain(), function.name());
+  auto op =
+      FunctionOp::create(builder, loc, function.domain(), function.name());
   op->setAttr(attr::opsets, importOpsets(function.opset_import()));
-  DictionaryAttr rest = protoToAttr(
-      loc.getContext(), function,
-      {Proto::kNameFieldNumber, Proto::kDomainFieldNumber,
-       Proto::kInputFieldNumber, Proto::kOutputFieldNumber,
-       Proto::kNodeFieldNumber, Proto::kOpsetImportFieldNumber,
-       Proto::kValueInfoFieldNumber});
+  DictionaryAttr rest =
+      protoToAttr(loc.getContext(), function,
+                  {Proto::kNameFieldNumber, Proto::kDomainFieldNumber,
+                   Proto::kInputFieldNumber, Proto::kOutputFieldNumber,
+                   Proto::kNodeFieldNumber, Proto::kOpsetImportFieldNumber,
+                   Proto::kValueInfoFieldNumber});
   if (!rest.empty())
     op->setAttr(attr::extra, rest);
   return graphs->importFunctionBody(function, op.getBody());
@@ -127,8 +128,7 @@ ModelImporter::importTraining(const ::onnx::TrainingInfoProto &training) {
                                          op.getInitialization())))
     return failure();
   if (training.has_algorithm())
-    return graphs->importTrainingGraph(training.algorithm(),
-                                       op.getAlgorithm());
+    return graphs->importTrainingGraph(training.algorithm(), op.getAlgorithm());
   return success();
 }
 
@@ -137,12 +137,11 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   (*module)->setAttr(attr::opsets, importOpsets(model.opset_import()));
-  (*module)->setAttr(
-      attr::model,
-      protoToAttr(loc.getContext(), model,
-                  {Proto::kGraphFieldNumber, Proto::kOpsetImportFieldNumber,
-                   Proto::kTrainingInfoFieldNumber,
-                   Proto::kFunctionsFieldNumber}));
+  (*module)->setAttr(attr::model, protoToAttr(loc.getContext(), model,
+                                              {Proto::kGraphFieldNumber,
+                                               Proto::kOpsetImportFieldNumber,
+                                               Proto::kTrainingInfoFieldNumber,
+                                               Proto::kFunctionsFieldNumber}));
   if (!model.has_graph()) {
     emitError(loc) << "expected an ONNX model, found no graph";
     return {};
@@ -161,9 +160,9 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
       return {};
   std::vector<std::string> files = source.getExternalFiles();
   if (!files.empty())
-    (*module)->setAttr(attr::externalFiles,
-                       builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(
-                           files)));
+    (*module)->setAttr(
+        attr::externalFiles,
+        builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(files)));
   return module;
 }
 

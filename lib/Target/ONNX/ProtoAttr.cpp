@@ -76,9 +76,9 @@ Attribute Encoder::encodeOne(const Field &field, int index) {
   switch (field.cpp_type()) {
   case Field::CPPTYPE_MESSAGE:
     return protoToAttr(builder.getContext(),
-                       index < 0 ? r.GetMessage(message, &field)
-                                 : r.GetRepeatedMessage(message, &field,
-                                                        index));
+                       index < 0
+                           ? r.GetMessage(message, &field)
+                           : r.GetRepeatedMessage(message, &field, index));
   case Field::CPPTYPE_STRING:
     return builder.getStringAttr(
         index < 0 ? r.GetString(message, &field)
@@ -168,8 +168,8 @@ struct Decoder {
 private:
   LogicalResult wrong(const Field &field, Attribute value) {
     return emitError() << "field '" << field.name() << "' of "
-                       << message.GetDescriptor()->name()
-                       << " cannot be " << value;
+                       << message.GetDescriptor()->name() << " cannot be "
+                       << value;
   }
   LogicalResult decodeOne(const Field &field, Attribute value);
   LogicalResult decodeDense(const Field &field, Attribute value);
@@ -275,13 +275,13 @@ LogicalResult attrToProto(DictionaryAttr fields, pb::Message &message,
   for (NamedAttribute entry : fields) {
     if (entry.getName() == unknownKey) {
       auto bytes = dyn_cast<StringAttr>(entry.getValue());
-      if (!bytes || !decoder.reflection.MutableUnknownFields(&message)
-                         ->ParseFromArray(bytes.data(), int(bytes.size())))
+      if (!bytes ||
+          !decoder.reflection.MutableUnknownFields(&message)->ParseFromArray(
+              bytes.data(), int(bytes.size())))
         return emitError() << "'" << unknownKey << "' is no protobuf data";
       continue;
     }
-    const Field *field =
-        descriptor->FindFieldByName(entry.getName().str());
+    const Field *field = descriptor->FindFieldByName(entry.getName().str());
     if (!field)
       return emitError() << descriptor->name() << " has no field '"
                          << entry.getName().getValue() << "'";

@@ -124,10 +124,10 @@ llvm::Expected<StringRef> TensorSource::getExternal(const Tensor &tensor) {
   }
   uint64_t size = file->getBufferSize();
   if (offset > size || (hasLength && length > size - offset))
-    return llvm::createStringError(
-        "external data file '" + location + "': bytes " + Twine(offset) +
-        " to " + Twine(offset + length) + " are beyond its end at " +
-        Twine(size));
+    return llvm::createStringError("external data file '" + location +
+                                   "': bytes " + Twine(offset) + " to " +
+                                   Twine(offset + length) +
+                                   " are beyond its end at " + Twine(size));
   return file->getBuffer().substr(offset, hasLength ? length : size - offset);
 }
 
@@ -150,8 +150,7 @@ template <typename T, typename Values>
 static bool pack(const Values &values, std::string &to) {
   for (auto value : values) {
     T element = T(value);
-    if (decltype(value)(element) != value &&
-        !std::is_floating_point<T>::value)
+    if (decltype(value)(element) != value && !std::is_floating_point<T>::value)
       return false;
     char buffer[sizeof(T)];
     memcpy(buffer, &element, sizeof(T));
@@ -224,8 +223,7 @@ static void unpackTyped(ArrayRef<char> bytes, Tensor &tensor) {
   case Tensor::DOUBLE:
     return unpack<double>(bytes, [&](double v) { tensor.add_double_data(v); });
   case Tensor::INT64:
-    return unpack<int64_t>(bytes,
-                           [&](int64_t v) { tensor.add_int64_data(v); });
+    return unpack<int64_t>(bytes, [&](int64_t v) { tensor.add_int64_data(v); });
   case Tensor::INT32:
     return unpack<int32_t>(bytes, addInt);
   case Tensor::INT16:
@@ -257,8 +255,8 @@ class TensorReader {
 public:
   TensorReader(MLIRContext *context, const Tensor &tensor, TensorSource &source,
                EmitErrorFn emitError)
-      : context(context), tensor(tensor), source(source),
-        emitError(emitError) {}
+      : context(context), tensor(tensor), source(source), emitError(emitError) {
+  }
 
   FailureOr<TensorParts> read();
 
@@ -331,8 +329,9 @@ LogicalResult TensorReader::readData() {
     return success();
   }
   if (bytes.size() != elements * size)
-    return emitError() << "expected " << elements * size << " bytes of data for "
-                       << type << ", found " << bytes.size();
+    return emitError() << "expected " << elements * size
+                       << " bytes of data for " << type << ", found "
+                       << bytes.size();
   plain = true;
   // Booleans are bits in MLIR; other values than 0 and 1 would be lost.
   if (tensor.data_type() == Tensor::BOOL)
@@ -353,10 +352,10 @@ TypedAttr TensorReader::makeValue() {
   if (mapped && reinterpret_cast<uintptr_t>(data.data()) % alignment)
     alignment = 1;
   AsmResourceBlob blob =
-      mapped ? AsmResourceBlob(data, alignment,
-                               [owner = source.getOwner()](
-                                   void *, size_t, size_t) {},
-                               /*dataIsMutable=*/false)
+      mapped ? AsmResourceBlob(
+                   data, alignment,
+                   [owner = source.getOwner()](void *, size_t, size_t) {},
+                   /*dataIsMutable=*/false)
              : HeapAsmResourceBlob::allocateAndCopyWithAlign(
                    data, alignment, /*dataIsMutable=*/false);
   StringRef key = tensor.name().empty() ? "tensor" : StringRef(tensor.name());
@@ -371,16 +370,14 @@ FailureOr<TensorParts> TensorReader::read() {
   SmallVector<int> represented = {Tensor::kNameFieldNumber};
   if (plain) {
     parts.value = makeValue();
-    represented.append({Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
-                        Tensor::kRawDataFieldNumber,
-                        Tensor::kFloatDataFieldNumber,
-                        Tensor::kInt32DataFieldNumber,
-                        Tensor::kInt64DataFieldNumber,
-                        Tensor::kDoubleDataFieldNumber,
-                        Tensor::kUint64DataFieldNumber});
+    represented.append(
+        {Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
+         Tensor::kRawDataFieldNumber, Tensor::kFloatDataFieldNumber,
+         Tensor::kInt32DataFieldNumber, Tensor::kInt64DataFieldNumber,
+         Tensor::kDoubleDataFieldNumber, Tensor::kUint64DataFieldNumber});
     if (storage == externalKey)
-      represented.append({Tensor::kExternalDataFieldNumber,
-                          Tensor::kDataLocationFieldNumber});
+      represented.append(
+          {Tensor::kExternalDataFieldNumber, Tensor::kDataLocationFieldNumber});
   }
   DictionaryAttr fields;
   if (getToken(tensor)) {
@@ -420,8 +417,7 @@ static FailureOr<TensorData> getData(TypedAttr value, EmitErrorFn emitError) {
     if (failed(inner))
       return failure();
     if (inner->from != inner->to) {
-      if (inner->through != ElementKind::Undefined ||
-          inner->from != data.to)
+      if (inner->through != ElementKind::Undefined || inner->from != data.to)
         return emitError() << "unsupported chain of conversions: " << value;
       inner->through = inner->to;
     }
@@ -451,9 +447,8 @@ static FailureOr<TensorData> getData(TypedAttr value, EmitErrorFn emitError) {
   } else {
     return emitError() << "cannot export " << value;
   }
-  uint64_t expected =
-      cast<ShapedType>(value.getType()).getNumElements() *
-      uint64_t(getPlainSize(int32_t(data.from)));
+  uint64_t expected = cast<ShapedType>(value.getType()).getNumElements() *
+                      uint64_t(getPlainSize(int32_t(data.from)));
   if (data.bytes.size() != expected)
     return emitError() << "expected " << expected << " bytes of data for "
                        << value.getType() << ", found " << data.bytes.size();

@@ -40,13 +40,11 @@ Type convertType(MLIRContext *context, const ::onnx::TypeProto &type) {
     return SparseTensorType::get(
         context, convertTensorType(context, type.sparse_tensor_type()));
   case Proto::kSequenceType:
-    return SequenceType::get(context,
-                             convertType(context,
-                                         type.sequence_type().elem_type()));
+    return SequenceType::get(
+        context, convertType(context, type.sequence_type().elem_type()));
   case Proto::kOptionalType:
-    return OptionalType::get(context,
-                             convertType(context,
-                                         type.optional_type().elem_type()));
+    return OptionalType::get(
+        context, convertType(context, type.optional_type().elem_type()));
   case Proto::kMapType: {
     Type key = getElementType(context, ElementKind(type.map_type().key_type()));
     return MapType::get(context, key ? key : UnknownType::get(context),
@@ -54,7 +52,7 @@ Type convertType(MLIRContext *context, const ::onnx::TypeProto &type) {
   }
   case Proto::kOpaqueType:
     return onnxir::OpaqueType::get(context, type.opaque_type().domain(),
-                           type.opaque_type().name());
+                                   type.opaque_type().name());
   case Proto::VALUE_NOT_SET:
     break;
   }

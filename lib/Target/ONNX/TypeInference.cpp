@@ -39,8 +39,8 @@ public:
   }
   size_t getNumInputs() const override { return types.size(); }
   const ::onnx::TypeProto *getInputType(size_t index) const override {
-    return index < types.size() && types[index].value_case() !=
-                                       ::onnx::TypeProto::VALUE_NOT_SET
+    return index < types.size() &&
+                   types[index].value_case() != ::onnx::TypeProto::VALUE_NOT_SET
                ? &types[index]
                : nullptr;
   }
@@ -84,8 +84,8 @@ static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
                               ArrayRef<InferenceOperand> operands) {
   Type unknown = UnknownType::get(context);
   const FormalParameter *output = schema.getOutput(index);
-  if (!output || (output->option == FormalParameter::Variadic &&
-                  !output->homogeneous))
+  if (!output ||
+      (output->option == FormalParameter::Variadic && !output->homogeneous))
     return unknown;
   for (auto [position, operand] : llvm::enumerate(operands)) {
     const FormalParameter *input = schema.getInput(position);

@@ -322,8 +322,7 @@ static std::optional<uint64_t> findToken(StringRef bytes,
 }
 
 static bool isDataSlot(const WireField &field, bool hasToken) {
-  return hasToken &&
-         field.number == ::onnx::TensorProto::kRawDataFieldNumber;
+  return hasToken && field.number == ::onnx::TensorProto::kRawDataFieldNumber;
 }
 
 uint64_t Expander::measure(StringRef bytes, const pb::Descriptor *type) {
@@ -397,8 +396,8 @@ void expandTensors(StringRef stripped,
 
 uint64_t getExpandedSize(StringRef stripped,
                          function_ref<uint64_t(uint64_t)> pieceSize) {
-  return Expander(pieceSize)
-      .measure(stripped, ::onnx::ModelProto::descriptor());
+  return Expander(pieceSize).measure(stripped,
+                                     ::onnx::ModelProto::descriptor());
 }
 
 } // namespace mp

@@ -1,0 +1,17 @@
+// RUN: mp-opt %s --split-input-file --mp-verify-precision | FileCheck %s
+
+// A node counts by what it yields; inserted casts do not count as nodes.
+// Of the attributes only the summary is left.
+// CHECK: module @summary attributes {mp.summary = {casts_inserted = 2 : i64, casts_removed = 0 : i64, nodes_f32 = 1 : i64, nodes_low = 1 : i64, nodes_other = 1 : i64, precision = "bf16"}, onnx.opset_import
+// CHECK-NOT: mp.
+module @summary attributes {mp.low = bf16, mp.casts_inserted = 2 : i64, mp.input_types = [tensor<4x4xf32>], mp.output_types = [tensor<4x4xf32>, tensor<2xi64>], onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>):
+    %0 = "onnx.Cast"(%x) {mp.inserted, to = 16 : i64} : (tensor<4x4xf32>) -> tensor<4x4xbf16>
+    %1 = "onnx.MatMul"(%0, %0) {mp.class = "allow", mp.precision = bf16} : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+    %2 = "onnx.Cast"(%1) {mp.inserted, to = 1 : i64} : (tensor<4x4xbf16>) -> tensor<4x4xf32>
+    %3 = "onnx.Softmax"(%2) {mp.class = "deny", mp.precision = f32} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %4 = "onnx.Shape"(%1) {mp.class = "follow", mp.precision = bf16} : (tensor<4x4xbf16>) -> tensor<2xi64>
+    onnx.yield %3, %4 : tensor<4x4xf32>, tensor<2xi64>
+  }
+}
