@@ -184,7 +184,7 @@ void FloatSignature::findPrimary(Operation *node) {
 }
 
 void FloatSignature::collect(Operation *node) {
-  if (formal->option == FormalParameter::Variadic && !formal->homogeneous)
+  if (hasIndependentTypes())
     obstacle = "its operands have independent types";
   for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
     if (!isPrimary(schema->getInput(index)) || isa<NoneType>(type))
@@ -206,7 +206,10 @@ bool FloatSignature::hasOperand(unsigned index) const {
 }
 
 bool FloatSignature::hasResult(unsigned index) const {
-  return formal && isPrimary(schema->getOutput(index));
+  // The results of Loop and Scan share a variable by name only.
+  bool isTied = formal && (formal->option != FormalParameter::Variadic ||
+                           formal->homogeneous);
+  return isTied && isPrimary(schema->getOutput(index));
 }
 
 bool FloatSignature::admits(ElementKind low) const {

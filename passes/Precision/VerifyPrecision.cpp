@@ -54,19 +54,23 @@ void VerifyPrecision::count(Operation *node, Type assigned) {
 }
 
 /// A pass, not the source, has given the value 16 bit.
-static bool isNarrowed(Value value) {
+static bool isNarrowed(Value value, SchemaCache &schemas) {
   Operation *op = value.getDefiningOp();
   if (!op || !is16BitTensor(value.getType()))
     return false;
+  if (isInsertedCast(op))
+    return true;
   auto precision = op->getAttrOfType<TypeAttr>(mark::precision);
-  return isInsertedCast(op) || (precision && !precision.getValue().isF32());
+  return precision && !precision.getValue().isF32() &&
+         FloatSignature(op, schemas.lookup(op).schema)
+             .hasResult(cast<OpResult>(value).getResultNumber());
 }
 
 /// Operands that no decision covers have the types that they had.
-static LogicalResult verifyOthers(Operation *op,
+static LogicalResult verifyOthers(Operation *op, SchemaCache &schemas,
                                   const FloatSignature &signature = {}) {
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (!signature.hasOperand(index) && isNarrowed(operand))
+    if (!signature.hasOperand(index) && isNarrowed(operand, schemas))
       return op->emitError() << describe(op) << ": operand #" << index
                              << " keeps its type, got " << operand.getType();
   return success();
@@ -80,6 +84,8 @@ LogicalResult VerifyPrecision::verifyTypes(Operation *node,
     return node->emitError()
            << describe(node) << ": assigned " << getPrecisionName(assigned)
            << ", got operands of " << getElementKindName(signature.getKind());
+  if (signature.hasIndependentTypes())
+    return success();
   for (OpResult result : node->getResults()) {
     bool isChosen =
         isF32Tensor(result.getType()) || is16BitTensor(result.getType());
@@ -119,7 +125,8 @@ LogicalResult VerifyPrecision::verifyNode(Operation *node,
   if (precision && signature &&
       failed(verifyTypes(node, signature, precision.getValue())))
     return failure();
-  return isInsertedCast(node) ? success() : verifyOthers(node, signature);
+  return isInsertedCast(node) ? success()
+                              : verifyOthers(node, schemas, signature);
 }
 
 /// Compares types with those of the array attribute `name`.
@@ -153,8 +160,9 @@ LogicalResult VerifyPrecision::verifyInterface(GraphOp graph) {
 LogicalResult VerifyPrecision::verifyGraph(GraphOp graph) {
   SchemaCache schemas(graph);
   WalkResult result = graph->walk([&](Operation *op) {
-    bool isWrong = isNode(op) ? failed(verifyNode(op, schemas))
-                              : isa<YieldOp>(op) && failed(verifyOthers(op));
+    bool isWrong = isNode(op)
+                       ? failed(verifyNode(op, schemas))
+                       : isa<YieldOp>(op) && failed(verifyOthers(op, schemas));
     return isWrong ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(result.wasInterrupted() || failed(verifyInterface(graph)));

@@ -83,3 +83,26 @@ module attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
     onnx.yield %1 : tensor<4x4xf32>
   }
 }
+
+// -----
+
+// The dialect's verifier lets ops of domains that are not imported pass.
+module attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4xf32>, %y: tensor<4xbf16>):
+    // expected-error@below {{node 'g' (com.microsoft.GeluGrad-1): assigned f32, got a result of type 'tensor<4xbf16>'}}
+    %0 = "onnx.com.microsoft.GeluGrad"(%x, %x) {onnx.name = "g", mp.precision = f32} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xbf16>
+    onnx.yield
+  }
+}
+
+// -----
+
+module attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<1x1x1x1xbf16>):
+    // expected-error@below {{node 'g' (com.microsoft.ConvGrad-1): assigned bf16, which its schema does not admit}}
+    %0 = "onnx.com.microsoft.ConvGrad"(%x, %x, %x) {onnx.name = "g", mp.precision = bf16} : (tensor<1x1x1x1xbf16>, tensor<1x1x1x1xbf16>, tensor<1x1x1x1xbf16>) -> tensor<1x1x1x1xbf16>
+    onnx.yield
+  }
+}

@@ -15,3 +15,21 @@ module @summary attributes {mp.low = bf16, mp.casts_inserted = 2 : i64, mp.input
     onnx.yield %3, %4 : tensor<4x4xf32>, tensor<2xi64>
   }
 }
+
+// -----
+
+// What the model itself has in 16 bit is no mistake: the results of its own
+// casts, and loop-carried values of several types.
+// CHECK-LABEL: @of_the_model
+// CHECK-SAME: nodes_f32 = 1 : i64, nodes_low = 1 : i64
+module @of_the_model attributes {mp.low = f16, onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4xf32>, %h: tensor<4xf16>):
+    %0 = "onnx.Cast"(%h) {mp.precision = f16, to = 10 : i64} : (tensor<4xf16>) -> tensor<4xf16>
+    %1:2 = "onnx.Loop"(%n, %c, %x, %h) ({
+    ^bb0(%i: tensor<i64>, %k: tensor<i1>, %s: tensor<4xf32>, %t: tensor<4xf16>):
+      onnx.yield %k, %s, %t : tensor<i1>, tensor<4xf32>, tensor<4xf16>
+    }) {mp.precision = f32, onnx.regions = ["body"]} : (tensor<i64>, tensor<i1>, tensor<4xf32>, tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf16>)
+    onnx.yield %0, %1#0, %1#1 : tensor<4xf16>, tensor<4xf32>, tensor<4xf16>
+  }
+}

@@ -22,6 +22,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Remark/RemarkStreamer.h"
 #include "mlir/Support/Timing.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -195,13 +196,16 @@ LogicalResult Driver::runPasses(ModuleOp module) {
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope scope = timing.getRootScope();
   PassManager pm(module.getContext(), module->getName().getStringRef());
-  pm.enableVerifier(config.shouldVerifyPasses());
+  // One check at the end says as much about the result as one after each pass.
+  bool verifyEach =
+      llvm::cl::getRegisteredOptions()["verify-each"]->getNumOccurrences();
+  pm.enableVerifier(verifyEach && config.shouldVerifyPasses());
   if (failed(applyPassManagerCLOptions(pm)))
     return failure();
   pm.enableTiming(scope);
-  if (failed(config.setupPassPipeline(pm)))
+  if (failed(config.setupPassPipeline(pm)) || failed(pm.run(module)))
     return failure();
-  return pm.run(module);
+  return verifyEach || pm.empty() ? success() : verify(module);
 }
 
 /// Text and bytecode must say all that the module says.

@@ -80,6 +80,10 @@ public:
   /// Why the variable cannot be bound to a 16-bit type at any opset; empty if
   /// nothing but the schema's type constraints can stand against it.
   llvm::StringRef getObstacle() const { return obstacle; }
+  /// True for variadic parameters of which each value has its own type.
+  bool hasIndependentTypes() const {
+    return formal->option == FormalParameter::Variadic && !formal->homogeneous;
+  }
   /// True if the schema lets the variable be `low`.
   bool admits(ElementKind low) const;
   /// The first opset at which `family` lets the variable be `low`; 0 if none

@@ -36,6 +36,7 @@ void ONNXDialect::initialize() {
 #define GET_OP_LIST
 #include "mp-opt/Dialect/ONNX/ONNXOps.cpp.inc"
       >();
+  addBytecode();
   useSchemas(std::shared_ptr<const SchemaRegistry>(
       &SchemaRegistry::builtin(), [](const SchemaRegistry *) {}));
 }

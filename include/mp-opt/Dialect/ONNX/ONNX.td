@@ -52,6 +52,7 @@ def ONNX_Dialect : Dialect {
     void useSchemas(std::shared_ptr<const ::mp::SchemaRegistry> registry);
 
   private:
+    void addBytecode();
     void registerOperators();
     std::shared_ptr<const ::mp::SchemaRegistry> schemas;
     ::llvm::DenseMap<const void *, const ::mp::OpFamily *> families;

@@ -1,0 +1,76 @@
+//===- ONNXBytecode.cpp - Attributes that hold resources, in bytecode -----===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Without an encoding of its own an attribute goes into bytecode as text, and
+// the data of a resource that only such text names is left behind. So the
+// attributes that may hold big constants write their parts one by one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "mlir/Bytecode/BytecodeImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mp::onnxir {
+
+namespace {
+
+enum Code : uint64_t { castElements = 0, tensor = 1 };
+
+struct ONNXBytecode : public BytecodeDialectInterface {
+  ONNXBytecode(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
+
+  LogicalResult writeAttribute(Attribute attribute,
+                               DialectBytecodeWriter &writer) const override {
+    return llvm::TypeSwitch<Attribute, LogicalResult>(attribute)
+        .Case([&](CastElementsAttr cast) {
+          writer.writeVarInt(castElements);
+          writer.writeAttribute(cast.getSource());
+          writer.writeType(cast.getType());
+          return success();
+        })
+        .Case([&](TensorAttr value) {
+          writer.writeVarInt(tensor);
+          writer.writeAttribute(value.getFields());
+          writer.writeOptionalAttribute(value.getValue());
+          return success();
+        })
+        .Default([](Attribute) { return failure(); });
+  }
+
+  Attribute readAttribute(DialectBytecodeReader &reader) const override {
+    uint64_t code;
+    if (failed(reader.readVarInt(code)))
+      return {};
+    if (code == castElements) {
+      TypedAttr source;
+      Type type;
+      if (failed(reader.readAttribute(source)) || failed(reader.readType(type)))
+        return {};
+      return CastElementsAttr::get(getContext(), source, type);
+    }
+    if (code == tensor) {
+      DictionaryAttr fields;
+      TypedAttr value;
+      if (failed(reader.readAttribute(fields)) ||
+          failed(reader.readOptionalAttribute(value)))
+        return {};
+      return TensorAttr::get(getContext(), fields, value);
+    }
+    reader.emitError() << "unknown attribute " << code << " of dialect onnx";
+    return {};
+  }
+};
+
+} // namespace
+
+void ONNXDialect::addBytecode() { addInterfaces<ONNXBytecode>(); }
+
+} // namespace mp::onnxir

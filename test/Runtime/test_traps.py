@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small models (traps/*.onnxtxt) that converters are known to get wrong.
+
+Both mixed flags must give a valid model that stays as it is when converted
+again and has the numbers of the source: with storage rounded (--emulate, in
+onnxruntime), and in fp16 as it is. Outputs keep their types.
+"""
+
+import pathlib
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from support import DTYPES, UNIT_ROUNDOFF, run_mp_opt
+
+TRAPS = pathlib.Path(__file__).parent / "traps"
+# A few roundings in a row.
+GROWTH = 8
+# Where 16 bit is not to be had at the opset, nothing must change.
+UNCHANGED = {("conv_resize10", "bf16")}
+# What onnxruntime has no kernel for.
+NOT_RUN = {"custom_op"}
+
+
+def make_feed(model):
+    rng = np.random.default_rng(1)
+    feed = {}
+    initializers = {i.name for i in model.graph.initializer}
+    for value in model.graph.input:
+        if value.name in initializers:
+            continue
+        tensor = value.type.tensor_type
+        shape = [dim.dim_value for dim in tensor.shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        if dtype == bool:
+            feed[value.name] = np.tril(np.ones(shape, bool)) if shape else (
+                np.array(True)
+            )
+        elif np.issubdtype(dtype, np.integer):
+            feed[value.name] = np.arange(np.prod(shape)).reshape(shape)
+        else:
+            feed[value.name] = rng.standard_normal(shape).astype(dtype)
+    if "m" in feed:  # an attention mask
+        feed["m"] = np.tril(np.ones_like(feed["m"]))
+    return feed
+
+
+def run(path, feed):
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return session.run(None, feed)
+
+
+def is_valid(path):
+    try:
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+    except onnx.checker.ValidationError:
+        return False
+    return True
+
+
+def compare(expected, actual, bound):
+    for want, got in zip(expected, actual, strict=True):
+        assert (want.dtype, want.shape) == (got.dtype, got.shape)
+        want, got = want.astype(np.float64), got.astype(np.float64)
+        finite = np.isfinite(want)
+        assert (finite == np.isfinite(got)).all()
+        if finite.any():
+            error = np.sqrt(((want[finite] - got[finite]) ** 2).mean())
+            size = np.sqrt((want[finite] ** 2).mean())
+            assert error <= bound * (size + 1e-9)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", sorted(p.stem for p in TRAPS.iterdir()))
+def test_trap(name, dtype, tmp_path):
+    paths = {
+        kind: str(tmp_path / f"{kind}.onnx")
+        for kind in ("source", "mixed", "again", "emulated")
+    }
+    text = (TRAPS / f"{name}.onnxtxt").read_text()
+    source = onnx.parser.parse_model(text)
+    onnx.save(source, paths["source"])
+    flag = f"--mixed-{dtype}"
+    run_mp_opt(paths["source"], flag, "-o", paths["mixed"])
+    unchanged = onnx.load(paths["mixed"]) == source
+    assert unchanged == ((name, dtype) in UNCHANGED)
+    assert is_valid(paths["mixed"]) or not is_valid(paths["source"])
+    run_mp_opt(paths["mixed"], flag, "-o", paths["again"])
+    with open(paths["mixed"], "rb") as one, open(paths["again"], "rb") as two:
+        assert one.read() == two.read()
+    run_mp_opt(paths["source"], flag, "--emulate", "-o", paths["emulated"])
+    if name in NOT_RUN:
+        return
+    feed = make_feed(source)
+    expected = run(paths["source"], feed)
+    bound = GROWTH * UNIT_ROUNDOFF[dtype]
+    compare(expected, run(paths["emulated"], feed), bound)
+    if dtype == "fp16":
+        compare(expected, run(paths["mixed"], feed), bound)
