@@ -253,15 +253,30 @@ int Driver::runOnMLIR() {
   return succeeded(result) ? exitOk : exitBadInput;
 }
 
+static StringRef getKind(const Diagnostic &diag) {
+  switch (diag.getSeverity()) {
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  case DiagnosticSeverity::Note:
+    return "note";
+  }
+  return "note";
+}
+
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   MLIRContext context(registry);
+  // The first error says what is wrong; what follows from it only hides it.
+  bool failedBefore = false;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
-    StringRef kind =
-        diag.getSeverity() == DiagnosticSeverity::Error     ? "error"
-        : diag.getSeverity() == DiagnosticSeverity::Warning ? "warning"
-        : diag.getSeverity() == DiagnosticSeverity::Remark  ? "remark"
-                                                            : "note";
-    llvm::errs() << inputName << ": " << kind << ": " << diag << "\n";
+    bool isError = diag.getSeverity() == DiagnosticSeverity::Error;
+    if (!isError || !failedBefore)
+      llvm::errs() << inputName << ": " << getKind(diag) << ": " << diag
+                   << "\n";
+    failedBefore |= isError;
   });
   if (failed(setUpRemarks(context)))
     return exitBadInput;

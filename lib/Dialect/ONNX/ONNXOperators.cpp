@@ -37,9 +37,7 @@ public:
   LogicalResult verify();
 
 private:
-  InFlightDiagnostic error() {
-    return op->emitOpError() << describe(op) << ": ";
-  }
+  InFlightDiagnostic error() { return op->emitError() << describe(op) << ": "; }
   LogicalResult verifyCount(ArrayRef<FormalParameter> formals, unsigned actual,
                             StringRef what, bool someOptional);
   LogicalResult verifyValue(const FormalParameter *formal, unsigned index,
@@ -133,8 +131,25 @@ LogicalResult NodeVerifier::verifyValue(const FormalParameter *formal,
   return success();
 }
 
-/// The kind of an attribute as AttributeProto names it; empty if it is
-/// written field by field.
+/// The names of AttributeProto.AttributeType, by number.
+static constexpr StringLiteral kindNames[] = {"",
+                                              "FLOAT",
+                                              "INT",
+                                              "STRING",
+                                              "TENSOR",
+                                              "GRAPH",
+                                              "FLOATS",
+                                              "INTS",
+                                              "STRINGS",
+                                              "TENSORS",
+                                              "GRAPHS",
+                                              "SPARSE_TENSOR",
+                                              "SPARSE_TENSORS",
+                                              "TYPE_PROTO",
+                                              "TYPE_PROTOS"};
+
+/// The kind of an attribute as AttributeProto names it; empty if it does not
+/// say.
 static StringRef getKind(Attribute attribute) {
   return TypeSwitch<Attribute, StringRef>(attribute)
       .Case([](IntegerAttr) { return "INT"; })
@@ -146,6 +161,11 @@ static StringRef getKind(Attribute attribute) {
       .Case([](TensorAttr) { return "TENSOR"; })
       .Case([](ArrayAttr array) {
         return array.empty() || isa<StringAttr>(array[0]) ? "STRINGS" : "";
+      })
+      .Case([](ProtoAttr proto) {
+        auto type = proto.getFields().getAs<IntegerAttr>("type");
+        uint64_t number = type ? type.getValue().getLimitedValue() : 0;
+        return StringRef(kindNames[number < std::size(kindNames) ? number : 0]);
       })
       .Default([](Attribute) { return ""; });
 }

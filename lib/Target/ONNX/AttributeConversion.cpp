@@ -17,6 +17,54 @@ using Proto = ::onnx::AttributeProto;
 
 namespace mp {
 
+/// How many of its value fields an attribute uses.
+static int countValues(const Proto &attribute) {
+  return attribute.has_f() + attribute.has_i() + attribute.has_s() +
+         attribute.has_t() + attribute.has_g() + attribute.has_tp() +
+         attribute.has_sparse_tensor() + (attribute.floats_size() > 0) +
+         (attribute.ints_size() > 0) + (attribute.strings_size() > 0) +
+         (attribute.tensors_size() > 0) + (attribute.graphs_size() > 0) +
+         (attribute.sparse_tensors_size() > 0) +
+         (attribute.type_protos_size() > 0);
+}
+
+/// True if the field that the attribute's type promises is in use.
+static bool hasOwnValue(const Proto &attribute) {
+  switch (attribute.type()) {
+  case Proto::FLOAT:
+    return attribute.has_f();
+  case Proto::INT:
+    return attribute.has_i();
+  case Proto::STRING:
+    return attribute.has_s();
+  case Proto::TENSOR:
+    return attribute.has_t();
+  case Proto::GRAPH:
+    return attribute.has_g();
+  case Proto::TYPE_PROTO:
+    return attribute.has_tp();
+  case Proto::SPARSE_TENSOR:
+    return attribute.has_sparse_tensor();
+  case Proto::FLOATS:
+    return attribute.floats_size();
+  case Proto::INTS:
+    return attribute.ints_size();
+  case Proto::STRINGS:
+    return attribute.strings_size();
+  case Proto::TENSORS:
+    return attribute.tensors_size();
+  case Proto::GRAPHS:
+    return attribute.graphs_size();
+  case Proto::SPARSE_TENSORS:
+    return attribute.sparse_tensors_size();
+  case Proto::TYPE_PROTOS:
+    return attribute.type_protos_size();
+  case Proto::UNDEFINED:
+    break;
+  }
+  return false;
+}
+
 /// True if `attribute` has its name, its type, the type's own field, and
 /// nothing else, so that the plain MLIR form holds all of it.
 static bool isPlain(const Proto &attribute) {
@@ -25,31 +73,18 @@ static bool isPlain(const Proto &attribute) {
       !reflection->GetUnknownFields(attribute).empty() ||
       attribute.has_doc_string() || attribute.has_ref_attr_name())
     return false;
-  int fields = attribute.has_f() + attribute.has_i() + attribute.has_s() +
-               attribute.has_t() + (attribute.floats_size() > 0) +
-               (attribute.ints_size() > 0) + (attribute.strings_size() > 0) +
-               (attribute.tensors_size() > 0) + attribute.has_tp() +
-               attribute.has_sparse_tensor() +
-               (attribute.sparse_tensors_size() > 0) +
-               (attribute.type_protos_size() > 0) + attribute.has_g() +
-               (attribute.graphs_size() > 0);
+  bool only = hasOwnValue(attribute) && countValues(attribute) == 1;
   switch (attribute.type()) {
   case Proto::FLOAT:
-    return fields == 1 && attribute.has_f();
   case Proto::INT:
-    return fields == 1 && attribute.has_i();
   case Proto::STRING:
-    return fields == 1 && attribute.has_s();
   case Proto::TENSOR:
-    return fields == 1 && attribute.has_t();
-  case Proto::FLOATS:
-    return fields == (attribute.floats_size() > 0);
-  case Proto::INTS:
-    return fields == (attribute.ints_size() > 0);
-  case Proto::STRINGS:
-    return fields == (attribute.strings_size() > 0);
   case Proto::TENSORS:
-    return fields == 1 && attribute.tensors_size() > 0;
+    return only;
+  case Proto::FLOATS:
+  case Proto::INTS:
+  case Proto::STRINGS:
+    return only || countValues(attribute) == 0;
   default:
     return false;
   }
@@ -77,6 +112,13 @@ FailureOr<Attribute> convertAttribute(MLIRContext *context,
                                       TensorSource &source,
                                       EmitErrorFn emitError) {
   Builder builder(context);
+  // Without a value the type's default is meant; another's value is a lie.
+  if (attribute.has_type() && attribute.type() != Proto::UNDEFINED &&
+      !hasOwnValue(attribute) && countValues(attribute))
+    return LogicalResult(emitError()
+                         << "expected a value of its type "
+                         << Proto::AttributeType_Name(attribute.type())
+                         << ", found one of another");
   if (!isPlain(attribute))
     return Attribute(ProtoAttr::get(
         context, protoToAttr(context, attribute, {Proto::kNameFieldNumber})));

@@ -122,9 +122,13 @@ LogicalResult GraphImporter::importInputs(const ::onnx::GraphProto &graph,
 LogicalResult
 GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
   Scope &scope = scopes.back();
+  llvm::StringSet<> overridden;
   auto create = [&](const std::string &name, Type type,
                     const TensorParts &parts, bool sparse) {
-    bool overridable = scope.values.contains(name);
+    // Before IR 4 every initializer is an input too; later some are.
+    bool overridable =
+        isa_and_nonnull<BlockArgument>(scope.values.lookup(name)) &&
+        overridden.insert(name).second;
     auto op = InitializerOp::create(
         builder, loc, type, builder.getStringAttr(name), parts.value,
         parts.fields, overridable ? builder.getUnitAttr() : UnitAttr(),

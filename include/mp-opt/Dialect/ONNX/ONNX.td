@@ -215,7 +215,7 @@ def ONNX_InitializerOp
                        UnitAttr:$overridable, UnitAttr:$sparse);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $name ($value^)? (`overridable` $overridable^)? (`sparse` $sparse^)?
+    $name ($value^)? (`overridable` $overridable^)? (`sparse_form` $sparse^)?
     (`fields` $fields^)? attr-dict `:` type($result)
   }];
 }
