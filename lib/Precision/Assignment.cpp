@@ -107,8 +107,8 @@ private:
   llvm::DenseMap<Value, Operation *> defaults;
   SchemaCache schemas;
   ConstantRange range;
-  /// Weak values that are known to fit.
-  llvm::DenseSet<Value> fitting;
+  /// Whether values, as far as asked, fit into 16 bit.
+  llvm::DenseMap<Value, bool> fitting;
   bool canCast = true;
 };
 
@@ -155,28 +155,36 @@ Vote FirstOperand::getVote(Value value) {
 
 /// A weak value fits if all constants that it is made of do.
 bool FirstOperand::fits(Value value) {
+  // Operands first, each value once: many users ask about the same weights.
   SmallVector<Value> worklist = {value};
-  SmallVector<Value> visited;
   while (!worklist.empty()) {
-    Value next = worklist.pop_back_val();
-    if (!isF32Tensor(next.getType()) || getVote(next) != Vote::Weak ||
-        !fitting.insert(next).second)
-      continue;
-    visited.push_back(next);
+    Value next = worklist.back();
+    bool isWeak = isF32Tensor(next.getType()) && getVote(next) == Vote::Weak;
     Operation *source = next.getDefiningOp();
     if (!source)
       source = defaults.lookup(next);
-    if (source && !isConstant(source)) {
-      llvm::append_range(worklist, source->getOperands());
+    if (fitting.contains(next) || !isWeak || !source || isConstant(source)) {
+      if (!fitting.contains(next))
+        fitting[next] = !isWeak || !source || range.fits(source);
+      worklist.pop_back();
       continue;
     }
-    if (!source || range.fits(source))
+    bool allKnown = true, allFit = true;
+    for (Value operand : source->getOperands()) {
+      auto it = fitting.find(operand);
+      if (it == fitting.end()) {
+        worklist.push_back(operand);
+        allKnown = false;
+      } else {
+        allFit &= it->second;
+      }
+    }
+    if (!allKnown)
       continue;
-    for (Value seen : visited)
-      fitting.erase(seen);
-    return false;
+    fitting[next] = allFit;
+    worklist.pop_back();
   }
-  return true;
+  return fitting.lookup(value);
 }
 
 /// Why the schema keeps the node fp32; empty if it does not.
