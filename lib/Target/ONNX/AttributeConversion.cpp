@@ -175,6 +175,26 @@ static LogicalResult convertTensorAttribute(Attribute attribute,
   return convertTensor(value, value.getType(), {}, sink, tensor, emitError);
 }
 
+/// A list of strings or of tensors.
+static LogicalResult convertList(ArrayAttr values, TensorSink &sink,
+                                 Proto &result, EmitErrorFn emitError) {
+  bool tensors = !values.empty() && !isa<StringAttr>(values[0]);
+  result.set_type(tensors ? Proto::TENSORS : Proto::STRINGS);
+  for (Attribute item : values) {
+    auto string = dyn_cast<StringAttr>(item);
+    if (tensors) {
+      if (failed(convertTensorAttribute(item, sink, *result.add_tensors(),
+                                        emitError)))
+        return failure();
+    } else if (string) {
+      result.add_strings(string.str());
+    } else {
+      return emitError() << "cannot export " << item;
+    }
+  }
+  return success();
+}
+
 LogicalResult convertAttribute(Attribute attribute, StringRef name,
                                TensorSink &sink, Proto &result,
                                EmitErrorFn emitError) {
@@ -213,22 +233,8 @@ LogicalResult convertAttribute(Attribute attribute, StringRef name,
           result.add_floats(item);
         return success();
       })
-      .Case([&](ArrayAttr values) -> LogicalResult {
-        bool tensors = !values.empty() && !isa<StringAttr>(values[0]);
-        result.set_type(tensors ? Proto::TENSORS : Proto::STRINGS);
-        for (Attribute item : values) {
-          if (tensors) {
-            if (failed(convertTensorAttribute(item, sink, *result.add_tensors(),
-                                              emitError)))
-              return failure();
-            continue;
-          }
-          auto string = dyn_cast<StringAttr>(item);
-          if (!string)
-            return emitError() << "cannot export " << item;
-          result.add_strings(string.str());
-        }
-        return success();
+      .Case([&](ArrayAttr values) {
+        return convertList(values, sink, result, emitError);
       })
       .Case([&](ProtoAttr value) {
         return attrToProto(value.getFields(), result, emitError);

@@ -521,20 +521,54 @@ SmallVector<Type> GraphImporter::getResultTypes(const Node &node,
   return types;
 }
 
+/// What makes the op this node: its names, and fields of no other place.
+void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
+                                OperationState &state) {
+  SmallVector<Attribute> names;
+  for (const std::string &name : node.output())
+    names.push_back(builder.getStringAttr(name));
+  state.addAttribute(attr::results, builder.getArrayAttr(names));
+  if (node.has_name())
+    state.addAttribute(attr::name, builder.getStringAttr(node.name()));
+  if (!family) {
+    state.addAttribute("onnx_domain", builder.getStringAttr(node.domain()));
+    state.addAttribute("onnx_op_type", builder.getStringAttr(node.op_type()));
+  }
+  NamedAttrList rest(
+      protoToAttr(loc.getContext(), node,
+                  {Node::kInputFieldNumber, Node::kOutputFieldNumber,
+                   Node::kNameFieldNumber, Node::kOpTypeFieldNumber,
+                   Node::kAttributeFieldNumber, Node::kDomainFieldNumber}));
+  StringRef domain = family ? StringRef(family->domain) : node.domain();
+  bool usualDomain =
+      node.domain() == domain && node.has_domain() == !domain.empty();
+  if (!usualDomain)
+    rest.set("domain", node.has_domain()
+                           ? Attribute(builder.getStringAttr(node.domain()))
+                           : builder.getUnitAttr());
+  if (!rest.empty())
+    state.addAttribute(attr::extra, rest.getDictionary(loc.getContext()));
+}
+
+/// The small constant that a node is; null for other nodes.
+static const ::onnx::TensorProto *getConstant(const Node &node) {
+  if (node.op_type() != "Constant" || node.attribute_size() != 1 ||
+      node.output_size() != 1 || !node.attribute(0).has_t())
+    return nullptr;
+  const ::onnx::TensorProto &tensor = node.attribute(0).t();
+  return getToken(tensor) || tensor.has_data_location() ? nullptr : &tensor;
+}
+
 LogicalResult GraphImporter::importNode(const Node &node) {
   const OpFamily *family = getFamily(node);
-  bool custom = !family;
   auto opset = family ? opsets.find(family->domain) : opsets.end();
-  if (family && opset == opsets.end()) {
-    // Runtimes leave out the import of their own domain.
-    if (family->domain.empty())
-      return nodeError(node)
-             << "the model imports no opset of the domain 'ai.onnx'";
-  }
-  OperationState state(
-      loc, custom
-               ? OperationName(CustomOp::getOperationName(), loc.getContext())
-               : getOperationName(loc.getContext(), *family));
+  // Runtimes leave out the import of their own domain, but not of ONNX's.
+  if (family && opset == opsets.end() && family->domain.empty())
+    return nodeError(node)
+           << "the model imports no opset of the domain 'ai.onnx'";
+  OperationState state(loc, family ? getOperationName(loc.getContext(), *family)
+                                   : OperationName(CustomOp::getOperationName(),
+                                                   loc.getContext()));
   if (failed(importOperands(node, state)) ||
       failed(importAttributes(node, state)) ||
       failed(importSubgraphs(node, state)))
@@ -547,42 +581,15 @@ LogicalResult GraphImporter::importNode(const Node &node) {
       schema = family->versions.front().get();
   }
   state.addTypes(getResultTypes(node, schema, state));
-
-  SmallVector<Attribute> names;
-  for (const std::string &name : node.output())
-    names.push_back(builder.getStringAttr(name));
-  state.addAttribute(attr::results, builder.getArrayAttr(names));
-  if (node.has_name())
-    state.addAttribute(attr::name, builder.getStringAttr(node.name()));
-  NamedAttrList rest(
-      protoToAttr(loc.getContext(), node,
-                  {Node::kInputFieldNumber, Node::kOutputFieldNumber,
-                   Node::kNameFieldNumber, Node::kOpTypeFieldNumber,
-                   Node::kAttributeFieldNumber, Node::kDomainFieldNumber}));
-  if (custom) {
-    state.addAttribute("onnx_domain", builder.getStringAttr(node.domain()));
-    state.addAttribute("onnx_op_type", builder.getStringAttr(node.op_type()));
-  }
-  bool usualDomain = custom ? node.has_domain() == !node.domain().empty()
-                            : node.domain() == family->domain &&
-                                  node.has_domain() == !family->domain.empty();
-  if (!usualDomain)
-    rest.set("domain", node.has_domain()
-                           ? Attribute(builder.getStringAttr(node.domain()))
-                           : builder.getUnitAttr());
-  if (!rest.empty())
-    state.addAttribute(attr::extra, rest.getDictionary(loc.getContext()));
+  addIdentity(node, family, state);
 
   Operation *op = builder.create(state);
   for (auto [name, result] : llvm::zip(node.output(), op->getResults()))
     if (!name.empty() &&
         failed(define(name, result, "node '" + node.name() + "'")))
       return failure();
-  if (node.op_type() == "Constant" && node.attribute_size() == 1 &&
-      op->getNumResults() == 1 && node.attribute(0).has_t() &&
-      !getToken(node.attribute(0).t()) &&
-      !node.attribute(0).t().has_data_location())
-    constants[op->getResult(0)] = &node.attribute(0).t();
+  if (const ::onnx::TensorProto *constant = getConstant(node))
+    constants[op->getResult(0)] = constant;
   return success();
 }
 

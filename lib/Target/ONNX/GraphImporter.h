@@ -57,6 +57,8 @@ private:
                                      mlir::OperationState &state);
   mlir::LogicalResult importAttributes(const ::onnx::NodeProto &node,
                                        mlir::OperationState &state);
+  void addIdentity(const ::onnx::NodeProto &node, const OpFamily *family,
+                   mlir::OperationState &state);
   mlir::LogicalResult importSubgraphs(const ::onnx::NodeProto &node,
                                       mlir::OperationState &state);
   llvm::SmallVector<mlir::Type> getResultTypes(const ::onnx::NodeProto &node,

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The models that ONNX's own tests ship: old opsets, real topologies.
+
+Each comes back from text as it was, and converts to a valid model that a
+second conversion leaves alone.
+"""
+
+import concurrent.futures
+import pathlib
+
+import onnx
+import pytest
+from support import DTYPES, run_mp_opt, scratch_dir
+
+DATA = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data"
+MODELS = sorted(DATA.glob("**/*.onnx"))
+
+
+def is_valid(path):
+    try:
+        onnx.checker.check_model(str(path), full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
+        return False
+    return True
+
+
+def canonical(path):
+    return onnx.load(path).SerializeToString(deterministic=True)
+
+
+def round_trip(source, folder):
+    run_mp_opt(source, "-o", folder / "text.mlir")
+    run_mp_opt(folder / "text.mlir", "-o", folder / "back.onnx")
+    assert canonical(folder / "back.onnx") == canonical(source)
+
+
+def convert(source, folder, dtype):
+    once, twice = folder / "once.onnx", folder / "twice.onnx"
+    run_mp_opt(source, f"--mixed-{dtype}", "-o", once)
+    assert is_valid(once) or not is_valid(source)
+    run_mp_opt(once, f"--mixed-{dtype}", "-o", twice)
+    assert once.read_bytes() == twice.read_bytes()
+
+
+def on_all_models(check, *arguments):
+    def outcome(source):
+        try:
+            check(source, scratch_dir("wheel"), *arguments)
+        except AssertionError as error:
+            return f"{source.relative_to(DATA)}: {error}"
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        failed = list(filter(None, pool.map(outcome, MODELS)))
+    assert not failed, "\n".join(failed)
+
+
+def test_there_are_models():
+    assert len(MODELS) > 100
+
+
+def test_round_trip():
+    on_all_models(round_trip)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_convert(dtype):
+    on_all_models(convert, dtype)
