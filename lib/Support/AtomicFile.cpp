@@ -10,6 +10,7 @@
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -31,12 +32,22 @@ Expected<std::unique_ptr<AtomicFile>> AtomicFile::create(StringRef path) {
     file->path = real.str().str();
   if (sys::fs::is_directory(file->path))
     return file->fail(std::make_error_code(std::errc::is_a_directory));
+  // A device or a pipe is written to, never replaced.
+  if (sys::fs::exists(file->path) && !sys::fs::is_regular_file(file->path)) {
+    if (std::error_code error = sys::fs::openFileForWrite(
+            file->path, file->descriptor, sys::fs::CD_OpenExisting))
+      return file->fail(error);
+    file->stream = std::make_unique<raw_fd_ostream>(file->descriptor,
+                                                    /*shouldClose=*/false);
+    return file;
+  }
   SmallString<256> temporary;
   if (std::error_code error = sys::fs::createUniqueFile(
           file->path + ".tmp-%%%%%%%%", file->descriptor, temporary,
           sys::fs::OF_None, sys::fs::all_read | sys::fs::all_write))
     return file->fail(error);
   file->temporary = temporary.str().str();
+  sys::RemoveFileOnSignal(temporary);
   file->stream = std::make_unique<raw_fd_ostream>(file->descriptor,
                                                   /*shouldClose=*/false);
   file->stream->SetBufferSize(1 << 16);
@@ -50,8 +61,10 @@ AtomicFile::~AtomicFile() {
   }
   if (descriptor >= 0)
     ::close(descriptor);
-  if (!temporary.empty())
+  if (!temporary.empty()) {
     sys::fs::remove(temporary);
+    sys::DontRemoveFileOnSignal(temporary);
+  }
 }
 
 Error AtomicFile::finish() {
@@ -61,14 +74,17 @@ Error AtomicFile::finish() {
     stream->clear_error();
     return fail(error);
   }
-  if (::fsync(descriptor))
+  if (!temporary.empty() && ::fsync(descriptor))
     return fail(errnoAsErrorCode());
   return Error::success();
 }
 
 Error AtomicFile::commit() {
+  if (temporary.empty())
+    return Error::success();
   if (std::error_code error = sys::fs::rename(temporary, path))
     return fail(error);
+  sys::DontRemoveFileOnSignal(temporary);
   temporary.clear();
   // The rename itself is durable once the folder is.
   StringRef folder = sys::path::parent_path(path);

@@ -8,12 +8,16 @@
 #include "Options.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
+#include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <csignal>
+#include <cstring>
 #include <unistd.h>
 
 using namespace llvm;
@@ -185,11 +189,26 @@ std::optional<int> Options::parse(int argc, char **argv,
   return std::nullopt;
 }
 
+/// Ends a run that met a bug of ours, not of its input. Files are safe: what
+/// is not whole has no final name yet.
+[[noreturn]] static void endInternal(const char *reason) {
+  static constexpr char prefix[] = "mp-opt: internal error: ";
+  for (const char *text : {prefix, reason, "\n"})
+    if (::write(STDERR_FILENO, text, strlen(text)) < 0)
+      break;
+  ::_exit(exitInternal);
+}
+
 void installFatalErrorHandler() {
-  install_fatal_error_handler([](void *, const char *reason, bool) {
-    errs() << "mp-opt: internal error: " << reason << "\n";
-    errs().flush();
-    ::_exit(exitInternal);
+  install_fatal_error_handler(
+      [](void *, const char *reason, bool) { endInternal(reason); });
+  sys::AddSignalHandler([](void *) { endInternal("caught a signal"); },
+                        nullptr);
+  setBugReportMsg("mp-opt: this is a bug of mp-opt, please report it with:\n");
+  // A file-size limit is an error of the write, not a reason to die.
+  ::signal(SIGXFSZ, SIG_IGN);
+  cl::SetVersionPrinter([](raw_ostream &os) {
+    os << "mp-opt " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
   });
 }
 

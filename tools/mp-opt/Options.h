@@ -45,7 +45,7 @@ struct Options {
                            mlir::DialectRegistry &registry);
 };
 
-/// LLVM's fatal errors end with exitInternal and a message.
+/// Crashes and LLVM's fatal errors end with exitInternal and a message.
 void installFatalErrorHandler();
 
 } // namespace mp

@@ -18,7 +18,8 @@ namespace mp {
 
 /// A file written under a temporary name beside its target. `commit` syncs it
 /// and renames it over the target; without commit nothing remains and an
-/// older target stays as it was.
+/// older target stays as it was. A signal that ends the process removes the
+/// temporary. Targets that are no regular files are written to directly.
 class AtomicFile {
 public:
   static llvm::Expected<std::unique_ptr<AtomicFile>>
