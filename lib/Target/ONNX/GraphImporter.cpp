@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphImporter.h"
+#include "NodeOrder.h"
 #include "ProtoAttr.h"
 #include "TypeInference.h"
 #include "WireFormat.h"
 
 #include "llvm/ADT/ScopeExit.h"
-
-#include <queue>
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -269,82 +268,11 @@ GraphImporter::importFunctionBody(const ::onnx::FunctionProto &function,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Order of nodes
-//===----------------------------------------------------------------------===//
-
-/// Calls `use` for every name that `node` reads, in its subgraphs too.
-static void forEachUse(const Node &node,
-                       llvm::function_ref<void(const std::string &)> use) {
-  SmallVector<const Node *> worklist = {&node};
-  auto addGraph = [&](const ::onnx::GraphProto &graph) {
-    for (const Node &inner : graph.node())
-      worklist.push_back(&inner);
-    for (const ::onnx::ValueInfoProto &output : graph.output())
-      use(output.name());
-  };
-  while (!worklist.empty()) {
-    const Node *current = worklist.pop_back_val();
-    for (const std::string &name : current->input())
-      use(name);
-    for (const ::onnx::AttributeProto &attribute : current->attribute()) {
-      if (attribute.has_g())
-        addGraph(attribute.g());
-      for (const ::onnx::GraphProto &graph : attribute.graphs())
-        addGraph(graph);
-    }
-  }
-}
-
-FailureOr<std::vector<int>> GraphImporter::getOrder(const Nodes &nodes) {
-  llvm::StringMap<int> producers;
-  for (auto [index, node] : llvm::enumerate(nodes))
-    for (const std::string &output : node.output())
-      if (!output.empty())
-        producers.try_emplace(output, int(index));
-  std::vector<int> order(nodes.size());
-  std::vector<int> waiting(nodes.size());
-  std::vector<SmallVector<int, 2>> users(nodes.size());
-  bool sorted = true;
-  for (auto [index, node] : llvm::enumerate(nodes)) {
-    order[index] = int(index);
-    forEachUse(node, [&, index = index](const std::string &name) {
-      auto it = producers.find(name);
-      if (it == producers.end())
-        return;
-      users[it->second].push_back(int(index));
-      ++waiting[index];
-      sorted &= it->second < int(index);
-    });
-  }
-  if (sorted)
-    return order;
-  // Kahn's algorithm; among ready nodes the first in the file goes first.
-  std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
-  for (int index = 0; index < nodes.size(); ++index)
-    if (!waiting[index])
-      ready.push(index);
-  order.clear();
-  while (!ready.empty()) {
-    int index = ready.top();
-    ready.pop();
-    order.push_back(index);
-    for (int user : users[index])
-      if (!--waiting[user])
-        ready.push(user);
-  }
-  if (order.size() == size_t(nodes.size()))
-    return order;
-  auto stuck = llvm::find_if(waiting, [](int count) { return count > 0; });
-  return LogicalResult(nodeError(nodes.Get(int(stuck - waiting.begin())))
-                       << "is part of a cycle");
-}
-
 LogicalResult GraphImporter::importNodes(const Nodes &nodes) {
-  FailureOr<std::vector<int>> order = getOrder(nodes);
-  if (failed(order))
-    return failure();
-  for (int index : *order)
+  std::vector<int> order;
+  if (const Node *stuck = getTopologicalOrder(nodes, order))
+    return nodeError(*stuck) << "is part of a cycle";
+  for (int index : order)
     if (failed(importNode(nodes.Get(index))))
       return failure();
   return success();
@@ -354,9 +282,14 @@ LogicalResult GraphImporter::importNodes(const Nodes &nodes) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
+bool GraphImporter::isFunction(const Node &node) const {
+  return functions.contains(
+      (normalizeDomain(node.domain()) + "\n" + node.op_type()).str());
+}
+
 const OpFamily *GraphImporter::getFamily(const Node &node) {
   StringRef domain = normalizeDomain(node.domain());
-  if (functions.contains((domain + "\n" + node.op_type()).str()))
+  if (isFunction(node))
     return nullptr;
   if (const OpFamily *family = schemas.lookup(domain, node.op_type()))
     return family;
@@ -566,6 +499,10 @@ LogicalResult GraphImporter::importNode(const Node &node) {
   if (family && opset == opsets.end() && family->domain.empty())
     return nodeError(node)
            << "the model imports no opset of the domain 'ai.onnx'";
+  if (!family && normalizeDomain(node.domain()).empty() && !isFunction(node) &&
+      unknownOps.insert(node.op_type()).second)
+    emitWarning(loc) << "operator '" << node.op_type()
+                     << "' is unknown to ONNX; its nodes are kept as they are";
   OperationState state(loc, family ? getOperationName(loc.getContext(), *family)
                                    : OperationName(CustomOp::getOperationName(),
                                                    loc.getContext()));

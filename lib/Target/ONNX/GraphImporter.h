@@ -48,10 +48,6 @@ private:
   mlir::LogicalResult importNodes(const Nodes &nodes);
   mlir::LogicalResult importYield(const ::onnx::GraphProto &graph);
 
-  /// The order in which every name is defined before it is used; the given
-  /// one if it is such an order. An error if there is none.
-  mlir::FailureOr<std::vector<int>> getOrder(const Nodes &nodes);
-
   mlir::LogicalResult importNode(const ::onnx::NodeProto &node);
   mlir::LogicalResult importOperands(const ::onnx::NodeProto &node,
                                      mlir::OperationState &state);
@@ -66,6 +62,8 @@ private:
                                                mlir::OperationState &state);
   /// The op family that describes `node`; null for calls and unknown ops.
   const OpFamily *getFamily(const ::onnx::NodeProto &node);
+  /// The node calls a model-local function.
+  bool isFunction(const ::onnx::NodeProto &node) const;
 
   mlir::LogicalResult define(llvm::StringRef name, mlir::Value value,
                              llvm::StringRef definer);
@@ -79,6 +77,8 @@ private:
   mlir::Location loc;
   const SchemaRegistry &schemas;
   llvm::StringSet<> functions;
+  /// Op types already warned about.
+  llvm::StringSet<> unknownOps;
   std::vector<Scope> scopes;
   llvm::DenseMap<mlir::Value, const ::onnx::TensorProto *> constants;
   /// Opset imports in force: the model's or the current function's.

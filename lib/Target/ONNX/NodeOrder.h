@@ -1,0 +1,26 @@
+//===- NodeOrder.h - Definitions before uses --------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TARGET_ONNX_NODEORDER_H
+#define MPOPT_LIB_TARGET_ONNX_NODEORDER_H
+
+#include "onnx/onnx_pb.h"
+
+#include <vector>
+
+namespace mp {
+
+/// The order of `nodes` in which every name is defined before it is used, in
+/// subgraphs too; the given one if it is such an order, else the one nearest
+/// to it. A node that is part of a cycle or waits for one if there is none.
+const ::onnx::NodeProto *getTopologicalOrder(
+    const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
+    std::vector<int> &order);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TARGET_ONNX_NODEORDER_H
