@@ -7,6 +7,9 @@
 
 #include "mp-opt/Precision/OpsetUpgrade.h"
 
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Policy.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -24,14 +27,18 @@ namespace {
 /// which that version does what the earlier ones did.
 struct Addition {
   llvm::StringLiteral opType, name;
-  /// Only if the node has this input; -1 for no condition.
+  /// Only if the node has this input, by now or as an attribute that is to
+  /// become it; -1 for no condition.
   int requiredInput = -1;
+  llvm::StringLiteral requiredAttribute = "";
 };
 
 } // namespace
 
 static constexpr Addition additions[] = {
+    {"AveragePool", "ceil_mode"},
     {"AveragePool", "dilations"},
+    {"BatchNormalization", "training_mode"},
     {"Cast", "round_mode"},
     {"Cast", "saturate"},
     {"CastLike", "round_mode"},
@@ -43,6 +50,10 @@ static constexpr Addition additions[] = {
     {"LSTM", "layout"},
     {"LpPool", "ceil_mode"},
     {"LpPool", "dilations"},
+    {"MaxPool", "Indices"},
+    {"MaxPool", "ceil_mode"},
+    {"MaxPool", "dilations"},
+    {"MaxPool", "storage_order"},
     {"Pad", "axes"},
     {"QuantizeLinear", "axis"},
     {"QuantizeLinear", "block_size"},
@@ -50,25 +61,15 @@ static constexpr Addition additions[] = {
     {"QuantizeLinear", "precision"},
     {"QuantizeLinear", "saturate"},
     {"RNN", "layout"},
-    {"ReduceL1", "axes"},
     {"ReduceL1", "noop_with_empty_axes"},
-    {"ReduceL2", "axes"},
     {"ReduceL2", "noop_with_empty_axes"},
-    {"ReduceLogSum", "axes"},
     {"ReduceLogSum", "noop_with_empty_axes"},
-    {"ReduceLogSumExp", "axes"},
     {"ReduceLogSumExp", "noop_with_empty_axes"},
-    {"ReduceMax", "axes"},
     {"ReduceMax", "noop_with_empty_axes"},
-    {"ReduceMean", "axes"},
     {"ReduceMean", "noop_with_empty_axes"},
-    {"ReduceMin", "axes"},
     {"ReduceMin", "noop_with_empty_axes"},
-    {"ReduceProd", "axes"},
     {"ReduceProd", "noop_with_empty_axes"},
-    {"ReduceSum", "axes"},
     {"ReduceSum", "noop_with_empty_axes"},
-    {"ReduceSumSquare", "axes"},
     {"ReduceSumSquare", "noop_with_empty_axes"},
     {"Reshape", "allowzero"},
     {"Resize", "antialias"},
@@ -78,17 +79,45 @@ static constexpr Addition additions[] = {
     {"ScatterND", "reduction"},
     {"Shape", "end"},
     {"Shape", "start"},
-    {"Split", "num_outputs", 1},
+    {"Slice", "steps"},
+    {"Split", "num_outputs", 1, "split"},
 };
 
 static bool isAddition(Operation *node, StringRef opType, StringRef name) {
+  auto hasRequired = [&](const Addition &addition) {
+    int index = addition.requiredInput;
+    bool hasInput = index < int(node->getNumOperands()) && index >= 0 &&
+                    !isa<NoneType>(node->getOperand(index).getType());
+    return index < 0 || hasInput || node->hasAttr(addition.requiredAttribute);
+  };
   return llvm::any_of(additions, [&](const Addition &addition) {
     return addition.opType == opType && addition.name == name &&
-           (addition.requiredInput < 0 ||
-            (addition.requiredInput < int(node->getNumOperands()) &&
-             !isa<NoneType>(
-                 node->getOperand(addition.requiredInput).getType())));
+           hasRequired(addition);
   });
+}
+
+/// The input that took the place of an attribute, under its name: sizes and
+/// axes became inputs over time, and mean what they meant. Null if there is
+/// none.
+static const FormalParameter *getReplacement(const AttributeSchema &attribute,
+                                             const OpSchema &after) {
+  for (const FormalParameter &input : after.inputs)
+    if (input.name == attribute.name && attribute.kind == "INTS" &&
+        !after.getAttribute(attribute.name) &&
+        after.typesOf(input).containsTensor(ElementKind::Int64))
+      return &input;
+  return nullptr;
+}
+
+/// The new input `next` is, or need not be, what an attribute says now.
+static bool replacesAttribute(Operation *node, const FormalParameter &next,
+                              const OpSchema &before, const OpSchema &after) {
+  const AttributeSchema *old = before.getAttribute(next.name);
+  if (!old || getReplacement(*old, after) != &next)
+    return false;
+  return node->hasAttr(next.name)
+             ? isa<DenseI64ArrayAttr>(node->getAttr(next.name))
+             : next.option == FormalParameter::Optional;
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,12 +166,16 @@ std::string SchemaComparison::compareParameters(ArrayRef<FormalParameter> olds,
                                                 StringRef what) {
   for (unsigned index = 0; index < std::max(olds.size(), news.size());
        ++index) {
-    if (index >= news.size())
-      return what.str() + " '" + olds[index].name + "' is gone";
+    if (index >= news.size()) {
+      if (index < actual)
+        return what.str() + " '" + olds[index].name + "' is gone";
+      continue;
+    }
     const FormalParameter &next = news[index];
     if (index >= olds.size()) {
-      if (next.option != FormalParameter::Optional ||
-          !isAddition(node, after.name, next.name))
+      bool isAdded = next.option == FormalParameter::Optional &&
+                     isAddition(node, after.name, next.name);
+      if (!isAdded && !replacesAttribute(node, next, before, after))
         return what.str() + " '" + next.name + "' is new";
       continue;
     }
@@ -173,8 +206,8 @@ std::string SchemaComparison::compareAttributes() {
   for (const AttributeSchema &old : before.attributes) {
     if (after.getAttribute(old.name))
       continue;
-    // An input took its place; without either, nothing has changed.
-    if (node->hasAttr(old.name) || !isAddition(node, after.name, old.name))
+    // Inputs have been compared.
+    if (!getReplacement(old, after))
       return "attribute '" + old.name + "' is gone";
   }
   return "";
@@ -204,6 +237,63 @@ std::string getUpgradeObstacle(Operation *node, int opset) {
     return "";
   std::string reason = SchemaComparison(node, *before, *after).getObstacle();
   return reason.empty() ? "" : reason + " in " + after->getDisplayName();
+}
+
+/// A constant of these numbers before `node`.
+static Value createConstant(Operation *node, StringRef name,
+                            DenseI64ArrayAttr numbers, UniqueNames &names) {
+  OpBuilder builder(node);
+  auto &dialect = *node->getContext()->getLoadedDialect<ONNXDialect>();
+  auto type = RankedTensorType::get({numbers.size()}, builder.getI64Type());
+  OperationState state(
+      node->getLoc(),
+      getOperationName(node->getContext(),
+                       *dialect.getSchemas().lookup("", "Constant")));
+  StringRef owner = getNodeName(node);
+  if (owner.empty() && node->getNumResults())
+    owner = onnxir::getValueName(node->getResult(0));
+  std::string base = (owner + "_" + name).str();
+  state.addAttribute("value",
+                     DenseElementsAttr::get(type, numbers.asArrayRef()));
+  state.addAttribute(attr::name,
+                     builder.getStringAttr(names.getNodeName(base)));
+  state.addAttribute(attr::results,
+                     builder.getStrArrayAttr({names.getValueName(base)}));
+  if (node->hasAttr(mark::opClass)) {
+    state.addAttribute(mark::opClass,
+                       builder.getStringAttr(stringifyOpClass(OpClass::Deny)));
+    state.addAttribute(mark::reason, builder.getStringAttr("constant"));
+  }
+  state.addTypes(type);
+  return builder.create(state)->getResult(0);
+}
+
+/// Gives `node` the form that it has at `opset`; nothing stands against it.
+static void upgrade(Operation *node, int opset, UniqueNames &names) {
+  const OpSchema *before = getSchema(node);
+  auto *dialect = cast<ONNXDialect>(node->getDialect());
+  const OpSchema *after = dialect->getFamily(node->getName())->at(opset);
+  if (!before || !after || before == after)
+    return;
+  for (const AttributeSchema &old : before->attributes) {
+    auto numbers = node->getAttrOfType<DenseI64ArrayAttr>(old.name);
+    const FormalParameter *input = getReplacement(old, *after);
+    if (!numbers || !input)
+      continue;
+    SmallVector<Value> operands(node->getOperands());
+    unsigned index = input - after->inputs.data();
+    OpBuilder builder(node);
+    while (operands.size() < index)
+      operands.push_back(
+          AbsentOp::create(builder, node->getLoc(), builder.getNoneType()));
+    Value constant = createConstant(node, old.name, numbers, names);
+    if (operands.size() == index)
+      operands.push_back(constant);
+    else
+      operands[index] = constant;
+    node->setOperands(operands);
+    node->removeAttr(old.name);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,9 +363,24 @@ static bool changesUnder(FunctionOp function, StringRef domain, int opset) {
 
 void setOpset(ModuleOp module, StringRef domain, int opset) {
   domain = normalizeDomain(domain);
-  for (auto function : module.getOps<FunctionOp>())
-    if (changesUnder(function, domain, opset))
-      setImport(function, domain, opset);
+  UniqueNames names(module);
+  auto upgradeNodes = [&](Operation *scope) {
+    SmallVector<Operation *> nodes;
+    scope->walk([&](Operation *op) {
+      if (!isa<CustomOp>(op) && isNode(op) && getDomain(op) == domain)
+        nodes.push_back(op);
+    });
+    for (Operation *node : nodes)
+      upgrade(node, opset, names);
+  };
+  for (auto graph : module.getOps<GraphOp>())
+    upgradeNodes(graph);
+  for (auto function : module.getOps<FunctionOp>()) {
+    if (!changesUnder(function, domain, opset))
+      continue;
+    upgradeNodes(function);
+    setImport(function, domain, opset);
+  }
   setImport(module, domain, opset);
   auto model = module->getAttrOfType<DictionaryAttr>(attr::model);
   if (!model || !domain.empty())

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
-  let summary = "Raise the opset of a model where that changes no node";
+  let summary = "Raise the opset of a model where nodes keep their meaning";
   let description = [{
     With `to`: after it the model imports that version of `domain`; an error
     names the node that would mean something else there.
@@ -22,6 +22,9 @@ def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
     category `mp-precision` names the node and what stays fp32. Graphs with ops
     that update operands in place are left alone: the runtimes for them stop
     at earlier opsets.
+
+    Sizes and axes that became inputs of the same name (Squeeze, Slice,
+    ReduceMean, Split ...) move into constants beside the node.
 
     Functions are raised with the model where their nodes would otherwise have
     other schemas than the model's. The IR version rises with the opset.

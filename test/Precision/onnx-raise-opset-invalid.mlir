@@ -4,14 +4,14 @@
 // RUN: not mp-opt %s --split-input-file --onnx-raise-opset=to=999 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=UNKNOWN
 
-// LOWER: error: cannot raise opset 13 to 9, which is lower
-// UNKNOWN: error: cannot raise opset 13 to 999, which is not known
-module attributes {onnx.opset_import = [["", 13]]} {
+// LOWER: error: cannot raise opset 10 to 9, which is lower
+// UNKNOWN: error: cannot raise opset 10 to 999, which is not known
+module attributes {onnx.opset_import = [["", 10]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
-    // expected-error@below {{node 'mean' (ReduceMean-13): cannot be raised to opset 18: attribute 'axes' is gone in ReduceMean-18}}
-    %0 = "onnx.ReduceMean"(%x) {onnx.name = "mean", axes = array<i64: 1>} : (tensor<4x4xf32>) -> tensor<4x1xf32>
-    onnx.yield %0 : tensor<4x1xf32>
+    // expected-error@below {{node 'bounds' (Clip-6): cannot be raised to opset 18: input 'min' is new in Clip-13}}
+    %0 = "onnx.Clip"(%x) {onnx.name = "bounds", max = 1.0 : f32} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %0 : tensor<4x4xf32>
   }
 }
 

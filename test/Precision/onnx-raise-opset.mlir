@@ -59,3 +59,43 @@ module @functions attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
     onnx.yield %0 : !onnx.unknown
   }
 }
+
+// -----
+
+// Sizes and axes that became inputs move there: as constants beside the node,
+// in graphs, subgraphs and functions alike. Outputs that a node does not have
+// may be gone.
+// TO: module @moved attributes {{.*}}onnx.opset_import = {{\[}}["", 18], ["my", 1]]
+module @moved attributes {onnx.opset_import = [["", 9], ["my", 1]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<1x4x4xf32>, %v: tensor<4xf32>, %c: tensor<i1>):
+    // TO: %[[AXES:.*]] = "onnx.Constant"() {onnx.name = "squeeze_axes", onnx.results = ["squeeze_axes"], value = dense<0> : tensor<1xi64>}
+    // TO-NEXT: "onnx.Squeeze"(%{{.*}}, %[[AXES]]) {onnx.name = "squeeze"
+    %0 = "onnx.Squeeze"(%x) {axes = array<i64: 0>, onnx.name = "squeeze", onnx.results = ["a"]} : (tensor<1x4x4xf32>) -> tensor<4x4xf32>
+    // TO: %[[STARTS:.*]] = "onnx.Constant"() {{.*}}dense<1> : tensor<2xi64>
+    // TO-NOT: onnx.absent
+    // TO: "onnx.Slice"(%{{.*}}, %{{.*}}, %{{.*}}) {onnx.name = "slice"
+    %1 = "onnx.Slice"(%0) {ends = array<i64: 3, 3>, starts = array<i64: 1, 1>, onnx.name = "slice", onnx.results = ["b"]} : (tensor<4x4xf32>) -> tensor<2x2xf32>
+    // TO: "onnx.BatchNormalization"
+    %2 = "onnx.BatchNormalization"(%0, %v, %v, %v, %v) {onnx.results = ["n"]} : (tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+    // TO: "onnx.If"
+    // TO: %[[BRANCH:.*]] = "onnx.Constant"() {{.*}}dense<2> : tensor<2xi64>
+    // TO-NEXT: "onnx.Split"(%{{.*}}, %[[BRANCH]]) {axis = 1 : i64, onnx.results
+    %3 = "onnx.If"(%c) ({
+      %4:2 = "onnx.Split"(%2) {axis = 1 : i64, split = array<i64: 2, 2>, onnx.results = ["p", "q"]} : (tensor<4x4xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>)
+      onnx.yield %4#0 : tensor<4x2xf32>
+    }, {
+      %5 = "onnx.Relu"(%2) {onnx.results = ["r"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      onnx.yield %5 : tensor<4x4xf32>
+    }) {onnx.regions = ["then_branch", "else_branch"], onnx.results = ["j"]} : (tensor<i1>) -> tensor<*xf32>
+    onnx.yield %1, %3 : tensor<2x2xf32>, tensor<*xf32>
+  }
+  // TO: onnx.function "my" "F"
+  onnx.function "my" "F" attributes {onnx.opset_import = [["", 9]]} {
+  ^bb0(%a: !onnx.unknown):
+    // TO: "onnx.Constant"() {{.*}}dense<-1>
+    // TO-NEXT: "onnx.ReduceMean"(%{{.*}}, %{{.*}}) {onnx.results = ["m"]}
+    %0 = "onnx.ReduceMean"(%a) {axes = array<i64: -1>, onnx.results = ["m"]} : (!onnx.unknown) -> !onnx.unknown
+    onnx.yield %0 : !onnx.unknown
+  }
+}

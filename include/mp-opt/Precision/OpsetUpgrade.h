@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A node survives a newer opset unchanged if the schemas at both differ in
-// type constraints only, or in attributes and trailing inputs of which the
-// absence means the old behaviour (one table, from ONNX's documentation).
+// A node keeps its meaning at a newer opset if the schemas at both differ in
+// type constraints only, in attributes and trailing inputs of which the
+// absence means the old behaviour (one table, from ONNX's documentation), in
+// outputs that it does not have, or in lists of integers that were attributes
+// and are inputs of the same name; those are moved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +36,8 @@ struct UpgradeObstacle {
 std::optional<UpgradeObstacle>
 findUpgradeObstacle(mlir::ModuleOp module, llvm::StringRef domain, int opset);
 
-/// Sets the version that the model imports for `domain`, functions along with
+/// Moves nodes to their form at `opset` (nothing stands against it), and sets
+/// the version that the model imports for `domain`, functions along with
 /// it where their nodes would otherwise mean something else than the model's,
 /// and, for the default domain, the least IR version that goes with it.
 void setOpset(mlir::ModuleOp module, llvm::StringRef domain, int opset);
