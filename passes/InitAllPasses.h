@@ -15,14 +15,11 @@
 namespace mp {
 
 /// Registers the passes and pipelines of mp-opt.
-inline void registerMPOptPasses() {
+inline void registerAllPasses() {
   registerGraphPasses();
   registerPrecisionPasses();
   registerPipelines();
 }
-
-/// The name that MLIR's own registry header uses.
-inline void registerAllPasses() { registerMPOptPasses(); }
 
 } // namespace mp
 

@@ -45,7 +45,8 @@ private:
   void visit(Operation *op);
   void visitConstant(Operation *op);
   void visitCast(Operation *op);
-  void round(OpResult value);
+  void round(OpResult value, std::string &exactName);
+  void roundResults(Operation *op);
   void widenUses(Value value);
   void restoreBoundary();
   OpResult createCast(Value value, Type elementType, StringRef name = "");
@@ -158,16 +159,17 @@ void Emulator::patchAttributes(Operation *op) {
   }
 }
 
-/// Makes a 16-bit result an fp32 one, rounded.
-void Emulator::round(OpResult value) {
+/// Makes a 16-bit result an fp32 one, rounded. What is rounded takes over its
+/// name; `exactName` becomes that of the result itself.
+void Emulator::round(OpResult value, std::string &exactName) {
   Type low = getTensorElementType(value.getType());
-  std::string name = onnxir::getValueName(value).str();
+  std::string name = exactName;
   UniqueNames &names = builder.getNames();
   bool isOutput = llvm::any_of(value.getUses(), [&](OpOperand &use) {
     return isBoundary.contains(&use) && isa<YieldOp>(use.getOwner());
   });
   std::string lowName = getPrecisionName(low).str();
-  setValueName(value, names.getValueName(name + "_exact"));
+  exactName = names.getValueName(name + "_exact");
   value.setType(withElementType(value.getType(), f32));
   OpResult narrow = createCast(
       value, low, isOutput ? name : names.getValueName(name + "_" + lowName));
@@ -178,6 +180,20 @@ void Emulator::round(OpResult value) {
       use.set(isBoundary.contains(&use) ? narrow : wide);
   if (wide.use_empty())
     wide.getOwner()->erase();
+}
+
+/// Rounds all 16-bit results; their names change at once, for there may be
+/// many of them.
+void Emulator::roundResults(Operation *op) {
+  std::vector<std::string> names;
+  for (OpResult result : op->getResults()) {
+    names.push_back(onnxir::getValueName(result).str());
+    if (is16BitTensor(result.getType()))
+      round(result, names.back());
+  }
+  Builder attributes(op->getContext());
+  op->setAttr(attr::results,
+              attributes.getStrArrayAttr(llvm::to_vector_of<StringRef>(names)));
 }
 
 void Emulator::visit(Operation *op) {
@@ -191,23 +207,27 @@ void Emulator::visit(Operation *op) {
   if (isStandardOp(op, "Cast") && op->getNumOperands() == 1 &&
       op->getNumResults() == 1)
     return visitCast(op);
-  bool keepsTypes = isa<CustomOp>(op);
-  bool hasRegions = op->getNumRegions();
-  bool is16Bit = false;
-  for (OpResult result : op->getResults()) {
-    is16Bit |= widenType(result.getType(), f32) != result.getType();
-    if (is16BitTensor(result.getType()) && !hasRegions)
-      keepsTypes ? widenUses(result) : round(result);
-    else if (!keepsTypes)
-      result.setType(widenType(result.getType(), f32));
-  }
-  if (keepsTypes)
+  // Ops that nobody described keep their types.
+  if (isa<CustomOp>(op)) {
+    for (OpResult result : op->getResults())
+      if (is16BitTensor(result.getType()))
+        widenUses(result);
     return;
+  }
   for (Region &region : op->getRegions())
     for (BlockArgument argument : region.getArguments())
       argument.setType(widenType(argument.getType(), f32));
-  if (is16Bit)
-    patchAttributes(op);
+  bool is16Bit = llvm::any_of(op->getResultTypes(), [&](Type type) {
+    return widenType(type, f32) != type;
+  });
+  if (!is16Bit)
+    return;
+  // What control flow yields has been rounded inside.
+  if (!op->getNumRegions())
+    roundResults(op);
+  for (OpResult result : op->getResults())
+    result.setType(widenType(result.getType(), f32));
+  patchAttributes(op);
 }
 
 void Emulator::restoreBoundary() {

@@ -394,10 +394,4 @@ void expandTensors(StringRef stripped,
   expander.write(stripped, ::onnx::ModelProto::descriptor(), emit, emitPiece);
 }
 
-uint64_t getExpandedSize(StringRef stripped,
-                         function_ref<uint64_t(uint64_t)> pieceSize) {
-  return Expander(pieceSize).measure(stripped,
-                                     ::onnx::ModelProto::descriptor());
-}
-
 } // namespace mp

@@ -55,10 +55,6 @@ void expandTensors(llvm::StringRef stripped,
                    llvm::function_ref<void(llvm::StringRef)> emit,
                    llvm::function_ref<void(uint64_t)> emitPiece);
 
-/// The size of what expandTensors writes.
-uint64_t getExpandedSize(llvm::StringRef stripped,
-                         llvm::function_ref<uint64_t(uint64_t)> pieceSize);
-
 } // namespace mp
 
 #endif // MPOPT_LIB_TARGET_ONNX_WIREFORMAT_H
