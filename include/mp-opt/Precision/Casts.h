@@ -19,6 +19,16 @@ namespace mp {
 
 /// Attributes that the precision passes write and mp-verify-precision removes.
 namespace mark {
+/// What the safety analyses say of a node, before it has a class: the op that
+/// a decomposition stands for, as its name (string), and its number among
+/// them; the float value computes shapes or indices (unit); why the node must
+/// not run in 16 bit (string).
+inline constexpr llvm::StringLiteral unit = "mp.unit";
+inline constexpr llvm::StringLiteral unitNumber = "mp.unit_number";
+inline constexpr llvm::StringLiteral shape = "mp.shape";
+inline constexpr llvm::StringLiteral hazard = "mp.hazard";
+/// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
+inline constexpr llvm::StringLiteral clamp = "mp.clamp";
 /// On a node: its class (string) and why it has it.
 inline constexpr llvm::StringLiteral opClass = "mp.class";
 inline constexpr llvm::StringLiteral reason = "mp.reason";
