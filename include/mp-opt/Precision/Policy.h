@@ -41,6 +41,11 @@ std::optional<OpClass> symbolizeOpClass(llvm::StringRef name);
 std::optional<OpClass> getProfileClass(ElementKind low, llvm::StringRef domain,
                                        llvm::StringRef opType);
 
+/// True if rounding an fp32 operand to 16 bit moves the result of the op by no
+/// more than rounding itself does. False for ops that nobody knows, and where
+/// small differences decide or grow (comparisons, Floor, TopK, Exp, Pow).
+bool isSafeToNarrow(llvm::StringRef domain, llvm::StringRef opType);
+
 /// What a user can say, as plain lists. Operators are "Conv" (in any domain),
 /// "ai.onnx.Conv" or "com.microsoft.FusedMatMul"; nodes are regular
 /// expressions that match a whole node name.
