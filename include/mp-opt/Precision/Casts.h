@@ -37,6 +37,11 @@ inline constexpr llvm::StringLiteral precision = "mp.precision";
 inline constexpr llvm::StringLiteral because = "mp.because";
 /// On a Cast: inserted by a pass, not the user's.
 inline constexpr llvm::StringLiteral inserted = "mp.inserted";
+/// On a function: it is the clone, typed for one call, of the function of this
+/// name (string). On the call: the clone's name. onnx-merge-functions removes
+/// both.
+inline constexpr llvm::StringLiteral specialized = "mp.specialized";
+inline constexpr llvm::StringLiteral callee = "mp.callee";
 /// On the module: the 16-bit type in use.
 inline constexpr llvm::StringLiteral low = "mp.low";
 /// On the module: types of the graph's inputs and outputs at the start.
