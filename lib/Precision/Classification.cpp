@@ -9,7 +9,8 @@
 
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Constants.h"
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/TypeSlots.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -30,9 +31,10 @@ namespace {
 
 class Classifier {
 public:
-  Classifier(GraphOp graph, PrecisionPolicy &policy,
+  Classifier(Operation *scope, PrecisionPolicy &policy,
              std::vector<NodeClass> &nodes)
-      : graph(graph), policy(policy), nodes(nodes) {}
+      : scope(scope), policy(policy), nodes(nodes),
+        functions(scope->getParentOfType<ModuleOp>()) {}
 
   LogicalResult run();
 
@@ -44,10 +46,11 @@ private:
   bool computesShape(const NodeClass &entry);
   bool isShapeUse(OpOperand &use);
 
-  GraphOp graph;
+  Operation *scope;
   PrecisionPolicy &policy;
   std::vector<NodeClass> &nodes;
-  StringSet<> functions, trainingNames;
+  FunctionTable functions;
+  StringSet<> trainingNames;
   /// The policy's answer per operator.
   llvm::DenseMap<const void *, PrecisionPolicy::Verdict> verdicts;
   llvm::DenseSet<Operation *> shapeNodes;
@@ -56,13 +59,10 @@ private:
 } // namespace
 
 void Classifier::collectNames() {
-  auto module = graph->getParentOfType<ModuleOp>();
+  auto module = scope->getParentOfType<ModuleOp>();
   if (!module)
     return;
   trainingNames = collectTrainingNames(module);
-  for (auto function : module.getOps<FunctionOp>())
-    functions.insert(
-        getQualifiedName(function.getDomain(), function.getName()));
 }
 
 FailureOr<PrecisionPolicy::Verdict> Classifier::applyPolicy(Operation *node) {
@@ -85,7 +85,8 @@ FailureOr<PrecisionPolicy::Verdict> Classifier::applyPolicy(Operation *node) {
   if (verdict.opClass == OpClass::Deny && isStandardOp(node, "Cast")) {
     Type to = getCastType(node);
     if (to && getElementKind(to) == policy.getLowKind())
-      return PrecisionPolicy::Verdict{OpClass::Follow, "casts to 16 bit"};
+      return PrecisionPolicy::Verdict{OpClass::Follow, "casts to 16 bit",
+                                      /*isBuiltin=*/true};
   }
   return verdict;
 }
@@ -101,11 +102,14 @@ static bool isYielded(Value value) {
 }
 
 StringRef Classifier::getStructuralReason(Operation *node) {
-  if (isa<CustomOp>(node))
-    return functions.contains(
-               getQualifiedName(getDomain(node), getOpType(node)))
-               ? "function call"
-               : "custom op";
+  if (isa<CustomOp>(node)) {
+    FunctionOp function = functions.lookup(node);
+    if (function && isSpecialized(function))
+      return {};
+    return function ? "function call" : "custom op";
+  }
+  if (joinsTypes(node))
+    return {};
   if (node->getNumRegions())
     return "control flow";
   if (llvm::any_of(node->getOperandTypes(), isContainer) ||
@@ -160,22 +164,24 @@ void Classifier::markShapeArithmetic() {
       continue;
     entry.opClass = OpClass::Deny;
     entry.reason = "shape arithmetic";
+    entry.isBuiltin = false;
   }
 }
 
 LogicalResult Classifier::run() {
   collectNames();
-  WalkResult result = graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  WalkResult result = scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isNode(op))
       return WalkResult::advance();
     FailureOr<PrecisionPolicy::Verdict> verdict = applyPolicy(op);
     if (failed(verdict))
       return WalkResult::interrupt();
-    NodeClass entry{op, verdict->opClass, verdict->reason};
+    NodeClass entry{op, verdict->opClass, verdict->reason, verdict->isBuiltin};
     if (StringRef reason = getStructuralReason(op); !reason.empty()) {
       entry.overruled = entry.opClass == OpClass::Allow;
       entry.opClass = OpClass::Deny;
       entry.reason = reason;
+      entry.isBuiltin = false;
     }
     nodes.push_back(entry);
     return WalkResult::advance();
@@ -186,10 +192,10 @@ LogicalResult Classifier::run() {
   return success();
 }
 
-FailureOr<Classification> Classification::compute(GraphOp graph,
+FailureOr<Classification> Classification::compute(Operation *scope,
                                                   PrecisionPolicy &policy) {
   Classification classification;
-  if (failed(Classifier(graph, policy, classification.nodes).run()))
+  if (failed(Classifier(scope, policy, classification.nodes).run()))
     return failure();
   return classification;
 }

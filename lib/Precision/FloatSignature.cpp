@@ -142,7 +142,7 @@ const SchemaCache::Entry &SchemaCache::lookup(Operation *node) {
     return entry;
   entry.family =
       cast<ONNXDialect>(node->getDialect())->getFamily(node->getName());
-  std::optional<int64_t> opset = getOpset(graph, entry.schema->domain);
+  std::optional<int64_t> opset = getOpset(scope, entry.schema->domain);
   entry.isExtension = !opset || *opset < entry.schema->since;
   return entry;
 }
@@ -199,6 +199,13 @@ void FloatSignature::collect(Operation *node) {
     if (isPrimary(schema->getOutput(index)) && !isa<NoneType>(type) &&
         getElementKind(getTensorElementType(type)) != kind)
       obstacle = "a result's type is unknown";
+}
+
+SmallVector<unsigned, 2> FloatSignature::getFormalInputs() const {
+  SmallVector<unsigned, 2> indices = {formalIndex};
+  if (companion)
+    indices.push_back(companion - schema->inputs.data());
+  return indices;
 }
 
 bool FloatSignature::hasOperand(unsigned index) const {

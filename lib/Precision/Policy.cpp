@@ -133,13 +133,13 @@ PrecisionPolicy::Verdict PrecisionPolicy::classifyOp(StringRef domain,
         (specific == operators.end() || (specific->second == OpClass::Promote &&
                                          general->second != OpClass::Promote));
     if (useGeneral)
-      return {general->second, "user's list"};
+      return {general->second, "user's list", /*isBuiltin=*/false};
     if (specific != operators.end())
-      return {specific->second, "user's list"};
+      return {specific->second, "user's list", /*isBuiltin=*/false};
   }
   if (std::optional<OpClass> known = getProfileClass(lowKind, domain, opType))
-    return {*known, "built-in list"};
-  return {OpClass::Follow, "on no list"};
+    return {*known, "built-in list", /*isBuiltin=*/true};
+  return {OpClass::Follow, "on no list", /*isBuiltin=*/true};
 }
 
 FailureOr<std::optional<PrecisionPolicy::Verdict>>
@@ -158,7 +158,8 @@ PrecisionPolicy::classifyNode(StringRef nodeName, EmitErrorFn emitError) {
   }
   if (!found)
     return std::optional<Verdict>();
-  return std::optional<Verdict>({found->opClass, "node override"});
+  return std::optional<Verdict>(
+      Verdict{found->opClass, "node override", /*isBuiltin=*/false});
 }
 
 LogicalResult

@@ -10,6 +10,7 @@
 
 #include "mp-opt/Precision/Assignment.h"
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Functions.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ASSIGN
@@ -28,15 +29,42 @@ struct Assign : public mp::impl::AssignBase<Assign> {
   void runOnOperation() override;
 
 private:
-  FailureOr<std::vector<NodePrecision>> collectNodes(GraphOp graph);
-  void annotate(const Assignment &assignment, Type lowType);
+  FailureOr<AssignmentOptions> getOptions();
+  FailureOr<std::vector<NodePrecision>> collectNodes();
+  void annotate(const NodePrecision &entry, Type lowType);
 };
 
 } // namespace
 
-FailureOr<std::vector<NodePrecision>> Assign::collectNodes(GraphOp graph) {
+FailureOr<AssignmentOptions> Assign::getOptions() {
+  ModuleOp module = getOperation();
+  AssignmentOptions options;
+  if (rule == "first-operand")
+    options.rule = AssignmentRule::FirstOperand;
+  else if (rule != "min-cut")
+    return module.emitError() << "unknown assignment rule '" << rule
+                              << "', expected 'min-cut' or 'first-operand'";
+  double percent = 0;
+  if (!minSaving.empty()) {
+    if (StringRef(minSaving).getAsDouble(percent) || !(percent <= 100))
+      return module.emitError()
+             << "min-saving: expected a percentage, got '" << minSaving << "'";
+    options.minSaving = percent;
+  }
+  if (maxWeightCopy < 0)
+    return module.emitError()
+           << "max-weight-copy: expected bytes, got " << maxWeightCopy;
+  options.maxWeightCopy = maxWeightCopy;
+  options.proveOptimum = proveOptimum;
+  std::vector<std::string> entries(dims.begin(), dims.end());
+  if (llvm::Error invalid = parseDimensions(entries, options.dimensions))
+    return module.emitError() << toString(std::move(invalid));
+  return options;
+}
+
+FailureOr<std::vector<NodePrecision>> Assign::collectNodes() {
   std::vector<NodePrecision> nodes;
-  WalkResult result = graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  auto visit = [&](Operation *op) {
     if (!isNode(op))
       return WalkResult::advance();
     auto name = op->getAttrOfType<StringAttr>(mark::opClass);
@@ -50,57 +78,71 @@ FailureOr<std::vector<NodePrecision>> Assign::collectNodes(GraphOp graph) {
     NodePrecision entry;
     entry.node = op;
     entry.opClass = *opClass;
+    entry.isBuiltin = op->hasAttr(mark::builtin);
     if (auto reason = op->getAttrOfType<StringAttr>(mark::reason))
       entry.reason = reason.getValue().str();
     nodes.push_back(std::move(entry));
     return WalkResult::advance();
-  });
-  if (result.wasInterrupted())
-    return failure();
+  };
+  for (Operation *scope : getScopes(getOperation()))
+    if (scope->walk<WalkOrder::PreOrder>(visit).wasInterrupted())
+      return failure();
   return nodes;
 }
 
-void Assign::annotate(const Assignment &assignment, Type lowType) {
+void Assign::annotate(const NodePrecision &entry, Type lowType) {
+  if (entry.state == NodePrecision::Other)
+    return;
   Builder builder(&getContext());
-  auto f32 = TypeAttr::get(builder.getF32Type());
-  auto low = TypeAttr::get(lowType);
-  for (const NodePrecision &entry : assignment.getNodes()) {
-    if (entry.state == NodePrecision::Other)
-      continue;
-    bool isLow = entry.state == NodePrecision::Low;
-    NamedAttrList attributes(entry.node->getAttrDictionary());
-    attributes.set(mark::precision, isLow ? low : f32);
-    attributes.set(mark::because, builder.getStringAttr(entry.reason));
-    entry.node->setAttrs(attributes.getDictionary(&getContext()));
-    RemarkOutcome outcome = isLow ? RemarkOutcome::Passed
-                            : entry.opClass == OpClass::Allow
-                                ? RemarkOutcome::Missed
-                                : RemarkOutcome::Analysis;
-    emitPrecisionRemark(entry.node, outcome,
-                        isLow ? getPrecisionName(lowType) : "f32",
-                        entry.reason);
-  }
+  auto getType = [&](NodePrecision::State state) -> Attribute {
+    if (state == NodePrecision::Other)
+      return builder.getUnitAttr();
+    return TypeAttr::get(state == NodePrecision::Low ? lowType
+                                                     : builder.getF32Type());
+  };
+  bool isLow = entry.state == NodePrecision::Low;
+  NamedAttrList attributes(entry.node->getAttrDictionary());
+  attributes.set(mark::precision, getType(entry.state));
+  attributes.set(mark::because, builder.getStringAttr(entry.reason));
+  if (!entry.slots.empty())
+    attributes.set(mark::slots,
+                   builder.getArrayAttr(llvm::map_to_vector(
+                       entry.slots, [&](NodePrecision::State state) {
+                         return getType(state);
+                       })));
+  entry.node->setAttrs(attributes.getDictionary(&getContext()));
+  RemarkOutcome outcome = isLow ? RemarkOutcome::Passed
+                          : entry.opClass == OpClass::Allow
+                              ? RemarkOutcome::Missed
+                              : RemarkOutcome::Analysis;
+  emitPrecisionRemark(entry.node, outcome,
+                      isLow ? getPrecisionName(lowType) : "f32", entry.reason);
 }
 
 void Assign::runOnOperation() {
   ModuleOp module = getOperation();
-  if (rule != "first-operand") {
-    module.emitError() << "unknown assignment rule '" << rule
-                       << "', expected 'first-operand'";
+  auto options = getOptions();
+  if (failed(options))
+    return signalPassFailure();
+  if (module.getOps<GraphOp>().empty())
+    return;
+  auto low = module->getAttrOfType<TypeAttr>(mark::low);
+  if (!low) {
+    module.emitError() << "the 16-bit type is not set, expected mp-classify "
+                          "to have run";
     return signalPassFailure();
   }
-  auto low = module->getAttrOfType<TypeAttr>(mark::low);
-  for (auto graph : module.getOps<GraphOp>()) {
-    if (!low) {
-      module.emitError() << "the 16-bit type is not set, expected mp-classify "
-                            "to have run";
-      return signalPassFailure();
-    }
-    auto nodes = collectNodes(graph);
-    if (failed(nodes))
-      return signalPassFailure();
-    annotate(Assignment::computeFirstOperand(graph, low.getValue(),
-                                             std::move(*nodes)),
-             low.getValue());
+  auto nodes = collectNodes();
+  if (failed(nodes))
+    return signalPassFailure();
+  auto assignment =
+      Assignment::compute(module, low.getValue(), std::move(*nodes), *options);
+  if (!assignment) {
+    module.emitError() << toString(assignment.takeError());
+    return signalPassFailure();
   }
+  for (const NodePrecision &entry : assignment->nodes)
+    annotate(entry, low.getValue());
+  module->setAttr(mark::costBytes,
+                  Builder(&getContext()).getI64IntegerAttr(assignment->cost));
 }

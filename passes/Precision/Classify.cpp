@@ -10,6 +10,7 @@
 
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Classification.h"
+#include "mp-opt/Precision/Functions.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CLASSIFY
@@ -53,6 +54,8 @@ void Classify::annotate(const Classification &classification) {
     attributes.set(mark::opClass,
                    builder.getStringAttr(stringifyOpClass(entry.opClass)));
     attributes.set(mark::reason, builder.getStringAttr(entry.reason));
+    if (entry.isBuiltin)
+      attributes.set(mark::builtin, builder.getUnitAttr());
     entry.node->setAttrs(attributes.getDictionary(&getContext()));
     if (entry.overruled)
       emitPrecisionRemark(entry.node, RemarkOutcome::Missed, "f32",
@@ -83,12 +86,13 @@ void Classify::runOnOperation() {
       failed(policy->checkOperators(module, dialect.getSchemas())))
     return signalPassFailure();
   Type lowType = onnxir::getElementType(&getContext(), policy->getLowKind());
-  for (auto graph : module.getOps<GraphOp>()) {
-    auto classification = Classification::compute(graph, *policy);
+  for (Operation *scope : getScopes(module)) {
+    auto classification = Classification::compute(scope, *policy);
     if (failed(classification))
       return signalPassFailure();
     annotate(*classification);
-    annotateModule(graph, lowType);
+    if (auto graph = dyn_cast<GraphOp>(scope))
+      annotateModule(graph, lowType);
   }
   if (failed(policy->checkPatterns(module)))
     return signalPassFailure();

@@ -11,6 +11,7 @@
 #include "mp-opt/Precision/Classification.h"
 #include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Functions.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CONVERTWEIGHTS
@@ -24,24 +25,44 @@ using namespace mp::onnxir;
 namespace {
 
 struct ConvertWeights : public mp::impl::ConvertWeightsBase<ConvertWeights> {
+  using ConvertWeightsBase::ConvertWeightsBase;
+
   void runOnOperation() override;
+
+private:
+  void convert(Operation *constant, SchemaCache &schemas);
+  Operation *copy(Operation *constant, Operation *cast);
+
+  int64_t removed = 0;
 };
 
 } // namespace
 
-/// The type to which inserted casts bring all uses of the value; null if a use
-/// is another.
-static Type getOnlyCastType(Value value) {
-  Type type;
+/// How a constant is used.
+namespace {
+struct ConstantUses {
+  /// Inserted casts to one 16-bit type.
+  SmallVector<Operation *> casts;
+  Type castType;
+  /// There are others.
+  bool hasOther = false;
+};
+} // namespace
+
+static ConstantUses collectUses(Value value) {
+  ConstantUses uses;
   for (Operation *user : value.getUsers()) {
-    if (!isInsertedCast(user))
-      return {};
-    Type next = getTensorElementType(user->getResult(0).getType());
-    if (type && next != type)
-      return {};
-    type = next;
+    Type type = isInsertedCast(user)
+                    ? getTensorElementType(user->getResult(0).getType())
+                    : Type();
+    if (!type || (uses.castType && type != uses.castType)) {
+      uses.hasOther = true;
+      continue;
+    }
+    uses.castType = type;
+    uses.casts.push_back(user);
   }
-  return type;
+  return uses;
 }
 
 /// The user wants the constant to stay what it is.
@@ -61,32 +82,62 @@ static bool admitsResult(Operation *constant, Type elementType,
              .containsTensor(getElementKind(elementType));
 }
 
+/// A second constant with the type and the names of the cast; null if its
+/// form does not allow it or it is too big.
+Operation *ConvertWeights::copy(Operation *constant, Operation *cast) {
+  auto type = dyn_cast<RankedTensorType>(cast->getResult(0).getType());
+  StringRef name = onnxir::getValueName(cast->getResult(0));
+  if (!type || name.empty() || !type.hasStaticShape() ||
+      type.getNumElements() > maxWeightCopy / 2 ||
+      isStandardOp(constant, "ConstantOfShape"))
+    return nullptr;
+  OpBuilder builder(constant);
+  builder.setInsertionPointAfter(constant);
+  Operation *clone = builder.clone(*constant);
+  if (!convertConstant(clone, type.getElementType())) {
+    clone->erase();
+    return nullptr;
+  }
+  if (clone->hasAttr(attr::name))
+    clone->setAttr(attr::name, cast->getAttr(attr::name));
+  setValueName(clone->getResult(0), name);
+  return clone;
+}
+
+void ConvertWeights::convert(Operation *constant, SchemaCache &schemas) {
+  ConstantUses uses = collectUses(constant->getResult(0));
+  if (uses.casts.empty() || isDenied(constant) ||
+      !admitsResult(constant, uses.castType, schemas))
+    return;
+  Operation *converted = constant;
+  if (uses.hasOther)
+    converted = copy(constant, uses.casts.front());
+  else if (!convertConstant(constant, uses.castType))
+    return;
+  if (!converted)
+    return;
+  for (Operation *cast : uses.casts) {
+    cast->getResult(0).replaceAllUsesWith(converted->getResult(0));
+    cast->erase();
+    ++removed;
+  }
+}
+
 void ConvertWeights::runOnOperation() {
   ModuleOp module = getOperation();
   StringSet<> trainingNames = collectTrainingNames(module);
-  for (auto graph : module.getOps<GraphOp>()) {
-    SchemaCache schemas(graph);
+  removed = 0;
+  for (Operation *scope : getScopes(module)) {
+    SchemaCache schemas(scope);
     SmallVector<Operation *> constants;
-    graph->walk([&](Operation *op) {
+    scope->walk([&](Operation *op) {
       if (isConstant(op) && isF32Tensor(op->getResult(0).getType()) &&
-          !trainingNames.contains(getValueName(op->getResult(0))))
+          !trainingNames.contains(onnxir::getValueName(op->getResult(0))))
         constants.push_back(op);
     });
-    int64_t removed = 0;
-    for (Operation *constant : constants) {
-      Value value = constant->getResult(0);
-      Type type = getOnlyCastType(value);
-      if (!type || isDenied(constant) ||
-          !admitsResult(constant, type, schemas) ||
-          !convertConstant(constant, type))
-        continue;
-      for (Operation *cast : llvm::make_early_inc_range(value.getUsers())) {
-        cast->getResult(0).replaceAllUsesWith(value);
-        cast->erase();
-        ++removed;
-      }
-    }
-    if (removed)
-      addToCounter(module, mark::castsRemoved, removed);
+    for (Operation *constant : constants)
+      convert(constant, schemas);
   }
+  if (removed)
+    addToCounter(module, mark::castsRemoved, removed);
 }

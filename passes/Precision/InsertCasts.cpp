@@ -14,7 +14,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/TypeSlots.h"
 
 namespace mp {
 #define GEN_PASS_DEF_INSERTCASTS
@@ -33,41 +33,40 @@ struct InsertCasts : public mp::impl::InsertCastsBase<InsertCasts> {
 
 class CastInserter {
 public:
-  CastInserter(GraphOp graph, Type lowType, CastBuilder &builder)
-      : graph(graph), lowType(lowType), builder(builder), schemas(graph) {}
+  CastInserter(ModuleOp module, Type lowType)
+      : module(module), lowType(lowType), builder(module), functions(module) {}
 
   void run();
   int64_t getCount() const { return casts.size(); }
 
 private:
-  void collect(Operation *op);
+  void collect(Operation *op, SchemaCache &schemas);
   Value getCast(Value value, Type elementType);
 
-  GraphOp graph;
+  ModuleOp module;
   Type lowType;
-  CastBuilder &builder;
-  SchemaCache schemas;
-  /// Operands that want 16 bit, and results that become it, in order.
+  CastBuilder builder;
+  FunctionTable functions;
+  /// Operands that want 16 bit, and values that become it, in order.
   SmallVector<OpOperand *> lowOperands;
-  SmallVector<OpResult> lowResults;
+  SmallVector<Value> lowValues;
   llvm::DenseMap<std::pair<Value, Type>, Value> casts;
 };
 
 } // namespace
 
-void CastInserter::collect(Operation *op) {
-  auto precision = op->getAttrOfType<TypeAttr>(mark::precision);
-  if (!precision || precision.getValue() != lowType)
+void CastInserter::collect(Operation *op, SchemaCache &schemas) {
+  if (!op->hasAttr(mark::precision) && !op->hasAttr(mark::slots))
     return;
-  FloatSignature signature(op, schemas.lookup(op).schema);
-  if (!signature || signature.getKind() != ElementKind::Float)
-    return;
-  for (unsigned index : signature.getOperands())
-    lowOperands.push_back(&op->getOpOperand(index));
-  for (OpResult result : op->getResults())
-    if (signature.hasResult(result.getResultNumber()) &&
-        isF32Tensor(result.getType()))
-      lowResults.push_back(result);
+  TypeSlots slots = getTypeSlots(op, schemas.lookup(op).schema, functions);
+  for (auto [index, slot] : llvm::enumerate(slots)) {
+    if (getAssignedType(op, index) != lowType ||
+        slot.kind != ElementKind::Float)
+      continue;
+    lowOperands.append(slot.reads.begin(), slot.reads.end());
+    lowOperands.append(slot.yields.begin(), slot.yields.end());
+    lowValues.append(slot.writes.begin(), slot.writes.end());
+  }
 }
 
 Value CastInserter::getCast(Value value, Type elementType) {
@@ -89,17 +88,23 @@ Value CastInserter::getCast(Value value, Type elementType) {
 }
 
 void CastInserter::run() {
-  graph->walk<WalkOrder::PreOrder>([&](Operation *op) { collect(op); });
-  for (OpResult result : lowResults)
-    result.setType(withElementType(result.getType(), lowType));
+  for (Operation *scope : getScopes(module)) {
+    SchemaCache schemas(scope);
+    scope->walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { collect(op, schemas); });
+  }
+  for (Value value : lowValues)
+    if (holdsF32(value.getType()))
+      value.setType(withFloatElement(value.getType(), lowType));
   for (OpOperand *operand : lowOperands)
     if (isF32Tensor(operand->get().getType()))
       operand->set(getCast(operand->get(), lowType));
   llvm::DenseSet<OpOperand *> wanted(lowOperands.begin(), lowOperands.end());
-  for (OpResult result : lowResults)
-    for (OpOperand &use : llvm::make_early_inc_range(result.getUses()))
-      if (!wanted.contains(&use) && !isInsertedCast(use.getOwner()))
-        use.set(getCast(result, Float32Type::get(result.getContext())));
+  for (Value value : lowValues)
+    for (OpOperand &use : llvm::make_early_inc_range(value.getUses()))
+      if (!wanted.contains(&use) && !isInsertedCast(use.getOwner()) &&
+          is16BitTensor(value.getType()))
+        use.set(getCast(value, Float32Type::get(value.getContext())));
 }
 
 void InsertCasts::runOnOperation() {
@@ -107,10 +112,7 @@ void InsertCasts::runOnOperation() {
   auto low = module->getAttrOfType<TypeAttr>(mark::low);
   if (!low)
     return;
-  CastBuilder builder(module);
-  for (auto graph : module.getOps<GraphOp>()) {
-    CastInserter inserter(graph, low.getValue(), builder);
-    inserter.run();
-    addToCounter(module, mark::castsInserted, inserter.getCount());
-  }
+  CastInserter inserter(module, low.getValue());
+  inserter.run();
+  addToCounter(module, mark::castsInserted, inserter.getCount());
 }

@@ -26,7 +26,7 @@ def Classify : PrecisionPass<"mp-classify"> {
     allow and deny beat promote. Denied whatever the lists say: control flow,
     function calls, custom ops, ops on sequences, values that a training
     algorithm names, and float arithmetic that computes shapes or indices.
-    Bodies of model-local functions are left alone. An operator that nobody
+    Bodies of functions that are not specialized are left alone. An operator that nobody
     knows, one on two lists, and a pattern that matches no node are errors.
 
     Example: test/Precision/mp-classify.mlir
@@ -54,10 +54,22 @@ def Assign : PrecisionPass<"mp-assign"> {
     `mp.precision`, the element type it is to run in, and `mp.because`, the
     reason. No type has changed. Nodes that are 16 bit already are left alone.
 
-    `assign=first-operand`: allow is 16 bit where the schema at the opset in
-    force admits it, deny is fp32, promote takes the widest of its operands,
-    follow the first. Constants and parameters take what their users want; a
-    constant that would overflow or vanish keeps its users fp32.
+    `assign=min-cut`: allow is 16 bit where the schema at the opset in force
+    admits it, deny is fp32; the others are free, and of all assignments that
+    one is taken that moves the fewest bytes: 2 or 4 for each element of a
+    value, and 6 more where it is cast, once however many want it. Ties go to
+    16 bit. A node in which rounding an operand could do more harm than rounding
+    does (comparisons, Floor, Exp ...), or that the user's list promotes, is 16
+    bit only if its operands are; a node from which no free path leads to an
+    allowed one is fp32. Results of If, states of Loop and Scan, elements of
+    sequences and the signatures of specialized functions are one variable each
+    (`mp.slots` has their types); a state that iterations accumulate in is fp32.
+
+    `assign=first-operand`: promote takes the widest of its operands, follow the
+    first; control flow is fp32 at its borders. Constants and parameters take
+    what their users want.
+
+    With both, a constant that would overflow or vanish keeps its users fp32.
 
     Remarks of category `mp-precision`: passed for a node that becomes 16 bit,
     missed for an allowed one that stays fp32, analysis for the others.
@@ -65,8 +77,21 @@ def Assign : PrecisionPass<"mp-assign"> {
     Example: test/Precision/mp-assign.mlir
   }];
   let options = [
-    Option<"rule", "assign", "std::string", /*default=*/"\"first-operand\"",
-           "rule that decides nodes between allow and deny: first-operand">,
+    Option<"rule", "assign", "std::string", /*default=*/"\"min-cut\"",
+           "rule that decides nodes between allow and deny: min-cut or "
+           "first-operand">,
+    Option<"minSaving", "min-saving", "std::string", /*default=*/"\"\"",
+           "percentage of its bytes that a 16-bit region must save to be one; "
+           "empty: none">,
+    ListOption<"dims", "dim", "std::string",
+               "NAME=SIZE: what a symbolic dimension counts for; others count "
+               "for 32">,
+    Option<"maxWeightCopy", "max-weight-copy", "int64_t", /*default=*/"4096",
+           "bytes up to which a constant with 16-bit and fp32 users is stored "
+           "in both types instead of cast">,
+    Option<"proveOptimum", "prove-optimum", "bool", /*default=*/"false",
+           "fail unless no other assignment is better than the minimum cut, by "
+           "trying all; for tests">,
   ];
 }
 
@@ -100,13 +125,19 @@ def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
   let description = [{
     Before: `mp-insert-casts`. After: an initializer, `Constant` or
     `ConstantOfShape` of which every use was an inserted cast to one type has
-    that type, and the casts are gone. Small values are converted now, big
+    that type, and the casts are gone; one that fp32 nodes use as well is stored
+    in both types if its 16-bit form has at most `max-weight-copy` bytes, and
+    cast at use if it is bigger. Small values are converted now, big
     ones while the model is written. Left alone: defaults of graph inputs,
-    graph outputs, sparse initializers, values that a training algorithm
-    names, and constants that fp32 nodes use as well.
+    graph outputs, sparse initializers, and values that a training algorithm
+    names.
 
     Example: test/Precision/mp-convert-weights.mlir
   }];
+  let options = [
+    Option<"maxWeightCopy", "max-weight-copy", "int64_t", /*default=*/"4096",
+           "bytes up to which a constant is stored in both types">,
+  ];
 }
 
 def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {

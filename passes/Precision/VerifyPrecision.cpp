@@ -8,7 +8,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/TypeSlots.h"
 
 namespace mp {
 #define GEN_PASS_DEF_VERIFYPRECISION
@@ -25,16 +25,22 @@ struct VerifyPrecision : public mp::impl::VerifyPrecisionBase<VerifyPrecision> {
   void runOnOperation() override;
 
 private:
-  LogicalResult verifyGraph(GraphOp graph);
-  LogicalResult verifyNode(Operation *node, SchemaCache &schemas);
-  LogicalResult verifyTypes(Operation *node, const FloatSignature &signature,
-                            Type assigned);
+  LogicalResult verifyScope(Operation *scope, const FunctionTable &functions);
+  LogicalResult verifyNode(Operation *node, ArrayRef<TypeSlot> slots,
+                           const OpSchema *schema);
+  LogicalResult verifySlot(Operation *node, const TypeSlot &slot, Type assigned,
+                           const OpSchema *schema);
+  LogicalResult verifyOthers(Operation *op);
   LogicalResult verifyInPlace(Operation *node);
   LogicalResult verifyInterface(GraphOp graph);
   void summarize();
   void count(Operation *node, Type assigned);
 
   int64_t nodesLow = 0, nodesF32 = 0, nodesOther = 0;
+  /// Values to which a pass, not the source, has given 16 bit, and operands
+  /// that are to take them.
+  llvm::DenseSet<Value> narrowed;
+  llvm::DenseSet<OpOperand *> takers;
 };
 
 } // namespace
@@ -53,49 +59,43 @@ void VerifyPrecision::count(Operation *node, Type assigned) {
     ++nodesLow;
 }
 
-/// A pass, not the source, has given the value 16 bit.
-static bool isNarrowed(Value value, SchemaCache &schemas) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !is16BitTensor(value.getType()))
-    return false;
-  if (isInsertedCast(op))
-    return true;
-  auto precision = op->getAttrOfType<TypeAttr>(mark::precision);
-  return precision && !precision.getValue().isF32() &&
-         FloatSignature(op, schemas.lookup(op).schema)
-             .hasResult(cast<OpResult>(value).getResultNumber());
-}
-
 /// Operands that no decision covers have the types that they had.
-static LogicalResult verifyOthers(Operation *op, SchemaCache &schemas,
-                                  const FloatSignature &signature = {}) {
-  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (!signature.hasOperand(index) && isNarrowed(operand, schemas))
-      return op->emitError() << describe(op) << ": operand #" << index
-                             << " keeps its type, got " << operand.getType();
+LogicalResult VerifyPrecision::verifyOthers(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (narrowed.contains(operand.get()) && !takers.contains(&operand))
+      return op->emitError()
+             << describe(op) << ": operand #" << operand.getOperandNumber()
+             << " keeps its type, got " << operand.get().getType();
   return success();
 }
 
-LogicalResult VerifyPrecision::verifyTypes(Operation *node,
-                                           const FloatSignature &signature,
-                                           Type assigned) {
-  ElementKind kind = getElementKind(assigned);
-  if (signature.getKind() != kind && signature.getKind() != ElementKind::Double)
+/// All that the slot joins has the assigned type, and the schema admits it.
+LogicalResult VerifyPrecision::verifySlot(Operation *node, const TypeSlot &slot,
+                                          Type assigned,
+                                          const OpSchema *schema) {
+  auto check = [&](Type type, const Twine &what) -> LogicalResult {
+    Type element = getFloatElement(type);
+    if (!element || element == assigned || element.isF64())
+      return success();
     return node->emitError()
            << describe(node) << ": assigned " << getPrecisionName(assigned)
-           << ", got operands of " << getElementKindName(signature.getKind());
-  if (signature.hasIndependentTypes())
-    return success();
-  for (OpResult result : node->getResults()) {
-    bool isChosen =
-        isF32Tensor(result.getType()) || is16BitTensor(result.getType());
-    if (isChosen && signature.hasResult(result.getResultNumber()) &&
-        getTensorElementType(result.getType()) != assigned)
-      return node->emitError()
-             << describe(node) << ": assigned " << getPrecisionName(assigned)
-             << ", got a result of type " << result.getType();
-  }
-  if (!signature.admits(signature.getKind()))
+           << ", got " << what << " of type " << type;
+  };
+  for (OpOperand *read : slot.reads)
+    if (failed(check(read->get().getType(),
+                     "operand #" + Twine(read->getOperandNumber()))))
+      return failure();
+  for (OpOperand *yield : slot.yields)
+    if (failed(check(yield->get().getType(),
+                     "yielded value #" + Twine(yield->getOperandNumber()))))
+      return failure();
+  for (Value write : slot.writes)
+    if (failed(check(write.getType(), isa<OpResult>(write)
+                                          ? "a result"
+                                          : "an argument of a region")))
+      return failure();
+  ElementKind kind = getElementKind(assigned);
+  if (schema && slot.kind == kind && !slot.admits(*schema, kind))
     return node->emitError()
            << describe(node) << ": assigned " << getPrecisionName(assigned)
            << ", which its schema does not admit";
@@ -116,17 +116,19 @@ LogicalResult VerifyPrecision::verifyInPlace(Operation *node) {
 }
 
 LogicalResult VerifyPrecision::verifyNode(Operation *node,
-                                          SchemaCache &schemas) {
+                                          ArrayRef<TypeSlot> slots,
+                                          const OpSchema *schema) {
   auto precision = node->getAttrOfType<TypeAttr>(mark::precision);
   count(node, precision ? precision.getValue() : Type());
   if (failed(verifyInPlace(node)))
     return failure();
-  FloatSignature signature(node, schemas.lookup(node).schema);
-  if (precision && signature &&
-      failed(verifyTypes(node, signature, precision.getValue())))
-    return failure();
-  return isInsertedCast(node) ? success()
-                              : verifyOthers(node, schemas, signature);
+  for (auto [index, slot] : llvm::enumerate(slots)) {
+    Type assigned = getAssignedType(node, index);
+    if (assigned && !slot.isIndependent &&
+        failed(verifySlot(node, slot, assigned, schema)))
+      return failure();
+  }
+  return success();
 }
 
 /// Compares types with those of the array attribute `name`.
@@ -157,15 +159,31 @@ LogicalResult VerifyPrecision::verifyInterface(GraphOp graph) {
                       "output");
 }
 
-LogicalResult VerifyPrecision::verifyGraph(GraphOp graph) {
-  SchemaCache schemas(graph);
-  WalkResult result = graph->walk([&](Operation *op) {
-    bool isWrong = isNode(op)
-                       ? failed(verifyNode(op, schemas))
-                       : isa<YieldOp>(op) && failed(verifyOthers(op, schemas));
-    return isWrong ? WalkResult::interrupt() : WalkResult::advance();
+LogicalResult VerifyPrecision::verifyScope(Operation *scope,
+                                           const FunctionTable &functions) {
+  SchemaCache schemas(scope);
+  WalkResult result = scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isNode(op))
+      return WalkResult::advance();
+    const OpSchema *schema = schemas.lookup(op).schema;
+    TypeSlots slots = getTypeSlots(op, schema, functions);
+    for (auto [index, slot] : llvm::enumerate(slots)) {
+      Type assigned = getAssignedType(op, index);
+      if (!assigned || assigned.isF32())
+        continue;
+      takers.insert(slot.reads.begin(), slot.reads.end());
+      takers.insert(slot.yields.begin(), slot.yields.end());
+      narrowed.insert(slot.writes.begin(), slot.writes.end());
+    }
+    if (isInsertedCast(op)) {
+      takers.insert(&op->getOpOperand(0));
+      if (is16BitTensor(op->getResult(0).getType()))
+        narrowed.insert(op->getResult(0));
+    }
+    return failed(verifyNode(op, slots, schema)) ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
   });
-  return failure(result.wasInterrupted() || failed(verifyInterface(graph)));
+  return failure(result.wasInterrupted());
 }
 
 static void stripMarks(Operation *op) {
@@ -188,6 +206,7 @@ void VerifyPrecision::summarize() {
   auto summary = builder.getDictionaryAttr({
       {builder.getStringAttr("casts_inserted"), counter(mark::castsInserted)},
       {builder.getStringAttr("casts_removed"), counter(mark::castsRemoved)},
+      {builder.getStringAttr("cost_bytes"), counter(mark::costBytes)},
       {builder.getStringAttr("nodes_f32"), builder.getI64IntegerAttr(nodesF32)},
       {builder.getStringAttr("nodes_low"), builder.getI64IntegerAttr(nodesLow)},
       {builder.getStringAttr("nodes_other"),
@@ -201,8 +220,21 @@ void VerifyPrecision::summarize() {
 
 void VerifyPrecision::runOnOperation() {
   nodesLow = nodesF32 = nodesOther = 0;
-  for (auto graph : getOperation().getOps<GraphOp>())
-    if (failed(verifyGraph(graph)))
+  narrowed.clear();
+  takers.clear();
+  FunctionTable functions(getOperation());
+  SmallVector<Operation *> scopes = getScopes(getOperation());
+  for (Operation *scope : scopes)
+    if (failed(verifyScope(scope, functions)))
       return signalPassFailure();
+  for (Operation *scope : scopes) {
+    WalkResult result = scope->walk([&](Operation *op) {
+      return failed(verifyOthers(op)) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+    });
+    auto graph = dyn_cast<GraphOp>(scope);
+    if (result.wasInterrupted() || (graph && failed(verifyInterface(graph))))
+      return signalPassFailure();
+  }
   summarize();
 }

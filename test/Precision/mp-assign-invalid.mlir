@@ -1,7 +1,7 @@
 // RUN: mp-opt %s --split-input-file --mp-assign --verify-diagnostics
 // RUN: not mp-opt %s --mp-classify --mp-assign=assign=fastest 2>&1 | FileCheck %s
 
-// CHECK: error: unknown assignment rule 'fastest', expected 'first-operand'
+// CHECK: error: unknown assignment rule 'fastest', expected 'min-cut' or 'first-operand'
 
 // expected-error@below {{the 16-bit type is not set, expected mp-classify to have run}}
 module {

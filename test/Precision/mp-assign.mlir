@@ -1,5 +1,5 @@
-// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 --mp-assign \
+// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign=assign=first-operand |  FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 --mp-assign=assign=first-operand \
 // RUN:   | FileCheck %s --check-prefix=FP16
 
 // allow is low, deny f32, promote the widest, follow the first operand.

@@ -37,16 +37,17 @@ module @lists attributes {onnx.opset_import = [["", 17], ["com.microsoft", 1]]} 
 
 // -----
 
-// What no list may have: control flow, custom ops, calls, sequences. Ops
+// What no list may have: custom ops, and calls of functions that are not
+// specialized. Control flow and sequences join values, and have no opinion; ops
 // inside a subgraph have their own class.
 // CHECK-LABEL: @structure
 // CHECK: "onnx.If"
 // CHECK: "onnx.MatMul"{{.*}}mp.class = "allow"
-// CHECK: mp.class = "deny", mp.reason = "control flow"
+// CHECK: mp.class = "follow", mp.reason = "on no list"
 // CHECK: onnx.custom "my" "Frob"{{.*}}mp.class = "deny", mp.reason = "custom op"
 // CHECK: onnx.custom "my" "Twice"{{.*}}mp.class = "deny", mp.reason = "function call"
-// CHECK: "onnx.SequenceConstruct"{{.*}}mp.class = "deny", mp.reason = "sequence"
-// CHECK: "onnx.SequenceAt"{{.*}}mp.class = "deny", mp.reason = "sequence"
+// CHECK: "onnx.SequenceConstruct"{{.*}}mp.class = "follow", mp.reason = "on no list"
+// CHECK: "onnx.SequenceAt"{{.*}}mp.class = "follow", mp.reason = "on no list"
 // CHECK: onnx.function
 // CHECK-NOT: mp.class
 // LISTS-LABEL: @structure

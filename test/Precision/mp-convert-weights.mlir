@@ -1,5 +1,7 @@
-// RUN: mp-opt %s --split-input-file --mlir-elide-elementsattrs-if-larger=64 --mp-convert-weights \
+// RUN: mp-opt %s --split-input-file --mlir-elide-elementsattrs-if-larger=64 --mp-convert-weights=max-weight-copy=0 \
 // RUN:   | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-convert-weights=max-weight-copy=4 \
+// RUN:   | FileCheck %s --check-prefix=COPY
 
 // Rounded to nearest even: 1 + 2^-8 is a tie, 1 + 3 * 2^-8 the other one.
 // CHECK-LABEL: @small
@@ -36,6 +38,13 @@ module @big attributes {onnx.opset_import = [["", 17]]} {
 
 // What f32 nodes use as well, what defaults a graph input, what a training
 // algorithm names, and the model's own casts: all stay.
+// A small one that f32 nodes use as well is stored twice, if that is asked for.
+// COPY-LABEL: @kept
+// COPY: onnx.initializer "shared"{{.*}} : tensor<2xf32>
+// COPY-NEXT: onnx.initializer "shared_low"{{.*}} : tensor<2xbf16>
+// COPY-COUNT-3: "onnx.Cast"
+// COPY-NOT: "onnx.Cast"
+// COPY-LABEL: @legality
 // CHECK-LABEL: @kept
 // CHECK: onnx.initializer "shared"{{.*}} : tensor<2xf32>
 // CHECK: onnx.initializer "trained"{{.*}} : tensor<2xf32>
@@ -48,7 +57,7 @@ module @kept attributes {onnx.opset_import = [["", 17]]} {
     %t = onnx.initializer "trained" dense<1.0> : tensor<2xf32> : tensor<2xf32>
     %u = onnx.initializer "users" dense<1.0> : tensor<2xf32> : tensor<2xf32>
     %o = onnx.initializer "output" dense<1.0> : tensor<2xf32> : tensor<2xf32>
-    %0 = "onnx.Cast"(%s) {mp.inserted, to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
+    %0 = "onnx.Cast"(%s) {mp.inserted, onnx.results = ["shared_low"], to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
     %1 = "onnx.Exp"(%s) : (tensor<2xf32>) -> tensor<2xf32>
     %2 = "onnx.Cast"(%t) {mp.inserted, to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
     %3 = "onnx.Cast"(%u) {to = 16 : i64} : (tensor<2xf32>) -> tensor<2xbf16>

@@ -42,17 +42,17 @@ module @names attributes {onnx.opset_import = [["", 17]]} {
 
 // -----
 
-// Both branches capture one cast made outside; results of If stay f32.
+// Both branches capture one cast made outside, and yield what the result is.
 // CHECK-LABEL: @captured
-// CHECK-SAME: mp.casts_inserted = 3
+// CHECK-SAME: mp.casts_inserted = 2
 // CHECK: %[[LOW:.*]] = "onnx.Cast"(%{{.*}}to = 16
-// CHECK-NEXT: "onnx.If"
-// CHECK: %[[T:.*]] = "onnx.MatMul"(%[[LOW]], %[[LOW]]){{.*}}onnx.results = ["t_bf16"]
-// CHECK-NEXT: %[[TF:.*]] = "onnx.Cast"(%[[T]]){{.*}}onnx.results = ["t"], to = 1
-// CHECK-NEXT: onnx.yield %[[TF]] : tensor<4x4xf32>
+// CHECK-NEXT: %[[IF:.*]] = "onnx.If"
+// CHECK: %[[T:.*]] = "onnx.MatMul"(%[[LOW]], %[[LOW]]){{.*}}onnx.results = ["t"]
+// CHECK-NEXT: onnx.yield %[[T]] : tensor<4x4xbf16>
 // CHECK: %[[E:.*]] = "onnx.MatMul"(%[[LOW]], %[[LOW]])
-// CHECK: onnx.yield %{{.*}} : tensor<4x4xf32>
-// CHECK: (tensor<i1>) -> tensor<4x4xf32>
+// CHECK-NEXT: onnx.yield %[[E]] : tensor<4x4xbf16>
+// CHECK: (tensor<i1>) -> tensor<4x4xbf16>
+// CHECK-NEXT: "onnx.Cast"(%[[IF]]){{.*}}to = 1
 module @captured attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%c: tensor<i1>, %x: tensor<4x4xf32>):
@@ -69,14 +69,13 @@ module @captured attributes {onnx.opset_import = [["", 17]]} {
 
 // -----
 
-// Loop state stays f32, what is computed inside does not.
+// A state that nothing accumulates in takes the type that costs least.
 // CHECK-LABEL: @loop
 // CHECK: "onnx.Loop"(%{{.*}}, %{{.*}}, %{{.*}}) ({
-// CHECK: ^bb0(%{{.*}}: tensor<i64>, %{{.*}}: tensor<i1>, %[[STATE:.*]]: tensor<4x4xf32>):
-// CHECK-NEXT: %[[LOW:.*]] = "onnx.Cast"(%[[STATE]]){{.*}}to = 16
-// CHECK: "onnx.MatMul"(%[[LOW]], %[[LOW]])
-// CHECK: onnx.yield %{{.*}}, %{{.*}} : tensor<i1>, tensor<4x4xf32>
-// CHECK: (tensor<i64>, tensor<i1>, tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK: ^bb0(%{{.*}}: tensor<i64>, %{{.*}}: tensor<i1>, %[[STATE:.*]]: tensor<4x4xbf16>):
+// CHECK-NEXT: "onnx.MatMul"(%[[STATE]], %[[STATE]])
+// CHECK: onnx.yield %{{.*}}, %{{.*}} : tensor<i1>, tensor<4x4xbf16>
+// CHECK: (tensor<i64>, tensor<i1>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
 module @loop attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4x4xf32>):

@@ -15,7 +15,7 @@
 // AGAIN-COUNT-4: casts_inserted = 0 : i64, casts_removed = 0 : i64
 
 // CHECK-LABEL: @inference
-// CHECK-SAME: mp.summary = {casts_inserted = 5 : i64, casts_removed = 2 : i64, nodes_f32 = 2 : i64, nodes_low = 3 : i64, nodes_other = 0 : i64, precision = "bf16"}
+// CHECK-SAME: mp.summary = {casts_inserted = 3 : i64, casts_removed = 1 : i64, cost_bytes = 560 : i64, nodes_f32 = 3 : i64, nodes_low = 2 : i64, nodes_other = 0 : i64, precision = "bf16"}
 // CHECK-NEXT: onnx.graph
 // CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<4x4xf32>):
 // CHECK-NEXT: %[[LOW:.*]] = "onnx.Cast"(%[[X]])

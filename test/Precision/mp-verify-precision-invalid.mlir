@@ -3,7 +3,7 @@
 module attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
-    // expected-error@below {{node 'mm' (MatMul-13): assigned bf16, got operands of float}}
+    // expected-error@below {{node 'mm' (MatMul-13): assigned bf16, got operand #0 of type 'tensor<4x4xf32>'}}
     %0 = "onnx.MatMul"(%x, %x) {onnx.name = "mm", mp.precision = bf16} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     onnx.yield %0 : tensor<4x4xf32>
   }
@@ -15,7 +15,7 @@ module attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
     %0 = "onnx.Cast"(%x) {mp.inserted, to = 16 : i64} : (tensor<4x4xf32>) -> tensor<4x4xbf16>
-    // expected-error@below {{node 'sm' (Softmax-13): assigned f32, got operands of bfloat16}}
+    // expected-error@below {{node 'sm' (Softmax-13): assigned f32, got operand #0 of type 'tensor<4x4xbf16>'}}
     %1 = "onnx.Softmax"(%0) {onnx.name = "sm", mp.precision = f32} : (tensor<4x4xbf16>) -> tensor<4x4xbf16>
     onnx.yield %1 : tensor<4x4xbf16>
   }

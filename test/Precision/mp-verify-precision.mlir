@@ -2,7 +2,7 @@
 
 // A node counts by what it yields; inserted casts do not count as nodes.
 // Of the attributes only the summary is left.
-// CHECK: module @summary attributes {mp.summary = {casts_inserted = 2 : i64, casts_removed = 0 : i64, nodes_f32 = 1 : i64, nodes_low = 1 : i64, nodes_other = 1 : i64, precision = "bf16"}, onnx.opset_import
+// CHECK: module @summary attributes {mp.summary = {casts_inserted = 2 : i64, casts_removed = 0 : i64, cost_bytes = 0 : i64, nodes_f32 = 1 : i64, nodes_low = 1 : i64, nodes_other = 1 : i64, precision = "bf16"}, onnx.opset_import
 // CHECK-NOT: mp.
 module @summary attributes {mp.low = bf16, mp.casts_inserted = 2 : i64, mp.input_types = [tensor<4x4xf32>], mp.output_types = [tensor<4x4xf32>, tensor<2xi64>], onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -29,7 +29,7 @@ module @of_the_model attributes {mp.low = f16, onnx.opset_import = [["", 17]]} {
     %1:2 = "onnx.Loop"(%n, %c, %x, %h) ({
     ^bb0(%i: tensor<i64>, %k: tensor<i1>, %s: tensor<4xf32>, %t: tensor<4xf16>):
       onnx.yield %k, %s, %t : tensor<i1>, tensor<4xf32>, tensor<4xf16>
-    }) {mp.precision = f32, onnx.regions = ["body"]} : (tensor<i64>, tensor<i1>, tensor<4xf32>, tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf16>)
+    }) {mp.precision = f32, mp.slots = [f32, unit], onnx.regions = ["body"]} : (tensor<i64>, tensor<i1>, tensor<4xf32>, tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf16>)
     onnx.yield %0, %1#0, %1#1 : tensor<4xf16>, tensor<4xf32>, tensor<4xf16>
   }
 }

@@ -32,8 +32,12 @@ inline constexpr llvm::StringLiteral clamp = "mp.clamp";
 /// On a node: its class (string) and why it has it.
 inline constexpr llvm::StringLiteral opClass = "mp.class";
 inline constexpr llvm::StringLiteral reason = "mp.reason";
-/// On a node: the element type it runs in, and why.
+/// On a node: its class comes from a built-in list, or from none (unit).
+inline constexpr llvm::StringLiteral builtin = "mp.builtin";
+/// On a node: the element type it runs in, and why; on a node with several
+/// type slots, the element type of each (array).
 inline constexpr llvm::StringLiteral precision = "mp.precision";
+inline constexpr llvm::StringLiteral slots = "mp.slots";
 inline constexpr llvm::StringLiteral because = "mp.because";
 /// On a Cast: inserted by a pass, not the user's.
 inline constexpr llvm::StringLiteral inserted = "mp.inserted";
@@ -47,6 +51,8 @@ inline constexpr llvm::StringLiteral low = "mp.low";
 /// On the module: types of the graph's inputs and outputs at the start.
 inline constexpr llvm::StringLiteral inputTypes = "mp.input_types";
 inline constexpr llvm::StringLiteral outputTypes = "mp.output_types";
+/// On the module: bytes of all float values and their casts, as assigned.
+inline constexpr llvm::StringLiteral costBytes = "mp.cost_bytes";
 /// On the module: casts so far.
 inline constexpr llvm::StringLiteral castsInserted = "mp.casts_inserted";
 inline constexpr llvm::StringLiteral castsRemoved = "mp.casts_removed";

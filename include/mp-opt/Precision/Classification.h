@@ -25,6 +25,8 @@ struct NodeClass {
   mlir::Operation *node;
   OpClass opClass;
   llvm::StringRef reason;
+  /// The class comes from a built-in list, or from none.
+  bool isBuiltin = false;
   /// The policy allows the node, the graph does not.
   bool overruled = false;
 };
@@ -33,7 +35,8 @@ struct NodeClass {
 class Classification {
 public:
   /// Fails with a diagnostic at a node that two patterns claim.
-  static mlir::FailureOr<Classification> compute(onnxir::GraphOp graph,
+  /// `scope` is a graph or a specialized function.
+  static mlir::FailureOr<Classification> compute(mlir::Operation *scope,
                                                  PrecisionPolicy &policy);
 
   llvm::ArrayRef<NodeClass> getNodes() const { return nodes; }

@@ -23,7 +23,7 @@
 
 namespace mp {
 
-/// Schemas of the nodes of one graph: one look-up per operator and opset. Not
+/// Schemas of the nodes of one scope: one look-up per operator and opset. Not
 /// to be kept while opset imports change.
 class SchemaCache {
 public:
@@ -35,11 +35,12 @@ public:
     bool isExtension = false;
   };
 
-  explicit SchemaCache(onnxir::GraphOp graph) : graph(graph) {}
+  /// `scope` is a graph or a function.
+  explicit SchemaCache(mlir::Operation *scope) : scope(scope) {}
   const Entry &lookup(mlir::Operation *node);
 
 private:
-  onnxir::GraphOp graph;
+  mlir::Operation *scope;
   llvm::DenseMap<const void *, Entry> entries;
 };
 
@@ -74,6 +75,8 @@ public:
   ElementKind getKind() const { return kind; }
   /// Operands and results bound to the variable, by their index.
   llvm::ArrayRef<unsigned> getOperands() const { return operands; }
+  /// The formal inputs that are bound to the variable, or go along with it.
+  llvm::SmallVector<unsigned, 2> getFormalInputs() const;
   bool hasOperand(unsigned index) const;
   bool hasResult(unsigned index) const;
 

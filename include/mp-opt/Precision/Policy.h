@@ -69,6 +69,8 @@ public:
   struct Verdict {
     OpClass opClass;
     llvm::StringRef reason;
+    /// From the built-in lists, or on none.
+    bool isBuiltin = false;
   };
 
   ElementKind getLowKind() const { return lowKind; }

@@ -1,0 +1,135 @@
+//===- FirstOperand.cpp - Decide nodes from their operands ----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AssignmentRules.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+using Variable = PrecisionGraph::Variable;
+using ValueEntry = PrecisionGraph::ValueEntry;
+
+/// What a value says about the precision of its users.
+enum class Vote : uint8_t { Weak, Low, F32 };
+
+class FirstOperand {
+public:
+  FirstOperand(PrecisionGraph &graph, ArrayRef<NodePrecision> nodes)
+      : graph(graph), variables(graph.getVariables()), nodes(nodes),
+        isWeak(variables.size()) {}
+
+  void run();
+
+private:
+  Vote getVote(unsigned value) const;
+  Vote combine(const Variable &variable, OpClass opClass) const;
+  void decide(unsigned index);
+  void resolveWeak(unsigned index);
+  bool allUsersLow(const Variable &variable) const;
+  std::string inLow(StringRef before) const {
+    return (before + graph.getLowName()).str();
+  }
+
+  PrecisionGraph &graph;
+  std::vector<Variable> &variables;
+  ArrayRef<NodePrecision> nodes;
+  /// Free variables that only constants and parameters speak to.
+  std::vector<bool> isWeak;
+};
+
+} // namespace
+
+Vote FirstOperand::getVote(unsigned index) const {
+  const ValueEntry &value = graph.getValues()[index];
+  if (graph.isConstant(value.producer))
+    return Vote::Weak;
+  if (value.producer == PrecisionGraph::fixedF32)
+    return value.isWeak && isa<BlockArgument>(value.value) ? Vote::Weak
+                                                           : Vote::F32;
+  if (isWeak[value.producer])
+    return Vote::Weak;
+  return variables[value.producer].state == Variable::Low ? Vote::Low
+                                                          : Vote::F32;
+}
+
+Vote FirstOperand::combine(const Variable &variable, OpClass opClass) const {
+  Vote vote = Vote::Weak;
+  for (unsigned value : variable.reads) {
+    Vote next = getVote(value);
+    vote = std::max(vote, next);
+    if (opClass == OpClass::Follow && next != Vote::Weak)
+      return next;
+  }
+  return vote;
+}
+
+void FirstOperand::decide(unsigned index) {
+  Variable &variable = variables[index];
+  if (variable.state != Variable::Free || variable.kind == Variable::Constant)
+    return;
+  variable.state = Variable::F32;
+  if (variable.kind == Variable::Joint) {
+    variable.reason = "control flow";
+    return;
+  }
+  OpClass opClass = nodes[*variable.node].opClass;
+  Vote vote = combine(variable, opClass);
+  bool isFollow = opClass == OpClass::Follow;
+  if (vote == Vote::Weak) {
+    isWeak[index] = true;
+  } else if (vote == Vote::Low) {
+    variable.state = Variable::Low;
+    variable.reason =
+        inLow(isFollow ? "its first operand is " : "its operands are ");
+  } else {
+    variable.reason = isFollow ? followsF32.str() : "an operand is f32";
+  }
+}
+
+bool FirstOperand::allUsersLow(const Variable &variable) const {
+  bool hasUse = false;
+  for (unsigned index : variable.writes) {
+    const ValueEntry &value = graph.getValues()[index];
+    if (value.hasF32Use)
+      return false;
+    for (int consumer : value.consumers) {
+      hasUse = true;
+      if (variables[consumer].state != Variable::Low)
+        return false;
+    }
+  }
+  return hasUse;
+}
+
+void FirstOperand::resolveWeak(unsigned index) {
+  Variable &variable = variables[index];
+  if (allUsersLow(variable)) {
+    variable.state = Variable::Low;
+    variable.reason = inLow("its users are ");
+  } else {
+    variable.reason = "a user is f32";
+  }
+}
+
+void FirstOperand::run() {
+  // Variables stand in the order of their nodes, operands before users.
+  for (unsigned index = 0; index < variables.size(); ++index)
+    decide(index);
+  for (unsigned index = variables.size(); index-- > 0;)
+    if (isWeak[index])
+      resolveWeak(index);
+}
+
+void decideByFirstOperand(PrecisionGraph &graph,
+                          ArrayRef<NodePrecision> nodes) {
+  FirstOperand(graph, nodes).run();
+}
+
+} // namespace mp

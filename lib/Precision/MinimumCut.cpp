@@ -1,0 +1,465 @@
+//===- MinimumCut.cpp - The assignment that moves the fewest bytes --------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The source side of the cut is 16 bit, the sink side f32. A free variable is
+// a vertex. A value of n elements adds, for its producer p and consumers c:
+//   s -> p         2n         f32 weighs 2n more than 16 bit
+//   p -> x -> c    6n, inf    p is 16 bit and some c is not: one cast
+//   c -> y -> p    inf, 6n    p is f32 and some c is not: one cast
+// where a fixed p or c is the source or the sink, and x and y are left out for
+// a single c. A constant is 16 bit only if all its users are (p -> c, inf),
+// and f32 costs it a cast, or a copy. Connected parts are solved one by one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AssignmentRules.h"
+#include "MaxFlow.h"
+
+#include "llvm/ADT/IntEqClasses.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+using Variable = PrecisionGraph::Variable;
+using ValueEntry = PrecisionGraph::ValueEntry;
+
+/// The network of one connected part of the free variables.
+class CutNetwork {
+public:
+  CutNetwork(PrecisionGraph &graph, std::vector<int> &vertices)
+      : graph(graph), variables(graph.getVariables()), vertices(vertices) {}
+
+  void addVariable(unsigned variable) { vertices[variable] = flow.addVertex(); }
+  void addValue(const ValueEntry &value);
+  /// False if the cut could not be found with the work that is granted.
+  bool solve(ArrayRef<unsigned> members);
+
+private:
+  static constexpr int none = -1;
+
+  int getVertex(int variable) const;
+  void addConstant(const ValueEntry &value);
+  void addWidening(int producer, const ValueEntry &value);
+  void addNarrowing(int producer, const ValueEntry &value, int64_t bytes);
+  void addEdge(int from, int to, int64_t capacity) {
+    flow.addEdge(from, to, capacity);
+    ++edges;
+  }
+
+  PrecisionGraph &graph;
+  std::vector<Variable> &variables;
+  /// By variable.
+  std::vector<int> &vertices;
+  MaxFlow flow;
+  uint64_t edges = 0;
+};
+
+class MinimumCut {
+public:
+  explicit MinimumCut(PrecisionGraph &graph)
+      : graph(graph), variables(graph.getVariables()) {}
+
+  llvm::Error run();
+
+private:
+  bool isDecided(unsigned index) const {
+    return variables[index].state != Variable::Free ||
+           variables[index].kind == Variable::Constant;
+  }
+  void keepSteepF32();
+  void keepFarF32();
+  void solveParts();
+  void dropPoorRegions();
+  void explain();
+  void explain(unsigned index, ArrayRef<unsigned> lowUsers);
+  int64_t getFlipCost(unsigned index, ArrayRef<unsigned> lowUsers) const;
+
+  PrecisionGraph &graph;
+  std::vector<Variable> &variables;
+  /// Variables that the cut has decided.
+  std::vector<unsigned> decided;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The network
+//===----------------------------------------------------------------------===//
+
+int CutNetwork::getVertex(int variable) const {
+  if (variable == PrecisionGraph::fixedF32 ||
+      variables[variable].state == Variable::F32)
+    return MaxFlow::sink;
+  return variables[variable].state == Variable::Low ? MaxFlow::source
+                                                    : vertices[variable];
+}
+
+/// What it costs that the producer is 16 bit and a consumer is not.
+void CutNetwork::addWidening(int producer, const ValueEntry &value) {
+  int64_t bytes = 3 * graph.getLowBytes(value);
+  bool isWidened = value.hasF32Use;
+  SmallVector<int, 4> users;
+  for (int consumer : value.consumers) {
+    int user = getVertex(consumer);
+    isWidened |= user == MaxFlow::sink;
+    if (user != MaxFlow::sink && user != MaxFlow::source)
+      users.push_back(user);
+  }
+  if (isWidened)
+    return addEdge(producer, MaxFlow::sink, bytes);
+  if (users.empty())
+    return;
+  if (users.size() == 1)
+    return addEdge(producer, users.front(), bytes);
+  int cast = flow.addVertex();
+  addEdge(producer, cast, bytes);
+  for (int user : users)
+    addEdge(cast, user, MaxFlow::infinite);
+}
+
+/// What it costs that the producer is f32 and a consumer is not.
+void CutNetwork::addNarrowing(int producer, const ValueEntry &value,
+                              int64_t bytes) {
+  SmallVector<int, 4> users;
+  for (int consumer : value.consumers) {
+    int user = getVertex(consumer);
+    if (user == MaxFlow::source) {
+      if (producer != MaxFlow::sink)
+        addEdge(MaxFlow::source, producer, bytes);
+      return;
+    }
+    if (user != MaxFlow::sink)
+      users.push_back(user);
+  }
+  if (users.empty())
+    return;
+  if (users.size() == 1)
+    return addEdge(users.front(), producer, bytes);
+  int cast = flow.addVertex();
+  addEdge(cast, producer, bytes);
+  for (int user : users)
+    addEdge(user, cast, MaxFlow::infinite);
+}
+
+void CutNetwork::addConstant(const ValueEntry &value) {
+  int64_t castBytes = graph.getCastBytes(value);
+  bool staysF32 = value.hasF32Use;
+  for (int consumer : value.consumers)
+    staysF32 |= getVertex(consumer) == MaxFlow::sink;
+  if (staysF32)
+    return addNarrowing(MaxFlow::sink, value, castBytes);
+  if (value.consumers.size() == 1)
+    return addEdge(MaxFlow::source, getVertex(value.consumers.front()),
+                   graph.getLowBytes(value));
+  int constant = flow.addVertex();
+  addEdge(MaxFlow::source, constant, graph.getLowBytes(value));
+  for (int consumer : value.consumers)
+    if (getVertex(consumer) != MaxFlow::source)
+      addEdge(constant, getVertex(consumer), MaxFlow::infinite);
+  addNarrowing(constant, value, castBytes);
+}
+
+void CutNetwork::addValue(const ValueEntry &value) {
+  if (graph.isConstant(value.producer))
+    return addConstant(value);
+  int producer = getVertex(value.producer);
+  int64_t bytes = graph.getLowBytes(value);
+  if (producer != MaxFlow::source && producer != MaxFlow::sink)
+    addEdge(MaxFlow::source, producer, bytes);
+  if (producer != MaxFlow::sink)
+    addWidening(producer, value);
+  if (producer != MaxFlow::source)
+    addNarrowing(producer, value, 3 * bytes);
+  if (value.isWeak)
+    return;
+  for (int consumer : value.consumers)
+    if (variables[consumer].neverNarrows && producer != MaxFlow::source &&
+        getVertex(consumer) != MaxFlow::sink)
+      addEdge(getVertex(consumer), producer, MaxFlow::infinite);
+}
+
+bool CutNetwork::solve(ArrayRef<unsigned> members) {
+  if (!flow.run(/*budget=*/1000000 + 200 * edges))
+    return false;
+  std::vector<bool> isLow = flow.getLargestSourceSide();
+  for (unsigned member : members)
+    variables[member].state =
+        isLow[vertices[member]] ? Variable::Low : Variable::F32;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Before the cut
+//===----------------------------------------------------------------------===//
+
+static std::string getOperandReason(const ValueEntry &value) {
+  StringRef name = onnxir::getValueName(value.value);
+  return name.empty() ? "an operand is f32"
+                      : ("operand '" + name + "' is f32").str();
+}
+
+/// What may not round its operands is f32 behind what is f32 for certain.
+void MinimumCut::keepSteepF32() {
+  ArrayRef<ValueEntry> values = graph.getValues();
+  std::vector<unsigned> worklist;
+  auto visit = [&](unsigned index) {
+    const ValueEntry &value = values[index];
+    if (value.isWeak)
+      return;
+    for (int consumer : value.consumers) {
+      Variable &user = variables[consumer];
+      if (!user.neverNarrows || user.state != Variable::Free)
+        continue;
+      user.state = Variable::F32;
+      user.reason = getOperandReason(value);
+      worklist.push_back(consumer);
+    }
+  };
+  for (unsigned index = 0; index < values.size(); ++index)
+    if (values[index].producer == PrecisionGraph::fixedF32 ||
+        variables[values[index].producer].state == Variable::F32)
+      visit(index);
+  while (!worklist.empty()) {
+    unsigned next = worklist.back();
+    worklist.pop_back();
+    for (unsigned index : variables[next].writes)
+      visit(index);
+  }
+}
+
+/// 16 bit spreads from allowed nodes, through free ones.
+void MinimumCut::keepFarF32() {
+  std::vector<bool> isNear(variables.size());
+  std::vector<unsigned> worklist;
+  for (auto [index, variable] : llvm::enumerate(variables))
+    if (variable.state == Variable::Low)
+      worklist.push_back(index);
+  auto reach = [&](int index) {
+    if (index < 0 || isDecided(index) || isNear[index])
+      return;
+    isNear[index] = true;
+    worklist.push_back(index);
+  };
+  // From producers to consumers and back; two users of one input or constant
+  // are no neighbours.
+  ArrayRef<ValueEntry> values = graph.getValues();
+  while (!worklist.empty()) {
+    const Variable &next = variables[worklist.back()];
+    worklist.pop_back();
+    for (unsigned index : next.reads)
+      reach(values[index].producer);
+    for (unsigned index : next.writes)
+      llvm::for_each(values[index].consumers, reach);
+  }
+  for (unsigned index = 0; index < variables.size(); ++index) {
+    if (isDecided(index) || isNear[index])
+      continue;
+    variables[index].state = Variable::F32;
+    variables[index].reason = "no allowed op is near";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The cut
+//===----------------------------------------------------------------------===//
+
+void MinimumCut::solveParts() {
+  ArrayRef<ValueEntry> values = graph.getValues();
+  llvm::IntEqClasses parts(variables.size());
+  /// The free variables of a value, constants apart.
+  auto forEachFree = [&](const ValueEntry &value, auto visit) {
+    if (value.producer >= 0 && !isDecided(value.producer))
+      visit(value.producer);
+    for (int consumer : value.consumers)
+      if (!isDecided(consumer))
+        visit(consumer);
+  };
+  for (const ValueEntry &value : values) {
+    int first = -1;
+    forEachFree(value, [&](int variable) {
+      if (first >= 0)
+        parts.join(first, variable);
+      first = variable;
+    });
+  }
+  parts.compress();
+  std::vector<SmallVector<unsigned, 0>> members(parts.getNumClasses());
+  std::vector<SmallVector<unsigned, 0>> partValues(parts.getNumClasses());
+  for (unsigned index = 0; index < variables.size(); ++index)
+    if (!isDecided(index)) {
+      members[parts[index]].push_back(index);
+      decided.push_back(index);
+    }
+  for (auto [index, value] : llvm::enumerate(values)) {
+    int part = -1;
+    forEachFree(value, [&](int variable) { part = parts[variable]; });
+    if (part >= 0)
+      partValues[part].push_back(index);
+  }
+  std::vector<int> vertices(variables.size(), -1);
+  for (auto [part, list] : llvm::enumerate(members)) {
+    if (list.empty())
+      continue;
+    CutNetwork network(graph, vertices);
+    for (unsigned variable : list)
+      network.addVariable(variable);
+    for (unsigned value : partValues[part])
+      network.addValue(values[value]);
+    if (network.solve(list))
+      continue;
+    for (unsigned variable : list) {
+      variables[variable].state = Variable::F32;
+      variables[variable].reason = "the minimum cut takes too long to find";
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Regions that do not pay
+//===----------------------------------------------------------------------===//
+
+void MinimumCut::dropPoorRegions() {
+  if (!graph.getOptions().minSaving)
+    return;
+  auto isLow = [&](int variable) {
+    return variable >= 0 && variables[variable].state == Variable::Low;
+  };
+  llvm::IntEqClasses regions(variables.size());
+  for (const ValueEntry &value : graph.getValues()) {
+    int first = isLow(value.producer) ? value.producer : -1;
+    for (int consumer : value.consumers) {
+      if (!isLow(consumer) || graph.isConstant(value.producer))
+        continue;
+      if (first >= 0)
+        regions.join(first, consumer);
+      first = isLow(value.producer) ? first : -1;
+    }
+  }
+  regions.compress();
+  struct Balance {
+    int64_t all = 0, saved = 0;
+  };
+  std::vector<Balance> balances(regions.getNumClasses());
+  for (const ValueEntry &value : graph.getValues()) {
+    SmallVector<unsigned, 4> touched;
+    if (isLow(value.producer))
+      touched.push_back(regions[value.producer]);
+    for (int consumer : value.consumers)
+      if (isLow(consumer))
+        touched.push_back(regions[consumer]);
+    llvm::sort(touched);
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+    int64_t f32Bytes = 2 * graph.getLowBytes(value);
+    for (unsigned region : touched) {
+      balances[region].all += f32Bytes;
+      balances[region].saved += f32Bytes - graph.getCost(value);
+    }
+  }
+  for (Variable &variable : variables) {
+    if (variable.state != Variable::Low)
+      continue;
+    const Balance &balance = balances[regions[&variable - variables.data()]];
+    double percent =
+        balance.all ? 100.0 * double(balance.saved) / double(balance.all) : 0;
+    if (percent >= *graph.getOptions().minSaving)
+      continue;
+    variable.state = Variable::F32;
+    variable.reason = "its region would save " + std::to_string(balance.saved) +
+                      " of " + std::to_string(balance.all) +
+                      " bytes, less than the least saving asked for";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+/// What the other state of one variable alone would cost more.
+int64_t MinimumCut::getFlipCost(unsigned index,
+                                ArrayRef<unsigned> lowUsers) const {
+  bool isLow = variables[index].state == Variable::Low;
+  int64_t change = 0;
+  auto add = [&](unsigned number, bool isRead, bool isWrite) {
+    const ValueEntry &value = graph.getValues()[number];
+    PrecisionGraph::Uses now;
+    now.isProducerLow =
+        value.producer >= 0 && variables[value.producer].state == Variable::Low;
+    now.lowConsumers = lowUsers[number];
+    PrecisionGraph::Uses then = now;
+    if (isRead)
+      then.lowConsumers += isLow ? -1 : 1;
+    if (isWrite)
+      then.isProducerLow = !isLow;
+    change += graph.getCost(value, then) - graph.getCost(value, now);
+  };
+  const Variable &variable = variables[index];
+  for (unsigned number : variable.reads)
+    add(number, true, graph.getValues()[number].producer == int(index));
+  for (unsigned number : variable.writes)
+    if (!llvm::is_contained(graph.getValues()[number].consumers, int(index)))
+      add(number, false, true);
+  return change;
+}
+
+void MinimumCut::explain(unsigned index, ArrayRef<unsigned> lowUsers) {
+  Variable &variable = variables[index];
+  if (!variable.reason.empty())
+    return;
+  bool isLow = variable.state == Variable::Low;
+  if (variable.neverNarrows) {
+    variable.reason = ("its operands are " + graph.getLowName()).str();
+    if (isLow)
+      return;
+    for (unsigned number : variable.reads) {
+      const ValueEntry &value = graph.getValues()[number];
+      bool isF32 = value.producer < 0 ||
+                   variables[value.producer].state == Variable::F32;
+      if (!isF32 || value.isWeak)
+        continue;
+      variable.reason = getOperandReason(value);
+      return;
+    }
+  }
+  int64_t bytes = getFlipCost(index, lowUsers);
+  variable.reason =
+      ("minimum cut: " + (isLow ? StringRef("f32") : graph.getLowName()) +
+       " would move " +
+       (bytes > 0 ? Twine(bytes) + " bytes more" : Twine("as many bytes")))
+          .str();
+}
+
+void MinimumCut::explain() {
+  std::vector<unsigned> lowUsers;
+  lowUsers.reserve(graph.getValues().size());
+  for (const ValueEntry &value : graph.getValues())
+    lowUsers.push_back(llvm::count_if(value.consumers, [&](int consumer) {
+      return variables[consumer].state == Variable::Low;
+    }));
+  for (unsigned index : decided)
+    explain(index, lowUsers);
+}
+
+llvm::Error MinimumCut::run() {
+  keepSteepF32();
+  keepFarF32();
+  solveParts();
+  explain();
+  if (graph.getOptions().proveOptimum)
+    if (llvm::Error failed = proveOptimum(graph, decided))
+      return failed;
+  dropPoorRegions();
+  return llvm::Error::success();
+}
+
+llvm::Error decideByMinimumCut(PrecisionGraph &graph) {
+  return MinimumCut(graph).run();
+}
+
+} // namespace mp

@@ -1,0 +1,170 @@
+//===- ValueSizes.cpp - How many elements values have ---------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Precision/ValueSizes.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+static constexpr int64_t maxElements = int64_t(1) << 40;
+
+llvm::Error parseDimensions(ArrayRef<std::string> entries,
+                            DimensionSizes &sizes) {
+  for (StringRef entry : entries) {
+    auto [name, text] = entry.rsplit('=');
+    int64_t size = 0;
+    if (name.empty() || text.getAsInteger(10, size) || size < 1 ||
+        size > maxElements)
+      return llvm::createStringError("dimension '" + entry +
+                                     "': expected NAME=SIZE with a size of at "
+                                     "least 1");
+    auto [it, isNew] = sizes.try_emplace(name, size);
+    if (!isNew && it->second != size)
+      return llvm::createStringError("dimension '" + name +
+                                     "' is given as both " + Twine(it->second) +
+                                     " and " + Twine(size));
+  }
+  return llvm::Error::success();
+}
+
+/// The product of `dims`, kept within bounds.
+static int64_t multiply(ArrayRef<int64_t> dims) {
+  int64_t elements = 1;
+  for (int64_t dim : dims) {
+    if (dim <= 0)
+      return 1;
+    elements = dim > maxElements / elements ? maxElements : elements * dim;
+  }
+  return elements;
+}
+
+static TensorType getTensorType(Type type) {
+  while (true) {
+    if (auto sequence = dyn_cast<SequenceType>(type))
+      type = sequence.getElementType();
+    else if (auto optional = dyn_cast<OptionalType>(type))
+      type = optional.getElementType();
+    else
+      return dyn_cast<TensorType>(type);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Names of dimensions
+//===----------------------------------------------------------------------===//
+
+/// The dimensions of a ValueInfoProto, as attributes; null if it has none.
+static ArrayAttr getDims(DictionaryAttr info) {
+  for (StringRef field : {"type", "tensor_type", "shape"})
+    if (info)
+      info = info.getAs<DictionaryAttr>(field);
+  return info ? info.getAs<ArrayAttr>("dim") : ArrayAttr();
+}
+
+void ValueSizes::addNames(Operation *yield) {
+  if (named.empty() || !yield)
+    return;
+  for (StringRef list : {attr::inputs, attr::outputs, attr::valueInfo}) {
+    auto infos = yield->getAttrOfType<ArrayAttr>(list);
+    for (Attribute entry : infos ? infos.getValue() : ArrayRef<Attribute>()) {
+      auto info = dyn_cast<DictionaryAttr>(entry);
+      auto name = info ? info.getAs<StringAttr>("name") : StringAttr();
+      ArrayAttr dims = name ? getDims(info) : ArrayAttr();
+      if (!dims)
+        continue;
+      SmallVector<int64_t, 4> known;
+      for (Attribute attribute : dims) {
+        auto dim = dyn_cast<DictionaryAttr>(attribute);
+        auto symbol = dim ? dim.getAs<StringAttr>("dim_param") : StringAttr();
+        known.push_back(symbol ? named.lookup(symbol.getValue()) : 0);
+      }
+      dimsByName[name.getValue()] = std::move(known);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// The result has as many elements as the first operand.
+static bool keepsElements(Operation *op) {
+  static constexpr llvm::StringLiteral names[] = {
+      "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+  return getDomain(op).empty() && llvm::is_contained(names, getOpType(op));
+}
+
+const ValueSizes::Size *ValueSizes::lookup(Value value) const {
+  auto it = sizes.find(value);
+  return it == sizes.end() ? nullptr : &it->second;
+}
+
+void ValueSizes::addValue(Value value, Operation *source) {
+  TensorType type = getTensorType(value.getType());
+  if (!type || type.hasStaticShape())
+    return;
+  Size size;
+  if (source && source->getNumOperands() && keepsElements(source))
+    size.elements = getElements(source->getOperand(0));
+  else
+    size.elements = type.hasRank() ? 0 : defaultElements;
+  if (!type.hasRank()) {
+    sizes[value] = std::move(size);
+    return;
+  }
+  auto byName = named.empty() ? dimsByName.end()
+                              : dimsByName.find(onnxir::getValueName(value));
+  size.dims.assign(type.getShape().begin(), type.getShape().end());
+  for (auto [index, dim] : llvm::enumerate(size.dims)) {
+    if (!ShapedType::isDynamic(dim))
+      continue;
+    dim = defaultDimension;
+    if (byName != dimsByName.end() && index < byName->second.size() &&
+        byName->second[index]) {
+      dim = byName->second[index];
+      continue;
+    }
+    for (Value operand : source ? source->getOperands() : ValueRange()) {
+      const Size *other = lookup(operand);
+      if (!other || other->dims.size() != size.dims.size())
+        continue;
+      dim = other->dims[index];
+      break;
+    }
+  }
+  if (!size.elements)
+    size.elements = multiply(size.dims);
+  sizes[value] = std::move(size);
+}
+
+void ValueSizes::add(Operation *scope) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Region &region : op->getRegions()) {
+      if (region.empty())
+        continue;
+      addNames(getYield(region));
+      for (BlockArgument argument : region.getArguments())
+        addValue(argument, nullptr);
+    }
+    for (OpResult result : op->getResults())
+      addValue(result, op);
+  });
+}
+
+int64_t ValueSizes::getElements(Value value) const {
+  TensorType type = getTensorType(value.getType());
+  if (!type)
+    return 1;
+  if (type.hasStaticShape())
+    return std::max<int64_t>(1, multiply(type.getShape()));
+  const Size *size = lookup(value);
+  return size ? std::max<int64_t>(1, size->elements) : defaultElements;
+}
+
+} // namespace mp
