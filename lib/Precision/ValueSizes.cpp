@@ -143,17 +143,45 @@ void ValueSizes::addValue(Value value, Operation *source) {
   sizes[value] = std::move(size);
 }
 
+/// What a branch or a body yields is the best that is known of a result.
+void ValueSizes::addRegionResult(OpResult result) {
+  Operation *op = result.getOwner();
+  Region &region = op->getRegion(0);
+  Operation *yield = region.empty() ? nullptr : getYield(region);
+  unsigned first = isStandardOp(op, "Loop") ? 1 : 0;
+  unsigned index = result.getResultNumber() + first;
+  TensorType type = getTensorType(result.getType());
+  if (!type || type.hasStaticShape() || !yield ||
+      index >= yield->getNumOperands())
+    return addValue(result, nullptr);
+  Value yielded = yield->getOperand(index);
+  TensorType inner = getTensorType(yielded.getType());
+  // What is scanned out has one dimension more.
+  bool isStacked = inner && inner.hasRank() && type.hasRank() &&
+                   type.getRank() == inner.getRank() + 1;
+  Size size;
+  size.elements = std::min(maxElements, getElements(yielded) *
+                                            (isStacked ? defaultDimension : 1));
+  sizes[result] = std::move(size);
+}
+
 void ValueSizes::add(Operation *scope) {
-  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Region &region : op->getRegions()) {
-      if (region.empty())
-        continue;
-      addNames(getYield(region));
-      for (BlockArgument argument : region.getArguments())
-        addValue(argument, nullptr);
-    }
+  scope->walk([&](Operation *op, const WalkStage &stage) {
+    if (stage.isBeforeAllRegions())
+      for (Region &region : op->getRegions()) {
+        if (region.empty())
+          continue;
+        addNames(getYield(region));
+        for (BlockArgument argument : region.getArguments())
+          addValue(argument, nullptr);
+      }
+    if (!stage.isAfterAllRegions())
+      return;
     for (OpResult result : op->getResults())
-      addValue(result, op);
+      if (op->getNumRegions())
+        addRegionResult(result);
+      else
+        addValue(result, op);
   });
 }
 

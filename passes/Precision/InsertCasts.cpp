@@ -42,6 +42,7 @@ public:
 private:
   void collect(Operation *op, SchemaCache &schemas);
   Value getCast(Value value, Type elementType);
+  void takeOverName(Value value, OpResult cast);
 
   ModuleOp module;
   Type lowType;
@@ -50,6 +51,7 @@ private:
   /// Operands that want 16 bit, and values that become it, in order.
   SmallVector<OpOperand *> lowOperands;
   SmallVector<Value> lowValues;
+  llvm::DenseSet<OpOperand *> wanted;
   llvm::DenseMap<std::pair<Value, Type>, Value> casts;
 };
 
@@ -66,6 +68,11 @@ void CastInserter::collect(Operation *op, SchemaCache &schemas) {
     lowOperands.append(slot.reads.begin(), slot.reads.end());
     lowOperands.append(slot.yields.begin(), slot.yields.end());
     lowValues.append(slot.writes.begin(), slot.writes.end());
+    // It reads no value that could say the type.
+    if (isStandardOp(op, "SequenceEmpty"))
+      op->setAttr("dtype",
+                  Builder(op->getContext())
+                      .getI64IntegerAttr(int64_t(getElementKind(lowType))));
   }
 }
 
@@ -74,17 +81,47 @@ Value CastInserter::getCast(Value value, Type elementType) {
   if (cast)
     return cast;
   OpResult result = builder.create(value, elementType);
-  // What ends a graph gives its output the name.
-  bool isYielded = llvm::any_of(
-      value.getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
-  if (auto source = dyn_cast<OpResult>(value);
-      source && isYielded && elementType.isF32()) {
-    std::string name = onnxir::getValueName(value).str();
-    setValueName(source, builder.getNames().getValueName(
-                             name + "_" + getPrecisionName(lowType).str()));
-    setValueName(result, name);
-  }
+  takeOverName(value, result);
   return cast = result;
+}
+
+/// What ends a graph or a function gives its output the name.
+void CastInserter::takeOverName(Value value, OpResult cast) {
+  auto source = dyn_cast<OpResult>(value);
+  bool wantsLow = getTensorElementType(cast.getType()) == lowType;
+  bool isYielded = llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    return isa<YieldOp>(use.getOwner()) &&
+           isa<GraphOp, FunctionOp>(use.getOwner()->getParentOp()) &&
+           wanted.contains(&use) == wantsLow;
+  });
+  if (!source || !isYielded)
+    return;
+  std::string name = onnxir::getValueName(value).str();
+  StringRef type = getPrecisionName(getTensorElementType(value.getType()));
+  setValueName(source,
+               builder.getNames().getValueName(name + "_" + type.str()));
+  setValueName(cast, name);
+}
+
+/// The outputs of a subgraph count by their place, and have the names of the
+/// values that are yielded.
+static void renameOutputs(Operation *yield) {
+  auto outputs = yield->getAttrOfType<ArrayAttr>(attr::outputs);
+  if (!outputs || outputs.size() != yield->getNumOperands() ||
+      isa<GraphOp, FunctionOp>(yield->getParentOp()))
+    return;
+  SmallVector<Attribute> renamed;
+  for (auto [output, operand] : llvm::zip(outputs, yield->getOperands())) {
+    renamed.push_back(output);
+    auto fields = dyn_cast<DictionaryAttr>(output);
+    if (!fields || !isInsertedCast(operand.getDefiningOp()))
+      continue;
+    NamedAttrList list(fields);
+    list.set("name", StringAttr::get(yield->getContext(),
+                                     onnxir::getValueName(operand)));
+    renamed.back() = list.getDictionary(yield->getContext());
+  }
+  yield->setAttr(attr::outputs, ArrayAttr::get(yield->getContext(), renamed));
 }
 
 void CastInserter::run() {
@@ -96,15 +133,19 @@ void CastInserter::run() {
   for (Value value : lowValues)
     if (holdsF32(value.getType()))
       value.setType(withFloatElement(value.getType(), lowType));
+  wanted.insert(lowOperands.begin(), lowOperands.end());
   for (OpOperand *operand : lowOperands)
     if (isF32Tensor(operand->get().getType()))
       operand->set(getCast(operand->get(), lowType));
-  llvm::DenseSet<OpOperand *> wanted(lowOperands.begin(), lowOperands.end());
   for (Value value : lowValues)
     for (OpOperand &use : llvm::make_early_inc_range(value.getUses()))
       if (!wanted.contains(&use) && !isInsertedCast(use.getOwner()) &&
           is16BitTensor(value.getType()))
         use.set(getCast(value, Float32Type::get(value.getContext())));
+  for (const auto &entry : casts)
+    for (Operation *user : entry.second.getUsers())
+      if (isa<YieldOp>(user))
+        renameOutputs(user);
 }
 
 void InsertCasts::runOnOperation() {

@@ -55,6 +55,7 @@ private:
 
   void addNames(mlir::Operation *yield);
   void addValue(mlir::Value value, mlir::Operation *source);
+  void addRegionResult(mlir::OpResult result);
   const Size *lookup(mlir::Value value) const;
 
   DimensionSizes named;
