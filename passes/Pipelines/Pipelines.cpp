@@ -27,15 +27,24 @@ static ClassifyOptions getClassifyOptions(const MixedPrecisionOptions &from) {
   return options;
 }
 
+static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
+  AssignOptions options;
+  options.rule = from.assign;
+  options.minSaving = from.minSaving;
+  options.dims.assign(from.dims.begin(), from.dims.end());
+  options.maxWeightCopy = from.maxWeightCopy;
+  return options;
+}
+
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options) {
   pm.addPass(createClassify(getClassifyOptions(options)));
   if (options.raiseOpset)
     pm.addPass(createRaiseOpset());
-  pm.addPass(createAssign());
+  pm.addPass(createAssign(getAssignOptions(options)));
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
-  pm.addPass(createConvertWeights());
+  pm.addPass(createConvertWeights({options.maxWeightCopy}));
   pm.addPass(createVerifyPrecision());
 }
 

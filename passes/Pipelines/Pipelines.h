@@ -31,6 +31,20 @@ struct MixedPrecisionOptions
   ListOption<std::string> denyNodes{
       *this, "deny-nodes",
       llvm::cl::desc("patterns for names of nodes that stay fp32")};
+  Option<std::string> assign{
+      *this, "assign",
+      llvm::cl::desc("rule between allow and deny: min-cut or first-operand"),
+      llvm::cl::init("min-cut")};
+  Option<std::string> minSaving{
+      *this, "min-saving",
+      llvm::cl::desc("percentage of its bytes that a 16-bit region must save")};
+  ListOption<std::string> dims{
+      *this, "dim",
+      llvm::cl::desc("NAME=SIZE of symbolic dimensions, for weighing casts")};
+  Option<int64_t> maxWeightCopy{
+      *this, "max-weight-copy",
+      llvm::cl::desc("bytes up to which a constant is stored in both types"),
+      llvm::cl::init(4096)};
   Option<bool> raiseOpset{
       *this, "raise-opset",
       llvm::cl::desc("raise the opset if the 16-bit type needs a newer one"),
