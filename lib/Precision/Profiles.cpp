@@ -205,31 +205,55 @@ static constexpr StringLiteral promoteMicrosoft[] = {
     "TanhGrad",
 };
 
+/// Domains of which every op is denied.
+static constexpr StringLiteral denyDomains[] = {"ai.onnx.ml",
+                                                "ai.onnx.preview.training"};
+
+namespace {
+/// One of the lists above.
+struct ProfileList {
+  StringLiteral domain;
+  OpClass opClass;
+  ArrayRef<StringLiteral> names;
+  bool onlyHalf = false;
+};
+} // namespace
+
+static constexpr StringLiteral ms = "com.microsoft";
+static const ProfileList profileLists[] = {
+    {"", OpClass::Allow, allowList},
+    {"", OpClass::Deny, denyList},
+    {"", OpClass::Deny, denyHalf, /*onlyHalf=*/true},
+    {"", OpClass::Promote, promoteList},
+    {ms, OpClass::Allow, allowMicrosoft},
+    {ms, OpClass::Deny, denyMicrosoft},
+    {ms, OpClass::Promote, promoteMicrosoft},
+};
+
 std::optional<OpClass> getProfileClass(ElementKind low, StringRef domain,
                                        StringRef opType) {
-  if (domain == "ai.onnx.ml" || domain == "ai.onnx.preview.training" ||
-      domain == "ai.onnx.training")
+  if (is_contained(denyDomains, domain))
     return OpClass::Deny;
-  if (domain.empty()) {
-    if (is_contained(allowList, opType))
-      return OpClass::Allow;
-    if (is_contained(denyList, opType))
-      return OpClass::Deny;
-    if (low == ElementKind::Float16 && is_contained(denyHalf, opType))
-      return OpClass::Deny;
-    if (is_contained(promoteList, opType))
-      return OpClass::Promote;
-    return std::nullopt;
-  }
-  if (domain != "com.microsoft")
-    return std::nullopt;
-  if (is_contained(allowMicrosoft, opType))
-    return OpClass::Allow;
-  if (is_contained(denyMicrosoft, opType))
-    return OpClass::Deny;
-  if (is_contained(promoteMicrosoft, opType))
-    return OpClass::Promote;
+  for (const ProfileList &list : profileLists)
+    if (list.domain == domain &&
+        (!list.onlyHalf || low == ElementKind::Float16) &&
+        is_contained(list.names, opType))
+      return list.opClass;
   return std::nullopt;
+}
+
+OperatorLists getProfileLists(ElementKind low) {
+  OperatorLists lists;
+  for (const ProfileList &list : profileLists) {
+    if (list.onlyHalf && low != ElementKind::Float16)
+      continue;
+    StringRef domain = list.domain.empty() ? "ai.onnx" : StringRef(list.domain);
+    for (StringRef name : list.names)
+      lists[list.opClass].push_back({(domain + "." + name).str(), "built-in"});
+  }
+  for (StringRef domain : denyDomains)
+    lists[OpClass::Deny].push_back({(domain + ".*").str(), "built-in"});
+  return lists;
 }
 
 } // namespace mp

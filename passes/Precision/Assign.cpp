@@ -29,12 +29,28 @@ struct Assign : public mp::impl::AssignBase<Assign> {
   void runOnOperation() override;
 
 private:
+  void adoptPolicy();
   FailureOr<AssignmentOptions> getOptions();
   FailureOr<std::vector<NodePrecision>> collectNodes();
   void annotate(const NodePrecision &entry, Type lowType);
 };
 
 } // namespace
+
+/// What the policy says where the pass's own options say nothing.
+void Assign::adoptPolicy() {
+  auto policy = getOperation()->getAttrOfType<DictionaryAttr>(mark::options);
+  if (!policy)
+    return;
+  if (auto said = policy.getAs<StringAttr>("assign"); said && rule == "min-cut")
+    rule = said.str();
+  if (auto said = policy.getAs<StringAttr>("min_saving");
+      said && minSaving.empty())
+    minSaving = said.str();
+  if (auto said = policy.getAs<ArrayAttr>("dims"); said && dims.empty())
+    for (auto dim : said.getAsValueRange<StringAttr>())
+      dims.push_back(dim.str());
+}
 
 FailureOr<AssignmentOptions> Assign::getOptions() {
   ModuleOp module = getOperation();
@@ -121,6 +137,7 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
 
 void Assign::runOnOperation() {
   ModuleOp module = getOperation();
+  adoptPolicy();
   auto options = getOptions();
   if (failed(options))
     return signalPassFailure();
