@@ -23,6 +23,7 @@ static std::string quote(StringRef text) {
       isAlpha(text.empty() ? '\0' : text.front()) && all_of(text, [](char c) {
         return isAlnum(c) || c == '_' || c == '.' || c == '-' || c == '/';
       });
+  isPlain |= !text.empty() && all_of(text, [](char c) { return isDigit(c); });
   // Words that YAML takes for something else.
   isPlain &= !StringSwitch<bool>(text.lower())
                   .Cases({"true", "false", "null", "yes", "no"}, true)

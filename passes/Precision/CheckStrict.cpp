@@ -66,7 +66,9 @@ void CheckStrict::runOnOperation() {
     return;
   auto low = module->getAttrOfType<TypeAttr>(mark::low);
   InFlightDiagnostic diag =
-      module.emitError() << refusals.size() << " nodes cannot run in "
+      module.emitError() << refusals.size()
+                         << (refusals.size() == 1 ? " node" : " nodes")
+                         << " cannot run in "
                          << (low ? getPrecisionName(low.getValue()) : "16 bit")
                          << " as asked";
   for (auto [node, reason] : refusals) {

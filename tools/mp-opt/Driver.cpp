@@ -286,6 +286,8 @@ static StringRef getKind(const Diagnostic &diag) {
 
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   MLIRContext context(registry);
+  // A message names its node; the IR around it would bury it.
+  context.printOpOnDiagnostic(false);
   // The first error says what is wrong; what follows from it only hides it.
   bool failedBefore = false;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
@@ -338,6 +340,8 @@ int Driver::printConfig() {
   for (const std::string &warning : loaded->warnings)
     llvm::errs() << inputName << ": warning: " << warning << "\n";
   MLIRContext context(registry);
+  // A message names its node; the IR around it would bury it.
+  context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
     llvm::errs() << inputName << ": " << getKind(diag) << ": " << diag << "\n";
   });
