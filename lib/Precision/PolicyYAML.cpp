@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Every map of the file has a table of its keys, so that an unknown one is
-// an error with the nearest name. examples/policy.yaml shows every key.
+// an error with the nearest name. examples/policies/policy.yaml shows every
+// key.
 //
 //===----------------------------------------------------------------------===//
 

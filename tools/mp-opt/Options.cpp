@@ -43,7 +43,7 @@ Precision:
   --allow-node=REGEX    nodes, by name, that run in 16 bit (repeatable)
   --deny-node=REGEX     nodes, by name, that run in fp32 (repeatable)
   --gaudi-config=FILE   the op lists of a gaudi_config.json
-  --policy=FILE         all of this and more in YAML, see examples/policy.yaml;
+  --policy=FILE         all of this and more in YAML (examples/policies);
                         or mixed_bfloat16, mixed_float16, float32 as in Keras
   --strict              exit code 4 if the 16 bit asked for cannot be had
   --print-config        print the policy in force, and where each word is from

@@ -43,7 +43,7 @@ llvm::Error addListFile(llvm::StringRef text, llvm::StringRef file,
 /// The operator lists of optimum-habana's gaudi_config.json.
 llvm::Error addGaudiConfig(llvm::StringRef text, llvm::StringRef file,
                            PolicyOptions &options);
-/// A policy with every notion; examples/policy.yaml shows them.
+/// A policy with every notion; examples/policies/policy.yaml shows them.
 llvm::Error addPolicyYAML(llvm::StringRef text, llvm::StringRef file,
                           PolicyOptions &options);
 /// The policy that the model holds in its metadata, if one is asked for.
