@@ -255,8 +255,8 @@ Error PolicyReader::readMinSaving(const Entry &entry) {
   double value;
   if (entry.value.kind != ConfigNode::Scalar ||
       StringRef(entry.value.text).getAsDouble(value) || !(value >= 0) ||
-      value > 1e18)
-    return expect(entry, "a number that is not negative");
+      value > 100)
+    return expect(entry, "a percentage");
   return setOnce(entry, options.minSaving, entry.value.text);
 }
 

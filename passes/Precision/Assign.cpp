@@ -29,7 +29,6 @@ struct Assign : public mp::impl::AssignBase<Assign> {
   void runOnOperation() override;
 
 private:
-  void adoptPolicy();
   FailureOr<AssignmentOptions> getOptions();
   FailureOr<std::vector<NodePrecision>> collectNodes();
   void annotate(const NodePrecision &entry, Type lowType);
@@ -37,23 +36,18 @@ private:
 
 } // namespace
 
-/// What the policy says where the pass's own options say nothing.
-void Assign::adoptPolicy() {
-  auto policy = getOperation()->getAttrOfType<DictionaryAttr>(mark::options);
-  if (!policy)
-    return;
-  if (auto said = policy.getAs<StringAttr>("assign"); said && rule == "min-cut")
-    rule = said.str();
-  if (auto said = policy.getAs<StringAttr>("min_saving");
-      said && minSaving.empty())
-    minSaving = said.str();
-  if (auto said = policy.getAs<ArrayAttr>("dims"); said && dims.empty())
-    for (auto dim : said.getAsValueRange<StringAttr>())
-      dims.push_back(dim.str());
+/// What the policy says under `key` where the pass's own option is `unset`.
+static std::string getSaid(DictionaryAttr policy, StringRef key, StringRef own,
+                           StringRef unset) {
+  auto said = policy ? policy.getAs<StringAttr>(key) : StringAttr();
+  return said && own == unset ? said.str() : own.str();
 }
 
 FailureOr<AssignmentOptions> Assign::getOptions() {
   ModuleOp module = getOperation();
+  auto policy = module->getAttrOfType<DictionaryAttr>(mark::options);
+  std::string rule = getSaid(policy, "assign", this->rule, "min-cut");
+  std::string minSaving = getSaid(policy, "min_saving", this->minSaving, "");
   AssignmentOptions options;
   if (rule == "first-operand")
     options.rule = AssignmentRule::FirstOperand;
@@ -73,6 +67,10 @@ FailureOr<AssignmentOptions> Assign::getOptions() {
   options.maxWeightCopy = maxWeightCopy;
   options.proveOptimum = proveOptimum;
   std::vector<std::string> entries(dims.begin(), dims.end());
+  auto said = policy ? policy.getAs<ArrayAttr>("dims") : ArrayAttr();
+  if (said && entries.empty())
+    for (auto dim : said.getAsRange<StringAttr>())
+      entries.push_back(dim.str());
   if (llvm::Error invalid = parseDimensions(entries, options.dimensions))
     return module.emitError() << toString(std::move(invalid));
   return options;
@@ -137,7 +135,6 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
 
 void Assign::runOnOperation() {
   ModuleOp module = getOperation();
-  adoptPolicy();
   auto options = getOptions();
   if (failed(options))
     return signalPassFailure();

@@ -1,11 +1,10 @@
-// RUN: not mp-opt %s --mp-classify="allow=Softmax,Frob,If,Shrink allow-nodes=sel strict" --mp-assign --mp-check-strict 2>&1 | FileCheck %s
+// RUN: not mp-opt %s --mp-classify="allow=Softmax,Frob,Shrink allow-nodes=sel strict" --mp-assign --mp-check-strict 2>&1 | FileCheck %s
 // RUN: not mp-opt %s --mp-mixed-precision="allow=Shrink strict" 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // RUN: %python -c "import subprocess as s; assert s.call(['mp-opt', '%s', '--mp-mixed-precision=allow=Shrink strict']) == 4"
 
 // All wishes that cannot be granted are in one error.
-// CHECK: error: 4 nodes cannot run in bf16 as asked
+// CHECK: error: 3 nodes cannot run in bf16 as asked
 // CHECK: note: node 'frob' (my.Frob): custom op; asked in --allow
-// CHECK: note: node 'branch' (If-16): control flow; asked in --allow
 // CHECK: note: node 'shrunk' (Shrink-9): {{.*}}; asked in --allow
 // CHECK: note: node 'sel' (OneHot-11): {{.*}}; asked in --allow-node
 // CHECK-NOT: asked in

@@ -1,5 +1,5 @@
 // RUN: mp-opt %s --mp-classify="allow=Relu strict" --mp-assign --mp-check-strict
-// RUN: mp-opt %s --mp-classify="allow=Softmax,Frob,If,Shrink allow-nodes=sel" --mp-assign --mp-check-strict | FileCheck %s
+// RUN: mp-opt %s --mp-classify="allow=Softmax,Frob,Shrink allow-nodes=sel" --mp-assign --mp-check-strict | FileCheck %s
 
 // Nothing happens where every wish is granted, where only the built-in list
 // asks for 16 bit (Einsum, which has no bf16 at this opset), where a wish of a

@@ -24,7 +24,7 @@ module attributes {onnx.opset_import = [["", 17]]} {
     // CHECK: onnx.Loop
     // CHECK: mp.class = "deny", mp.reason = "node override", onnx.name = "captures"
     // CHECK: mp.class = "allow", mp.reason = "built-in list", onnx.name = "aside"
-    // CHECK: mp.reason = "control flow", onnx.name = "loop"
+    // CHECK: mp.class = "deny", mp.reason = "node override", onnx.name = "loop"
     %loop = "onnx.Loop"(%n, %c, %x) ({
     ^bb0(%i: tensor<i64>, %go: tensor<i1>, %s: tensor<4x4xf32>):
       %m = "onnx.MatMul"(%s, %a) {onnx.name = "captures", onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>

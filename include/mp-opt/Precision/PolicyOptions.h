@@ -118,8 +118,8 @@ struct PolicyOptions {
   /// The key of the model's metadata that holds more of this policy.
   std::optional<PolicyEntry> modelMetadata;
 
-  /// For later stages: the assignment rule, the share of bytes that a 16-bit
-  /// region must save, sizes of symbolic dimensions, whether the opset may be
+  /// For later stages: the assignment rule, the percentage of its bytes
+  /// that a 16-bit region must save, sizes of symbolic dimensions, whether the opset may be
   /// raised, whether it is an error that a wish cannot be granted.
   std::optional<PolicyEntry> assign, minSaving;
   /// "NAME=SIZE".
