@@ -31,23 +31,25 @@ namespace {
 
 class Classifier {
 public:
-  Classifier(Operation *scope, PrecisionPolicy &policy,
-             std::vector<NodeClass> &nodes)
-      : scope(scope), policy(policy), nodes(nodes),
+  Classifier(Operation *scope, const PrecisionPolicy &policy,
+             const NodeOverrides &overrides, std::vector<NodeClass> &nodes)
+      : scope(scope), policy(policy), overrides(overrides), nodes(nodes),
         functions(scope->getParentOfType<ModuleOp>()) {}
 
-  LogicalResult run();
+  void run();
 
 private:
   void collectNames();
-  FailureOr<PrecisionPolicy::Verdict> applyPolicy(Operation *node);
+  NodeClass applyPolicy(Operation *node);
+  PrecisionPolicy::Verdict applyLists(Operation *node);
   StringRef getStructuralReason(Operation *node);
   void markShapeArithmetic();
   bool computesShape(const NodeClass &entry);
   bool isShapeUse(OpOperand &use);
 
   Operation *scope;
-  PrecisionPolicy &policy;
+  const PrecisionPolicy &policy;
+  const NodeOverrides &overrides;
   std::vector<NodeClass> &nodes;
   FunctionTable functions;
   StringSet<> trainingNames;
@@ -65,16 +67,24 @@ void Classifier::collectNames() {
   trainingNames = collectTrainingNames(module);
 }
 
-FailureOr<PrecisionPolicy::Verdict> Classifier::applyPolicy(Operation *node) {
-  if (policy.hasNodePatterns()) {
-    auto verdict = policy.classifyNode(getNodeName(node), [&] {
-      return node->emitError() << describe(node) << ": ";
-    });
-    if (failed(verdict))
-      return failure();
-    if (*verdict)
-      return **verdict;
+NodeClass Classifier::applyPolicy(Operation *node) {
+  NodeClass entry{node, OpClass::Follow, {}};
+  if (const NodeRule *rule = overrides.lookup(node)) {
+    entry.opClass = rule->opClass;
+    entry.reason = "node override";
+    entry.place = rule->place;
+    entry.isOverride = true;
+    return entry;
   }
+  PrecisionPolicy::Verdict verdict = applyLists(node);
+  entry.opClass = verdict.opClass;
+  entry.reason = verdict.reason;
+  entry.isBuiltin = verdict.isBuiltin;
+  entry.place = verdict.place;
+  return entry;
+}
+
+PrecisionPolicy::Verdict Classifier::applyLists(Operation *node) {
   if (isa<CustomOp>(node))
     return policy.classifyOp(normalizeDomain(getDomain(node)), getOpType(node));
   auto [it, isNew] = verdicts.try_emplace(node->getName().getAsOpaquePointer());
@@ -85,8 +95,7 @@ FailureOr<PrecisionPolicy::Verdict> Classifier::applyPolicy(Operation *node) {
   if (verdict.opClass == OpClass::Deny && isStandardOp(node, "Cast")) {
     Type to = getCastType(node);
     if (to && getElementKind(to) == policy.getLowKind())
-      return PrecisionPolicy::Verdict{OpClass::Follow, "casts to 16 bit",
-                                      /*isBuiltin=*/true};
+      return {OpClass::Follow, "casts to 16 bit", /*isBuiltin=*/true, {}};
   }
   return verdict;
 }
@@ -160,7 +169,7 @@ void Classifier::markShapeArithmetic() {
     if (!computesShape(entry))
       continue;
     shapeNodes.insert(entry.node);
-    if (entry.opClass == OpClass::Deny)
+    if (entry.opClass == OpClass::Deny || entry.isOverride)
       continue;
     entry.opClass = OpClass::Deny;
     entry.reason = "shape arithmetic";
@@ -168,15 +177,12 @@ void Classifier::markShapeArithmetic() {
   }
 }
 
-LogicalResult Classifier::run() {
+void Classifier::run() {
   collectNames();
-  WalkResult result = scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isNode(op))
-      return WalkResult::advance();
-    FailureOr<PrecisionPolicy::Verdict> verdict = applyPolicy(op);
-    if (failed(verdict))
-      return WalkResult::interrupt();
-    NodeClass entry{op, verdict->opClass, verdict->reason, verdict->isBuiltin};
+      return;
+    NodeClass entry = applyPolicy(op);
     if (StringRef reason = getStructuralReason(op); !reason.empty()) {
       entry.overruled = entry.opClass == OpClass::Allow;
       entry.opClass = OpClass::Deny;
@@ -184,19 +190,15 @@ LogicalResult Classifier::run() {
       entry.isBuiltin = false;
     }
     nodes.push_back(entry);
-    return WalkResult::advance();
   });
-  if (result.wasInterrupted())
-    return failure();
   markShapeArithmetic();
-  return success();
 }
 
-FailureOr<Classification> Classification::compute(Operation *scope,
-                                                  PrecisionPolicy &policy) {
+Classification Classification::compute(Operation *scope,
+                                       const PrecisionPolicy &policy,
+                                       const NodeOverrides &overrides) {
   Classification classification;
-  if (failed(Classifier(scope, policy, classification.nodes).run()))
-    return failure();
+  Classifier(scope, policy, overrides, classification.nodes).run();
   return classification;
 }
 

@@ -24,6 +24,13 @@ static ClassifyOptions getClassifyOptions(const MixedPrecisionOptions &from) {
   options.promote.assign(from.promote.begin(), from.promote.end());
   options.allowNodes.assign(from.allowNodes.begin(), from.allowNodes.end());
   options.denyNodes.assign(from.denyNodes.begin(), from.denyNodes.end());
+  options.allowFiles.assign(from.allowFiles.begin(), from.allowFiles.end());
+  options.denyFiles.assign(from.denyFiles.begin(), from.denyFiles.end());
+  options.promoteFiles.assign(from.promoteFiles.begin(),
+                              from.promoteFiles.end());
+  options.gaudiConfig = from.gaudiConfig;
+  options.policyFile = from.policy;
+  options.strict = from.strict;
   return options;
 }
 
@@ -42,6 +49,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (options.raiseOpset)
     pm.addPass(createRaiseOpset());
   pm.addPass(createAssign(getAssignOptions(options)));
+  pm.addPass(createCheckStrict());
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createConvertWeights({options.maxWeightCopy}));

@@ -22,18 +22,25 @@ def Classify : PrecisionPass<"mp-classify"> {
     `mp.reason`; the module has `mp.low`, the 16-bit type in use, and the types
     of the graph's inputs and outputs, which `mp-verify-precision` compares.
 
-    A node override beats the user's lists, these beat the built-in profile;
-    allow and deny beat promote. Denied whatever the lists say: control flow,
-    function calls, custom ops, ops on sequences, values that a training
-    algorithm names, and float arithmetic that computes shapes or indices.
-    Bodies of functions that are not specialized are left alone. An operator that nobody
-    knows, one on two lists, and a pattern that matches no node are errors.
+    A rule for nodes beats the safety analyses, these beat the user's lists of
+    operators, and these the built-in profile; allow and deny beat promote.
+    Denied whatever the user says: control flow, function calls, custom ops,
+    ops on sequences, and values that a training algorithm names; whatever the
+    lists say: float arithmetic that computes shapes or indices. Bodies of
+    functions that are not specialized are left alone. An operator that nobody
+    knows, one on two lists or twice on one, a rule that selects no node, and two rules
+    that contradict each other are errors.
+
+    Nodes of which the user speaks have `mp.asked`, the flag or line where;
+    `mp.refused` says what stands against 16 bit. What a policy file says to
+    later passes is in the module's `mp.options`.
 
     Example: test/Precision/mp-classify.mlir
   }];
   let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"bf16\"",
-           "16-bit type: bf16 or fp16">,
+    Option<"precision", "precision", "std::string", /*default=*/"\"\"",
+           "16-bit type: bf16 or fp16; by default what the policy says, else "
+           "bf16">,
     ListOption<"allow", "allow", "std::string",
                "operators that run in 16 bit">,
     ListOption<"deny", "deny", "std::string", "operators that stay fp32">,
@@ -44,6 +51,18 @@ def Classify : PrecisionPass<"mp-classify"> {
                "bit">,
     ListOption<"denyNodes", "deny-nodes", "std::string",
                "regular expressions for whole names of nodes that stay fp32">,
+    ListOption<"allowFiles", "allow-files", "std::string",
+               "files with operators that run in 16 bit, one a line">,
+    ListOption<"denyFiles", "deny-files", "std::string",
+               "files with operators that stay fp32">,
+    ListOption<"promoteFiles", "promote-files", "std::string",
+               "files with operators that run in their widest type">,
+    Option<"gaudiConfig", "gaudi-config", "std::string", /*default=*/"\"\"",
+           "gaudi_config.json with operator lists">,
+    Option<"policyFile", "policy", "std::string", /*default=*/"\"\"",
+           "policy in YAML, or a policy of Keras by its name">,
+    Option<"strict", "strict", "bool", /*default=*/"false",
+           "make it an error that a wish cannot be granted">,
   ];
 }
 
@@ -93,6 +112,20 @@ def Assign : PrecisionPass<"mp-assign"> {
            "fail unless no other assignment is better than the minimum cut, by "
            "trying all; for tests">,
   ];
+}
+
+def CheckStrict : PrecisionPass<"mp-check-strict"> {
+  let summary = "Check that 16 bit is granted where the user asked for it";
+  let description = [{
+    Before: `mp-assign`. After: no change. If the policy is strict, an error
+    lists every node for which a list or rule of the user asks for 16 bit and
+    which does not get it: its schema does not admit the type, or it is of a
+    kind that always stays fp32. A wish of a list gives way to the safety
+    analyses, and that is no error; nor is anything that only the built-in
+    lists ask for. `mp-opt` ends with exit code 4.
+
+    Example: test/Precision/mp-check-strict.mlir
+  }];
 }
 
 def InsertCasts : PrecisionPass<"mp-insert-casts"> {

@@ -32,6 +32,10 @@ inline constexpr llvm::StringLiteral clamp = "mp.clamp";
 /// On a node: its class (string) and why it has it.
 inline constexpr llvm::StringLiteral opClass = "mp.class";
 inline constexpr llvm::StringLiteral reason = "mp.reason";
+/// On a node that the user speaks of: the place (string) where it is asked
+/// for; and what stands against a wish for 16 bit (string), if something does.
+inline constexpr llvm::StringLiteral asked = "mp.asked";
+inline constexpr llvm::StringLiteral refused = "mp.refused";
 /// On a node: its class comes from a built-in list, or from none (unit).
 inline constexpr llvm::StringLiteral builtin = "mp.builtin";
 /// On a node: the element type it runs in, and why; on a node with several
@@ -48,6 +52,10 @@ inline constexpr llvm::StringLiteral specialized = "mp.specialized";
 inline constexpr llvm::StringLiteral callee = "mp.callee";
 /// On the module: the 16-bit type in use.
 inline constexpr llvm::StringLiteral low = "mp.low";
+/// On the module: what the policy says to later passes (dictionary): `assign`
+/// and `min_saving` (strings), `dims` ("NAME=SIZE" strings), `raise_opset` and
+/// `strict` (bools), each only if it is said.
+inline constexpr llvm::StringLiteral options = "mp.options";
 /// On the module: types of the graph's inputs and outputs at the start.
 inline constexpr llvm::StringLiteral inputTypes = "mp.input_types";
 inline constexpr llvm::StringLiteral outputTypes = "mp.output_types";

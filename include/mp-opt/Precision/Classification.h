@@ -15,6 +15,7 @@
 #define MPOPT_PRECISION_CLASSIFICATION_H
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Precision/NodeOverrides.h"
 #include "mp-opt/Precision/Policy.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -29,15 +30,19 @@ struct NodeClass {
   bool isBuiltin = false;
   /// The policy allows the node, the graph does not.
   bool overruled = false;
+  /// The class is that of a rule for nodes, which beats the safety analyses.
+  bool isOverride = false;
+  /// Where the user asked for a class; empty if nobody did.
+  llvm::StringRef place = {};
 };
 
 /// The nodes of a graph and of its subgraphs, in order.
 class Classification {
 public:
-  /// Fails with a diagnostic at a node that two patterns claim.
   /// `scope` is a graph or a specialized function.
-  static mlir::FailureOr<Classification> compute(mlir::Operation *scope,
-                                                 PrecisionPolicy &policy);
+  static Classification compute(mlir::Operation *scope,
+                                const PrecisionPolicy &policy,
+                                const NodeOverrides &overrides);
 
   llvm::ArrayRef<NodeClass> getNodes() const { return nodes; }
 
