@@ -38,10 +38,10 @@ FunctionTable::FunctionTable(ModuleOp module) {
     insert(function);
 }
 
-void FunctionTable::insert(FunctionOp function) {
-  functions.try_emplace(
-      getKey(function.getDomain(), function.getName(), getOverload(function)),
-      function);
+bool FunctionTable::insert(FunctionOp function) {
+  std::string key =
+      getKey(function.getDomain(), function.getName(), getOverload(function));
+  return functions.try_emplace(key, function).second;
 }
 
 void FunctionTable::erase(FunctionOp function) {
@@ -71,6 +71,64 @@ FunctionOp FunctionTable::lookup(Operation *node) const {
     return lookupOriginal(node);
   return lookup(call.getOnnxDomain(), callee.getValue(), getOverload(call));
 }
+
+//===----------------------------------------------------------------------===//
+// FunctionSizes
+//===----------------------------------------------------------------------===//
+
+FunctionSizes::FunctionSizes(ModuleOp module, const FunctionTable &table) {
+  for (auto function : module.getOps<FunctionOp>())
+    visit(function, table);
+}
+
+void FunctionSizes::visit(FunctionOp root, const FunctionTable &table) {
+  constexpr uint64_t most = uint64_t(1) << 62;
+  struct Open {
+    FunctionOp function;
+    SmallVector<FunctionOp> callees;
+    size_t next = 0;
+  };
+  std::vector<Open> stack;
+  llvm::DenseMap<Operation *, size_t> depths;
+  auto open = [&](FunctionOp function) {
+    if (!sizes.try_emplace(function).second)
+      return false;
+    depths[function] = stack.size();
+    Open scope{function, {}};
+    function->walk([&](Operation *op) {
+      sizes[function].own += isNode(op);
+      if (FunctionOp callee = table.lookup(op))
+        scope.callees.push_back(callee);
+    });
+    sizes[function].expanded = sizes[function].own;
+    stack.push_back(std::move(scope));
+    return true;
+  };
+  open(root);
+  while (!stack.empty()) {
+    Open &top = stack.back();
+    if (top.next == top.callees.size()) {
+      depths.erase(top.function);
+      stack.pop_back();
+      continue;
+    }
+    FunctionOp callee = top.callees[top.next];
+    if (auto it = depths.find(callee); it != depths.end()) {
+      for (Open &scope : llvm::drop_begin(stack, it->second))
+        sizes[scope.function].isRecursive = true;
+    } else if (open(callee)) {
+      continue; // Comes here again when the callee's size is known.
+    } else {
+      Size &size = sizes[top.function];
+      size.expanded = std::min(most, size.expanded + sizes[callee].expanded);
+    }
+    ++top.next;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Scopes
+//===----------------------------------------------------------------------===//
 
 SmallVector<Operation *> getScopes(ModuleOp module) {
   SmallVector<Operation *> scopes;

@@ -45,6 +45,7 @@ static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
 
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options) {
+  pm.addPass(createSpecializeFunctions());
   pm.addPass(createClassify(getClassifyOptions(options)));
   if (options.raiseOpset)
     pm.addPass(createRaiseOpset());
@@ -54,6 +55,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createSimplifyCasts());
   pm.addPass(createConvertWeights({options.maxWeightCopy}));
   pm.addPass(createVerifyPrecision());
+  pm.addPass(createMergeFunctions());
 }
 
 void registerPipelines() {

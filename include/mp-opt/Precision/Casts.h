@@ -46,10 +46,12 @@ inline constexpr llvm::StringLiteral because = "mp.because";
 /// On a Cast: inserted by a pass, not the user's.
 inline constexpr llvm::StringLiteral inserted = "mp.inserted";
 /// On a function: it is the clone, typed for one call, of the function of this
-/// name (string). On the call: the clone's name. onnx-merge-functions removes
-/// both.
+/// name (string). On the call: the clone's name. On a node of the main graph:
+/// results and, as -1, -2 ..., inputs of its subgraphs to which the model gives
+/// no type. onnx-merge-functions removes all three.
 inline constexpr llvm::StringLiteral specialized = "mp.specialized";
 inline constexpr llvm::StringLiteral callee = "mp.callee";
+inline constexpr llvm::StringLiteral untyped = "mp.untyped";
 /// On the module: the 16-bit type in use.
 inline constexpr llvm::StringLiteral low = "mp.low";
 /// On the module: what the policy says to later passes (dictionary): `assign`
