@@ -318,8 +318,6 @@ void Merger::nameClones() {
            !taken.insert(getFullName(domain, name)).second);
     names[function] = StringAttr::get(module.getContext(), name);
   }
-  if (names.empty())
-    return;
   module.walk([&](CustomOp call) {
     if (!call->hasAttr(mark::callee))
       return;

@@ -95,7 +95,7 @@ private:
   void open(CustomOp call, FunctionOp function, const AttributeValues &values,
             const std::string &signature, bool isShared);
   void close();
-  void abandon(const std::string &obstacle);
+  void abandon(const std::string &obstacle, bool isKept = true);
   FunctionOp createClone(FunctionOp function);
   void eraseClones(size_t first);
   std::string setResultTypes(CustomOp call, TypeRange results);
@@ -309,7 +309,7 @@ void Specializer::close() {
   TypeRange results = getYield(clone.getBody())->getOperandTypes();
   if (std::string obstacle = setResultTypes(scope.call, results);
       !obstacle.empty())
-    return abandon(obstacle);
+    return abandon(obstacle, /*isKept=*/false);
   Clone &entry = clones[scope.firstClone];
   bool isShared = !entry.signature.empty(), isUsed = hasFloats(clone);
   if (isShared || !isUsed) {
@@ -328,12 +328,14 @@ void Specializer::close() {
   scopes.pop_back();
 }
 
-/// Gives up the innermost scope: its call stays one of the original.
-void Specializer::abandon(const std::string &obstacle) {
+/// Gives up the innermost scope: its call stays one of the original, and if
+/// `isKept`, all others with its signature do.
+void Specializer::abandon(const std::string &obstacle, bool isKept) {
   Scope &scope = scopes.back();
   emitRemark(scope.call, obstacle);
   eraseClones(scope.firstClone);
-  signatures[scope.signature].obstacle = obstacle;
+  if (isKept)
+    signatures[scope.signature].obstacle = obstacle;
   scopes.pop_back();
 }
 

@@ -395,7 +395,7 @@ static void inferFromSubgraphs(const Node &node, OperationState &state,
                              yield.getOperandTypes(), types.size());
   for (auto [type, better] : llvm::zip(types, yielded))
     if (isa<UnknownType>(type))
-      type = better;
+      type = withoutShape(better);
 }
 
 SmallVector<Type> GraphImporter::getResultTypes(const Node &node,

@@ -146,7 +146,11 @@ static SmallVector<Type> inferFromSubgraphs(Operation *node) {
     for (auto [index, type] : llvm::enumerate(yielded)) {
       if (isa<UnknownType>(types[index]))
         types[index] = type;
-      else if (!isa<UnknownType>(type) && type != types[index])
+      else if (isa<UnknownType>(type) || type == types[index])
+        continue;
+      else if (withoutShape(type) == withoutShape(types[index]))
+        types[index] = withoutShape(type);
+      else
         conflicting.set(index);
     }
   }

@@ -156,7 +156,11 @@ SmallVector<Type> getSubgraphResultTypes(MLIRContext *context, StringRef opType,
     yielded = yielded.drop_front();
   SmallVector<Type> types;
   for (Type type : yielded.take_front(count)) {
-    type = isa<NoneType>(type) ? UnknownType::get(context) : withoutShape(type);
+    if (isa<NoneType>(type))
+      type = UnknownType::get(context);
+    // What one iteration yields may be a part of the result.
+    if (opType != "If")
+      type = withoutShape(type);
     types.push_back(opType == "SequenceMap" ? SequenceType::get(context, type)
                                             : type);
   }
