@@ -332,20 +332,20 @@ void Merger::nameClones() {
   }
 }
 
-/// Takes back the types that were only there to decide by.
+/// Takes back what was only inferred for passes to decide by, but not element
+/// types that have changed since.
 static void restoreTypes(Operation *op) {
-  auto untyped = op->getAttrOfType<DenseI64ArrayAttr>(mark::untyped);
+  auto untyped = op->getAttrOfType<ArrayAttr>(mark::untyped);
   if (!untyped)
     return;
   SmallVector<Value> values(op->getResults());
-  SmallVector<Value> inputs;
   for (Region &region : op->getRegions())
-    llvm::append_range(inputs, region.getArguments());
-  for (int64_t index : untyped.asArrayRef()) {
-    ArrayRef<Value> from = index < 0 ? ArrayRef(inputs) : ArrayRef(values);
-    uint64_t position = index < 0 ? -(index + 1) : index;
-    if (position < from.size())
-      Value(from[position]).setType(UnknownType::get(op->getContext()));
+    llvm::append_range(values, region.getArguments());
+  for (auto [value, entry] : llvm::zip(values, untyped)) {
+    auto before = dyn_cast<TypeAttr>(entry);
+    if (before && (isa<UnknownType>(before.getValue()) ||
+                   before.getValue() == withoutShape(value.getType())))
+      value.setType(before.getValue());
   }
   op->removeAttr(mark::untyped);
 }

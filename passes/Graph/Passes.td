@@ -53,8 +53,8 @@ def SpecializeFunctions
     `mp.specialized`, the original's name; the call carries `mp.callee`, the
     clone's name, and keeps its op type. References to the function's
     attributes stay references; types are inferred with the call's values of
-    them. Types also go on from the calls' results; `mp.untyped` notes on nodes
-    of the main graph which types the model does not state.
+    them. Types and shapes also go on from the calls' results; `mp.untyped`
+    keeps, on nodes of the main graph, what import could tell of them.
 
     Functions are left alone that handle no floats, call themselves, or do not
     admit the operands' types: a missed remark says so, and the call is an

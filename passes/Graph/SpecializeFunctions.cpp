@@ -99,6 +99,9 @@ private:
   FunctionOp createClone(FunctionOp function);
   void eraseClones(size_t first);
   std::string setResultTypes(CustomOp call, TypeRange results);
+  bool dependsOnChange(Operation *op);
+  void keepTypes(Operation *op);
+  void noteChanges(Operation *op);
 
   FunctionTable table;
   const FunctionSizes &sizes;
@@ -111,6 +114,8 @@ private:
   llvm::StringMap<Signature> signatures;
   /// By function: the op that its next clone goes behind, and how many it has.
   llvm::DenseMap<Operation *, std::pair<Operation *, unsigned>> places;
+  /// Values of the graph that have types which the model does not tell.
+  llvm::DenseSet<Value> changed;
   /// What the verifier says of a node's new types is no error of the model.
   std::string complaint;
   ScopedDiagnosticHandler handler;
@@ -183,8 +188,8 @@ std::string Specializer::setResultTypes(CustomOp call, TypeRange results) {
       return text;
     }
   for (auto [index, result] : llvm::enumerate(call.getResults()))
-    if (isa<UnknownType>(result.getType()) && isKnown(results[index]))
-      result.setType(results[index]);
+    result.setType(NodeTypes::refine(result.getType(), results[index]));
+  noteChanges(call);
   return "";
 }
 
@@ -350,34 +355,71 @@ LogicalResult Specializer::listen(Diagnostic &diagnostic) {
   return success();
 }
 
-/// Of the results of `op` and, below zero, of the inputs of its subgraphs,
-/// those that have no type.
-static SmallVector<int64_t> collectUntyped(Operation *op) {
-  SmallVector<int64_t> untyped;
-  for (OpResult result : op->getResults())
-    if (isa<UnknownType>(result.getType()))
-      untyped.push_back(result.getResultNumber());
-  int64_t next = 0;
+/// The types of what `op` defines: its results, the inputs of its subgraphs.
+static SmallVector<Value> getDefinitions(Operation *op) {
+  SmallVector<Value> values(op->getResults());
   for (Region &region : op->getRegions())
-    for (BlockArgument argument : region.getArguments())
-      if (--next; isa<UnknownType>(argument.getType()))
-        untyped.push_back(next);
-  return untyped;
+    llvm::append_range(values, region.getArguments());
+  return values;
+}
+
+/// A type that `op` depends on was not told by the model.
+bool Specializer::dependsOnChange(Operation *op) {
+  auto isChanged = [&](Value value) { return changed.contains(value); };
+  if (llvm::any_of(op->getOperands(), isChanged))
+    return true;
+  return llvm::any_of(op->getRegions(), [&](Region &region) {
+    YieldOp yield = getYield(region);
+    return yield && llvm::any_of(yield->getOperands(), isChanged);
+  });
+}
+
+/// Before the types of a node of a graph change for the first time.
+void Specializer::keepTypes(Operation *op) {
+  if (op->hasAttr(mark::untyped))
+    return;
+  SmallVector<Type> before;
+  for (Value value : getDefinitions(op))
+    before.push_back(value.getType());
+  if (llvm::any_of(before, NodeTypes::isVague))
+    op->setAttr(mark::untyped,
+                Builder(op->getContext()).getTypeArrayAttr(before));
+}
+
+/// After they may have.
+void Specializer::noteChanges(Operation *op) {
+  auto before = op->getAttrOfType<ArrayAttr>(mark::untyped);
+  if (!before)
+    return;
+  bool isSame = true;
+  for (auto [value, old] : llvm::zip(getDefinitions(op), before)) {
+    if (cast<TypeAttr>(old).getValue() == value.getType())
+      continue;
+    isSame = false;
+    changed.insert(value);
+  }
+  if (isSame)
+    op->removeAttr(mark::untyped);
 }
 
 void Specializer::visit(const Event &event) {
   Operation *op = event.op;
-  bool isOutermost = scopes.size() == 1;
-  if (isOutermost && (event.isBegin || !op->getNumRegions()))
-    if (auto untyped = collectUntyped(op); !untyped.empty())
-      op->setAttr(mark::untyped,
-                  DenseI64ArrayAttr::get(op->getContext(), untyped));
-  if (event.isBegin)
-    return types.inferSubgraphInputs(op);
-  if (isa<CustomOp>(op) && table.lookup(op))
+  bool isClone = scopes.size() > 1;
+  bool isCall = !event.isBegin && table.lookup(op);
+  if (!isClone) {
+    if (!isCall && !dependsOnChange(op))
+      return;
+    keepTypes(op);
+  }
+  if (isCall)
     return visitCall(cast<CustomOp>(op));
-  types.inferResults(op, scopes.back().attributes);
-  if (!isOutermost && failed(op->getName().verifyInvariants(op)))
+  if (event.isBegin)
+    types.inferSubgraphInputs(op);
+  else
+    types.inferResults(op, scopes.back().attributes);
+  if (!isClone)
+    noteChanges(op);
+  else if (!event.isBegin && failed(op->getName().verifyInvariants(op)))
     abandon(complaint);
 }
 

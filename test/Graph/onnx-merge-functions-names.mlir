@@ -113,7 +113,7 @@ module @dropped attributes {mp.low = bf16} {
 module @stray {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>):
-    %0 = onnx.custom "loc" "F"(%x) attributes {mp.callee = "Nobody", mp.untyped = array<i64: 7, -3>} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = onnx.custom "loc" "F"(%x) attributes {mp.callee = "Nobody", mp.untyped = [f32, 7, i1]} : (tensor<4xf32>) -> tensor<4xf32>
     %1 = onnx.custom "loc" "F"(%x) attributes {mp.callee = "Orphan"} : (tensor<4xf32>) -> tensor<4xf32>
     onnx.yield %0, %1 : tensor<4xf32>, tensor<4xf32>
   }
@@ -121,5 +121,26 @@ module @stray {
   ^bb0(%p: tensor<4xf32>):
     %0 = onnx.custom "loc" "F"(%p) attributes {mp.callee = "Orphan"} : (tensor<4xf32>) -> tensor<4xf32>
     onnx.yield %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Types are as import told them, but element types that have changed stay.
+// CHECK-LABEL: module @types
+// CHECK: "loc" "F"(%{{.*}}) : (tensor<4xbf16>) -> !onnx.unknown
+// CHECK: "onnx.Cast"(%{{.*}}) {to = 1 : i64} : (!onnx.unknown) -> tensor<*xf32>
+// CHECK: "onnx.Exp"(%{{.*}}) : (!onnx.unknown) -> tensor<4xbf16>
+module @types {
+  onnx.graph {
+  ^bb0(%x: tensor<4xbf16>):
+    %0 = onnx.custom "loc" "F"(%x) attributes {mp.untyped = [!onnx.unknown]} : (tensor<4xbf16>) -> tensor<4xbf16>
+    %1 = "onnx.Cast"(%0) {mp.untyped = [tensor<*xf32>], to = 1 : i64} : (tensor<4xbf16>) -> tensor<4xf32>
+    %2 = "onnx.Exp"(%0) {mp.untyped = [tensor<*xf32>]} : (tensor<4xbf16>) -> tensor<4xbf16>
+    onnx.yield %1, %2 : tensor<4xf32>, tensor<4xbf16>
+  }
+  onnx.function "loc" "F" {
+  ^bb0(%p: !onnx.unknown):
+    onnx.yield %p : !onnx.unknown
   }
 }

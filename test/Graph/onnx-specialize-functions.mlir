@@ -169,7 +169,7 @@ module @overloads attributes {onnx.opset_import = [["", 17], ["loc", 1]]} {
 
 // Without floats there is nothing to decide; the types go on all the same.
 // CHECK-LABEL: module @no_floats
-// CHECK: "loc" "Next"(%{{.*}}) attributes {mp.untyped = array<i64: 0>} : (tensor<2xi64>) -> tensor<2xi64>
+// CHECK: "loc" "Next"(%{{.*}}) attributes {mp.untyped = [!onnx.unknown]} : (tensor<2xi64>) -> tensor<2xi64>
 // CHECK-COUNT-1: onnx.function
 // CHECK-NOT: onnx.function
 module @no_floats attributes {onnx.opset_import = [["", 17], ["loc", 1]]} {
@@ -191,7 +191,7 @@ module @no_floats attributes {onnx.opset_import = [["", 17], ["loc", 1]]} {
 // CHECK-LABEL: module @loop
 // CHECK: ^bb0(%{{.*}}: tensor<i64>, %{{.*}}: tensor<i1>, %[[S:.*]]: tensor<*xf32>):
 // CHECK: "loc" "F"(%[[S]]) {{.*}}mp.callee = "F_2"{{.*}} -> tensor<*xf32>
-// CHECK: mp.untyped = array<i64: 0, -1, -2, -3>
+// CHECK: mp.untyped = [!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown]
 // CHECK-SAME: -> tensor<*xf32>
 module @loop attributes {onnx.opset_import = [["", 17], ["loc", 1]]} {
   onnx.graph {
@@ -203,6 +203,27 @@ module @loop attributes {onnx.opset_import = [["", 17], ["loc", 1]]} {
       onnx.yield %go, %2 : !onnx.unknown, !onnx.unknown
     }) {onnx.regions = ["body"]} : (tensor<i64>, tensor<i1>, !onnx.unknown) -> !onnx.unknown
     onnx.yield %1 : !onnx.unknown
+  }
+  onnx.function "loc" "F" attributes {onnx.opset_import = [["", 17]]} {
+  ^bb0(%p: !onnx.unknown):
+    %0 = "onnx.Exp"(%p) : (!onnx.unknown) -> !onnx.unknown
+    onnx.yield %0 : !onnx.unknown
+  }
+}
+
+// -----
+
+// Shapes that import could not tell follow, too.
+// CHECK-LABEL: module @shapes
+// CHECK: "onnx.Exp"(%{{.*}}) {mp.untyped = [tensor<*xf32>]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK: "onnx.Exp"(%{{.*}}) : (tensor<*xf32>) -> tensor<*xf32>
+module @shapes attributes {onnx.opset_import = [["", 17], ["loc", 1]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<2x3xf32>, %y: tensor<*xf32>):
+    %0 = onnx.custom "loc" "F"(%x) : (tensor<2x3xf32>) -> tensor<*xf32>
+    %1 = "onnx.Exp"(%0) : (tensor<*xf32>) -> tensor<*xf32>
+    %2 = "onnx.Exp"(%y) : (tensor<*xf32>) -> tensor<*xf32>
+    onnx.yield %1, %2 : tensor<*xf32>, tensor<*xf32>
   }
   onnx.function "loc" "F" attributes {onnx.opset_import = [["", 17]]} {
   ^bb0(%p: !onnx.unknown):

@@ -47,8 +47,8 @@ inline constexpr llvm::StringLiteral because = "mp.because";
 inline constexpr llvm::StringLiteral inserted = "mp.inserted";
 /// On a function: it is the clone, typed for one call, of the function of this
 /// name (string). On the call: the clone's name. On a node of the main graph:
-/// results and, as -1, -2 ..., inputs of its subgraphs to which the model gives
-/// no type. onnx-merge-functions removes all three.
+/// the types (array) that its results and the inputs of its subgraphs have in
+/// the model. onnx-merge-functions removes all three.
 inline constexpr llvm::StringLiteral specialized = "mp.specialized";
 inline constexpr llvm::StringLiteral callee = "mp.callee";
 inline constexpr llvm::StringLiteral untyped = "mp.untyped";

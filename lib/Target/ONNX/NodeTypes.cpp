@@ -118,6 +118,17 @@ AttributeValues NodeTypes::getValues(FunctionOp function, Operation *call,
 // Nodes
 //===----------------------------------------------------------------------===//
 
+bool NodeTypes::isVague(Type type) {
+  return isa<UnknownType, UnrankedTensorType>(type);
+}
+
+Type NodeTypes::refine(Type type, Type better) {
+  bool isBetter = isa<UnknownType>(type)
+                      ? !isa<NoneType>(better)
+                      : isVague(type) && type == withoutShape(better);
+  return isBetter ? better : type;
+}
+
 void NodeTypes::inferSubgraphInputs(Operation *node) {
   for (Region &region : node->getRegions()) {
     if (region.empty())
@@ -126,8 +137,7 @@ void NodeTypes::inferSubgraphInputs(Operation *node) {
         node->getContext(), getOpType(node), node->getOperandTypes(),
         region.getNumArguments());
     for (auto [argument, type] : llvm::zip(region.getArguments(), types))
-      if (isa<UnknownType>(argument.getType()))
-        argument.setType(type);
+      argument.setType(refine(argument.getType(), type));
   }
 }
 
@@ -162,9 +172,7 @@ static SmallVector<Type> inferFromSubgraphs(Operation *node) {
 void NodeTypes::inferResults(Operation *node,
                              const AttributeValues &attributes) {
   const OpSchema *schema = getSchema(node);
-  bool isKnown = llvm::none_of(
-      node->getResultTypes(), [](Type type) { return isa<UnknownType>(type); });
-  if (isKnown || !schema)
+  if (!schema || llvm::none_of(node->getResultTypes(), isVague))
     return;
   SmallVector<Type> types;
   if (node->getNumRegions()) {
@@ -196,8 +204,7 @@ void NodeTypes::inferResults(Operation *node,
     types = inferResultTypes(node->getContext(), proto, *schema, operands);
   }
   for (auto [result, type] : llvm::zip(node->getResults(), types))
-    if (isa<UnknownType>(result.getType()))
-      result.setType(type);
+    result.setType(refine(result.getType(), type));
 }
 
 } // namespace mp

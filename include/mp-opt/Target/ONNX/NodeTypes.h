@@ -28,13 +28,18 @@ public:
   NodeTypes();
   ~NodeTypes();
 
-  /// Gives results of `node` that are `!onnx.unknown` their types, as far as
+  /// Gives results of `node` the types and shapes that they lack, as far as
   /// they can be told. Nodes are to be visited after the nodes of their
   /// subgraphs. `attributes` resolves references to the function's attributes.
   void inferResults(mlir::Operation *node, const AttributeValues &attributes);
 
   /// The same for the inputs of the node's subgraphs; before visiting these.
   void inferSubgraphInputs(mlir::Operation *node);
+
+  /// The type is `!onnx.unknown`, or its shape is.
+  static bool isVague(mlir::Type type);
+  /// `better` where `type` is vague and `better` does not contradict it.
+  static mlir::Type refine(mlir::Type type, mlir::Type better);
 
   /// What `attribute` stands for: itself, or the value of the function's
   /// attribute that it refers to; null if that has no value.
