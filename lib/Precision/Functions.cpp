@@ -8,6 +8,9 @@
 #include "mp-opt/Precision/Functions.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/OpsetUpgrade.h"
+
+#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -129,6 +132,53 @@ void FunctionSizes::visit(FunctionOp root, const FunctionTable &table) {
 //===----------------------------------------------------------------------===//
 // Scopes
 //===----------------------------------------------------------------------===//
+
+/// The node means the same and has the same form at `opset`.
+static bool isSameAt(Operation *node, int64_t opset) {
+  auto *dialect = cast<ONNXDialect>(node->getDialect());
+  const OpSchema *before = getSchema(node);
+  const OpSchema *after = dialect->getFamily(node->getName())
+                              ->at(int(std::min<int64_t>(opset, INT32_MAX)));
+  if (before == after)
+    return true;
+  return after && getUpgradeObstacle(node, int(opset)).empty() &&
+         llvm::all_of(node->getDiscardableAttrs(), [&](NamedAttribute entry) {
+           return entry.getName().strref().contains('.') ||
+                  after->getAttribute(entry.getName());
+         });
+}
+
+void importModelOpsets(FunctionOp function, ModuleOp module) {
+  auto imports = function->getAttrOfType<ArrayAttr>(attr::opsets);
+  if (!imports || !module->hasAttr(attr::opsets))
+    return;
+  Builder builder(function.getContext());
+  SmallVector<Attribute> changed(imports.begin(), imports.end());
+  for (Attribute &import : changed) {
+    auto pair = dyn_cast<ArrayAttr>(import);
+    auto version = pair && pair.size() == 2 ? dyn_cast<IntegerAttr>(pair[1])
+                                            : IntegerAttr();
+    if (!version)
+      continue;
+    auto name = dyn_cast<StringAttr>(pair[0]);
+    StringRef domain = normalizeDomain(name ? name.getValue() : "");
+    int64_t opset = getOpset(module, domain).value_or(0);
+    if (opset <= version.getInt())
+      continue;
+    bool isSame =
+        !function
+             ->walk([&](Operation *op) {
+               bool differs = isNode(op) && !isa<CustomOp>(op) &&
+                              getDomain(op) == domain && !isSameAt(op, opset);
+               return differs ? WalkResult::interrupt() : WalkResult::advance();
+             })
+             .wasInterrupted();
+    if (isSame)
+      import = builder.getArrayAttr(
+          {pair[0], IntegerAttr::get(version.getType(), opset)});
+  }
+  function->setAttr(attr::opsets, builder.getArrayAttr(changed));
+}
 
 SmallVector<Operation *> getScopes(ModuleOp module) {
   SmallVector<Operation *> scopes;

@@ -326,9 +326,13 @@ void Merger::nameClones() {
     call->removeAttr(mark::callee);
   });
   for (auto function : module.getOps<FunctionOp>()) {
-    if (StringAttr name = names.lookup(function))
-      function.setNameAttr(name);
+    StringAttr name = names.lookup(function);
+    if (!name)
+      continue;
+    function.setNameAttr(name);
     function->removeAttr(mark::specialized);
+    // The model's may be newer by now.
+    importModelOpsets(function, module);
   }
 }
 

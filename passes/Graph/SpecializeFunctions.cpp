@@ -159,6 +159,7 @@ FunctionOp Specializer::createClone(FunctionOp function) {
   OpBuilder builder(function.getContext());
   builder.setInsertionPointAfter(place);
   builder.insert(clone);
+  importModelOpsets(clone, clone->getParentOfType<ModuleOp>());
   place = clone;
   return clone;
 }

@@ -58,6 +58,12 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createMergeFunctions());
 }
 
+void buildEmulationPipeline(OpPassManager &pm) {
+  pm.addPass(createSpecializeFunctions());
+  pm.addPass(createEmulate());
+  pm.addPass(createMergeFunctions({"f32"}));
+}
+
 void registerPipelines() {
   PassPipelineRegistration<MixedPrecisionOptions>(
       "mp-mixed-precision",

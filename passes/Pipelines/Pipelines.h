@@ -70,10 +70,14 @@ struct MixedPrecisionOptions
       llvm::cl::init(true)};
 };
 
-/// Decides precision and carries it out: classify, raise the opset, assign,
-/// insert casts, simplify, convert weights, verify.
+/// Decides precision and carries it out: specialize functions, classify, raise
+/// the opset, assign, insert casts, simplify, convert weights, verify, merge
+/// functions.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options);
+
+/// Shows what 16-bit storage does in fp32: mp-emulate, in functions too.
+void buildEmulationPipeline(mlir::OpPassManager &pm);
 
 /// Registers `mp-mixed-precision`.
 void registerPipelines();

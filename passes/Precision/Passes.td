@@ -192,8 +192,9 @@ def Emulate : PrecisionPass<"mp-emulate"> {
     Before: a model with 16-bit values. After: every such value is fp32 and is
     rounded by a Cast to the 16-bit type followed by a Cast back, so that any
     runtime shows what 16-bit storage does. Constants are fp32 with the rounded
-    values. Graph inputs and outputs, custom ops and function calls keep their
-    types: values are cast there.
+    values. Graph inputs and outputs and custom ops keep their types: values are
+    cast there. So do calls of functions, but for those that have a clone of
+    `onnx-specialize-functions`; the clones are emulated with the graph.
 
     Example: test/Precision/mp-emulate.mlir
   }];

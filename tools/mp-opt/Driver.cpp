@@ -55,7 +55,7 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
     if (this->options.mixed)
       buildMixedPrecisionPipeline(pm, *this->options.mixed);
     if (this->options.emulate)
-      pm.addPass(createEmulate());
+      buildEmulationPipeline(pm);
     pm.addInstrumentation(std::make_unique<StrictWatch>(failureCode));
     return fromFlags.setupPassPipeline(pm);
   });

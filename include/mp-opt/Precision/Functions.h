@@ -77,6 +77,10 @@ bool isSpecialized(onnxir::FunctionOp function);
 /// The `overload` field of a function or of a node; mostly empty.
 llvm::StringRef getOverload(mlir::Operation *op);
 
+/// Lets a specialized function import the model's opsets where that changes
+/// none of its nodes: what passes add to it must be valid in the model.
+void importModelOpsets(onnxir::FunctionOp function, mlir::ModuleOp module);
+
 /// Every scope in the module's order: each onnx.graph, each specialized
 /// onnx.function.
 llvm::SmallVector<mlir::Operation *> getScopes(mlir::ModuleOp module);
