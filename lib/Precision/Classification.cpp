@@ -32,14 +32,14 @@ namespace {
 class Classifier {
 public:
   Classifier(Operation *scope, const PrecisionPolicy &policy,
-             const NodeOverrides &overrides, std::vector<NodeClass> &nodes)
-      : scope(scope), policy(policy), overrides(overrides), nodes(nodes),
-        functions(scope->getParentOfType<ModuleOp>()) {}
+             const NodeOverrides &overrides, const ModuleNames &names,
+             std::vector<NodeClass> &nodes)
+      : scope(scope), policy(policy), overrides(overrides), names(names),
+        nodes(nodes) {}
 
   void run();
 
 private:
-  void collectNames();
   NodeClass applyPolicy(Operation *node);
   PrecisionPolicy::Verdict applyLists(Operation *node);
   StringRef getStructuralReason(Operation *node);
@@ -50,22 +50,14 @@ private:
   Operation *scope;
   const PrecisionPolicy &policy;
   const NodeOverrides &overrides;
+  const ModuleNames &names;
   std::vector<NodeClass> &nodes;
-  FunctionTable functions;
-  StringSet<> trainingNames;
   /// The policy's answer per operator.
   llvm::DenseMap<const void *, PrecisionPolicy::Verdict> verdicts;
   llvm::DenseSet<Operation *> shapeNodes;
 };
 
 } // namespace
-
-void Classifier::collectNames() {
-  auto module = scope->getParentOfType<ModuleOp>();
-  if (!module)
-    return;
-  trainingNames = collectTrainingNames(module);
-}
 
 NodeClass Classifier::applyPolicy(Operation *node) {
   NodeClass entry{node, OpClass::Follow, {}};
@@ -112,7 +104,7 @@ static bool isYielded(Value value) {
 
 StringRef Classifier::getStructuralReason(Operation *node) {
   if (isa<CustomOp>(node)) {
-    FunctionOp function = functions.lookup(node);
+    FunctionOp function = names.functions.lookup(node);
     if (function && isSpecialized(function))
       return {};
     return function ? "function call" : "custom op";
@@ -124,9 +116,9 @@ StringRef Classifier::getStructuralReason(Operation *node) {
   if (llvm::any_of(node->getOperandTypes(), isContainer) ||
       llvm::any_of(node->getResultTypes(), isContainer))
     return "sequence";
-  if (!trainingNames.empty())
+  if (!names.training.empty())
     for (OpResult result : node->getResults())
-      if (trainingNames.contains(getValueName(result)) && !isYielded(result))
+      if (names.training.contains(getValueName(result)) && !isYielded(result))
         return "named by a training algorithm";
   return {};
 }
@@ -178,7 +170,6 @@ void Classifier::markShapeArithmetic() {
 }
 
 void Classifier::run() {
-  collectNames();
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isNode(op))
       return;
@@ -196,9 +187,10 @@ void Classifier::run() {
 
 Classification Classification::compute(Operation *scope,
                                        const PrecisionPolicy &policy,
-                                       const NodeOverrides &overrides) {
+                                       const NodeOverrides &overrides,
+                                       const ModuleNames &names) {
   Classification classification;
-  Classifier(scope, policy, overrides, classification.nodes).run();
+  Classifier(scope, policy, overrides, names, classification.nodes).run();
   return classification;
 }
 

@@ -143,8 +143,9 @@ void Classify::runOnOperation() {
   if (failed(overrides))
     return signalPassFailure();
   Type lowType = onnxir::getElementType(&getContext(), policy->getLowKind());
+  ModuleNames names(module);
   for (Operation *scope : getScopes(module)) {
-    annotate(Classification::compute(scope, *policy, *overrides));
+    annotate(Classification::compute(scope, *policy, *overrides, names));
     if (auto graph = dyn_cast<GraphOp>(scope))
       annotateModule(graph, lowType);
   }

@@ -15,6 +15,7 @@
 #define MPOPT_PRECISION_CLASSIFICATION_H
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/NodeOverrides.h"
 #include "mp-opt/Precision/Policy.h"
 
@@ -36,23 +37,33 @@ struct NodeClass {
   llvm::StringRef place = {};
 };
 
+/// Every string in the training entries of a model: the names that they take
+/// from the main graph are among them.
+llvm::StringSet<> collectTrainingNames(mlir::ModuleOp module);
+
+/// What all scopes of a module share; collected once.
+struct ModuleNames {
+  explicit ModuleNames(mlir::ModuleOp module)
+      : functions(module), training(collectTrainingNames(module)) {}
+
+  FunctionTable functions;
+  llvm::StringSet<> training;
+};
+
 /// The nodes of a graph and of its subgraphs, in order.
 class Classification {
 public:
   /// `scope` is a graph or a specialized function.
   static Classification compute(mlir::Operation *scope,
                                 const PrecisionPolicy &policy,
-                                const NodeOverrides &overrides);
+                                const NodeOverrides &overrides,
+                                const ModuleNames &names);
 
   llvm::ArrayRef<NodeClass> getNodes() const { return nodes; }
 
 private:
   std::vector<NodeClass> nodes;
 };
-
-/// Every string in the training entries of a model: the names that they take
-/// from the main graph are among them.
-llvm::StringSet<> collectTrainingNames(mlir::ModuleOp module);
 
 } // namespace mp
 
