@@ -15,6 +15,7 @@
 
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/InferredTypes.h"
 
 namespace mp {
 #define GEN_PASS_DEF_MERGEFUNCTIONS
@@ -336,24 +337,6 @@ void Merger::nameClones() {
   }
 }
 
-/// Takes back what was only inferred for passes to decide by, but not element
-/// types that have changed since.
-static void restoreTypes(Operation *op) {
-  auto untyped = op->getAttrOfType<ArrayAttr>(mark::untyped);
-  if (!untyped)
-    return;
-  SmallVector<Value> values(op->getResults());
-  for (Region &region : op->getRegions())
-    llvm::append_range(values, region.getArguments());
-  for (auto [value, entry] : llvm::zip(values, untyped)) {
-    auto before = dyn_cast<TypeAttr>(entry);
-    if (before && (isa<UnknownType>(before.getValue()) ||
-                   before.getValue() == withoutShape(value.getType())))
-      value.setType(before.getValue());
-  }
-  op->removeAttr(mark::untyped);
-}
-
 void Merger::run() {
   collect();
   for (auto function : module.getOps<FunctionOp>())
@@ -364,7 +347,7 @@ void Merger::run() {
   dropUncalled();
   nameClones();
   for (auto graph : module.getOps<GraphOp>())
-    graph->walk(restoreTypes);
+    graph->walk(InferredTypes::restore);
 }
 
 /// How names write the 16-bit type that is or was in use.

@@ -10,7 +10,11 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
+class GraphPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
+}
+
+def RaiseOpset : GraphPass<"onnx-raise-opset"> {
   let summary = "Raise the opset of a model where nodes keep their meaning";
   let description = [{
     With `to`: after it the model imports that version of `domain`; an error
@@ -40,11 +44,9 @@ def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
            "newest version to raise to without `to`: what comes later few "
            "runtimes load">,
   ];
-  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }
 
-def SpecializeFunctions
-    : Pass<"onnx-specialize-functions", "::mlir::ModuleOp"> {
+def SpecializeFunctions : GraphPass<"onnx-specialize-functions"> {
   let summary = "Give every call of a model-local function a typed clone";
   let description = [{
     After: every call in the main graph, its subgraphs and, transitively, in
@@ -69,10 +71,9 @@ def SpecializeFunctions
            "most nodes in clones of one call; 0 for twice the model's, and "
            "20,000 at least">,
   ];
-  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }
 
-def MergeFunctions : Pass<"onnx-merge-functions", "::mlir::ModuleOp"> {
+def MergeFunctions : GraphPass<"onnx-merge-functions"> {
   let summary = "Settle which clones of functions the model needs";
   let description = [{
     Before: `onnx-specialize-functions`, and passes that changed some clones.
@@ -91,7 +92,6 @@ def MergeFunctions : Pass<"onnx-merge-functions", "::mlir::ModuleOp"> {
     Option<"suffix", "suffix", "std::string", /*default=*/"\"\"",
            "what follows the name of a clone; empty for the 16-bit type">,
   ];
-  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }
 
 #endif // MPOPT_PASSES_GRAPH_PASSES_TD

@@ -21,6 +21,7 @@
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/FloatSignature.h"
 #include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/InferredTypes.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
 #include "mp-opt/Target/ONNX/NodeTypes.h"
 
@@ -99,9 +100,6 @@ private:
   FunctionOp createClone(FunctionOp function);
   void eraseClones(size_t first);
   std::string setResultTypes(CustomOp call, TypeRange results);
-  bool dependsOnChange(Operation *op);
-  void keepTypes(Operation *op);
-  void noteChanges(Operation *op);
 
   FunctionTable table;
   const FunctionSizes &sizes;
@@ -114,8 +112,8 @@ private:
   llvm::StringMap<Signature> signatures;
   /// By function: the op that its next clone goes behind, and how many it has.
   llvm::DenseMap<Operation *, std::pair<Operation *, unsigned>> places;
-  /// Values of the graph that have types which the model does not tell.
-  llvm::DenseSet<Value> changed;
+  /// In the main graph.
+  InferredTypes inferred;
   /// What the verifier says of a node's new types is no error of the model.
   std::string complaint;
   ScopedDiagnosticHandler handler;
@@ -190,7 +188,7 @@ std::string Specializer::setResultTypes(CustomOp call, TypeRange results) {
     }
   for (auto [index, result] : llvm::enumerate(call.getResults()))
     result.setType(NodeTypes::refine(result.getType(), results[index]));
-  noteChanges(call);
+  inferred.note(call);
   return "";
 }
 
@@ -356,61 +354,14 @@ LogicalResult Specializer::listen(Diagnostic &diagnostic) {
   return success();
 }
 
-/// The types of what `op` defines: its results, the inputs of its subgraphs.
-static SmallVector<Value> getDefinitions(Operation *op) {
-  SmallVector<Value> values(op->getResults());
-  for (Region &region : op->getRegions())
-    llvm::append_range(values, region.getArguments());
-  return values;
-}
-
-/// A type that `op` depends on was not told by the model.
-bool Specializer::dependsOnChange(Operation *op) {
-  auto isChanged = [&](Value value) { return changed.contains(value); };
-  if (llvm::any_of(op->getOperands(), isChanged))
-    return true;
-  return llvm::any_of(op->getRegions(), [&](Region &region) {
-    YieldOp yield = getYield(region);
-    return yield && llvm::any_of(yield->getOperands(), isChanged);
-  });
-}
-
-/// Before the types of a node of a graph change for the first time.
-void Specializer::keepTypes(Operation *op) {
-  if (op->hasAttr(mark::untyped))
-    return;
-  SmallVector<Type> before;
-  for (Value value : getDefinitions(op))
-    before.push_back(value.getType());
-  if (llvm::any_of(before, NodeTypes::isVague))
-    op->setAttr(mark::untyped,
-                Builder(op->getContext()).getTypeArrayAttr(before));
-}
-
-/// After they may have.
-void Specializer::noteChanges(Operation *op) {
-  auto before = op->getAttrOfType<ArrayAttr>(mark::untyped);
-  if (!before)
-    return;
-  bool isSame = true;
-  for (auto [value, old] : llvm::zip(getDefinitions(op), before)) {
-    if (cast<TypeAttr>(old).getValue() == value.getType())
-      continue;
-    isSame = false;
-    changed.insert(value);
-  }
-  if (isSame)
-    op->removeAttr(mark::untyped);
-}
-
 void Specializer::visit(const Event &event) {
   Operation *op = event.op;
   bool isClone = scopes.size() > 1;
   bool isCall = !event.isBegin && table.lookup(op);
   if (!isClone) {
-    if (!isCall && !dependsOnChange(op))
+    if (!isCall && !inferred.reach(op))
       return;
-    keepTypes(op);
+    inferred.keep(op);
   }
   if (isCall)
     return visitCall(cast<CustomOp>(op));
@@ -419,7 +370,7 @@ void Specializer::visit(const Event &event) {
   else
     types.inferResults(op, scopes.back().attributes);
   if (!isClone)
-    noteChanges(op);
+    inferred.note(op);
   else if (!event.isBegin && failed(op->getName().verifyInvariants(op)))
     abandon(complaint);
 }

@@ -307,4 +307,6 @@ Type withoutShape(Type type) {
   return type;
 }
 
+bool isVague(Type type) { return isa<UnknownType, UnrankedTensorType>(type); }
+
 } // namespace mp::onnxir

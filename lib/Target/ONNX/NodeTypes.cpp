@@ -118,10 +118,6 @@ AttributeValues NodeTypes::getValues(FunctionOp function, Operation *call,
 // Nodes
 //===----------------------------------------------------------------------===//
 
-bool NodeTypes::isVague(Type type) {
-  return isa<UnknownType, UnrankedTensorType>(type);
-}
-
 Type NodeTypes::refine(Type type, Type better) {
   bool isBetter = isa<UnknownType>(type)
                       ? !isa<NoneType>(better)

@@ -36,8 +36,6 @@ public:
   /// The same for the inputs of the node's subgraphs; before visiting these.
   void inferSubgraphInputs(mlir::Operation *node);
 
-  /// The type is `!onnx.unknown`, or its shape is.
-  static bool isVague(mlir::Type type);
   /// `better` where `type` is vague and `better` does not contradict it.
   static mlir::Type refine(mlir::Type type, mlir::Type better);
 
