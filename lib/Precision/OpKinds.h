@@ -38,6 +38,7 @@ enum class OpMath : uint8_t {
   Div,
   Exp,
   Log,
+  LogSoftmax,
   Mul,
   Neg,
   Pow,

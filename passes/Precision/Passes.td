@@ -14,6 +14,26 @@ class PrecisionPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
   let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }
 
+def AnnotateUnits : PrecisionPass<"mp-annotate-units"> {
+  let summary = "Mark nodes that together stand for one op";
+  let description = [{
+    After: every node of a decomposed normalization, softmax, loss, moment or
+    exponential function has `mp.unit`, the name of the op that they stand for
+    (`LayerNormalization`, `com.microsoft.SoftmaxGrad_13`), and
+    `mp.unit_number`, the same for the nodes of one unit. `mp-classify` gives
+    them the class of that op.
+
+    Found by dataflow: a reduction of a pointwise function of x that meets x
+    again, whatever the spelling, the order of operands, casts and
+    rearrangements between. Scale and bias behind a normalization belong to it
+    if they are constants or parameters. A node of two units belongs to the
+    first. Values inside a unit may be used elsewhere too. Bodies of
+    model-local functions are left alone.
+
+    Example: test/Precision/mp-annotate-units.mlir
+  }];
+}
+
 def Classify : PrecisionPass<"mp-classify"> {
   let summary = "Give every node a precision class and the reason for it";
   let description = [{

@@ -1,0 +1,45 @@
+//===- AnnotateUnits.cpp - Mark nodes that stand for one op ---------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Precision/Passes.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/DecomposedOps.h"
+
+namespace mp {
+#define GEN_PASS_DEF_ANNOTATEUNITS
+#include "Precision/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct AnnotateUnits : public mp::impl::AnnotateUnitsBase<AnnotateUnits> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+void AnnotateUnits::runOnOperation() {
+  Builder builder(&getContext());
+  int64_t number = 0;
+  for (auto graph : getOperation().getOps<GraphOp>())
+    for (const DecomposedOp &unit : findDecomposedOps(graph)) {
+      auto name =
+          builder.getStringAttr(getQualifiedName(unit.domain, unit.opType));
+      auto index = builder.getI64IntegerAttr(number++);
+      for (Operation *node : unit.nodes) {
+        NamedAttrList attributes(node->getAttrDictionary());
+        attributes.set(mark::unit, name);
+        attributes.set(mark::unitNumber, index);
+        node->setAttrs(attributes.getDictionary(&getContext()));
+      }
+    }
+}
