@@ -371,6 +371,17 @@ StringRef StatisticUnits::getNormalizationName(ArrayRef<unsigned> members) {
   return overSpace ? "InstanceNormalization" : "LayerNormalization";
 }
 
+/// A constant, a parameter, or a graph input that is a vector of fixed length:
+/// a parameter of a graph that gets its weights at run time.
+static bool isParameter(const UnitContext &context, Value value) {
+  if (context.isWeak(value))
+    return true;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return isa<BlockArgument>(value) && type && type.hasStaticShape() &&
+         type.getRank() <= 1 &&
+         isa<GraphOp>(value.getParentBlock()->getParentOp());
+}
+
 /// Scale and bias by constants or parameters, with copies between.
 void StatisticUnits::addScaleAndBias(std::vector<Operation *> &nodes,
                                      Operation *last) {
@@ -380,7 +391,7 @@ void StatisticUnits::addScaleAndBias(std::vector<Operation *> &nodes,
     Operation *user = *last->getResult(0).user_begin();
     OpMath math = context.getMath(user);
     unsigned data = llvm::count_if(user->getOperands(), [&](Value operand) {
-      return !context.isWeak(operand);
+      return !isParameter(context, operand);
     });
     if (context.isCopy(user) && data == 1) {
       copies.push_back(user);

@@ -70,8 +70,8 @@ struct MixedPrecisionOptions
       llvm::cl::init(true)};
 };
 
-/// Decides precision and carries it out: classify, raise the opset, assign,
-/// insert casts, simplify, convert weights, verify.
+/// Decides precision and carries it out: safety analyses, classify, raise the
+/// opset, assign, insert casts, simplify, convert weights, verify.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options);
 
