@@ -63,9 +63,16 @@ static void findSigmoid(UnitContext &context, Operation *sum, Operation *exp) {
 static void findHyperbolic(UnitContext &context, Operation *sum, Operation *a,
                            Operation *b) {
   std::vector<Operation *> nodes = {a, b, sum};
-  for (Operation *user : getUsers(sum))
-    if (context.getMath(user) == OpMath::Div)
-      nodes.push_back(user);
+  for (Operation *user : getUsers(sum)) {
+    if (context.getMath(user) != OpMath::Div)
+      continue;
+    nodes.push_back(user);
+    for (Value operand : user->getOperands())
+      if (Operation *other = operand.getDefiningOp();
+          context.getMath(other) == OpMath::Add ||
+          context.getMath(other) == OpMath::Sub)
+        nodes.push_back(other);
+  }
   context.add("Sinh", std::move(nodes));
 }
 

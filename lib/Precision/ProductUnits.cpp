@@ -99,6 +99,11 @@ bool ProductUnits::findLoss(const Statistic &statistic) {
       isWeighted |= isBehind && (math == OpMath::Mul || math == OpMath::Neg);
       if (math != OpMath::LogSoftmax)
         nodes.push_back(op);
+      // The other probability: 1 - p.
+      if (Operation *source = op->getOperand(0).getDefiningOp();
+          math == OpMath::Log && context.getMath(source) == OpMath::Sub &&
+          context.isWeak(source->getOperand(0)))
+        nodes.push_back(source);
     }
   }
   if (!isWeighted)
@@ -124,9 +129,16 @@ static Value getOther(Operation *op, Value value) {
 /// (a - sum(a b)) b, a b - b sum(a b): softmax. a - b mean(a b): what
 /// normalizes, here b is the normalized value.
 bool ProductUnits::findGradient(const Product &product, Value value, int step) {
-  auto take = [&](StringRef name, Operation *first, Operation *second) {
+  auto take = [&](StringRef name, Operation *first, Operation *second,
+                  Value rest) {
     std::vector<Operation *> nodes = getNodes(product, step);
     nodes.insert(nodes.end(), {first, second});
+    for (Value part : finder.walkBack(rest, false)) {
+      if (part == product.a || part == product.b ||
+          part == product.mul->getResult(0))
+        break;
+      nodes.push_back(part.getDefiningOp());
+    }
     context.add(name, std::move(nodes), "com.microsoft");
     return true;
   };
@@ -147,9 +159,9 @@ bool ProductUnits::findGradient(const Product &product, Value value, int step) {
           continue;
         if (math == OpMath::Sub ? isMadeOf(rest, b)
                                 : isMadeOf(rest, product.mul->getResult(0)))
-          return take("SoftmaxGrad_13", user, last);
+          return take("SoftmaxGrad_13", user, last, rest);
         if (math == OpMath::Mul && isMadeOf(rest, a))
-          return take("LayerNormalizationGrad", user, last);
+          return take("LayerNormalizationGrad", user, last, rest);
       }
     }
   }

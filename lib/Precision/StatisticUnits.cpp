@@ -286,6 +286,8 @@ private:
   void join();
   void joinCentered(unsigned index);
   void emit(ArrayRef<unsigned> members);
+  void addBetween(ArrayRef<unsigned> members,
+                  std::vector<Operation *> &nodes) const;
   StringRef getNormalizationName(ArrayRef<unsigned> members);
   void addScaleAndBias(std::vector<Operation *> &nodes, Operation *last);
 
@@ -410,6 +412,21 @@ void StatisticUnits::addScaleAndBias(std::vector<Operation *> &nodes,
   }
 }
 
+/// What leads from one statistic of a unit to another: the square of a mean.
+void StatisticUnits::addBetween(ArrayRef<unsigned> members,
+                                std::vector<Operation *> &nodes) const {
+  if (members.size() == 1)
+    return;
+  llvm::DenseSet<Operation *> inside(nodes.begin(), nodes.end());
+  for (unsigned index : members) {
+    ArrayRef<Statistic::Step> steps = parts[index].statistic->steps;
+    for (const Statistic::Step &step : steps)
+      if (inside.contains(step.node))
+        for (int at = step.parent; at >= 0; at = steps[at].parent)
+          nodes.push_back(steps[at].node);
+  }
+}
+
 void StatisticUnits::emit(ArrayRef<unsigned> members) {
   std::vector<Operation *> nodes;
   uint32_t roles = 0;
@@ -428,6 +445,7 @@ void StatisticUnits::emit(ArrayRef<unsigned> members) {
                     last->isBeforeInBlock(meeting)))
         last = meeting;
   }
+  addBetween(members, nodes);
   auto has = [&](Role role) { return roles >> unsigned(role) & 1; };
   if (has(Role::LogSoftmax))
     return context.add("LogSoftmax", std::move(nodes));
