@@ -246,24 +246,32 @@ namespace {
 
 class Destinations {
 public:
-  Destinations(GraphOp graph, Origins &origins);
+  explicit Destinations(Origins &origins);
   /// Every use of every float result ends as a size, and there is one.
   bool areSizes(Operation *op) const;
 
 private:
+  /// A float value.
   struct Info {
-    /// Float values that this one becomes a part of, turned round.
-    SmallVector<Value, 2> sources;
     bool isData = false, isSize = false;
+    /// What this value is made of: the head of a list in `links`.
+    int sources = -1;
+  };
+  struct Link {
+    unsigned source;
+    int next;
   };
 
-  void collect(Value value);
-  void collectUse(Value value, OpOperand &use);
-  void spread();
+  bool hasEnds();
+  void number();
+  void collectUse(unsigned index, OpOperand &use);
+  void spread(bool Info::*flag);
 
   Origins &origins;
   std::vector<Value> values;
-  llvm::DenseMap<Value, Info> infos;
+  std::vector<Info> infos;
+  std::vector<Link> links;
+  llvm::DenseMap<Value, unsigned> numbers;
 };
 
 } // namespace
@@ -272,31 +280,64 @@ static bool isQuantization(Type element) {
   return element.isIntOrIndex() && element.getIntOrFloatBitWidth() <= 16;
 }
 
-void Destinations::collectUse(Value value, OpOperand &use) {
+namespace {
+/// How an operand may end a float value's way.
+enum class End : uint8_t { None, Cast, Size, Angle };
+} // namespace
+
+static End getEnd(Operation *user, unsigned operand) {
+  StringRef domain = getDomain(user), opType = getOpType(user);
+  if (isShapeOperand(domain, opType, operand))
+    return End::Size;
+  if (!domain.empty())
+    return End::None;
+  if (opType == "Cast")
+    return End::Cast;
+  return opType == "Sin" || opType == "Cos" ? End::Angle : End::None;
+}
+
+/// False if no value of the graph can end as a size.
+bool Destinations::hasEnds() {
+  return llvm::any_of(origins.getOps(), [](Operation *op) {
+    return isNode(op) && llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
+             return isFloatTensor(use.get().getType()) &&
+                    getEnd(op, use.getOperandNumber()) != End::None;
+           });
+  });
+}
+
+void Destinations::collectUse(unsigned index, OpOperand &use) {
   Operation *user = use.getOwner();
+  Value value = values[index];
   auto become = [&](Value target) {
-    if (isFloatTensor(target.getType()))
-      infos[target].sources.push_back(value);
+    auto it = numbers.find(target);
+    if (it == numbers.end())
+      return;
+    links.push_back({index, infos[it->second].sources});
+    infos[it->second].sources = links.size() - 1;
   };
   auto end = [&](bool isSize) {
-    Info &info = infos[value];
-    (isSize ? info.isSize : info.isData) = true;
+    (isSize ? infos[index].isSize : infos[index].isData) = true;
   };
   if (forEachFlowTarget(use, become))
     return;
   if (!isNode(user))
     return end(false);
-  StringRef domain = getDomain(user), opType = getOpType(user);
-  Type to = isStandardOp(user, "Cast") ? getCastType(user) : Type();
-  if (to && to.isIntOrIndex())
-    return end(!isQuantization(to) || origins.lookup(value) != Origin::Data);
-  if (isShapeOperand(domain, opType, use.getOperandNumber()))
+  switch (getEnd(user, use.getOperandNumber())) {
+  case End::Size:
     return end(true);
-  if (domain.empty() && (opType == "Sin" || opType == "Cos"))
+  case End::Angle:
     return end(origins.lookup(value) != Origin::Data);
-  // They read the type only.
-  if (domain.empty() && (opType == "Shape" || opType == "Size"))
-    return;
+  case End::Cast:
+    if (Type to = getCastType(user); to && to.isIntOrIndex())
+      return end(!isQuantization(to) || origins.lookup(value) != Origin::Data);
+    break;
+  case End::None:
+    // They read the type only.
+    if (isStandardOp(user, "Shape") || isStandardOp(user, "Size"))
+      return;
+    break;
+  }
   Rule rule = origins.getRule(user);
   bool isPosition = llvm::any_of(user->getResults(), [&](Value result) {
     return origins.lookup(result) == Origin::Index;
@@ -309,53 +350,51 @@ void Destinations::collectUse(Value value, OpOperand &use) {
     become(result);
 }
 
-void Destinations::collect(Value value) {
-  if (!isFloatTensor(value.getType()))
-    return;
-  values.push_back(value);
-  infos.try_emplace(value);
-  for (OpOperand &use : value.getUses())
-    collectUse(value, use);
-}
-
-/// What becomes data is data; what becomes a size, and nothing else, is one.
-void Destinations::spread() {
-  std::vector<Value> worklist;
-  for (Value value : values)
-    if (infos[value].isData)
-      worklist.push_back(value);
-  while (!worklist.empty()) {
-    Value value = worklist.back();
-    worklist.pop_back();
-    for (Value source : infos[value].sources)
-      if (Info &info = infos[source]; !info.isData) {
-        info.isData = true;
-        worklist.push_back(source);
-      }
-  }
-  for (Value value : values)
-    if (const Info &info = infos[value]; info.isSize && !info.isData)
-      worklist.push_back(value);
-  while (!worklist.empty()) {
-    Value value = worklist.back();
-    worklist.pop_back();
-    for (Value source : infos[value].sources)
-      if (Info &info = infos[source]; !info.isSize && !info.isData) {
-        info.isSize = true;
-        worklist.push_back(source);
-      }
-  }
-}
-
-Destinations::Destinations(GraphOp graph, Origins &origins) : origins(origins) {
+void Destinations::number() {
+  auto take = [&](Value value) {
+    if (!isFloatTensor(value.getType()))
+      return;
+    numbers[value] = values.size();
+    values.push_back(value);
+  };
   for (Operation *op : origins.getOps()) {
     for (Value result : op->getResults())
-      collect(result);
+      take(result);
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
-        collect(argument);
+        take(argument);
   }
-  spread();
+  infos.resize(values.size());
+}
+
+/// Takes a flag from values to what they are made of. Data makes data, and
+/// what is data is no size.
+void Destinations::spread(bool Info::*flag) {
+  auto isFree = [&](const Info &info) { return !info.isData && !(info.*flag); };
+  std::vector<unsigned> worklist;
+  for (auto [index, info] : llvm::enumerate(infos))
+    if (info.*flag && (flag == &Info::isData || !info.isData))
+      worklist.push_back(index);
+  while (!worklist.empty()) {
+    int link = infos[worklist.back()].sources;
+    worklist.pop_back();
+    for (; link >= 0; link = links[link].next)
+      if (Info &source = infos[links[link].source]; isFree(source)) {
+        source.*flag = true;
+        worklist.push_back(links[link].source);
+      }
+  }
+}
+
+Destinations::Destinations(Origins &origins) : origins(origins) {
+  if (!hasEnds())
+    return;
+  number();
+  for (unsigned index = 0; index < values.size(); ++index)
+    for (OpOperand &use : values[index].getUses())
+      collectUse(index, use);
+  spread(&Info::isData);
+  spread(&Info::isSize);
 }
 
 bool Destinations::areSizes(Operation *op) const {
@@ -363,17 +402,17 @@ bool Destinations::areSizes(Operation *op) const {
   for (Value result : op->getResults()) {
     if (!isF32Tensor(result.getType()))
       continue;
-    auto it = infos.find(result);
-    if (it == infos.end() || it->second.isData)
+    auto it = numbers.find(result);
+    if (it == numbers.end() || infos[it->second].isData)
       return false;
-    hasSize |= it->second.isSize;
+    hasSize |= infos[it->second].isSize;
   }
   return hasSize;
 }
 
 std::vector<Operation *> findShapeArithmetic(GraphOp graph) {
   Origins origins(graph);
-  Destinations destinations(graph, origins);
+  Destinations destinations(origins);
   std::vector<Operation *> found;
   for (Operation *op : origins.getOps()) {
     // What leaves a contraction is data, even if it is quantized in the end.
