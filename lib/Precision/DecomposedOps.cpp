@@ -48,9 +48,9 @@ static void arrange(ArrayRef<Operation *> nodes,
   llvm::erase_if(units, [](DecomposedOp &unit) { return unit.nodes.empty(); });
 }
 
-std::vector<DecomposedOp> findDecomposedOps(GraphOp graph) {
+std::vector<DecomposedOp> findDecomposedOps(Operation *scope) {
   OpKinds kinds;
-  ReductionLevels levels(graph, kinds);
+  ReductionLevels levels(scope, kinds);
   StatisticFinder finder(levels, kinds);
   std::vector<Statistic> statistics;
   for (Operation *node : levels.getNodes())

@@ -159,12 +159,13 @@ static int64_t countElements(Operation *op, Extent extent) {
   return unknown;
 }
 
-std::vector<LongReduction> findLongReductions(GraphOp graph, ElementKind low) {
+std::vector<LongReduction> findLongReductions(Operation *scope,
+                                              ElementKind low) {
   int64_t limit = low == ElementKind::Float16 ? 2048 : 256;
   StringRef lowName = low == ElementKind::Float16 ? "fp16" : "bf16";
   llvm::DenseMap<const void *, std::optional<Extent>> extents;
   std::vector<LongReduction> found;
-  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isNode(op) || op->getNumOperands() == 0 ||
         !isF32Tensor(op->getOperand(0).getType()))
       return;

@@ -66,7 +66,7 @@ struct RuleEntry {
 
 class Origins {
 public:
-  explicit Origins(GraphOp graph);
+  explicit Origins(Operation *scope);
   Origin lookup(Value value) const { return origins.lookup(value); }
   Rule getRule(Operation *op);
   /// Nodes, and yields of subgraphs, in order.
@@ -218,13 +218,15 @@ void Origins::visit(Operation *op) {
       raise(argument, Origin::Data);
 }
 
-Origins::Origins(GraphOp graph) {
-  llvm::DenseSet<Value> parameters = collectParameters(graph);
-  for (BlockArgument argument : graph.getBody().getArguments())
+Origins::Origins(Operation *scope) {
+  llvm::DenseSet<Value> parameters;
+  if (auto graph = dyn_cast<GraphOp>(scope))
+    parameters = collectParameters(graph);
+  for (BlockArgument argument : scope->getRegion(0).getArguments())
     if (!parameters.contains(argument))
       raise(argument, Origin::Input);
-  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isNode(op) || (isa<YieldOp>(op) && op->getParentOp() != graph))
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isNode(op) || (isa<YieldOp>(op) && op->getParentOp() != scope))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -410,8 +412,8 @@ bool Destinations::areSizes(Operation *op) const {
   return hasSize;
 }
 
-std::vector<Operation *> findShapeArithmetic(GraphOp graph) {
-  Origins origins(graph);
+std::vector<Operation *> findShapeArithmetic(Operation *scope) {
+  Origins origins(scope);
   Destinations destinations(origins);
   std::vector<Operation *> found;
   for (Operation *op : origins.getOps()) {

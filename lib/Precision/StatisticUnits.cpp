@@ -373,15 +373,15 @@ StringRef StatisticUnits::getNormalizationName(ArrayRef<unsigned> members) {
   return overSpace ? "InstanceNormalization" : "LayerNormalization";
 }
 
-/// A constant, a parameter, or a graph input that is a vector of fixed length:
-/// a parameter of a graph that gets its weights at run time.
+/// A constant, a parameter, or an input that is a vector of fixed length: a
+/// parameter of a graph or function that gets its weights at run time.
 static bool isParameter(const UnitContext &context, Value value) {
   if (context.isWeak(value))
     return true;
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return isa<BlockArgument>(value) && type && type.hasStaticShape() &&
          type.getRank() <= 1 &&
-         isa<GraphOp>(value.getParentBlock()->getParentOp());
+         isa<GraphOp, FunctionOp>(value.getParentBlock()->getParentOp());
 }
 
 /// Scale and bias by constants or parameters, with copies between.

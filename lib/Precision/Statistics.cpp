@@ -20,10 +20,11 @@ namespace mp {
 // ReductionLevels
 //===----------------------------------------------------------------------===//
 
-ReductionLevels::ReductionLevels(GraphOp graph, OpKinds &kinds) {
-  for (Value parameter : collectParameters(graph))
-    levels[parameter] = weak;
-  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+ReductionLevels::ReductionLevels(Operation *scope, OpKinds &kinds) {
+  if (auto graph = dyn_cast<GraphOp>(scope))
+    for (Value parameter : collectParameters(graph))
+      levels[parameter] = weak;
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<InitializerOp>(op))
       levels[op->getResult(0)] = weak;
     if (!isNode(op))

@@ -25,7 +25,7 @@ class ReductionLevels {
 public:
   static constexpr unsigned weak = ~0u;
 
-  ReductionLevels(onnxir::GraphOp graph, OpKinds &kinds);
+  ReductionLevels(mlir::Operation *scope, OpKinds &kinds);
 
   unsigned lookup(mlir::Value value) const;
   /// The operand that makes `op` a function of one value, apart from constants

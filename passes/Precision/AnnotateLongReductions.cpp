@@ -8,6 +8,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/LongReductions.h"
 
 namespace mp {
@@ -39,8 +40,8 @@ void AnnotateLongReductions::runOnOperation() {
   }
   ElementKind low =
       precision == "fp16" ? ElementKind::Float16 : ElementKind::BFloat16;
-  for (auto graph : module.getOps<GraphOp>())
-    for (const LongReduction &found : findLongReductions(graph, low))
+  for (Operation *scope : getScopes(module))
+    for (const LongReduction &found : findLongReductions(scope, low))
       // The first hazard found is the one that users read about.
       if (!found.node->hasAttr(mark::hazard))
         found.node->setAttr(mark::hazard,

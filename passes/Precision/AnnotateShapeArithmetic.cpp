@@ -8,6 +8,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/ShapeArithmetic.h"
 
 namespace mp {
@@ -30,7 +31,7 @@ struct AnnotateShapeArithmetic
 
 void AnnotateShapeArithmetic::runOnOperation() {
   auto unit = UnitAttr::get(&getContext());
-  for (auto graph : getOperation().getOps<GraphOp>())
-    for (Operation *node : findShapeArithmetic(graph))
+  for (Operation *scope : getScopes(getOperation()))
+    for (Operation *node : findShapeArithmetic(scope))
       node->setAttr(mark::shape, unit);
 }

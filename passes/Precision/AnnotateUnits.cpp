@@ -9,6 +9,7 @@
 
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/DecomposedOps.h"
+#include "mp-opt/Precision/Functions.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ANNOTATEUNITS
@@ -30,8 +31,8 @@ struct AnnotateUnits : public mp::impl::AnnotateUnitsBase<AnnotateUnits> {
 void AnnotateUnits::runOnOperation() {
   Builder builder(&getContext());
   int64_t number = 0;
-  for (auto graph : getOperation().getOps<GraphOp>())
-    for (const DecomposedOp &unit : findDecomposedOps(graph)) {
+  for (Operation *scope : getScopes(getOperation()))
+    for (const DecomposedOp &unit : findDecomposedOps(scope)) {
       auto name =
           builder.getStringAttr(getQualifiedName(unit.domain, unit.opType));
       auto index = builder.getI64IntegerAttr(number++);

@@ -41,8 +41,9 @@ struct DecomposedOp {
   std::vector<mlir::Operation *> nodes;
 };
 
-/// The units of a graph and its subgraphs, in the order of their first nodes.
-std::vector<DecomposedOp> findDecomposedOps(onnxir::GraphOp graph);
+/// The units of a scope - a graph or a specialized function - and its
+/// subgraphs, in the order of their first nodes.
+std::vector<DecomposedOp> findDecomposedOps(mlir::Operation *scope);
 
 } // namespace mp
 

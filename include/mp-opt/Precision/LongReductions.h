@@ -29,9 +29,9 @@ struct LongReduction {
   std::string reason;
 };
 
-/// The nodes of a graph and its subgraphs that must not accumulate in `low`,
+/// The nodes of a scope and its subgraphs that must not accumulate in `low`,
 /// in order.
-std::vector<LongReduction> findLongReductions(onnxir::GraphOp graph,
+std::vector<LongReduction> findLongReductions(mlir::Operation *scope,
                                               ElementKind low);
 
 } // namespace mp

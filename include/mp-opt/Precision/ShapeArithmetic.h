@@ -31,9 +31,10 @@
 
 namespace mp {
 
-/// The nodes of a graph and its subgraphs that compute sizes, indices or
+/// The nodes of a scope - a graph or a specialized function - and its
+/// subgraphs that compute sizes, indices or
 /// positions in float, in order.
-std::vector<mlir::Operation *> findShapeArithmetic(onnxir::GraphOp graph);
+std::vector<mlir::Operation *> findShapeArithmetic(mlir::Operation *scope);
 
 } // namespace mp
 
