@@ -289,7 +289,6 @@ private:
   void addBetween(ArrayRef<unsigned> members,
                   std::vector<Operation *> &nodes) const;
   StringRef getNormalizationName(ArrayRef<unsigned> members);
-  void addScaleAndBias(std::vector<Operation *> &nodes, Operation *last);
 
   UnitContext &context;
   std::vector<Part> parts;
@@ -373,45 +372,6 @@ StringRef StatisticUnits::getNormalizationName(ArrayRef<unsigned> members) {
   return overSpace ? "InstanceNormalization" : "LayerNormalization";
 }
 
-/// A constant, a parameter, or an input that is a vector of fixed length: a
-/// parameter of a graph or function that gets its weights at run time.
-static bool isParameter(const UnitContext &context, Value value) {
-  if (context.isWeak(value))
-    return true;
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return isa<BlockArgument>(value) && type && type.hasStaticShape() &&
-         type.getRank() <= 1 &&
-         isa<GraphOp, FunctionOp>(value.getParentBlock()->getParentOp());
-}
-
-/// Scale and bias by constants or parameters, with copies between.
-void StatisticUnits::addScaleAndBias(std::vector<Operation *> &nodes,
-                                     Operation *last) {
-  std::vector<Operation *> copies;
-  bool hasScale = false, hasBias = false;
-  while (copies.size() < 4 && last->getResult(0).hasOneUse()) {
-    Operation *user = *last->getResult(0).user_begin();
-    OpMath math = context.getMath(user);
-    unsigned data = llvm::count_if(user->getOperands(), [&](Value operand) {
-      return !isParameter(context, operand);
-    });
-    if (context.isCopy(user) && data == 1) {
-      copies.push_back(user);
-    } else {
-      bool isScale = math == OpMath::Mul && !hasScale && !hasBias;
-      bool isBias = (math == OpMath::Add || math == OpMath::Sub) && !hasBias;
-      if (data != 1 || (!isScale && !isBias))
-        return;
-      hasScale |= isScale;
-      hasBias |= isBias;
-      nodes.insert(nodes.end(), copies.begin(), copies.end());
-      nodes.push_back(user);
-      copies.clear();
-    }
-    last = user;
-  }
-}
-
 /// What leads from one statistic of a unit to another: the square of a mean.
 void StatisticUnits::addBetween(ArrayRef<unsigned> members,
                                 std::vector<Operation *> &nodes) const {
@@ -431,7 +391,6 @@ void StatisticUnits::emit(ArrayRef<unsigned> members) {
   std::vector<Operation *> nodes;
   uint32_t roles = 0;
   bool hasSqrt = false, isAbs = false;
-  Operation *last = nullptr;
   for (unsigned index : members) {
     const Part &part = parts[index];
     roles |= 1u << unsigned(part.role);
@@ -440,10 +399,6 @@ void StatisticUnits::emit(ArrayRef<unsigned> members) {
     for (const Statistic::Step &step : part.statistic->steps)
       hasSqrt |= part.role == Role::Moment && step.form.hasSqrt;
     isAbs |= part.isAbs;
-    for (Operation *meeting : part.meetings)
-      if (!last || (meeting->getBlock() == last->getBlock() &&
-                    last->isBeforeInBlock(meeting)))
-        last = meeting;
   }
   addBetween(members, nodes);
   auto has = [&](Role role) { return roles >> unsigned(role) & 1; };
@@ -453,12 +408,8 @@ void StatisticUnits::emit(ArrayRef<unsigned> members) {
     return context.add("Softmax", std::move(nodes));
   if (has(Role::LogSumExp))
     return context.add("ReduceLogSumExp", std::move(nodes));
-  if (has(Role::Normalize)) {
-    StringRef name = getNormalizationName(members);
-    if (name != "LpNormalization")
-      addScaleAndBias(nodes, last);
-    return context.add(name, std::move(nodes));
-  }
+  if (has(Role::Normalize))
+    return context.add(getNormalizationName(members), std::move(nodes));
   if (has(Role::Moment))
     return context.add(isAbs     ? "ReduceL1"
                        : hasSqrt ? "ReduceL2"

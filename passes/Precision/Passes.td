@@ -25,10 +25,10 @@ def AnnotateUnits : PrecisionPass<"mp-annotate-units"> {
 
     Found by dataflow: a reduction of a pointwise function of x that meets x
     again, whatever the spelling, the order of operands, casts and
-    rearrangements between. Scale and bias behind a normalization belong to it
-    if they are constants or parameters. A node of two units belongs to the
-    first. Values inside a unit may be used elsewhere too. Bodies of
-    model-local functions are left alone.
+    rearrangements between. Left alone: scale and bias behind a normalization,
+    which may be 16 bit, and bodies of functions that are not specialized. A
+    node of two units belongs to the first. Values inside a unit may be used
+    elsewhere too.
 
     Example: test/Precision/mp-annotate-units.mlir
   }];

@@ -181,6 +181,7 @@ module @lp_norm_reduce_l2 attributes {onnx.opset_import = [["", 17]]} {
 // CHECK-LABEL: @sum_to_one
 // CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
 // CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK-NOT: mp.unit
 module @sum_to_one attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -219,6 +220,7 @@ module @std_deviation attributes {onnx.opset_import = [["", 17]]} {
 // CHECK: mp.unit = "Sigmoid", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
 // CHECK: mp.unit = "Sigmoid", mp.unit_number = 0 : i64, onnx.results = {{\[}}"a"]
 // CHECK: mp.unit = "Sigmoid", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK-NOT: mp.unit
 module @sigmoid attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -257,6 +259,7 @@ module @softplus attributes {onnx.opset_import = [["", 17]]} {
 // CHECK: mp.unit = "Sinh", mp.unit_number = 0 : i64, onnx.results = {{\[}}"a"]
 // CHECK: mp.unit = "Sinh", mp.unit_number = 0 : i64, onnx.results = {{\[}}"b"]
 // CHECK: mp.unit = "Sinh", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK-NOT: mp.unit
 module @tanh attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):

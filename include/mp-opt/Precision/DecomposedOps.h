@@ -22,8 +22,10 @@
 //   Sigmoid, Softplus, Sinh     an exponential until it is bounded again
 //   SoftmaxGrad_13, LayerNormalizationGrad (com.microsoft)
 //
-// Scale and bias behind a normalization belong to it if they are constants or
-// parameters: the op would compute them in fp32 too.
+// Scale and bias behind a normalization are no part of it: what is normalized
+// is of size one, so that they lose no more than any product in 16 bit, which
+// is how frameworks' own mixed models are written, and the form that runtimes
+// know when they fuse the nodes again. Between the statistics they are a part.
 //
 //===----------------------------------------------------------------------===//
 
