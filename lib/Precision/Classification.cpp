@@ -8,7 +8,6 @@
 #include "mp-opt/Precision/Classification.h"
 
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/TypeSlots.h"
 
@@ -43,9 +42,8 @@ private:
   NodeClass applyPolicy(Operation *node);
   PrecisionPolicy::Verdict applyLists(Operation *node);
   StringRef getStructuralReason(Operation *node);
-  void markShapeArithmetic();
-  bool computesShape(const NodeClass &entry);
-  bool isShapeUse(OpOperand &use);
+  const NodeClass &classifyUnit(StringAttr unit);
+  void applyMarks(NodeClass &entry);
 
   Operation *scope;
   const PrecisionPolicy &policy;
@@ -54,7 +52,8 @@ private:
   std::vector<NodeClass> &nodes;
   /// The policy's answer per operator.
   llvm::DenseMap<const void *, PrecisionPolicy::Verdict> verdicts;
-  llvm::DenseSet<Operation *> shapeNodes;
+  /// The same per op that units stand for; the nodes are null.
+  llvm::DenseMap<StringAttr, NodeClass> units;
 };
 
 } // namespace
@@ -124,49 +123,44 @@ StringRef Classifier::getStructuralReason(Operation *node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Shape arithmetic
+// Safety analyses
 //===----------------------------------------------------------------------===//
 
-bool Classifier::isShapeUse(OpOperand &use) {
-  Operation *user = use.getOwner();
-  if (isStandardOp(user, "Cast")) {
-    Type to = getCastType(user);
-    return to && to.isIntOrIndex();
-  }
-  return isShapeOperand(getDomain(user), getOpType(user),
-                        use.getOperandNumber()) ||
-         shapeNodes.contains(user);
+/// The policy's verdict on the op that a node is a part of.
+const NodeClass &Classifier::classifyUnit(StringAttr unit) {
+  auto [it, isNew] = units.try_emplace(unit);
+  if (!isNew)
+    return it->second;
+  auto [domain, opType] = unit.getValue().rsplit('.');
+  if (opType.empty())
+    std::swap(domain, opType);
+  PrecisionPolicy::Verdict verdict = policy.classifyOp(domain, opType);
+  std::string reason = ("part of a decomposed " + opType).str();
+  it->second.opClass = verdict.opClass;
+  it->second.reason = StringAttr::get(unit.getContext(), reason).getValue();
+  return it->second;
 }
 
-bool Classifier::computesShape(const NodeClass &entry) {
-  // What leaves a contraction is data, even if it is quantized in the end.
-  if (entry.opClass == OpClass::Allow || isConstant(entry.node))
-    return false;
-  bool hasUse = false;
-  for (OpResult result : entry.node->getResults()) {
-    if (!isF32Tensor(result.getType()))
-      continue;
-    for (OpOperand &use : result.getUses()) {
-      hasUse = true;
-      if (!isShapeUse(use))
-        return false;
-    }
-  }
-  return hasUse;
-}
-
-void Classifier::markShapeArithmetic() {
-  // Uses come after definitions, so one way back sees all of them.
-  for (NodeClass &entry : llvm::reverse(nodes)) {
-    if (!computesShape(entry))
-      continue;
-    shapeNodes.insert(entry.node);
-    if (entry.opClass == OpClass::Deny || entry.isOverride)
-      continue;
-    entry.opClass = OpClass::Deny;
-    entry.reason = "shape arithmetic";
-    entry.isBuiltin = false;
-  }
+/// What the analyses have marked beats every list.
+void Classifier::applyMarks(NodeClass &entry) {
+  Operation *node = entry.node;
+  auto hazard = node->getAttrOfType<StringAttr>(mark::hazard);
+  auto unit = node->getAttrOfType<StringAttr>(mark::unit);
+  StringRef reason;
+  if (node->hasAttr(mark::shape))
+    reason = "shape arithmetic";
+  else if (hazard)
+    reason = hazard.getValue();
+  else if (unit && classifyUnit(unit).opClass == OpClass::Deny)
+    reason = classifyUnit(unit).reason;
+  if (reason.empty())
+    return;
+  entry.isBuiltin = false;
+  if (entry.opClass == OpClass::Deny)
+    return;
+  entry.overruled = entry.opClass == OpClass::Allow;
+  entry.opClass = OpClass::Deny;
+  entry.reason = reason;
 }
 
 void Classifier::run() {
@@ -179,10 +173,11 @@ void Classifier::run() {
       entry.opClass = OpClass::Deny;
       entry.reason = reason;
       entry.isBuiltin = false;
+    } else if (!entry.isOverride) {
+      applyMarks(entry);
     }
     nodes.push_back(entry);
   });
-  markShapeArithmetic();
 }
 
 Classification Classification::compute(Operation *scope,

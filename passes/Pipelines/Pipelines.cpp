@@ -46,6 +46,11 @@ static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options) {
   pm.addPass(createSpecializeFunctions());
+  pm.addPass(createAnnotateUnits());
+  pm.addPass(createAnnotateShapeArithmetic());
+  AnnotateLongReductionsOptions longReductions;
+  longReductions.precision = options.precision;
+  pm.addPass(createAnnotateLongReductions(longReductions));
   pm.addPass(createClassify(getClassifyOptions(options)));
   if (options.raiseOpset)
     pm.addPass(createRaiseOpset());

@@ -70,9 +70,9 @@ struct MixedPrecisionOptions
       llvm::cl::init(true)};
 };
 
-/// Decides precision and carries it out: specialize functions, classify, raise
-/// the opset, assign, insert casts, simplify, convert weights, verify, merge
-/// functions.
+/// Decides precision and carries it out: specialize functions, safety analyses,
+/// classify, raise the opset, assign, check strictness, insert casts, simplify,
+/// convert weights, verify, merge functions.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options);
 

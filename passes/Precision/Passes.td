@@ -14,6 +14,64 @@ class PrecisionPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
   let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }
 
+def AnnotateUnits : PrecisionPass<"mp-annotate-units"> {
+  let summary = "Mark nodes that together stand for one op";
+  let description = [{
+    After: every node of a decomposed normalization, softmax, loss, moment or
+    exponential function has `mp.unit`, the name of the op that they stand for
+    (`LayerNormalization`, `com.microsoft.SoftmaxGrad_13`), and
+    `mp.unit_number`, the same for the nodes of one unit. `mp-classify` gives
+    them the class of that op.
+
+    Found by dataflow: a reduction of a pointwise function of x that meets x
+    again, whatever the spelling, the order of operands, casts and
+    rearrangements between. Left alone: scale and bias behind a normalization,
+    which may be 16 bit, and bodies of functions that are not specialized. A
+    node of two units belongs to the first. Values inside a unit may be used
+    elsewhere too.
+
+    Example: test/Precision/mp-annotate-units.mlir
+  }];
+}
+
+def AnnotateShapeArithmetic : PrecisionPass<"mp-annotate-shape-arithmetic"> {
+  let summary = "Mark float arithmetic on sizes, indices and positions";
+  let description = [{
+    After: nodes have `mp.shape` whose fp32 results come from sizes and
+    positions (Shape, Size, Range, CumSum, NonZero, a loop's counter) and have
+    met nothing but each other and constants, or of which every use ends in
+    an integer, an operand that holds sizes, or an angle. `mp-classify` keeps
+    them fp32, whatever lists say.
+
+    Followed through If, Loop, Scan and captures. Left alone: what contractions
+    make, but for products of a column and a row; what comes from contractions
+    and is quantized to 8 bits; comparisons of data that decide an If.
+
+    Example: test/Precision/mp-annotate-shape-arithmetic.mlir
+  }];
+}
+
+def AnnotateLongReductions : PrecisionPass<"mp-annotate-long-reductions"> {
+  let summary = "Mark sums of more elements than 16 bit can count";
+  let description = [{
+    After: reductions, pools, running sums, sums of operands and additions by
+    index have `mp.hazard`, the reason as text, if they accumulate more than
+    256 elements in bf16, 2048 in fp16, as far as static shapes tell.
+    `mp-classify` keeps them fp32, whatever lists say. A hazard that is marked
+    already stays.
+
+    Exempt: contractions, normalizations and softmaxes, which accumulate in
+    fp32 inside. An unknown extent counts as long where whole axes are
+    reduced, as short in a pool.
+
+    Example: test/Precision/mp-annotate-long-reductions.mlir
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"bf16\"",
+           "16-bit type: bf16 or fp16">,
+  ];
+}
+
 def Classify : PrecisionPass<"mp-classify"> {
   let summary = "Give every node a precision class and the reason for it";
   let description = [{
@@ -22,11 +80,12 @@ def Classify : PrecisionPass<"mp-classify"> {
     `mp.reason`; the module has `mp.low`, the 16-bit type in use, and the types
     of the graph's inputs and outputs, which `mp-verify-precision` compares.
 
-    A rule for nodes beats the safety analyses, these beat the user's lists of
-    operators, and these the built-in profile; allow and deny beat promote.
-    Denied whatever the user says: control flow, function calls, custom ops,
-    ops on sequences, and values that a training algorithm names; whatever the
-    lists say: float arithmetic that computes shapes or indices. Bodies of
+    A rule for nodes beats the safety analyses (`mp.shape`, `mp.hazard`, if
+    their passes have run), these beat the user's lists of operators, and
+    these the built-in profile; allow and deny beat promote. A node of a unit
+    (`mp.unit`) is denied if the op is that it stands for. Denied whatever the
+    user says: control flow, function calls, custom ops, ops on sequences, and
+    values that a training algorithm names. Bodies of
     functions that are not specialized are left alone. An operator that nobody
     knows, one on two lists or twice on one, a rule that selects no node, and two rules
     that contradict each other are errors.

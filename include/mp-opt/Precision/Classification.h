@@ -7,7 +7,8 @@
 //
 // Applies a policy to a graph, and takes out what no policy may have in 16
 // bit: control flow, calls, sequences, values that a training algorithm takes
-// by name, and float arithmetic that computes shapes or indices.
+// by name. Between a node's own override and the lists stands what the safety
+// analyses have marked: shape arithmetic, hazards, decomposed ops.
 //
 //===----------------------------------------------------------------------===//
 
