@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral shape = "mp.shape";
 inline constexpr llvm::StringLiteral hazard = "mp.hazard";
 /// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
 inline constexpr llvm::StringLiteral clamp = "mp.clamp";
+/// On a constant: what one reading of its elements has told (f64 array;
+/// ConstantRange writes and reads it).
+inline constexpr llvm::StringLiteral range = "mp.range";
 /// On a node: its class (string) and why it has it.
 inline constexpr llvm::StringLiteral opClass = "mp.class";
 inline constexpr llvm::StringLiteral reason = "mp.reason";
