@@ -7,7 +7,7 @@
 //
 // Elements are taken in chunks that stay in the nearest cache. A first loop
 // without a branch finds out what there is in a chunk; only where it has
-// infinities, NaNs or elements that 16 bit does not hold, a second one counts.
+// elements that 16 bit does not hold in full, further ones count them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 
 #include "llvm/ADT/bit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -35,101 +36,122 @@ namespace {
 /// The limits as bits: those of magnitudes order like the numbers.
 struct Thresholds {
   explicit Thresholds(const LowLimits &limits)
-      : overflow(llvm::bit_cast<uint32_t>(limits.overflow)),
-        underflow(llvm::bit_cast<uint32_t>(limits.underflow)),
-        normal(llvm::bit_cast<uint32_t>(float(limits.minNormal))) {}
-  uint32_t overflow, underflow, normal;
+      : overflow(llvm::bit_cast<int32_t>(limits.overflow)),
+        underflow(llvm::bit_cast<int32_t>(limits.underflow)),
+        normal(llvm::bit_cast<int32_t>(float(limits.minNormal))) {}
+  int32_t overflow, underflow, normal;
 };
 
 struct ChunkFacts {
-  /// Over all elements, specials too, as ordered integers.
-  int32_t lo = INT32_MAX, hi = INT32_MIN;
-  uint32_t maxBits = 0, tiny = 0, zeros = 0;
+  /// NaNs are passed over.
+  float lo = std::numeric_limits<float>::infinity();
+  float hi = -std::numeric_limits<float>::infinity();
+  int32_t minBits = INT32_MAX, maxBits = 0;
+  /// Counted only where something is tiny.
+  int32_t zeros = 0, toZero = 0, toSubnormal = 0, largestToZero = 0;
 };
 
 } // namespace
 
-static constexpr uint32_t infinityBits = 0x7f800000;
+static constexpr int32_t infinityBits = 0x7f800000;
 
-/// Integers that order like the floats with these bits.
-static inline int32_t getOrdered(uint32_t bits) {
-  return int32_t(bits ^ (uint32_t(int32_t(bits) >> 31) >> 1));
+static inline __attribute__((always_inline)) int32_t getMagnitude(float value) {
+  int32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits & 0x7fffffff;
 }
 
-static inline float fromOrdered(int32_t ordered) {
-  return llvm::bit_cast<float>(uint32_t(ordered) ^
-                               (uint32_t(ordered >> 31) >> 1));
+// Signed integers and one accumulator per lane: what compilers turn into
+// vector instructions without being allowed to reorder floats.
+static inline __attribute__((always_inline)) void
+surveyChunk(llvm::ArrayRef<float> values, ChunkFacts &facts) {
+  constexpr unsigned lanes = 16;
+  float lo[lanes], hi[lanes];
+  int32_t minBits[lanes], maxBits[lanes];
+  std::fill_n(lo, lanes, facts.lo);
+  std::fill_n(hi, lanes, facts.hi);
+  std::fill_n(minBits, lanes, facts.minBits);
+  std::fill_n(maxBits, lanes, facts.maxBits);
+  auto take = [&](float value, unsigned lane) {
+    int32_t bits = getMagnitude(value);
+    lo[lane] = value < lo[lane] ? value : lo[lane];
+    hi[lane] = value > hi[lane] ? value : hi[lane];
+    minBits[lane] = bits < minBits[lane] ? bits : minBits[lane];
+    maxBits[lane] = bits > maxBits[lane] ? bits : maxBits[lane];
+  };
+  size_t index = 0, size = values.size();
+  const float *data = values.data();
+  for (; index + lanes <= size; index += lanes)
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      take(data[index + lane], lane);
+  for (; index < size; ++index)
+    take(data[index], 0);
+  facts.lo = *std::min_element(lo, lo + lanes);
+  facts.hi = *std::max_element(hi, hi + lanes);
+  facts.minBits = *std::min_element(minBits, minBits + lanes);
+  facts.maxBits = *std::max_element(maxBits, maxBits + lanes);
 }
 
 static inline __attribute__((always_inline)) void
-surveyChunk(llvm::ArrayRef<float> values, const Thresholds &at,
-            ChunkFacts &facts) {
-  int32_t lo = facts.lo, hi = facts.hi;
-  uint32_t maxBits = 0, tiny = 0, zeros = 0;
-  const uint32_t normal = at.normal;
+countTiny(llvm::ArrayRef<float> values, const Thresholds &at,
+          ChunkFacts &facts) {
+  int32_t zeros = 0, atMostZero = 0, belowNormal = 0, lost = 0;
+  const int32_t underflow = at.underflow, normal = at.normal;
   for (float value : values) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    uint32_t magnitude = bits & 0x7fffffff;
-    int32_t ordered = getOrdered(bits);
-    lo = ordered < lo ? ordered : lo;
-    hi = ordered > hi ? ordered : hi;
-    maxBits = magnitude > maxBits ? magnitude : maxBits;
-    // Zero wraps around and is not tiny.
-    tiny |= magnitude - 1 < normal - 1;
-    zeros += magnitude == 0;
+    int32_t bits = getMagnitude(value);
+    zeros += bits == 0;
+    atMostZero += bits <= underflow;
+    belowNormal += bits < normal;
+    int32_t lostBits = bits <= underflow ? bits : 0;
+    lost = lostBits > lost ? lostBits : lost;
   }
-  facts = {lo, hi, maxBits, tiny, zeros};
+  facts.zeros = zeros;
+  facts.toZero = atMostZero - zeros;
+  facts.toSubnormal = belowNormal - atMostZero;
+  facts.largestToZero = lost;
 }
 
-using SurveyFn = void (*)(llvm::ArrayRef<float>, const Thresholds &,
-                          ChunkFacts &);
+static inline __attribute__((always_inline)) void
+readChunk(llvm::ArrayRef<float> values, const Thresholds &at,
+          ChunkFacts &facts) {
+  surveyChunk(values, facts);
+  if (facts.minBits < at.normal)
+    countTiny(values, at, facts);
+}
 
-static void survey(llvm::ArrayRef<float> values, const Thresholds &at,
-                   ChunkFacts &facts) {
-  surveyChunk(values, at, facts);
+using ReadFn = void (*)(llvm::ArrayRef<float>, const Thresholds &,
+                        ChunkFacts &);
+
+static void readPlain(llvm::ArrayRef<float> values, const Thresholds &at,
+                      ChunkFacts &facts) {
+  readChunk(values, at, facts);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static void
-surveyAVX2(llvm::ArrayRef<float> values, const Thresholds &at,
-           ChunkFacts &facts) {
-  surveyChunk(values, at, facts);
+readAVX2(llvm::ArrayRef<float> values, const Thresholds &at,
+         ChunkFacts &facts) {
+  readChunk(values, at, facts);
 }
 #endif
 
-static SurveyFn getSurvey() {
+static ReadFn getReadFn() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2"))
-    return surveyAVX2;
+    return readAVX2;
 #endif
-  return survey;
+  return readPlain;
 }
 
-/// Counts what 16 bit does not hold.
-static void countLosses(llvm::ArrayRef<float> values, const Thresholds &at,
-                        ConstantFacts &facts) {
-  uint32_t over = 0, zero = 0, subnormal = 0, infinite = 0, nan = 0, lost = 0;
+/// For the few chunks that hold elements beyond the range.
+static void countHuge(llvm::ArrayRef<float> values, const Thresholds &at,
+                      ConstantFacts &facts) {
   for (float value : values) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits &= 0x7fffffff;
-    over += bits - at.overflow < infinityBits - at.overflow;
-    uint32_t isLost = bits - 1 < at.underflow;
-    zero += isLost;
-    uint32_t lostBits = isLost ? bits : 0;
-    lost = lostBits > lost ? lostBits : lost;
-    subnormal += bits - at.underflow - 1 < at.normal - at.underflow - 1;
-    infinite += bits == infinityBits;
-    nan += bits > infinityBits;
+    int32_t bits = getMagnitude(value);
+    facts.overflows += bits >= at.overflow && bits < infinityBits;
+    facts.infinities += bits == infinityBits;
+    facts.nans += bits > infinityBits;
   }
-  facts.overflows += over;
-  facts.toZero += zero;
-  facts.toSubnormal += subnormal;
-  facts.infinities += infinite;
-  facts.nans += nan;
-  facts.largestToZero =
-      std::max(facts.largestToZero, llvm::bit_cast<float>(lost));
 }
 
 static void widenByFinite(llvm::ArrayRef<float> values, ConstantFacts &facts) {
@@ -145,23 +167,27 @@ void scanElements(llvm::ArrayRef<float> values, const LowLimits &limits,
                   ConstantFacts &facts) {
   constexpr size_t chunkSize = 4096;
   const Thresholds at(limits);
-  const SurveyFn surveyFn = getSurvey();
+  const ReadFn read = getReadFn();
   facts.isKnown = true;
   facts.elements += values.size();
   while (!values.empty()) {
     auto chunk = values.take_front(chunkSize);
     values = values.drop_front(chunk.size());
     ChunkFacts found;
-    surveyFn(chunk, at, found);
+    read(chunk, at, found);
     facts.zeros += found.zeros;
     if (found.maxBits >= infinityBits) {
       widenByFinite(chunk, facts);
     } else {
-      facts.lo = std::min(facts.lo, fromOrdered(found.lo));
-      facts.hi = std::max(facts.hi, fromOrdered(found.hi));
+      facts.lo = std::min(facts.lo, found.lo);
+      facts.hi = std::max(facts.hi, found.hi);
     }
-    if (found.tiny || found.maxBits >= at.overflow)
-      countLosses(chunk, at, facts);
+    facts.toZero += found.toZero;
+    facts.toSubnormal += found.toSubnormal;
+    facts.largestToZero = std::max(facts.largestToZero,
+                                   llvm::bit_cast<float>(found.largestToZero));
+    if (found.maxBits >= at.overflow)
+      countHuge(chunk, at, facts);
   }
 }
 

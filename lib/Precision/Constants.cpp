@@ -52,6 +52,11 @@ static ConstantFacts scanBytes(ArrayRef<char> bytes, const LowLimits &limits) {
   return facts;
 }
 
+static std::array<int64_t *, 7> getCounts(ConstantFacts &facts) {
+  return {&facts.elements,  &facts.infinities, &facts.nans,       &facts.zeros,
+          &facts.overflows, &facts.toZero,     &facts.toSubnormal};
+}
+
 static ConstantFacts scanAttribute(Attribute value, const LowLimits &limits) {
   ConstantFacts facts;
   if (auto number = dyn_cast_or_null<FloatAttr>(value)) {
@@ -59,8 +64,12 @@ static ConstantFacts scanAttribute(Attribute value, const LowLimits &limits) {
   } else if (auto numbers = dyn_cast_or_null<DenseF32ArrayAttr>(value)) {
     scanElements(numbers.asArrayRef(), limits, facts);
   } else if (auto elements = dyn_cast_or_null<DenseElementsAttr>(value)) {
-    if (elements.getElementType().isF32())
-      return scanBytes(elements.getRawData(), limits);
+    if (!elements.getElementType().isF32())
+      return facts;
+    facts = scanBytes(elements.getRawData(), limits);
+    if (elements.isSplat())
+      for (int64_t *count : getCounts(facts))
+        *count *= elements.getNumElements();
   } else if (auto elements =
                  dyn_cast_or_null<DenseResourceElementsAttr>(value)) {
     AsmResourceBlob *blob = elements.getRawHandle().getBlob();
@@ -108,10 +117,7 @@ static std::optional<ConstantFacts> decodeFacts(Operation *constant,
   facts.isKnown = true;
   facts.lo = float(array[1]);
   facts.hi = float(array[2]);
-  int64_t *const counts[] = {
-      &facts.elements,  &facts.infinities, &facts.nans,       &facts.zeros,
-      &facts.overflows, &facts.toZero,     &facts.toSubnormal};
-  for (auto [index, count] : llvm::enumerate(counts))
+  for (auto [index, count] : llvm::enumerate(getCounts(facts)))
     *count = int64_t(array[3 + index]);
   facts.largestToZero = float(array[10]);
   return facts;
