@@ -182,6 +182,12 @@ LogicalResult Classifier::run() {
       entry.opClass = OpClass::Deny;
       entry.reason = reason;
       entry.isBuiltin = false;
+    } else if (auto hazard = op->getAttrOfType<StringAttr>(mark::hazard);
+               hazard && entry.reason != "node override") {
+      entry.overruled = entry.opClass == OpClass::Allow;
+      entry.opClass = OpClass::Deny;
+      entry.reason = hazard.getValue();
+      entry.isBuiltin = false;
     }
     nodes.push_back(entry);
     return WalkResult::advance();

@@ -21,6 +21,14 @@
 
 namespace mp {
 
+std::optional<ElementKind> parseLowPrecision(llvm::StringRef name) {
+  if (name == "bf16")
+    return ElementKind::BFloat16;
+  if (name == "fp16")
+    return ElementKind::Float16;
+  return std::nullopt;
+}
+
 LowLimits::LowLimits(ElementKind low) {
   bool isHalf = low == ElementKind::Float16;
   name = isHalf ? "fp16" : "bf16";

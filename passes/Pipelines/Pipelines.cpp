@@ -38,6 +38,8 @@ static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
 
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options) {
+  pm.addPass(createAnnotateMasks({options.precision}));
+  pm.addPass(createAnnotateRanges({options.precision}));
   pm.addPass(createClassify(getClassifyOptions(options)));
   if (options.raiseOpset)
     pm.addPass(createRaiseOpset());

@@ -14,6 +14,54 @@ class PrecisionPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
   let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }
 
+class AnnotatePass<string flag> : PrecisionPass<flag> {
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"bf16\"",
+           "16-bit type: bf16 or fp16">,
+  ];
+}
+
+def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
+  let summary = "Mark constants that only mask a softmax";
+  let description = [{
+    Before: any module. After: a constant with large elements, -1e9 or the
+    lowest fp32 say, carries `mp.clamp` if these would overflow in 16 bit, or
+    in a sum there, and if everything made of the constant ends in a softmax:
+    in 16 bit, elements beyond +-`mp.clamp` may become it. The bound is half of
+    the greatest finite number, less where masks are added more than once; with
+    it the softmax has the same zeros, and no NaN where a whole row is masked.
+
+    A mask may pass through data movement, Where, Add, Sub, Min, Max, products
+    with zeros and ones and with numbers, If, and into Exp or an attention op
+    as well as Softmax. Left alone: infinities, constants that are used in
+    another way too, graph outputs, and inputs of a LogSoftmax that shows them.
+
+    Example: test/Precision/mp-annotate-masks.mlir
+  }];
+}
+
+def AnnotateRanges : AnnotatePass<"mp-annotate-ranges"> {
+  let summary = "Mark nodes that 16 bit would break";
+  let description = [{
+    Before: any module, after `mp-annotate-masks` where masks are to be
+    clamped. After: a node carries `mp.hazard`, the reason, if it would hold
+
+    - a value of which the range proves that finite elements overflow, or a
+      constant with such elements, or a value made of such a constant;
+    - a constant that vanishes: all that is not zero becomes zero;
+    - an epsilon or a bound on its way to the division, root, power or
+      logarithm that it keeps off zero, if it is no normal number of the 16-bit
+      type (fp16: below 6.1e-5) or would round to one.
+
+    Ranges are computed from constants forward, in double, over subgraphs too;
+    graph inputs and what a loop carries are unknown, and unknown proves
+    nothing. Infinities, NaNs and signs are the same in 16 bit and are no
+    hazard. Constants read on the way carry `mp.range`.
+
+    Example: test/Precision/mp-annotate-ranges.mlir
+  }];
+}
+
 def Classify : PrecisionPass<"mp-classify"> {
   let summary = "Give every node a precision class and the reason for it";
   let description = [{

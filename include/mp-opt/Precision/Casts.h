@@ -59,6 +59,10 @@ inline constexpr llvm::StringLiteral costBytes = "mp.cost_bytes";
 /// On the module: casts so far.
 inline constexpr llvm::StringLiteral castsInserted = "mp.casts_inserted";
 inline constexpr llvm::StringLiteral castsRemoved = "mp.casts_removed";
+/// On the module: elements that conversion made zero; constants with elements
+/// that were clamped.
+inline constexpr llvm::StringLiteral elementsToZero = "mp.elements_to_zero";
+inline constexpr llvm::StringLiteral masksClamped = "mp.masks_clamped";
 /// On the module, the one that stays: what the pipeline has done.
 inline constexpr llvm::StringLiteral summary = "mp.summary";
 } // namespace mark

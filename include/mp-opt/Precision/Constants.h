@@ -27,6 +27,9 @@ namespace mp {
 /// True for ops whose result is written in the model.
 bool isConstant(mlir::Operation *op);
 
+/// The element kind of "bf16" or "fp16"; absent for other names.
+std::optional<ElementKind> parseLowPrecision(llvm::StringRef name);
+
 /// The numbers that BFloat16 or Float16 holds.
 struct LowLimits {
   explicit LowLimits(ElementKind low);

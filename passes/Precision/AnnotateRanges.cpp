@@ -1,0 +1,51 @@
+//===- AnnotateRanges.cpp - Mark nodes that 16 bit would break
+//-------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Precision/Passes.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/HazardAnalysis.h"
+
+namespace mp {
+#define GEN_PASS_DEF_ANNOTATERANGES
+#include "Precision/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct AnnotateRanges : public mp::impl::AnnotateRangesBase<AnnotateRanges> {
+  using AnnotateRangesBase::AnnotateRangesBase;
+
+  void runOnOperation() override;
+};
+
+} // namespace
+
+void AnnotateRanges::runOnOperation() {
+  ModuleOp module = getOperation();
+  std::optional<ElementKind> low = parseLowPrecision(precision);
+  if (!low) {
+    module.emitError() << "unknown precision '" << precision
+                       << "', expected 'bf16' or 'fp16'";
+    return signalPassFailure();
+  }
+  Builder builder(&getContext());
+  for (auto graph : module.getOps<GraphOp>()) {
+    ConstantRange constants(*low);
+    RangeAnalysis ranges(constants);
+    Hazards hazards = findHazards(graph, ranges, *low);
+    graph->walk([&](Operation *op) {
+      if (StringRef reason = hazards.lookup(op); !reason.empty())
+        op->setAttr(mark::hazard, builder.getStringAttr(reason));
+    });
+  }
+}
