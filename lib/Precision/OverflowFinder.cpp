@@ -10,7 +10,8 @@
 // value, added, chosen or moved, while the rest of the value is unknown: then
 // no node may narrow the value, up to one whose result is another quantity.
 // Where the constant is only a factor nothing says how large the product is;
-// that keeps elementwise neighbours fp32, and contractions free.
+// that keeps elementwise neighbours fp32, and contractions free. Values that
+// are proved to overflow count like such constants for what is made of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,19 +62,35 @@ OverflowFinder::Carry OverflowFinder::getCarry(Operation *node) {
                  .Default(Carry::Drops);
 }
 
+static double getExtreme(const ConstantFacts &facts) {
+  return -facts.lo > facts.hi ? facts.lo : facts.hi;
+}
+
 OverflowFinder::Origin OverflowFinder::getOrigin(Value value, Carry carry,
                                                  unsigned index) {
+  // A divisor makes small.
+  if (carry == Carry::Divides && index)
+    return {};
+  bool isFactor = carry == Carry::Scales || carry == Carry::Divides ||
+                  carry == Carry::Contracts;
+  Trace trace = isFactor ? Trace::Scaled : Trace::Contained;
+  if (auto it = overflowing.find(value); it != overflowing.end())
+    return {trace, value, it->second};
   Operation *op = value.getDefiningOp();
   if (!op || !isConstant(op)) {
     Origin origin = origins.lookup(value);
-    return carry == Carry::Divides && index ? Origin() : origin;
+    return carry == Carry::Contracts && origin.trace == Trace::Scaled ? Origin()
+           : isFactor && origin.trace == Trace::Contained
+               ? Origin{trace, origin.source, origin.number}
+               : origin;
   }
-  // A bound says nothing of what it bounds; a divisor makes small.
-  if (carry == Carry::Bounds || (carry == Carry::Divides && index) ||
-      !ranges.getConstants().getFacts(op).overflows || getClamp(op))
+  // A bound says nothing of what it bounds; weights are not read for this.
+  if (carry == Carry::Bounds || carry == Carry::Contracts)
     return {};
-  bool isFactor = carry == Carry::Scales || carry == Carry::Divides;
-  return {isFactor ? Trace::Scaled : Trace::Contained, op};
+  const ConstantFacts &facts = ranges.getConstants().getFacts(op);
+  if (!facts.overflows || getClamp(op))
+    return {};
+  return {trace, value, getExtreme(facts)};
 }
 
 /// True if operand `index` is 16 bit where the node is.
@@ -97,25 +114,33 @@ void OverflowFinder::visitOperand(Operation *node, Carry carry,
   } else if (Origin origin = origins.lookup(value);
              origin.trace == Trace::Contained ||
              (origin.trace == Trace::Scaled && carry != Carry::Contracts)) {
-    const ConstantFacts &facts =
-        ranges.getConstants().getFacts(origin.constant);
     reason = "operand '" + getValueName(value).str() + "' is made of '" +
-             getValueName(origin.constant->getResult(0)).str() + "' (" +
-             formatNumber(-facts.lo > facts.hi ? facts.lo : facts.hi) + "), " +
-             limits.name.str() + " ends at " + formatNumber(limits.max);
+             getValueName(origin.source).str() + "' (" +
+             formatNumber(origin.number) + "), " + limits.name.str() +
+             " ends at " + formatNumber(limits.max);
   }
   if (!reason.empty() && isRead16Bit(node, index))
     hazards.add(node, std::move(reason));
 }
 
-void OverflowFinder::visitResults(Operation *node, Carry carry) {
+/// The largest trace among the operands.
+OverflowFinder::Origin OverflowFinder::findOrigin(Operation *node,
+                                                  Carry carry) {
   Origin origin;
-  if (carry != Carry::Drops && carry != Carry::Contracts)
-    for (auto [index, operand] : llvm::enumerate(node->getOperands()))
-      if (isF32Tensor(operand.getType()))
-        if (Origin next = getOrigin(operand, carry, index);
-            next.trace > origin.trace)
-          origin = next;
+  if (carry == Carry::Drops)
+    return origin;
+  for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
+    if (!isF32Tensor(operand.getType()))
+      continue;
+    Origin next = getOrigin(operand, carry, index);
+    if (next.trace > origin.trace)
+      origin = next;
+  }
+  return origin;
+}
+
+void OverflowFinder::visitResults(Operation *node, Carry carry) {
+  Origin origin = findOrigin(node, carry);
   for (OpResult result : node->getResults()) {
     if (!isF32Tensor(result.getType()))
       continue;

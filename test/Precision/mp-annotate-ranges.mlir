@@ -3,13 +3,15 @@
 // RUN: mp-opt %s --split-input-file --mp-annotate-ranges=precision=bf16 \
 // RUN:   | FileCheck %s --check-prefix=BF16
 
-// 300 * 300 overflows for certain: neither the product nor a reader is 16 bit.
+// 300 * 300 overflows for certain: neither the product nor a reader is 16 bit,
+// nor what only passes on the reader's result, up to the next contraction.
 // BF16-LABEL: @product
 // BF16-NOT: mp.hazard
 // CHECK-LABEL: @product
 // CHECK: "onnx.Mul"{{.*}}mp.hazard = "result 'p' reaches 90000, fp16 ends at 65504"
 // CHECK: "onnx.MatMul"{{.*}}mp.hazard = "operand 'p' reaches 90000, fp16 ends at 65504"
-// CHECK: "onnx.Relu"
+// CHECK: "onnx.Relu"{{.*}}mp.hazard = "operand 'm' is made of 'p' (90000), fp16 ends at 65504"
+// CHECK: "onnx.MatMul"
 // CHECK-NOT: mp.hazard
 module @product attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -19,7 +21,8 @@ module @product attributes {onnx.opset_import = [["", 17]]} {
     %p = "onnx.Mul"(%a, %b) {onnx.results = ["p"]} : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     %0 = "onnx.MatMul"(%x, %p) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     %1 = "onnx.Relu"(%0) {onnx.results = ["r"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    onnx.yield %1 : tensor<4x4xf32>
+    %2 = "onnx.MatMul"(%x, %1) {onnx.results = ["n"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %2 : tensor<4x4xf32>
   }
 }
 
@@ -63,10 +66,10 @@ module @constant attributes {onnx.opset_import = [["", 17]]} {
     %0 = "onnx.Add"(%x, %k) {onnx.results = ["a"]} : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
     %1 = "onnx.Relu"(%0) {onnx.results = ["r"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     %2 = "onnx.MatMul"(%x, %1) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    %3 = "onnx.Mul"(%2, %k) {onnx.results = ["f"]} : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.Mul"(%x, %k) {onnx.results = ["f"]} : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
     %4 = "onnx.Relu"(%3) {onnx.results = ["s"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     %5 = "onnx.MatMul"(%x, %4) {onnx.results = ["n"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    onnx.yield %5 : tensor<4x4xf32>
+    onnx.yield %2, %5 : tensor<4x4xf32>, tensor<4x4xf32>
   }
 }
 

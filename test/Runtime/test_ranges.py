@@ -79,11 +79,11 @@ def product_mask(value, breaks, clamped="low"):
 def tensor_mask(value, breaks):
     rows = ",".join("0" if bit else value for bit in MASK.ravel())
     return Case(
-        "float[4,4] x", f"float[4,4] low = {{{rows}}}",
-        "b = Add (a, low) m = ReduceMax <axes = [-1]> (b)"
-        " d = Sub (b, m) e = Exp (d) t = ReduceSum (e, last) y = Div (e, t)"
-        .replace("t = ReduceSum (e, last)", "u = ReduceMean <axes = [-1]> (e)"
-                 " t = Mul (u, four)"),
+        "float[4,4] x",
+        f"float[4,4] low = {{{rows}}}, float four = {{4}}",
+        "b = Add (a, low) m = ReduceMax <axes = [-1]> (b) d = Sub (b, m)"
+        " e = Exp (d) u = ReduceMean <axes = [-1]> (e) t = Mul (u, four)"
+        " y = Div (e, t)",
         "Add,Div,Exp,ReduceMax,ReduceMean,Sub", breaks, "low",
     )
 
@@ -98,8 +98,12 @@ CASES = {
     "tensor_1e9": tensor_mask("-1e9", ("fp16",)),
     "tensor_lowest": tensor_mask(LOWEST, ("fp16", "bf16")),
     # The lowest fp16 fits, but not in a sum with a score below -16.
-    "edge": dataclasses.replace(
-        product_mask("-65504", ("fp16",)), size=100.0
+    "edge": Case(
+        "float[4,4] x, bool[4,4] m",
+        "float zero = {0}, float low = {-65504}, float thirty = {30}",
+        "c = Sub (a, thirty) n = Where (m, zero, low) b = Add (c, n)"
+        " y = Softmax (b)",
+        "Add,Softmax,Sub,Where", ("fp16",), "low",
     ),
     # Of a mask from outside nothing is known.
     "unknown_mask": Case(
@@ -143,7 +147,7 @@ CASES = {
         "float[4,4] x",
         "float one = {1}, float lo = {1e-7}, float hi = {0.9999999}",
         "p = Sigmoid (a) c = Clip (p, lo, hi) d = Sub (one, c) y = Log (d)",
-        "Clip,Log,Sub", ("fp16", "bf16"), size=100.0,
+        "Clip,Log,Sub", ("fp16", "bf16"), size=3000.0,
     ),
     "product": Case(
         "float[4,4] x", "float k = {300}, float s = {1e-4}",
@@ -196,12 +200,17 @@ def differences(name, dtype, want, got):
     if (np.isfinite(want) != np.isfinite(got)).any():
         return "not finite"
     if "Softmax" in CASES[name].allow or "Exp" in CASES[name].allow:
-        if name != "mask_and_bias" and ((want == 0) != (got == 0)).any():
-            return "other zeros"
+        if name != "mask_and_bias":
+            if ((want == 0) != (got == 0)).any():
+                return "other zeros"
+            if np.abs(got.sum(axis=-1) - 1).max() > bound:
+                return "no softmax"
+            # Adding -1e4 to all scores of a row rounds them away; nobody
+            # reads such a row, but it must not be NaN.
+            want, got = want[MASK.any(axis=-1)], got[MASK.any(axis=-1)]
     size = max(1.0, np.abs(want).max())
     error = np.abs(want - got).max()
-    # Rounding a score of some hundreds moves a softmax far.
-    return "far off" if error > bound * size and name != "edge" else ""
+    return "far off" if error > bound * size else ""
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -50,7 +50,7 @@ public:
   void visit(mlir::Operation *node);
 
 private:
-  /// How much of a constant beyond the range is in a value.
+  /// How much of a value beyond the range is in another.
   enum class Trace : uint8_t { None, Scaled, Contained };
   /// What an operator does with large elements of its operands.
   enum class Carry : uint8_t {
@@ -63,12 +63,15 @@ private:
   };
   struct Origin {
     Trace trace = Trace::None;
-    mlir::Operation *constant = nullptr;
+    /// The value beyond the range, and how far it goes.
+    mlir::Value source = {};
+    double number = 0;
   };
 
   Carry getCarry(mlir::Operation *node);
   Origin getOrigin(mlir::Value value, Carry carry, unsigned index);
   void visitOperand(mlir::Operation *node, Carry carry, unsigned index);
+  Origin findOrigin(mlir::Operation *node, Carry carry);
   void visitResults(mlir::Operation *node, Carry carry);
   bool isRead16Bit(mlir::Operation *node, unsigned index);
 
