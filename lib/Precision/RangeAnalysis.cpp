@@ -132,6 +132,10 @@ static Interval readSmall(Attribute value) {
   auto dense = dyn_cast_or_null<DenseElementsAttr>(value);
   if (!dense)
     return {};
+  // Masks of Booleans can be large, and say little.
+  constexpr int64_t maxElements = 4096;
+  if (!dense.isSplat() && dense.getNumElements() > maxElements)
+    return getRangeOfType(dense.getType());
   if (auto integer = dyn_cast<IntegerType>(dense.getElementType())) {
     bool isUnsigned = integer.isUnsigned() || integer.getWidth() == 1;
     return spanElements(dense.getValues<APInt>(), true, [&](const APInt &item) {

@@ -73,7 +73,8 @@ def Classify : PrecisionPass<"mp-classify"> {
     A node override beats the user's lists, these beat the built-in profile;
     allow and deny beat promote. Denied whatever the lists say: control flow,
     function calls, custom ops, ops on sequences, values that a training
-    algorithm names, and float arithmetic that computes shapes or indices.
+    algorithm names, float arithmetic that computes shapes or indices, and, but
+    for node overrides, nodes with `mp.hazard`.
     Bodies of functions that are not specialized are left alone. An operator that nobody
     knows, one on two lists, and a pattern that matches no node are errors.
 
@@ -179,6 +180,11 @@ def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
     ones while the model is written. Left alone: defaults of graph inputs,
     graph outputs, sparse initializers, and values that a training algorithm
     names.
+
+    A constant with `mp.clamp` is clamped as it is converted, and also where it
+    stays fp32 but something made of it is narrowed. Remarks at the constant
+    say what was clamped, how many elements became zero or lose precision as
+    subnormals, and what kept a constant fp32; the module counts the first two.
 
     Example: test/Precision/mp-convert-weights.mlir
   }];

@@ -225,6 +225,16 @@ def test_numbers(name, dtype):
     assert differences(name, dtype, want, mixed) == ""
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CASES)
+def test_twice_is_once(name, dtype, tmp_path):
+    once, twice = tmp_path / "once.onnx", tmp_path / "twice.onnx"
+    onnx.save(convert(name, dtype), once)
+    allow = f"--allow={CASES[name].allow}"
+    run_mp_opt(once, f"--mixed-{dtype}", allow, "-o", twice)
+    assert onnx.load(once) == onnx.load(twice)
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [(name, dtype) for name, case in CASES.items() for dtype in case.breaks],
@@ -317,7 +327,8 @@ def test_special_values(dtype, overflow, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_big_mask_is_clamped_while_written(dtype, tmp_path):
+@pytest.mark.parametrize("stays_f32", [False, True])
+def test_big_mask_is_clamped_while_written(dtype, stays_f32, tmp_path):
     size = 64
     mask = np.triu(np.full((size, size), np.float32(LOWEST)), 1)
     mask[3] = np.float32(LOWEST)
@@ -339,6 +350,9 @@ def test_big_mask_is_clamped_while_written(dtype, tmp_path):
     paths = [tmp_path / f"{i}.onnx" for i in range(4)]
     onnx.save(source, paths[0])
     flags = [f"--mixed-{dtype}", "--allow=Softmax"]
+    if stays_f32:
+        # What is made of the mask becomes 16 bit all the same.
+        flags.append("--deny=Add")
     done = run_mp_opt(
         paths[0], *flags, "--remarks-filter=mp-precision",
         "--verify-roundtrip", "-o", paths[1],
@@ -347,9 +361,11 @@ def test_big_mask_is_clamped_while_written(dtype, tmp_path):
     assert f"-3.40282e+38 became -{bound}" in done.stderr
     mixed = onnx.load(paths[1])
     (k,) = mixed.graph.initializer
-    assert k.data_type == ELEMENT_TYPE[dtype]
+    kind = onnx.TensorProto.FLOAT if stays_f32 else ELEMENT_TYPE[dtype]
+    assert k.data_type == kind
     got = numpy_helper.to_array(k).astype(np.float64)
     assert np.isneginf(got[5, 9])
+    assert f"{got[5, 10]:g}" == f"-{bound}"
     assert np.unique(got[np.isfinite(got)]).size == 2
     # Through bytecode the same; once more, nothing.
     run_mp_opt(paths[0], *flags, "-o", tmp_path / "mixed.mlirbc")
