@@ -13,6 +13,8 @@
 
 #include "mp-opt/Precision/Constants.h"
 
+#include "mp-opt/Support/Rounding.h"
+
 #include "llvm/ADT/bit.h"
 
 #include <algorithm>
@@ -197,6 +199,32 @@ void scanElements(llvm::ArrayRef<float> values, const LowLimits &limits,
     if (found.maxBits >= at.overflow)
       countHuge(chunk, at, facts);
   }
+}
+
+LowBounds scanLowElements(llvm::ArrayRef<char> bytes, ElementKind kind) {
+  const bool isHalf = kind == ElementKind::Float16;
+  const int16_t special = isHalf ? 0x7c00 : 0x7f80;
+  LowBounds bounds;
+  int16_t lo = special - 1, hi = -special;
+  for (size_t index = 0; index + 1 < bytes.size(); index += 2) {
+    int16_t bits;
+    memcpy(&bits, bytes.data() + index, sizeof bits);
+    bool isSpecial = (bits & 0x7fff) >= special;
+    bounds.hasSpecials |= isSpecial;
+    // Integers that order like the numbers.
+    auto ordered = int16_t(bits ^ (int16_t(bits >> 15) & 0x7fff));
+    lo = !isSpecial && ordered < lo ? ordered : lo;
+    hi = !isSpecial && ordered > hi ? ordered : hi;
+  }
+  if (lo > hi)
+    return bounds;
+  auto widen = [&](int16_t ordered) {
+    auto bits = uint16_t(ordered ^ (int16_t(ordered >> 15) & 0x7fff));
+    return isHalf ? widenFloat16(bits) : widenBFloat16(bits);
+  };
+  bounds.lo = widen(lo);
+  bounds.hi = widen(hi);
+  return bounds;
 }
 
 } // namespace mp

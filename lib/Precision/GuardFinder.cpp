@@ -46,10 +46,16 @@ GuardFinder::Role GuardFinder::getRole(Operation *node) {
   return it->second;
 }
 
+/// What is 16 bit already is followed too: a model that was converted before
+/// has the same guards.
+static bool isNarrowFloat(Value value) {
+  return isF32Tensor(value.getType()) || is16BitTensor(value.getType());
+}
+
 /// The least magnitude of a value that is tiny, never zero and of one sign; 0
 /// for others.
 double GuardFinder::getTiny(Value value) {
-  if (!isF32Tensor(value.getType()))
+  if (!isNarrowFloat(value))
     return 0;
   const Interval &range = ranges.get(value);
   if (range.lo > 0 && range.hi < limits.minNormal)
@@ -95,7 +101,7 @@ void GuardFinder::startLeast(Operation *node, Value guard, Value other) {
 }
 
 void GuardFinder::startGap(Operation *node, Value bound) {
-  if (!isF32Tensor(bound.getType()))
+  if (!isNarrowFloat(bound))
     return;
   double gap = 1 - ranges.get(bound).hi;
   if (gap > 0 && gap <= limits.roundoffBelowOne)
@@ -252,7 +258,7 @@ void GuardFinder::visit(Operation *node) {
   if (!peaks.empty())
     readPeaks(node);
   if (role == Role::Other || node->getNumOperands() == 0 ||
-      node->getNumResults() != 1 || !isF32Tensor(node->getResult(0).getType()))
+      node->getNumResults() != 1 || !isNarrowFloat(node->getResult(0)))
     return;
   unsigned count = node->getNumOperands();
   Value first = node->getOperand(0),

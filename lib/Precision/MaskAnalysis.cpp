@@ -67,7 +67,7 @@ struct MaskUse {
 
 class MaskFinder {
 public:
-  MaskFinder(GraphOp graph, RangeAnalysis &ranges, ElementKind low);
+  MaskFinder(Operation *scope, RangeAnalysis &ranges, ElementKind low);
   std::vector<MaskConstant> run();
 
 private:
@@ -80,7 +80,7 @@ private:
   bool isAttentionMask(OpOperand &use);
   std::optional<double> getBound(Operation *constant, const MaskUse &use);
 
-  GraphOp graph;
+  Operation *scope;
   RangeAnalysis &ranges;
   const LowLimits limits;
   const unsigned significantBits;
@@ -95,9 +95,9 @@ private:
 /// The least product of bound and factors that still counts as a mask.
 static constexpr double leastMask = 2048;
 
-MaskFinder::MaskFinder(GraphOp graph, RangeAnalysis &ranges, ElementKind low)
-    : graph(graph), ranges(ranges), limits(low),
-      significantBits(low == ElementKind::Float16 ? 11 : 8), schemas(graph) {}
+MaskFinder::MaskFinder(Operation *scope, RangeAnalysis &ranges, ElementKind low)
+    : scope(scope), ranges(ranges), limits(low),
+      significantBits(low == ElementKind::Float16 ? 11 : 8), schemas(scope) {}
 
 static MaskStep getMaskStep(Operation *node) {
   StringRef domain = getDomain(node);
@@ -294,11 +294,11 @@ std::optional<double> MaskFinder::getBound(Operation *constant,
 
 std::vector<MaskConstant> MaskFinder::run() {
   std::vector<Operation *> ops;
-  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isNode(op) || isa<InitializerOp>(op))
       ops.push_back(op);
   });
-  auto module = graph->getParentOfType<ModuleOp>();
+  auto module = scope->getParentOfType<ModuleOp>();
   llvm::StringSet<> trainingNames;
   if (module)
     trainingNames = collectTrainingNames(module);
@@ -320,19 +320,19 @@ std::vector<MaskConstant> MaskFinder::run() {
   return found;
 }
 
-std::vector<MaskConstant> findMasks(GraphOp graph, RangeAnalysis &ranges,
+std::vector<MaskConstant> findMasks(Operation *scope, RangeAnalysis &ranges,
                                     ElementKind low) {
-  return MaskFinder(graph, ranges, low).run();
+  return MaskFinder(scope, ranges, low).run();
 }
 
 //===----------------------------------------------------------------------===//
 // Masks that are narrowed on the way
 //===----------------------------------------------------------------------===//
 
-std::vector<Operation *> findNarrowedMasks(GraphOp graph) {
+std::vector<Operation *> findNarrowedMasks(Operation *scope) {
   bool hasMasks = false;
   std::vector<Operation *> ops, found;
-  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     ops.push_back(op);
     hasMasks |= op->hasAttr(mark::clamp);
   });

@@ -25,9 +25,9 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-OverflowFinder::OverflowFinder(GraphOp graph, RangeAnalysis &ranges,
+OverflowFinder::OverflowFinder(Operation *scope, RangeAnalysis &ranges,
                                ElementKind low, Hazards &hazards)
-    : ranges(ranges), limits(low), low(low), hazards(hazards), schemas(graph) {}
+    : ranges(ranges), limits(low), low(low), hazards(hazards), schemas(scope) {}
 
 OverflowFinder::Carry OverflowFinder::getCarry(Operation *node) {
   auto [it, isNew] = carries.try_emplace(node->getName().getAsOpaquePointer());
@@ -173,11 +173,11 @@ void OverflowFinder::visit(Operation *node) {
   visitResults(node, carry);
 }
 
-Hazards findHazards(GraphOp graph, RangeAnalysis &ranges, ElementKind low) {
+Hazards findHazards(Operation *scope, RangeAnalysis &ranges, ElementKind low) {
   Hazards hazards;
-  OverflowFinder overflow(graph, ranges, low, hazards);
+  OverflowFinder overflow(scope, ranges, low, hazards);
   GuardFinder guards(ranges, low, hazards);
-  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isNode(op))
       return;
     overflow.visit(op);

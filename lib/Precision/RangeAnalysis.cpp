@@ -7,6 +7,10 @@
 
 #include "mp-opt/Precision/RangeAnalysis.h"
 
+#include "mp-opt/Support/Rounding.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -61,6 +65,14 @@ Interval getRangeOfType(Type type) {
                               : Interval::within(-size / 2, size / 2 - 1, true);
 }
 
+/// The nearest number of a 16-bit type: rounding keeps the order of numbers.
+static double roundTo(ElementKind kind, double number) {
+  auto narrow = float(number);
+  return kind == ElementKind::Float16
+             ? double(widenFloat16(roundToFloat16(narrow)))
+             : double(widenBFloat16(roundToBFloat16(narrow)));
+}
+
 /// Cuts the range down to what elements of the type can be. What overflows in
 /// the source is its own affair: nothing is known then.
 static Interval limitTo(Interval range, Type type) {
@@ -73,10 +85,18 @@ static Interval limitTo(Interval range, Type type) {
     range.isInteger = true;
     return fits ? range : all;
   }
-  if (!element.isF32() && !element.isF64())
+  double max = std::numeric_limits<double>::max();
+  if (element.isF32()) {
+    max = std::numeric_limits<float>::max();
+  } else if (element.isF16() || element.isBF16()) {
+    ElementKind kind = getElementKind(element);
+    for (double *bound :
+         {&range.lo, &range.hi, &range.minAtMost, &range.maxAtLeast})
+      *bound = roundTo(kind, *bound);
+    max = LowLimits(kind).max;
+  } else if (!element.isF64()) {
     return range.withoutWitness();
-  double max = element.isF32() ? double(std::numeric_limits<float>::max())
-                               : std::numeric_limits<double>::max();
+  }
   if (range.lo < -max)
     range.lo = -std::numeric_limits<double>::infinity();
   if (range.hi > max)
@@ -149,10 +169,34 @@ static Interval readSmall(Attribute value) {
   return {};
 }
 
+/// The range of a constant of 16 bit, of any size.
+static Interval readLow(Attribute value, ElementKind kind) {
+  ArrayRef<char> bytes;
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(value))
+    bytes = dense.getRawData();
+  else if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(value))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      bytes = blob->getData();
+  LowBounds bounds = scanLowElements(bytes, kind);
+  if (bounds.lo > bounds.hi)
+    return {};
+  Interval range = Interval::exactly(bounds.lo, bounds.hi);
+  range.isInteger =
+      bounds.lo == bounds.hi && std::floor(bounds.lo) == bounds.lo;
+  if (bounds.hasSpecials) {
+    range.lo = -std::numeric_limits<double>::infinity();
+    range.hi = std::numeric_limits<double>::infinity();
+    range.isInteger = false;
+  }
+  return range;
+}
+
 Interval RangeAnalysis::getConstant(Operation *constant) {
   Type element = getTensorElementType(constant->getResult(0).getType());
   if (!element)
     return {};
+  if (element.isF16() || element.isBF16())
+    return readLow(getHeldValue(constant), getElementKind(element));
   if (!element.isF32()) {
     Attribute held = getHeldValue(constant);
     for (StringRef name : {"value_int", "value_ints"})

@@ -323,16 +323,7 @@ static Interval ruleCast(const OperandRanges &in) {
     range.isInteger = true;
     return range;
   }
-  if (to.isF32() || to.isF64())
-    return range;
-  // Rounding may leave the bounds by a little; beyond the type's own all is
-  // open.
-  LowLimits limits(getElementKind(to));
-  bool isKnown = (to.isF16() || to.isBF16()) && range.isBounded() &&
-                 range.getMaxMagnitude() < limits.max / 2;
-  double slack = range.getMaxMagnitude() * 0x1p-8;
-  return isKnown ? Interval::within(range.lo - slack, range.hi + slack)
-                 : Interval();
+  return range;
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/MaskAnalysis.h"
 
 namespace mp {
@@ -39,10 +40,10 @@ void AnnotateMasks::runOnOperation() {
     return signalPassFailure();
   }
   Builder builder(&getContext());
-  for (auto graph : module.getOps<GraphOp>()) {
+  for (Operation *scope : getScopes(module)) {
     ConstantRange constants(*low);
     RangeAnalysis ranges(constants);
-    for (const MaskConstant &mask : findMasks(graph, ranges, *low))
+    for (const MaskConstant &mask : findMasks(scope, ranges, *low))
       mask.constant->setAttr(mark::clamp,
                              builder.getF32FloatAttr(float(mask.bound)));
   }

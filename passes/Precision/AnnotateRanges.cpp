@@ -9,6 +9,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/HazardAnalysis.h"
 
 namespace mp {
@@ -39,11 +40,11 @@ void AnnotateRanges::runOnOperation() {
     return signalPassFailure();
   }
   Builder builder(&getContext());
-  for (auto graph : module.getOps<GraphOp>()) {
+  for (Operation *scope : getScopes(module)) {
     ConstantRange constants(*low);
     RangeAnalysis ranges(constants);
-    Hazards hazards = findHazards(graph, ranges, *low);
-    graph->walk([&](Operation *op) {
+    Hazards hazards = findHazards(scope, ranges, *low);
+    scope->walk([&](Operation *op) {
       if (StringRef reason = hazards.lookup(op); !reason.empty())
         op->setAttr(mark::hazard, builder.getStringAttr(reason));
     });

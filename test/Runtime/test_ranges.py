@@ -72,7 +72,7 @@ def product_mask(value, breaks, clamped="low"):
         f"float one = {{1}}, float low = {{{value}}}",
         "f = Cast <to = 1> (m) i = Sub (one, f) n = Mul (i, low)"
         " b = Add (a, n) y = Softmax (b)",
-        "Add,Cast,Mul,Softmax,Sub", breaks, clamped,
+        "Add,Mul,Softmax,Sub", breaks, clamped,
     )
 
 

@@ -70,6 +70,14 @@ struct ConstantFacts {
 void scanElements(llvm::ArrayRef<float> values, const LowLimits &limits,
                   ConstantFacts &facts);
 
+/// The least and greatest finite element of a constant that is 16 bit already.
+struct LowBounds {
+  float lo = std::numeric_limits<float>::infinity();
+  float hi = -std::numeric_limits<float>::infinity();
+  bool hasSpecials = false;
+};
+LowBounds scanLowElements(llvm::ArrayRef<char> bytes, ElementKind kind);
+
 /// The facts of fp32 constants, each read once: what has been read stays with
 /// the constant as `mp.range`, for the passes that come later.
 class ConstantRange {

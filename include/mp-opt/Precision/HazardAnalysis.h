@@ -36,8 +36,9 @@ private:
   llvm::DenseMap<mlir::Operation *, std::string> reasons;
 };
 
-/// Of all nodes of `graph` and its subgraphs, seen as they stand now.
-Hazards findHazards(onnxir::GraphOp graph, RangeAnalysis &ranges,
+/// Of all nodes of `scope` (a graph or a specialized function) and its
+/// subgraphs, seen as they stand now.
+Hazards findHazards(mlir::Operation *scope, RangeAnalysis &ranges,
                     ElementKind low);
 
 /// The part that looks for overflow, node by node in order: a node's result or
@@ -45,7 +46,7 @@ Hazards findHazards(onnxir::GraphOp graph, RangeAnalysis &ranges,
 /// do.
 class OverflowFinder {
 public:
-  OverflowFinder(onnxir::GraphOp graph, RangeAnalysis &ranges, ElementKind low,
+  OverflowFinder(mlir::Operation *scope, RangeAnalysis &ranges, ElementKind low,
                  Hazards &hazards);
   void visit(mlir::Operation *node);
 

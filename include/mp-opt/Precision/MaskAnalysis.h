@@ -40,15 +40,16 @@ struct MaskConstant {
   double bound;
 };
 
-/// The constants of `graph` and its subgraphs that only mask, and of which
+/// The constants of `scope` (a graph or a specialized function) and its
+/// subgraphs that only mask, and of which
 /// elements would overflow in `low`, alone or in a sum.
-std::vector<MaskConstant> findMasks(onnxir::GraphOp graph,
+std::vector<MaskConstant> findMasks(mlir::Operation *scope,
                                     RangeAnalysis &ranges, ElementKind low);
 
 /// Constants marked `mp.clamp` that stay fp32 although something that is made
 /// of them becomes 16 bit before the softmax, by an inserted cast: they need
 /// the bound all the same.
-std::vector<mlir::Operation *> findNarrowedMasks(onnxir::GraphOp graph);
+std::vector<mlir::Operation *> findNarrowedMasks(mlir::Operation *scope);
 
 } // namespace mp
 
