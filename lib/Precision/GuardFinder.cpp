@@ -35,7 +35,7 @@ GuardFinder::Role GuardFinder::getRole(Operation *node) {
                      .Case("Where", Role::Where)
                      .Cases({"Identity", "Reshape", "Transpose", "Squeeze",
                              "Unsqueeze", "Flatten", "Tile", "Expand", "Slice",
-                             "Gather", "Neg", "Abs", "Relu"},
+                             "Gather", "Neg", "Abs", "Relu", "Cast"},
                             Role::Moves)
                      .Case("Mul", Role::Mul)
                      .Case("Sqrt", Role::Sqrt)
