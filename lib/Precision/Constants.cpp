@@ -7,8 +7,11 @@
 
 #include "mp-opt/Precision/Constants.h"
 
+#include "mp-opt/Precision/Casts.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -23,119 +26,171 @@ bool isConstant(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Range
+// Facts
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// What the elements read so far would become.
-class RangeScan {
-public:
-  // Magnitudes as bits order like numbers. Ties round to even: the overflow
-  // bound rounds up, the underflow bound rounds to zero.
-  explicit RangeScan(ElementKind low)
-      : overflow(low == ElementKind::Float16 ? 0x477ff000     // 65520
-                                             : 0x7f7f8000),   // 2^128 - 2^119
-        underflow(low == ElementKind::Float16 ? 0x33000000    // 2^-25
-                                              : 0x00008000) { // 2^-134
-  }
-
-  void add(ArrayRef<float> values) {
-    const uint32_t infinity = 0x7f800000;
-    uint32_t over = 0, any = 0, kept = 0;
-    // Without a branch, so that it runs at the speed of memory.
-    for (float value : values) {
-      uint32_t bits;
-      memcpy(&bits, &value, sizeof bits);
-      bits &= 0x7fffffff;
-      over |= bits - overflow < infinity - overflow;
-      any |= bits;
-      kept |= bits > underflow;
-    }
-    overflows |= over;
-    nonzero |= any;
-    survives |= kept;
-  }
-
-  bool fits() const { return !overflows && (!nonzero || survives); }
-
-private:
-  const uint32_t overflow, underflow;
-  uint32_t overflows = 0, nonzero = 0, survives = 0;
-};
-
-} // namespace
-
-bool fitsInto(ArrayRef<float> values, ElementKind low) {
-  RangeScan scan(low);
-  scan.add(values);
-  return scan.fits();
-}
-
-static bool fitsIntoBytes(ArrayRef<char> bytes, ElementKind low) {
+static ConstantFacts scanBytes(ArrayRef<char> bytes, const LowLimits &limits) {
+  ConstantFacts facts;
   if (bytes.size() % sizeof(float))
-    return false;
-  RangeScan scan(low);
+    return facts;
+  facts.isKnown = true;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(float) == 0) {
-    scan.add({reinterpret_cast<const float *>(bytes.data()),
-              bytes.size() / sizeof(float)});
-    return scan.fits();
+    scanElements({reinterpret_cast<const float *>(bytes.data()),
+                  bytes.size() / sizeof(float)},
+                 limits, facts);
+    return facts;
   }
   // In a file, data may lie at any offset.
-  float piece[1024];
+  float piece[4096];
   while (!bytes.empty()) {
     ArrayRef<char> head =
         bytes.take_front(std::min(bytes.size(), sizeof piece));
     bytes = bytes.drop_front(head.size());
     memcpy(piece, head.data(), head.size());
-    scan.add({piece, head.size() / sizeof(float)});
+    scanElements({piece, head.size() / sizeof(float)}, limits, facts);
   }
-  return scan.fits();
+  return facts;
 }
 
-static bool fitsInto(Attribute value, ElementKind low) {
-  if (auto tensor = dyn_cast_or_null<TensorAttr>(value))
-    value = tensor.getValue();
-  if (auto number = dyn_cast_or_null<FloatAttr>(value))
-    return fitsInto(number.getValue().convertToFloat(), low);
-  if (auto numbers = dyn_cast_or_null<DenseF32ArrayAttr>(value))
-    return fitsInto(numbers.asArrayRef(), low);
-  if (auto elements = dyn_cast_or_null<DenseElementsAttr>(value))
-    return elements.getElementType().isF32() &&
-           fitsIntoBytes(elements.getRawData(), low);
-  if (auto elements = dyn_cast_or_null<DenseResourceElementsAttr>(value)) {
+static std::array<int64_t *, 7> getCounts(ConstantFacts &facts) {
+  return {&facts.elements,  &facts.infinities, &facts.nans,       &facts.zeros,
+          &facts.overflows, &facts.toZero,     &facts.toSubnormal};
+}
+
+static ConstantFacts scanAttribute(Attribute value, const LowLimits &limits) {
+  ConstantFacts facts;
+  if (auto number = dyn_cast_or_null<FloatAttr>(value)) {
+    scanElements(number.getValue().convertToFloat(), limits, facts);
+  } else if (auto numbers = dyn_cast_or_null<DenseF32ArrayAttr>(value)) {
+    scanElements(numbers.asArrayRef(), limits, facts);
+  } else if (auto elements = dyn_cast_or_null<DenseElementsAttr>(value)) {
+    if (!elements.getElementType().isF32())
+      return facts;
+    facts = scanBytes(elements.getRawData(), limits);
+    if (elements.isSplat())
+      for (int64_t *count : getCounts(facts))
+        *count *= elements.getNumElements();
+  } else if (auto elements =
+                 dyn_cast_or_null<DenseResourceElementsAttr>(value)) {
     AsmResourceBlob *blob = elements.getRawHandle().getBlob();
-    return blob && elements.getElementType().isF32() &&
-           fitsIntoBytes(blob->getData(), low);
+    if (blob && elements.getElementType().isF32())
+      return scanBytes(blob->getData(), limits);
   }
-  return false;
+  return facts;
 }
 
-/// What the constant holds; null for a ConstantOfShape of zeros.
-static Attribute getHeldValue(Operation *constant) {
+Attribute getHeldValue(Operation *constant) {
+  Attribute value;
   if (auto initializer = dyn_cast<InitializerOp>(constant))
     return initializer.getValueAttr();
   for (StringRef name : {"value", "value_float", "value_floats"})
-    if (Attribute value = constant->getAttr(name))
-      return value;
-  return {};
+    if (!value)
+      value = constant->getAttr(name);
+  if (auto tensor = dyn_cast_or_null<TensorAttr>(value))
+    return tensor.getValue();
+  return value;
+}
+
+/// A ConstantOfShape without a value holds zeros.
+static bool isZeros(Operation *constant) {
+  return isStandardOp(constant, "ConstantOfShape") &&
+         !constant->hasAttr("value");
+}
+
+/// `mp.range`: the 16-bit type that the counts are for, then the facts.
+static Attribute encodeFacts(MLIRContext *context, ElementKind low,
+                             const ConstantFacts &facts) {
+  return DenseF64ArrayAttr::get(
+      context,
+      {double(low), facts.lo, facts.hi, double(facts.elements),
+       double(facts.infinities), double(facts.nans), double(facts.zeros),
+       double(facts.overflows), double(facts.toZero), double(facts.toSubnormal),
+       facts.largestToZero});
+}
+
+static std::optional<ConstantFacts> decodeFacts(Operation *constant,
+                                                ElementKind low) {
+  auto array = constant->getAttrOfType<DenseF64ArrayAttr>(mark::range);
+  if (!array || array.size() != 11 || array[0] != double(low))
+    return std::nullopt;
+  ConstantFacts facts;
+  facts.isKnown = true;
+  facts.lo = float(array[1]);
+  facts.hi = float(array[2]);
+  for (auto [index, count] : llvm::enumerate(getCounts(facts)))
+    *count = int64_t(array[3 + index]);
+  facts.largestToZero = float(array[10]);
+  return facts;
+}
+
+const ConstantFacts &ConstantRange::getFacts(Operation *constant) {
+  auto [it, isNew] = known.try_emplace(constant);
+  if (!isNew)
+    return it->second;
+  if (std::optional<ConstantFacts> facts = decodeFacts(constant, low))
+    return it->second = *facts;
+  if (isZeros(constant)) {
+    scanElements(0.0f, limits, it->second);
+    return it->second;
+  }
+  it->second = scanAttribute(getHeldValue(constant), limits);
+  if (it->second.isKnown)
+    constant->setAttr(mark::range,
+                      encodeFacts(constant->getContext(), low, it->second));
+  return it->second;
+}
+
+std::optional<double> getClamp(Operation *constant) {
+  auto clamp = constant->getAttrOfType<FloatAttr>(mark::clamp);
+  if (!clamp)
+    return std::nullopt;
+  return clamp.getValueAsDouble();
 }
 
 bool ConstantRange::fits(Operation *constant) {
-  auto [it, isNew] = known.try_emplace(constant, false);
-  if (isNew) {
-    Attribute value = getHeldValue(constant);
-    bool isZeros = !value && isStandardOp(constant, "ConstantOfShape");
-    it->second = isZeros || fitsInto(value, low);
-  }
-  return it->second;
+  const ConstantFacts &facts = getFacts(constant);
+  if (!facts.isKnown || facts.vanishes())
+    return false;
+  return !facts.overflows || getClamp(constant);
+}
+
+std::string ConstantRange::explain(Operation *constant) {
+  if (fits(constant))
+    return {};
+  const ConstantFacts &facts = getFacts(constant);
+  std::string name =
+      "constant '" + getValueName(constant->getResult(0)).str() + "'";
+  if (!facts.isKnown)
+    return name + " cannot be read";
+  if (facts.overflows)
+    return name + " holds " +
+           formatNumber(-facts.lo > facts.hi ? facts.lo : facts.hi) + ", " +
+           limits.name.str() + " ends at " + formatNumber(limits.max);
+  return name + " (" + formatNumber(facts.largestToZero) + ") is zero in " +
+         limits.name.str();
+}
+
+std::string formatNumber(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", number);
+  return text;
 }
 
 //===----------------------------------------------------------------------===//
 // Conversion
 //===----------------------------------------------------------------------===//
 
-TypedAttr convertElements(TypedAttr value, Type elementType) {
+static APFloat clampFinite(APFloat element, double clamp) {
+  if (!element.isFinite() || std::fabs(element.convertToDouble()) <= clamp)
+    return element;
+  APFloat bound(element.isNegative() ? -clamp : clamp);
+  bool losesInfo;
+  bound.convert(element.getSemantics(), APFloat::rmTowardZero, &losesInfo);
+  return bound;
+}
+
+TypedAttr convertElements(TypedAttr value, Type elementType,
+                          std::optional<double> clamp) {
   auto type = dyn_cast<ShapedType>(value.getType());
   if (!type || !isa<FloatType>(elementType))
     return {};
@@ -143,31 +198,36 @@ TypedAttr convertElements(TypedAttr value, Type elementType) {
     const llvm::fltSemantics &semantics =
         cast<FloatType>(elementType).getFloatSemantics();
     return dense.mapValues(elementType, [&](const APFloat &element) {
-      APFloat converted = element;
+      APFloat converted = clamp ? clampFinite(element, *clamp) : element;
       bool losesInfo;
       converted.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
       return converted.bitcastToAPInt();
     });
   }
-  if (isa<DenseResourceElementsAttr, CastElementsAttr>(value))
+  if (isa<DenseResourceElementsAttr, CastElementsAttr>(value)) {
+    Builder builder(value.getContext());
     return CastElementsAttr::get(value.getContext(), value,
+                                 clamp ? builder.getF64FloatAttr(*clamp)
+                                       : FloatAttr(),
                                  type.clone(elementType));
+  }
   return {};
 }
 
 /// The value attribute of Constant and ConstantOfShape may carry the fields
 /// of its TensorProto.
-static Attribute convertAttribute(Attribute value, Type elementType) {
+static Attribute convertAttribute(Attribute value, Type elementType,
+                                  std::optional<double> clamp) {
   if (auto tensor = dyn_cast<TensorAttr>(value)) {
-    TypedAttr inner = tensor.getValue()
-                          ? convertElements(tensor.getValue(), elementType)
-                          : TypedAttr();
+    TypedAttr inner = tensor.getValue() ? convertElements(tensor.getValue(),
+                                                          elementType, clamp)
+                                        : TypedAttr();
     return inner
                ? TensorAttr::get(value.getContext(), tensor.getFields(), inner)
                : Attribute();
   }
   if (auto typed = dyn_cast<TypedAttr>(value); typed && !isa<FloatAttr>(value))
-    return convertElements(typed, elementType);
+    return convertElements(typed, elementType, clamp);
   return {};
 }
 
@@ -190,12 +250,14 @@ static Attribute getAsTensor(Operation *constant, Type floatType) {
 
 bool convertConstant(Operation *constant, Type elementType) {
   OpResult result = constant->getResult(0);
+  std::optional<double> clamp = getClamp(constant);
   Type type = withElementType(result.getType(), elementType);
   if (auto initializer = dyn_cast<InitializerOp>(constant)) {
     if (initializer.getOverridable() || initializer.getSparse() ||
         !initializer.getValueAttr())
       return false;
-    TypedAttr value = convertElements(initializer.getValueAttr(), elementType);
+    TypedAttr value =
+        convertElements(initializer.getValueAttr(), elementType, clamp);
     if (!value)
       return false;
     initializer.setValueAttr(value);
@@ -204,7 +266,8 @@ bool convertConstant(Operation *constant, Type elementType) {
   }
   Attribute held =
       getAsTensor(constant, getTensorElementType(result.getType()));
-  Attribute value = held ? convertAttribute(held, elementType) : Attribute();
+  Attribute value =
+      held ? convertAttribute(held, elementType, clamp) : Attribute();
   if (!value)
     return false;
   for (StringRef name : {"value_float", "value_floats"})

@@ -16,18 +16,28 @@ using remark::detail::Remark;
 
 namespace mp {
 
-void emitPrecisionRemark(Operation *node, RemarkOutcome outcome, StringRef to,
-                         StringRef reason) {
+static void emitRemark(Operation *op, StringRef what, RemarkOutcome outcome,
+                       StringRef to, StringRef reason) {
   auto emit = outcome == RemarkOutcome::Passed   ? remark::passed
               : outcome == RemarkOutcome::Missed ? remark::missed
                                                  : remark::analysis;
   auto options = remark::RemarkOpts::name("precision").category("mp-precision");
-  auto remark = emit(node->getLoc(), options);
+  auto remark = emit(op->getLoc(), options);
   if (!remark)
     return;
-  remark << Remark::Arg("Node", onnxir::describe(node))
+  remark << Remark::Arg(what, onnxir::describe(op))
          << Remark::Arg("From", "f32") << Remark::Arg("To", to)
          << Remark::Arg("Reason", reason);
+}
+
+void emitPrecisionRemark(Operation *node, RemarkOutcome outcome, StringRef to,
+                         StringRef reason) {
+  emitRemark(node, "Node", outcome, to, reason);
+}
+
+void emitConstantRemark(Operation *constant, RemarkOutcome outcome,
+                        StringRef to, StringRef reason) {
+  emitRemark(constant, "Constant", outcome, to, reason);
 }
 
 } // namespace mp

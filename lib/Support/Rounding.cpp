@@ -7,6 +7,8 @@
 
 #include "mp-opt/Support/Rounding.h"
 
+#include <cmath>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -70,6 +72,12 @@ void roundToFloat16(ArrayRef<float> values, uint16_t *to) {
 #endif
   for (; done < values.size(); ++done)
     to[done] = roundToFloat16(values[done]);
+}
+
+void clampFinite(MutableArrayRef<float> values, float bound) {
+  for (float &value : values)
+    if (std::isfinite(value) && std::fabs(value) > bound)
+      value = std::copysign(bound, value);
 }
 
 } // namespace mp

@@ -46,11 +46,15 @@ static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options) {
   pm.addPass(createSpecializeFunctions());
+  // The analyses ask for the 16-bit type, which a policy may hold.
+  ClassifyOptions policy = getClassifyOptions(options);
+  policy.typeOnly = true;
+  pm.addPass(createClassify(policy));
   pm.addPass(createAnnotateUnits());
   pm.addPass(createAnnotateShapeArithmetic());
-  AnnotateLongReductionsOptions longReductions;
-  longReductions.precision = options.precision;
-  pm.addPass(createAnnotateLongReductions(longReductions));
+  pm.addPass(createAnnotateLongReductions());
+  pm.addPass(createAnnotateMasks());
+  pm.addPass(createAnnotateRanges());
   pm.addPass(createClassify(getClassifyOptions(options)));
   if (options.raiseOpset)
     pm.addPass(createRaiseOpset());

@@ -8,6 +8,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/LongReductions.h"
 
@@ -33,15 +34,11 @@ struct AnnotateLongReductions
 
 void AnnotateLongReductions::runOnOperation() {
   ModuleOp module = getOperation();
-  if (precision != "bf16" && precision != "fp16") {
-    module.emitError() << "unknown precision '" << precision
-                       << "', expected 'bf16' or 'fp16'";
+  FailureOr<ElementKind> low = resolveLowPrecision(module, precision);
+  if (failed(low))
     return signalPassFailure();
-  }
-  ElementKind low =
-      precision == "fp16" ? ElementKind::Float16 : ElementKind::BFloat16;
   for (Operation *scope : getScopes(module))
-    for (const LongReduction &found : findLongReductions(scope, low))
+    for (const LongReduction &found : findLongReductions(scope, *low))
       // The first hazard found is the one that users read about.
       if (!found.node->hasAttr(mark::hazard))
         found.node->setAttr(mark::hazard,

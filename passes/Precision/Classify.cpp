@@ -69,8 +69,9 @@ FailureOr<PrecisionPolicy> Classify::createPolicy() {
     return module.emitError() << toString(options.takeError());
   if (llvm::Error failed = addModelPolicy(module, *options))
     return module.emitError() << toString(std::move(failed));
-  for (const std::string &warning : options->warnings)
-    module.emitWarning() << warning;
+  if (!typeOnly)
+    for (const std::string &warning : options->warnings)
+      module.emitWarning() << warning;
   auto policy = PrecisionPolicy::create(std::move(*options),
                                         [&] { return module.emitError(); });
   auto &dialect = *getContext().getLoadedDialect<ONNXDialect>();
@@ -139,10 +140,14 @@ void Classify::runOnOperation() {
   FailureOr<PrecisionPolicy> policy = createPolicy();
   if (failed(policy))
     return signalPassFailure();
+  Type lowType = onnxir::getElementType(&getContext(), policy->getLowKind());
+  if (typeOnly) {
+    module->setAttr(mark::low, TypeAttr::get(lowType));
+    return;
+  }
   auto overrides = NodeOverrides::compute(module, policy->getOptions());
   if (failed(overrides))
     return signalPassFailure();
-  Type lowType = onnxir::getElementType(&getContext(), policy->getLowKind());
   ModuleNames names(module);
   for (Operation *scope : getScopes(module)) {
     annotate(Classification::compute(scope, *policy, *overrides, names));

@@ -12,6 +12,8 @@
 #include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
 #include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/MaskAnalysis.h"
+#include "mp-opt/Precision/PrecisionRemarks.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CONVERTWEIGHTS
@@ -30,10 +32,14 @@ struct ConvertWeights : public mp::impl::ConvertWeightsBase<ConvertWeights> {
   void runOnOperation() override;
 
 private:
+  void convertScope(Operation *scope, const StringSet<> &trainingNames);
   void convert(Operation *constant, SchemaCache &schemas);
   Operation *copy(Operation *constant, Operation *cast);
+  void clampNarrowedMasks(Operation *scope);
+  void report(Operation *constant, Type type);
+  void reportOverflow(Operation *constant);
 
-  int64_t removed = 0;
+  int64_t removed = 0, elementsToZero = 0, masksClamped = 0;
 };
 
 } // namespace
@@ -104,11 +110,60 @@ Operation *ConvertWeights::copy(Operation *constant, Operation *cast) {
   return clone;
 }
 
+/// What has become of the elements of a constant that now has `type`. The
+/// facts are those that an earlier pass has read.
+void ConvertWeights::report(Operation *constant, Type type) {
+  ModuleOp module = getOperation();
+  auto lowAttr = module->getAttrOfType<TypeAttr>(mark::low);
+  if (!lowAttr || !constant->hasAttr(mark::range))
+    return;
+  ConstantRange range(getElementKind(lowAttr.getValue()));
+  const ConstantFacts &facts = range.getFacts(constant);
+  StringRef to = getPrecisionName(type);
+  std::optional<double> clamp = getClamp(constant);
+  if (clamp && facts.getMaxMagnitude() > *clamp) {
+    ++masksClamped;
+    float old = -facts.lo > facts.hi ? facts.lo : facts.hi;
+    emitConstantRemark(constant, RemarkOutcome::Passed, to,
+                       "only masks a softmax: " + formatNumber(old) +
+                           " became " +
+                           formatNumber(std::copysign(*clamp, old)));
+  }
+  if (type.isF32())
+    return;
+  elementsToZero += facts.toZero;
+  if (!facts.toZero && !facts.toSubnormal)
+    return;
+  std::string lost = facts.toZero ? ", the largest of them " +
+                                        formatNumber(facts.largestToZero)
+                                  : "";
+  emitConstantRemark(constant, RemarkOutcome::Passed, to,
+                     "of " + std::to_string(facts.elements) + " elements " +
+                         std::to_string(facts.toZero) + " became zero" + lost +
+                         ", " + std::to_string(facts.toSubnormal) +
+                         " lost precision as subnormals");
+}
+
+/// Why a constant that 16 bit does not hold has stayed fp32.
+void ConvertWeights::reportOverflow(Operation *constant) {
+  auto low = getOperation()->getAttrOfType<TypeAttr>(mark::low);
+  if (!low || !constant->hasAttr(mark::range) || getClamp(constant))
+    return;
+  ConstantRange range(getElementKind(low.getValue()));
+  const ConstantFacts &facts = range.getFacts(constant);
+  if (!facts.fits())
+    emitConstantRemark(constant, RemarkOutcome::Missed, "f32",
+                       range.explain(constant) + "; of " +
+                           std::to_string(facts.elements) + " elements " +
+                           std::to_string(facts.overflows) + " overflow, " +
+                           std::to_string(facts.toZero) + " become zero");
+}
+
 void ConvertWeights::convert(Operation *constant, SchemaCache &schemas) {
   ConstantUses uses = collectUses(constant->getResult(0));
   if (uses.casts.empty() || isDenied(constant) ||
       !admitsResult(constant, uses.castType, schemas))
-    return;
+    return reportOverflow(constant);
   Operation *converted = constant;
   if (uses.hasOther)
     converted = copy(constant, uses.casts.front());
@@ -121,23 +176,43 @@ void ConvertWeights::convert(Operation *constant, SchemaCache &schemas) {
     cast->erase();
     ++removed;
   }
+  report(converted, uses.castType);
+}
+
+/// A mask may stay fp32 while what is made of it becomes 16 bit; the bound is
+/// as good in fp32.
+void ConvertWeights::clampNarrowedMasks(Operation *scope) {
+  for (Operation *constant : findNarrowedMasks(scope)) {
+    Type f32 = Float32Type::get(&getContext());
+    if (convertConstant(constant, f32))
+      report(constant, f32);
+  }
+}
+
+void ConvertWeights::convertScope(Operation *scope,
+                                  const StringSet<> &trainingNames) {
+  SchemaCache schemas(scope);
+  SmallVector<Operation *> constants;
+  scope->walk([&](Operation *op) {
+    if (isConstant(op) && isF32Tensor(op->getResult(0).getType()) &&
+        !trainingNames.contains(onnxir::getValueName(op->getResult(0))))
+      constants.push_back(op);
+  });
+  for (Operation *constant : constants)
+    convert(constant, schemas);
+  clampNarrowedMasks(scope);
 }
 
 void ConvertWeights::runOnOperation() {
   ModuleOp module = getOperation();
+  removed = elementsToZero = masksClamped = 0;
   StringSet<> trainingNames = collectTrainingNames(module);
-  removed = 0;
-  for (Operation *scope : getScopes(module)) {
-    SchemaCache schemas(scope);
-    SmallVector<Operation *> constants;
-    scope->walk([&](Operation *op) {
-      if (isConstant(op) && isF32Tensor(op->getResult(0).getType()) &&
-          !trainingNames.contains(onnxir::getValueName(op->getResult(0))))
-        constants.push_back(op);
-    });
-    for (Operation *constant : constants)
-      convert(constant, schemas);
-  }
+  for (Operation *scope : getScopes(module))
+    convertScope(scope, trainingNames);
   if (removed)
     addToCounter(module, mark::castsRemoved, removed);
+  if (elementsToZero)
+    addToCounter(module, mark::elementsToZero, elementsToZero);
+  if (masksClamped)
+    addToCounter(module, mark::masksClamped, masksClamped);
 }

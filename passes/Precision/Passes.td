@@ -14,6 +14,14 @@ class PrecisionPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
   let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }
 
+class AnnotatePass<string flag> : PrecisionPass<flag> {
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"\"",
+           "16-bit type: bf16 or fp16; if empty what the module has chosen, or "
+           "bf16">,
+  ];
+}
+
 def AnnotateUnits : PrecisionPass<"mp-annotate-units"> {
   let summary = "Mark nodes that together stand for one op";
   let description = [{
@@ -51,7 +59,7 @@ def AnnotateShapeArithmetic : PrecisionPass<"mp-annotate-shape-arithmetic"> {
   }];
 }
 
-def AnnotateLongReductions : PrecisionPass<"mp-annotate-long-reductions"> {
+def AnnotateLongReductions : AnnotatePass<"mp-annotate-long-reductions"> {
   let summary = "Mark sums of more elements than 16 bit can count";
   let description = [{
     After: reductions, pools, running sums, sums of operands and additions by
@@ -66,10 +74,47 @@ def AnnotateLongReductions : PrecisionPass<"mp-annotate-long-reductions"> {
 
     Example: test/Precision/mp-annotate-long-reductions.mlir
   }];
-  let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"bf16\"",
-           "16-bit type: bf16 or fp16">,
-  ];
+}
+
+def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
+  let summary = "Mark constants that only mask a softmax";
+  let description = [{
+    Before: any module. After: a constant with large elements, -1e9 or the
+    lowest fp32 say, carries `mp.clamp` if these would overflow in 16 bit, or
+    in a sum there, and if everything made of the constant ends in a softmax:
+    in 16 bit, elements beyond +-`mp.clamp` may become it. The bound is half of
+    the greatest finite number, less where masks are added more than once; with
+    it the softmax has the same zeros, and no NaN where a whole row is masked.
+
+    A mask may pass through data movement, Where, Add, Sub, Min, Max, products
+    with zeros and ones and with numbers, If, and into Exp or an attention op
+    as well as Softmax. Left alone: infinities, constants that are used in
+    another way too, graph outputs, and inputs of a LogSoftmax that shows them.
+
+    Example: test/Precision/mp-annotate-masks.mlir
+  }];
+}
+
+def AnnotateRanges : AnnotatePass<"mp-annotate-ranges"> {
+  let summary = "Mark nodes that 16 bit would break";
+  let description = [{
+    Before: any module, after `mp-annotate-masks` where masks are to be
+    clamped. After: a node carries `mp.hazard`, the reason, if it would hold
+
+    - a value of which the range proves that finite elements overflow, or a
+      constant with such elements, or a value made of such a constant;
+    - a constant that vanishes: all that is not zero becomes zero;
+    - an epsilon or a bound on its way to the division, root, power or
+      logarithm that it keeps off zero, if it is no normal number of the 16-bit
+      type (fp16: below 6.1e-5) or would round to one.
+
+    Ranges are computed from constants forward, in double, over subgraphs too;
+    graph inputs and what a loop carries are unknown, and unknown proves
+    nothing. Infinities, NaNs and signs are the same in 16 bit and are no
+    hazard. Constants read on the way carry `mp.range`.
+
+    Example: test/Precision/mp-annotate-ranges.mlir
+  }];
 }
 
 def Classify : PrecisionPass<"mp-classify"> {
@@ -84,9 +129,9 @@ def Classify : PrecisionPass<"mp-classify"> {
     their passes have run), these beat the user's lists of operators, and
     these the built-in profile; allow and deny beat promote. A node of a unit
     (`mp.unit`) is denied if the op is that it stands for. Denied whatever the
-    user says: control flow, function calls, custom ops, ops on sequences, and
-    values that a training algorithm names. Bodies of
-    functions that are not specialized are left alone. An operator that nobody
+    user says: calls of functions that are not specialized, custom ops, and
+    values that a training algorithm names. Bodies of functions that are not
+    specialized are left alone. An operator that nobody
     knows, one on two lists or twice on one, a rule that selects no node, and two rules
     that contradict each other are errors.
 
@@ -97,6 +142,8 @@ def Classify : PrecisionPass<"mp-classify"> {
     Example: test/Precision/mp-classify.mlir
   }];
   let options = [
+    Option<"typeOnly", "type-only", "bool", /*default=*/"false",
+           "only set mp.low, the 16-bit type that the policy asks for">,
     Option<"precision", "precision", "std::string", /*default=*/"\"\"",
            "16-bit type: bf16 or fp16; by default what the policy says, else "
            "bf16">,
@@ -223,6 +270,11 @@ def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
     ones while the model is written. Left alone: defaults of graph inputs,
     graph outputs, sparse initializers, and values that a training algorithm
     names.
+
+    A constant with `mp.clamp` is clamped as it is converted, and also where it
+    stays fp32 but something made of it is narrowed. Remarks at the constant
+    say what was clamped, how many elements became zero or lose precision as
+    subnormals, and what kept a constant fp32; the module counts the first two.
 
     Example: test/Precision/mp-convert-weights.mlir
   }];

@@ -208,7 +208,7 @@ void VerifyPrecision::summarize() {
     auto count = module->getAttrOfType<IntegerAttr>(name);
     return builder.getI64IntegerAttr(count ? count.getInt() : 0);
   };
-  auto summary = builder.getDictionaryAttr({
+  NamedAttrList summary(ArrayRef<NamedAttribute>{
       {builder.getStringAttr("casts_inserted"), counter(mark::castsInserted)},
       {builder.getStringAttr("casts_removed"), counter(mark::castsRemoved)},
       {builder.getStringAttr("cost_bytes"), counter(mark::costBytes)},
@@ -219,8 +219,12 @@ void VerifyPrecision::summarize() {
       {builder.getStringAttr("precision"),
        builder.getStringAttr(low ? getPrecisionName(low.getValue()) : "")},
   });
+  // What most models have none of.
+  for (StringRef name : {mark::elementsToZero, mark::masksClamped})
+    if (Attribute count = module->getAttr(name))
+      summary.set(name.drop_front(3), count);
   module->walk(stripMarks);
-  module->setAttr(mark::summary, summary);
+  module->setAttr(mark::summary, summary.getDictionary(&getContext()));
 }
 
 void VerifyPrecision::runOnOperation() {

@@ -100,3 +100,33 @@ module @denied attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %0 : tensor<bf16>
   }
 }
+
+// -----
+
+// A mask's elements beyond the bound become it with their sign, infinities
+// stay. One that stays f32 is clamped if what is made of it becomes 16 bit.
+// CHECK-LABEL: @masks
+// CHECK-SAME: mp.masks_clamped = 3 : i64
+// CHECK: onnx.initializer "small" dense<[0.000000e+00, 0xFC00, -3.275200e+04]> : tensor<3xf16>
+// CHECK: onnx.initializer "big" #onnx.cast_elements<dense_resource<k> : tensor<2xf32>, clamp = 3.275200e+04 : f64> : tensor<2xf16>
+// CHECK: onnx.initializer "wide" dense<-3.275200e+04> : tensor<f32>
+// CHECK: onnx.initializer "kept" dense<-1.000000e+09> : tensor<f32>
+module @masks attributes {mp.low = f16, onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%m: tensor<3xi1>, %x: tensor<3xf32>):
+    %a = onnx.initializer "small" dense<[0.0, 0xFF800000, -1.0e9]> : tensor<3xf32> {mp.clamp = 32752.0 : f32, mp.range = array<f64: 10.0, -1.0e9, 0.0, 3.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0>} : tensor<3xf32>
+    %b = onnx.initializer "big" dense_resource<k> : tensor<2xf32> {mp.clamp = 32752.0 : f32, mp.range = array<f64: 10.0, -1.0e9, 0.0, 2.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0>} : tensor<2xf32>
+    %c = onnx.initializer "wide" dense<-1.0e9> : tensor<f32> {mp.clamp = 32752.0 : f32, mp.range = array<f64: 10.0, -1.0e9, -1.0e9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0>} : tensor<f32>
+    %d = onnx.initializer "kept" dense<-1.0e9> : tensor<f32> {mp.clamp = 32752.0 : f32, mp.range = array<f64: 10.0, -1.0e9, -1.0e9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0>} : tensor<f32>
+    %0 = "onnx.Cast"(%a) {mp.inserted, to = 10 : i64} : (tensor<3xf32>) -> tensor<3xf16>
+    %1 = "onnx.Cast"(%b) {mp.inserted, to = 10 : i64} : (tensor<2xf32>) -> tensor<2xf16>
+    %2 = "onnx.Where"(%m, %x, %c) : (tensor<3xi1>, tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+    %3 = "onnx.Cast"(%2) {mp.inserted, to = 10 : i64} : (tensor<3xf32>) -> tensor<3xf16>
+    %4 = "onnx.Where"(%m, %x, %d) : (tensor<3xi1>, tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+    %5 = "onnx.Softmax"(%4) : (tensor<3xf32>) -> tensor<3xf32>
+    %6 = "onnx.Cast"(%5) {mp.inserted, to = 10 : i64} : (tensor<3xf32>) -> tensor<3xf16>
+    onnx.yield %0, %1, %3, %6 : tensor<3xf16>, tensor<2xf16>, tensor<3xf16>, tensor<3xf16>
+  }
+}
+
+{-# dialect_resources: { builtin: { k: "0x0400000000000000286B6ECE" } } #-}

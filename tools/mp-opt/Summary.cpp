@@ -54,6 +54,8 @@ std::optional<Summary> takeSummary(ModuleOp module) {
   summary.other = number("nodes_other");
   summary.castsInserted = number("casts_inserted");
   summary.castsRemoved = number("casts_removed");
+  summary.elementsToZero = number("elements_to_zero");
+  summary.masksClamped = number("masks_clamped");
   return summary;
 }
 
@@ -72,6 +74,10 @@ void Summary::print(raw_ostream &os, uint64_t bytesBefore,
   os << llvm::format("  %-28s %12llu -> %llu\n", "bytes of weights",
                      static_cast<unsigned long long>(bytesBefore),
                      static_cast<unsigned long long>(bytesAfter));
+  if (elementsToZero)
+    row("weights rounded to zero", elementsToZero);
+  if (masksClamped)
+    row("mask constants clamped", masksClamped);
 }
 
 } // namespace mp

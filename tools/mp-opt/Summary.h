@@ -26,6 +26,8 @@ struct Summary {
   int64_t other = 0;
   int64_t castsInserted = 0;
   int64_t castsRemoved = 0;
+  int64_t elementsToZero = 0;
+  int64_t masksClamped = 0;
 
   void print(llvm::raw_ostream &os, uint64_t bytesBefore,
              uint64_t bytesAfter) const;

@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral shape = "mp.shape";
 inline constexpr llvm::StringLiteral hazard = "mp.hazard";
 /// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
 inline constexpr llvm::StringLiteral clamp = "mp.clamp";
+/// On a constant: what one reading of its elements has told (f64 array;
+/// ConstantRange writes and reads it).
+inline constexpr llvm::StringLiteral range = "mp.range";
 /// On a node: its class (string) and why it has it.
 inline constexpr llvm::StringLiteral opClass = "mp.class";
 inline constexpr llvm::StringLiteral reason = "mp.reason";
@@ -66,6 +69,10 @@ inline constexpr llvm::StringLiteral costBytes = "mp.cost_bytes";
 /// On the module: casts so far.
 inline constexpr llvm::StringLiteral castsInserted = "mp.casts_inserted";
 inline constexpr llvm::StringLiteral castsRemoved = "mp.casts_removed";
+/// On the module: elements that conversion made zero; constants with elements
+/// that were clamped.
+inline constexpr llvm::StringLiteral elementsToZero = "mp.elements_to_zero";
+inline constexpr llvm::StringLiteral masksClamped = "mp.masks_clamped";
 /// On the module, the one that stays: what the pipeline has done.
 inline constexpr llvm::StringLiteral summary = "mp.summary";
 } // namespace mark

@@ -26,6 +26,10 @@ enum class RemarkOutcome {
 void emitPrecisionRemark(mlir::Operation *node, RemarkOutcome outcome,
                          llvm::StringRef to, llvm::StringRef reason);
 
+/// The same at a constant: what of its elements became of the conversion.
+void emitConstantRemark(mlir::Operation *constant, RemarkOutcome outcome,
+                        llvm::StringRef to, llvm::StringRef reason);
+
 } // namespace mp
 
 #endif // MPOPT_PRECISION_PRECISIONREMARKS_H

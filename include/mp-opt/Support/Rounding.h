@@ -39,6 +39,9 @@ float widenFloat16(uint16_t bits);
 void roundToBFloat16(llvm::ArrayRef<float> values, uint16_t *to);
 void roundToFloat16(llvm::ArrayRef<float> values, uint16_t *to);
 
+/// Finite values beyond +-`bound` become it; infinities and NaNs stay.
+void clampFinite(llvm::MutableArrayRef<float> values, float bound);
+
 } // namespace mp
 
 #endif // MPOPT_SUPPORT_ROUNDING_H

@@ -22,7 +22,7 @@ namespace mp::onnxir {
 
 namespace {
 
-enum Code : uint64_t { castElements = 0, tensor = 1 };
+enum Code : uint64_t { castElements = 0, tensor = 1, clampElements = 2 };
 
 struct ONNXBytecode : public BytecodeDialectInterface {
   ONNXBytecode(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
@@ -31,9 +31,11 @@ struct ONNXBytecode : public BytecodeDialectInterface {
                                DialectBytecodeWriter &writer) const override {
     return llvm::TypeSwitch<Attribute, LogicalResult>(attribute)
         .Case([&](CastElementsAttr cast) {
-          writer.writeVarInt(castElements);
+          writer.writeVarInt(cast.getClamp() ? clampElements : castElements);
           writer.writeAttribute(cast.getSource());
           writer.writeType(cast.getType());
+          if (cast.getClamp())
+            writer.writeAttribute(cast.getClamp());
           return success();
         })
         .Case([&](TensorAttr value) {
@@ -49,12 +51,15 @@ struct ONNXBytecode : public BytecodeDialectInterface {
     uint64_t code;
     if (failed(reader.readVarInt(code)))
       return {};
-    if (code == castElements) {
+    if (code == castElements || code == clampElements) {
       TypedAttr source;
       Type type;
-      if (failed(reader.readAttribute(source)) || failed(reader.readType(type)))
+      FloatAttr clamp;
+      if (failed(reader.readAttribute(source)) ||
+          failed(reader.readType(type)) ||
+          (code == clampElements && failed(reader.readAttribute(clamp))))
         return {};
-      return CastElementsAttr::get(getContext(), source, type);
+      return CastElementsAttr::get(getContext(), source, clamp, type);
     }
     if (code == tensor) {
       DictionaryAttr fields;

@@ -20,6 +20,8 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <limits>
+
 namespace mp {
 
 using EmitErrorFn = llvm::function_ref<mlir::InFlightDiagnostic()>;
@@ -95,6 +97,8 @@ struct TensorData {
   ElementKind to = ElementKind::Undefined;
   /// A second rounding through this kind, for emulation.
   ElementKind through = ElementKind::Undefined;
+  /// Finite fp32 elements beyond +-this become it before they are rounded.
+  float clamp = std::numeric_limits<float>::infinity();
   /// Holds the bytes if no attribute does.
   std::shared_ptr<std::string> owner;
 

@@ -9,6 +9,8 @@
 
 #include "mp-opt/Support/Rounding.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace mp {
@@ -45,7 +47,8 @@ static void widen(ArrayRef<uint16_t> bits, ElementKind kind, float *to) {
 }
 
 void TensorData::write(raw_ostream &os) const {
-  if (from == to && through == ElementKind::Undefined) {
+  bool isClamped = std::isfinite(clamp);
+  if (from == to && through == ElementKind::Undefined && !isClamped) {
     os.write(bytes.data(), bytes.size());
     return;
   }
@@ -61,6 +64,8 @@ void TensorData::write(raw_ostream &os) const {
       memcpy(bits.data(), bytes.data() + begin, count * size);
       widen({bits.data(), count}, from, values.data());
     }
+    if (isClamped)
+      clampFinite({values.data(), count}, clamp);
     ArrayRef<float> current(values.data(), count);
     if (through != ElementKind::Undefined) {
       narrow(current, through, bits.data());

@@ -421,6 +421,11 @@ static FailureOr<TensorData> getData(TypedAttr value, EmitErrorFn emitError) {
         return emitError() << "unsupported chain of conversions: " << value;
       inner->through = inner->to;
     }
+    if (FloatAttr clamp = cast.getClamp()) {
+      if (inner->from != ElementKind::Float || inner->to != inner->from)
+        return emitError() << "only f32 elements can be clamped: " << value;
+      inner->clamp = float(clamp.getValueAsDouble());
+    }
     inner->to = data.to;
     return inner;
   }

@@ -135,10 +135,13 @@ def ONNX_CastElementsAttr
   let description = [{
     Stands for the conversion (to nearest even) of an elements attribute
     without doing it: big weights are converted while they are written out.
+    With a `clamp` (f64), finite elements beyond it become it, with their
+    sign, before they are rounded.
   }];
   let parameters = (ins "::mlir::TypedAttr":$source,
+                        OptionalParameter<"::mlir::FloatAttr">:$clamp,
                         AttributeSelfTypeParameter<"">:$type);
-  let assemblyFormat = "`<` $source `>`";
+  let assemblyFormat = "`<` $source (`,` `clamp` `=` $clamp^)? `>`";
 }
 
 //===----------------------------------------------------------------------===//

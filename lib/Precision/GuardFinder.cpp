@@ -1,0 +1,317 @@
+//===- GuardFinder.cpp - What keeps a division from zero ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A guard counts as lost below the smallest normal number of the 16-bit type
+// (fp16: 6.1e-5): under it precision falls away bit by bit until, at 3e-8,
+// nothing is left, and whoever wrote 1e-5 beside a divisor meant it to act. A
+// bound just below one is lost where it rounds to one. Guards are followed
+// forward in one pass over the nodes; the way back is marked when a guarded
+// node is met, each link once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Precision/HazardAnalysis.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+GuardFinder::Role GuardFinder::getRole(Operation *node) {
+  auto [it, isNew] = roles.try_emplace(node->getName().getAsOpaquePointer());
+  if (isNew && !isa<CustomOp>(node) && getDomain(node).empty())
+    it->second = llvm::StringSwitch<Role>(getOpType(node))
+                     .Case("Add", Role::Add)
+                     .Case("Sub", Role::Sub)
+                     .Case("Max", Role::Max)
+                     .Case("Min", Role::Min)
+                     .Case("Clip", Role::Clip)
+                     .Case("Where", Role::Where)
+                     .Cases({"Identity", "Reshape", "Transpose", "Squeeze",
+                             "Unsqueeze", "Flatten", "Tile", "Expand", "Slice",
+                             "Gather", "Neg", "Abs", "Relu", "Cast"},
+                            Role::Moves)
+                     .Case("Mul", Role::Mul)
+                     .Case("Sqrt", Role::Sqrt)
+                     .Case("Pow", Role::Pow)
+                     .Case("Log", Role::Log)
+                     .Cases({"Div", "Reciprocal"}, Role::Divides)
+                     .Default(Role::Other);
+  return it->second;
+}
+
+/// What is 16 bit already is followed too: a model that was converted before
+/// has the same guards.
+static bool isNarrowFloat(Value value) {
+  return isF32Tensor(value.getType()) || is16BitTensor(value.getType());
+}
+
+/// The least magnitude of a value that is tiny, never zero and of one sign; 0
+/// for others.
+double GuardFinder::getTiny(Value value) {
+  if (!isNarrowFloat(value))
+    return 0;
+  const Interval &range = ranges.get(value);
+  if (range.lo > 0 && range.hi < limits.minNormal)
+    return range.lo;
+  return range.hi < 0 && range.lo > -limits.minNormal ? -range.hi : 0;
+}
+
+unsigned GuardFinder::addLink(Operation *node, bool losesGuard,
+                              ArrayRef<unsigned> from) {
+  Link link{node, losesGuard, false, links[from[0]].guard,
+            links[from[0]].number};
+  link.from.append(from.begin(), from.end());
+  links.push_back(std::move(link));
+  return links.size() - 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Where guards begin
+//===----------------------------------------------------------------------===//
+
+void GuardFinder::begin(Operation *node, Value guard, double least,
+                        double gap) {
+  Guard &entry = guards[node->getResult(0)];
+  Link link{node, true, false, guard, least ? least : gap};
+  links.push_back(link);
+  if (least) {
+    entry.least = least;
+    entry.link = links.size() - 1;
+  } else {
+    entry.gap = gap;
+    entry.gapLink = links.size() - 1;
+  }
+}
+
+/// `guard` is tiny, and `other` may be zero.
+void GuardFinder::startLeast(Operation *node, Value guard, Value other) {
+  double least = getTiny(guard);
+  if (!least)
+    return;
+  const Interval &range = ranges.get(other);
+  if (range.lo < limits.minNormal && range.hi > -limits.minNormal)
+    begin(node, guard, least, 0);
+}
+
+void GuardFinder::startGap(Operation *node, Value bound) {
+  if (!isNarrowFloat(bound))
+    return;
+  double gap = 1 - ranges.get(bound).hi;
+  if (gap > 0 && gap <= limits.roundoffBelowOne)
+    begin(node, bound, 0, gap);
+}
+
+/// The bounds of a Clip of before opset 11.
+void GuardFinder::startAttributes(Operation *node) {
+  if (auto min = node->getAttrOfType<FloatAttr>("min"))
+    if (isTiny(min.getValueAsDouble()) && min.getValueAsDouble() > 0)
+      begin(node, {}, min.getValueAsDouble(), 0);
+  if (auto max = node->getAttrOfType<FloatAttr>("max")) {
+    double gap = 1 - max.getValueAsDouble();
+    if (gap > 0 && gap <= limits.roundoffBelowOne)
+      begin(node, {}, 0, gap);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Where guards go
+//===----------------------------------------------------------------------===//
+
+void GuardFinder::move(Operation *node) {
+  Value from = node->getOperand(0), to = node->getResult(0);
+  if (auto peak = peaks.find(from); peak != peaks.end()) {
+    auto copy = peak->second;
+    peaks[to] = copy;
+  }
+  auto it = guards.find(from);
+  if (it == guards.end())
+    return;
+  Guard guard = it->second;
+  if (guard.least)
+    guard.link = addLink(node, isTiny(guard.least), guard.link);
+  if (guard.gap)
+    guard.gapLink = addLink(node, true, guard.gapLink);
+  guards[to] = guard;
+}
+
+/// The product of two guarded values, or of one and a number.
+void GuardFinder::multiply(Operation *node) {
+  Value a = node->getOperand(0), b = node->getOperand(1);
+  Guard left = guards.lookup(a), right = guards.lookup(b);
+  if (!left.least) {
+    std::swap(left, right);
+    std::swap(a, b);
+  }
+  if (!left.least)
+    return;
+  double least = 0;
+  SmallVector<unsigned, 2> from = {left.link};
+  if (right.least) {
+    least = left.least * right.least;
+    from.push_back(right.link);
+  } else if (const Interval &range = ranges.get(b); range.lo == range.hi) {
+    least = left.least * std::fabs(range.lo);
+  }
+  if (!least)
+    return;
+  Guard guard;
+  guard.least = least;
+  guard.link = addLink(node, isTiny(least) || isTiny(left.least), from);
+  guards[node->getResult(0)] = guard;
+}
+
+/// 1 - x where a bound keeps x off one.
+void GuardFinder::subtractFromOne(Operation *node) {
+  auto it = guards.find(node->getOperand(1));
+  if (it == guards.end() || !it->second.gap)
+    return;
+  const Interval &one = ranges.get(node->getOperand(0));
+  if (one.lo != 1 || one.hi != 1)
+    return;
+  Guard guard;
+  guard.least = it->second.gap;
+  guard.link = addLink(node, true, it->second.gapLink);
+  guards[node->getResult(0)] = guard;
+}
+
+//===----------------------------------------------------------------------===//
+// What is guarded
+//===----------------------------------------------------------------------===//
+
+void GuardFinder::need(unsigned link, Operation *guarded) {
+  SmallVector<unsigned> worklist = {link};
+  while (!worklist.empty()) {
+    Link &next = links[worklist.pop_back_val()];
+    if (next.isNeeded)
+      continue;
+    next.isNeeded = true;
+    worklist.append(next.from.begin(), next.from.end());
+    if (!next.losesGuard)
+      continue;
+    std::string name =
+        next.guard ? "'" + getValueName(next.guard).str() + "'" : "a bound";
+    hazards.add(next.node, name + " keeps " + describe(guarded) +
+                               " off zero by " + formatNumber(next.number) +
+                               ", which " + limits.name.str() +
+                               " does not hold in full");
+  }
+}
+
+/// A root makes tiny guards larger: what follows may be 16 bit again.
+void GuardFinder::takeRoot(Operation *node, double power) {
+  auto it = guards.find(node->getOperand(0));
+  if (it == guards.end() || !it->second.least)
+    return;
+  Guard guard = it->second;
+  double least = std::pow(guard.least, power);
+  guard.gap = 0;
+  guard.link = addLink(node, isTiny(guard.least) || isTiny(least), guard.link);
+  guard.least = least;
+  need(guard.link, node);
+  guards[node->getResult(0)] = guard;
+}
+
+/// The result is `operand` to the power of -`power`, times what is known of
+/// the numerator.
+void GuardFinder::invert(Operation *node, unsigned operand, double power) {
+  auto it = guards.find(node->getOperand(operand));
+  if (it == guards.end() || !it->second.least)
+    return;
+  double least = it->second.least;
+  unsigned link = addLink(node, isTiny(least), it->second.link);
+  need(link, node);
+  if (!power)
+    return;
+  double peak = std::pow(least, -power);
+  if (operand == 1 && power == 1 && isStandardOp(node, "Div")) {
+    const Interval &numerator = ranges.get(node->getOperand(0));
+    peak = numerator.isBounded() ? peak * numerator.getReached() : 0;
+  }
+  if (peak <= limits.max)
+    return;
+  // It reaches beyond the range: neither this node nor its users hold it.
+  peaks[node->getResult(0)] = {peak, link};
+  links[link].losesGuard = true;
+  hazards.add(node, "its result reaches " + formatNumber(peak) + ", " +
+                        limits.name.str() + " ends at " +
+                        formatNumber(limits.max));
+}
+
+void GuardFinder::readPeaks(Operation *node) {
+  for (Value operand : node->getOperands())
+    if (auto it = peaks.find(operand); it != peaks.end())
+      hazards.add(node, "operand '" + getValueName(operand).str() +
+                            "' reaches " + formatNumber(it->second.first) +
+                            ", " + limits.name.str() + " ends at " +
+                            formatNumber(limits.max));
+}
+
+void GuardFinder::visit(Operation *node) {
+  Role role = getRole(node);
+  if (!peaks.empty())
+    readPeaks(node);
+  if (role == Role::Other || node->getNumOperands() == 0 ||
+      node->getNumResults() != 1 || !isNarrowFloat(node->getResult(0)))
+    return;
+  unsigned count = node->getNumOperands();
+  Value first = node->getOperand(0),
+        second = count > 1 ? node->getOperand(1) : Value(),
+        third = count > 2 ? node->getOperand(2) : Value();
+  switch (role) {
+  case Role::Sub:
+    if (second)
+      subtractFromOne(node);
+    [[fallthrough]];
+  case Role::Add:
+  case Role::Max:
+    for (unsigned index = 0; count == 2 && index < 2; ++index)
+      startLeast(node, node->getOperand(index), node->getOperand(1 - index));
+    return;
+  case Role::Min:
+    for (Value operand : node->getOperands())
+      startGap(node, operand);
+    return;
+  case Role::Clip:
+    move(node);
+    if (second)
+      startLeast(node, second, first);
+    if (third)
+      startGap(node, third);
+    return startAttributes(node);
+  case Role::Where:
+    if (third) {
+      startLeast(node, second, third);
+      startLeast(node, third, second);
+    }
+    return;
+  case Role::Moves:
+    return move(node);
+  case Role::Mul:
+    return second ? multiply(node) : void();
+  case Role::Sqrt:
+    return takeRoot(node, 0.5);
+  case Role::Pow: {
+    const Interval power = second ? ranges.get(second) : Interval();
+    if (power.lo == power.hi && power.lo < 0)
+      return invert(node, 0, -power.lo);
+    if (power.lo == power.hi && power.lo > 0 && power.lo < 1)
+      return takeRoot(node, power.lo);
+    return;
+  }
+  case Role::Log:
+    return invert(node, 0, 0);
+  case Role::Divides:
+    return invert(node, count - 1, 1);
+  case Role::Other:
+    return;
+  }
+}
+
+} // namespace mp

@@ -1,0 +1,189 @@
+//===- OverflowFinder.cpp - Values that leave the range -------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two ways to overflow. A range may prove it: some element certainly lies
+// beyond what 16 bit holds. Or a constant that 16 bit does not hold is in the
+// value, added, chosen or moved, while the rest of the value is unknown: then
+// no node may narrow the value, up to one whose result is another quantity.
+// Where the constant is only a factor nothing says how large the product is;
+// that keeps elementwise neighbours fp32, and contractions free. Values that
+// are proved to overflow count like such constants for what is made of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Precision/HazardAnalysis.h"
+#include "mp-opt/Precision/Policy.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+OverflowFinder::OverflowFinder(Operation *scope, RangeAnalysis &ranges,
+                               ElementKind low, Hazards &hazards)
+    : ranges(ranges), limits(low), low(low), hazards(hazards), schemas(scope) {}
+
+OverflowFinder::Carry OverflowFinder::getCarry(Operation *node) {
+  auto [it, isNew] = carries.try_emplace(node->getName().getAsOpaquePointer());
+  if (!isNew)
+    return it->second;
+  StringRef domain = getDomain(node), opType = getOpType(node);
+  if (isa<CustomOp>(node))
+    return it->second = Carry::Drops;
+  if (getProfileClass(low, domain, opType) == OpClass::Allow)
+    return it->second = Carry::Contracts;
+  if (!domain.empty())
+    return it->second = Carry::Drops;
+  return it->second =
+             llvm::StringSwitch<Carry>(opType)
+                 .Cases({"Identity", "Reshape", "Transpose", "Squeeze",
+                         "Unsqueeze", "Flatten", "DepthToSpace", "SpaceToDepth",
+                         "Tile", "Expand", "Slice", "Gather", "GatherElements",
+                         "GatherND", "Compress", "TopK", "MaxPool"},
+                        Carry::Keeps)
+                 .Cases({"GlobalMaxPool", "ReverseSequence", "ReduceMax",
+                         "ReduceMin", "ReduceMean", "ReduceSum",
+                         "GlobalAveragePool", "AveragePool", "Unique", "Trilu",
+                         "CenterCropPad", "Split", "Pad", "Scatter",
+                         "ScatterElements", "ScatterND"},
+                        Carry::Keeps)
+                 .Cases({"Add", "Sum", "Mean", "Sub", "Neg", "Abs", "Where",
+                         "Concat", "Relu", "LeakyRelu", "PRelu", "Dropout"},
+                        Carry::Keeps)
+                 .Cases({"Min", "Max", "Clip"}, Carry::Bounds)
+                 .Case("Mul", Carry::Scales)
+                 .Case("Div", Carry::Divides)
+                 .Default(Carry::Drops);
+}
+
+static double getExtreme(const ConstantFacts &facts) {
+  return -facts.lo > facts.hi ? facts.lo : facts.hi;
+}
+
+OverflowFinder::Origin OverflowFinder::getOrigin(Value value, Carry carry,
+                                                 unsigned index) {
+  // A divisor makes small.
+  if (carry == Carry::Divides && index)
+    return {};
+  bool isFactor = carry == Carry::Scales || carry == Carry::Divides ||
+                  carry == Carry::Contracts;
+  Trace trace = isFactor ? Trace::Scaled : Trace::Contained;
+  if (auto it = overflowing.find(value); it != overflowing.end())
+    return {trace, value, it->second};
+  Operation *op = value.getDefiningOp();
+  if (!op || !isConstant(op)) {
+    Origin origin = origins.lookup(value);
+    return carry == Carry::Contracts && origin.trace == Trace::Scaled ? Origin()
+           : isFactor && origin.trace == Trace::Contained
+               ? Origin{trace, origin.source, origin.number}
+               : origin;
+  }
+  // A bound says nothing of what it bounds; weights are not read for this.
+  if (carry == Carry::Bounds || carry == Carry::Contracts)
+    return {};
+  const ConstantFacts &facts = ranges.getConstants().getFacts(op);
+  if (!facts.overflows || getClamp(op))
+    return {};
+  return {trace, value, getExtreme(facts)};
+}
+
+/// True if operand `index` is 16 bit where the node is.
+bool OverflowFinder::isRead16Bit(Operation *node, unsigned index) {
+  return FloatSignature(node, schemas.lookup(node).schema).hasOperand(index);
+}
+
+void OverflowFinder::visitOperand(Operation *node, Carry carry,
+                                  unsigned index) {
+  Value value = node->getOperand(index);
+  std::string reason;
+  Operation *source = value.getDefiningOp();
+  if (source && isConstant(source)) {
+    const ConstantFacts &facts = ranges.getConstants().getFacts(source);
+    if (facts.isKnown)
+      reason = ranges.getConstants().explain(source);
+  } else if (auto it = overflowing.find(value); it != overflowing.end()) {
+    reason = "operand '" + getValueName(value).str() + "' reaches " +
+             formatNumber(it->second) + ", " + limits.name.str() + " ends at " +
+             formatNumber(limits.max);
+  } else if (Origin origin = origins.lookup(value);
+             origin.trace == Trace::Contained ||
+             (origin.trace == Trace::Scaled && carry != Carry::Contracts)) {
+    reason = "operand '" + getValueName(value).str() + "' is made of '" +
+             getValueName(origin.source).str() + "' (" +
+             formatNumber(origin.number) + "), " + limits.name.str() +
+             " ends at " + formatNumber(limits.max);
+  }
+  if (!reason.empty() && isRead16Bit(node, index))
+    hazards.add(node, std::move(reason));
+}
+
+/// The largest trace among the operands.
+OverflowFinder::Origin OverflowFinder::findOrigin(Operation *node,
+                                                  Carry carry) {
+  Origin origin;
+  if (carry == Carry::Drops)
+    return origin;
+  for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
+    if (!isF32Tensor(operand.getType()))
+      continue;
+    Origin next = getOrigin(operand, carry, index);
+    if (next.trace > origin.trace)
+      origin = next;
+  }
+  return origin;
+}
+
+void OverflowFinder::visitResults(Operation *node, Carry carry) {
+  Origin origin = findOrigin(node, carry);
+  for (OpResult result : node->getResults()) {
+    if (!isF32Tensor(result.getType()))
+      continue;
+    const Interval &range = ranges.get(result);
+    if (double reached = range.getReached(); reached >= limits.overflow) {
+      overflowing[result] = reached;
+      hazards.add(node, "result '" + getValueName(result).str() + "' reaches " +
+                            formatNumber(reached) + ", " + limits.name.str() +
+                            " ends at " + formatNumber(limits.max));
+    } else if (origin.trace != Trace::None &&
+               !range.isWithin(-limits.max, limits.max)) {
+      origins[result] = origin;
+    }
+  }
+}
+
+void OverflowFinder::visit(Operation *node) {
+  if (isConstant(node))
+    return;
+  Carry carry = getCarry(node);
+  for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
+    if (!isF32Tensor(operand.getType()))
+      continue;
+    // The weights of contractions are read only once it is known that the
+    // contraction would be 16 bit.
+    Operation *source = operand.getDefiningOp();
+    if (carry != Carry::Contracts || !source || !isConstant(source))
+      visitOperand(node, carry, index);
+  }
+  visitResults(node, carry);
+}
+
+Hazards findHazards(Operation *scope, RangeAnalysis &ranges, ElementKind low) {
+  Hazards hazards;
+  OverflowFinder overflow(scope, ranges, low, hazards);
+  GuardFinder guards(ranges, low, hazards);
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isNode(op))
+      return;
+    overflow.visit(op);
+    guards.visit(op);
+  });
+  return hazards;
+}
+
+} // namespace mp

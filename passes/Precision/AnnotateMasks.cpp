@@ -1,0 +1,47 @@
+//===- AnnotateMasks.cpp - Mark constants that only mask a softmax
+//-----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Precision/Passes.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/MaskAnalysis.h"
+
+namespace mp {
+#define GEN_PASS_DEF_ANNOTATEMASKS
+#include "Precision/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct AnnotateMasks : public mp::impl::AnnotateMasksBase<AnnotateMasks> {
+  using AnnotateMasksBase::AnnotateMasksBase;
+
+  void runOnOperation() override;
+};
+
+} // namespace
+
+void AnnotateMasks::runOnOperation() {
+  ModuleOp module = getOperation();
+  FailureOr<ElementKind> low = resolveLowPrecision(module, precision);
+  if (failed(low))
+    return signalPassFailure();
+  Builder builder(&getContext());
+  for (Operation *scope : getScopes(module)) {
+    ConstantRange constants(*low);
+    RangeAnalysis ranges(constants);
+    for (const MaskConstant &mask : findMasks(scope, ranges, *low))
+      mask.constant->setAttr(mark::clamp,
+                             builder.getF32FloatAttr(float(mask.bound)));
+  }
+}
