@@ -22,8 +22,8 @@ MAX_CHANGE = 0.1
 def disturb(array, unit, rng):
     if not isinstance(array, np.ndarray) or array.dtype != np.float32:
         return array
-    # Sizes and indices are whole, and no pass may round them.
-    if array.size <= 4 and (array == np.round(array)).all():
+    # Sizes and indices, and what they are made of, no pass may round.
+    if array.size <= 4 and (2 * array == np.round(2 * array)).all():
         return array
     noise = rng.uniform(-unit, unit, array.shape)
     with np.errstate(all="ignore"):

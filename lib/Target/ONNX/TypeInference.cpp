@@ -26,8 +26,13 @@ public:
                 ArrayRef<InferenceOperand> operands)
       : node(node), operands(operands), types(operands.size()),
         results(node.output_size()) {
-    for (auto [operand, type] : llvm::zip(operands, types))
+    for (auto [operand, type] : llvm::zip(operands, types)) {
       convertType(operand.type, type);
+      // Absent operands have no type; that present ones have one is taken for
+      // granted by some functions. A tensor of undefined type makes them throw.
+      if (isa<UnknownType>(operand.type))
+        type.mutable_tensor_type();
+    }
   }
 
   ArrayRef<::onnx::TypeProto> getResults() const { return results; }
@@ -121,6 +126,8 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
     bool missing = isa<UnknownType>(type);
     if (auto sequence = dyn_cast<SequenceType>(type))
       missing = isa<UnknownType>(sequence.getElementType());
+    if (auto optional = dyn_cast<OptionalType>(type))
+      missing = isa<UnknownType>(optional.getElementType());
     if (missing)
       type = inferFromVariable(context, schema, index, operands);
   }
