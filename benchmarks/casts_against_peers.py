@@ -233,7 +233,7 @@ def run_peer(python, job, folder):
     command = [python, __file__, "--convert", str(path)]
     pathlib.Path(job["target"]).unlink(missing_ok=True)
     try:
-        done = subprocess.run(command, capture_output=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, timeout=60)
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0
