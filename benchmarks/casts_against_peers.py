@@ -178,16 +178,24 @@ def captures(node):
                     yield from inner.input
 
 
-def judge(path, python):
-    """(casts, what is wrong with the model)"""
+def is_valid(path):
+    try:
+        onnx.checker.check_model(
+            str(path), full_check=is_standard(onnx.load(path))
+        )
+    except Exception:
+        return False
+    return True
+
+
+def judge(path, python, source):
+    """(casts, what is wrong with the model that was not with its source)"""
     model = onnx.load(path)
     words = []
     if sort_nodes(model.graph):
         words.append("unsorted")
         onnx.save(model, path)
-    try:
-        onnx.checker.check_model(str(path), full_check=is_standard(model))
-    except Exception:
+    if not is_valid(path) and is_valid(source):
         words.append("checker")
     command = [python, "-c", TO_LOAD, str(path)]
     if subprocess.run(command, capture_output=True).returncode:
@@ -268,7 +276,7 @@ def cells_of(model, peers, folder, arguments):
     source, target = folder / "source.onnx", folder / "target.onnx"
     before = count_casts(name_nodes(model, source))
     nodes, ops = run_mp_opt(arguments.mp_opt, source, target)
-    casts, wrong = judge(target, runtime)
+    casts, wrong = judge(target, runtime, source)
     ours = (casts - before, wrong)
     pythons, cells = dict(peers), {}
     for peer, form in columns(peers):
@@ -281,7 +289,7 @@ def cells_of(model, peers, folder, arguments):
         job["ops"] = ops if form == "ops" else []
         job["data"] = str(data)
         if run_peer(pythons[peer], job, folder):
-            casts, wrong = judge(target, runtime)
+            casts, wrong = judge(target, runtime, source)
             cells[peer, form] = (casts - before, wrong)
         else:
             cells[peer, form] = (None, "error")
@@ -290,7 +298,7 @@ def cells_of(model, peers, folder, arguments):
 
 def show(cell):
     casts, wrong = cell
-    return " ".join(str(part) for part in (casts, wrong) if part not in (None, ""))
+    return f"{'' if casts is None else casts} {wrong}".strip()
 
 
 def verdict(ours, cells):
@@ -330,7 +338,8 @@ def main():
         if arguments.only not in str(model):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            ours, cells = cells_of(model, peers, pathlib.Path(folder), arguments)
+            place = pathlib.Path(folder)
+            ours, cells = cells_of(model, peers, place, arguments)
         end = verdict(ours, cells)
         worse += end.startswith(">") or bool(ours[1])
         row = [model.parent.name, show(ours), *map(show, cells.values()), end]

@@ -30,6 +30,19 @@ class Policy:
         rule = f" assign={rule}" if rule else ""
         return f"builtin.module(mp-mixed-precision{{{self.options}{rule}}})"
 
+    def with_rule(self, rule, form):
+        """With a rule of assignment, as an option of the pipeline or, before
+        it has one, of the pass."""
+        if form == "option":
+            return self.pipeline(rule)
+        options = self.options.replace(" raise-opset=false", "")
+        raising = "" if options != self.options else "onnx-raise-opset,"
+        return (
+            f"builtin.module(mp-classify{{{options}}},{raising}"
+            f"mp-assign{{assign={rule}}},mp-insert-casts,mp-simplify-casts,"
+            "mp-convert-weights,mp-verify-precision)"
+        )
+
     def emulated(self):
         pipeline = self.pipeline().removesuffix(")")
         return f"{pipeline},mp-emulate)"

@@ -23,6 +23,6 @@ def test_properties():
     # A test that looks at nothing finds nothing.
     assert counts["models"] == SEEDS
     assert counts["changed"] > SEEDS / 2
-    assert counts["numbers"] > SEEDS / 50
+    assert counts["emulated"] > SEEDS / 50
     assert counts["onnxruntime"] > SEEDS / 50
     assert counts["missed remarks"] > SEEDS / 20
