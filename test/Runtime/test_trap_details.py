@@ -427,8 +427,7 @@ TRAINING = {
       c = MatMul (m, w)
       loss, prob = SoftmaxCrossEntropyLoss (c, labels)
     }""",
-    # The gradients of a convolutional net; the optimizer takes sequences. The
-    # type of dc is stated: no schema has a MaxPoolGrad of com.microsoft.
+    # The gradients of a convolutional net; the optimizer takes sequences.
     "gradients": HEAD + """
     g (float[1,1,4,4] x, float[1,1,2,2] dy, float[1,1,3,3] w, float[1,1,3,3] m1, float[1,1,3,3] v1, float lr, int64 step) => (bool[1] flag, float[1,1,3,3] dw, float[1,1,4,4] dc)
     {
