@@ -22,15 +22,22 @@ namespace {
 /// What ONNX's inference functions may ask about one node.
 class NodeInference : public ::onnx::InferenceContext {
 public:
-  NodeInference(const ::onnx::NodeProto &node,
+  NodeInference(const ::onnx::NodeProto &node, const OpSchema &schema,
                 ArrayRef<InferenceOperand> operands)
       : node(node), operands(operands), types(operands.size()),
-        results(node.output_size()) {
-    for (auto [operand, type] : llvm::zip(operands, types))
+        results(std::max(size_t(node.output_size()), schema.outputs.size())) {
+    for (auto [operand, type] : llvm::zip(operands, types)) {
       convertType(operand.type, type);
+      // Absent operands have no type; that present ones have one is taken for
+      // granted by some functions. A tensor of undefined type makes them throw.
+      if (isa<UnknownType>(operand.type))
+        type.mutable_tensor_type();
+    }
   }
 
-  ArrayRef<::onnx::TypeProto> getResults() const { return results; }
+  ArrayRef<::onnx::TypeProto> getResults() const {
+    return ArrayRef(results).take_front(node.output_size());
+  }
 
   const ::onnx::AttributeProto *
   getAttribute(const std::string &name) const override {
@@ -49,7 +56,7 @@ public:
   const ::onnx::TensorProto *getInputData(size_t index) const override {
     return index < operands.size() ? operands[index].value : nullptr;
   }
-  size_t getNumOutputs() const override { return results.size(); }
+  size_t getNumOutputs() const override { return node.output_size(); }
   ::onnx::TypeProto *getOutputType(size_t index) override {
     return index < results.size() ? &results[index] : nullptr;
   }
@@ -68,6 +75,7 @@ private:
   const ::onnx::NodeProto &node;
   ArrayRef<InferenceOperand> operands;
   std::vector<::onnx::TypeProto> types;
+  /// Also those that the node leaves out: some functions set all.
   std::vector<::onnx::TypeProto> results;
 };
 
@@ -100,14 +108,38 @@ static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
   return only ? only : unknown;
 }
 
+/// Whether all operands are there that the schema requires, and no result is
+/// beyond it. ONNX's functions take that for granted; the verifier will name
+/// what is not.
+static bool hasRequiredArity(const ::onnx::NodeProto &node,
+                             const OpSchema &schema,
+                             ArrayRef<InferenceOperand> operands) {
+  for (auto [index, input] : llvm::enumerate(schema.inputs)) {
+    bool isMissing = index >= operands.size();
+    if (isMissing && input.option == FormalParameter::Single)
+      return false;
+    if (isMissing && input.option == FormalParameter::Variadic &&
+        operands.size() < index + input.minArity)
+      return false;
+  }
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    const FormalParameter *input = schema.getInput(index);
+    if (!input || (input->option != FormalParameter::Optional &&
+                   isa<NoneType>(operand.type)))
+      return false;
+  }
+  return node.output_size() == 0 || schema.getOutput(node.output_size() - 1);
+}
+
 SmallVector<Type> inferResultTypes(MLIRContext *context,
                                    const ::onnx::NodeProto &node,
                                    const OpSchema &schema,
                                    ArrayRef<InferenceOperand> operands) {
   SmallVector<Type> types(node.output_size(), UnknownType::get(context));
-  NodeInference inference(node, operands);
-  if (const auto *onnxSchema =
-          static_cast<const ::onnx::OpSchema *>(schema.onnxSchema)) {
+  NodeInference inference(node, schema, operands);
+  const auto *onnxSchema =
+      static_cast<const ::onnx::OpSchema *>(schema.onnxSchema);
+  if (onnxSchema && hasRequiredArity(node, schema, operands)) {
     try {
       if (auto infer = onnxSchema->GetTypeAndShapeInferenceFunction())
         infer(inference);
@@ -121,6 +153,8 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
     bool missing = isa<UnknownType>(type);
     if (auto sequence = dyn_cast<SequenceType>(type))
       missing = isa<UnknownType>(sequence.getElementType());
+    if (auto optional = dyn_cast<OptionalType>(type))
+      missing = isa<UnknownType>(optional.getElementType());
     if (missing)
       type = inferFromVariable(context, schema, index, operands);
   }
