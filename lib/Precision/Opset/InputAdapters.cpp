@@ -118,8 +118,12 @@ static std::string getSplitObstacle(Operation *, int) { return ""; }
 /// Equal parts need their number said.
 static void raiseSplit(NodeEditor &editor) {
   Operation *node = editor.getNode();
-  if (!hasOperand(node, 1))
-    editor.setInt("num_outputs", node->getNumResults());
+  if (hasOperand(node, 1))
+    return;
+  // Runtimes take an input that is left out for one beside the number.
+  if (node->getNumOperands() > 1)
+    node->eraseOperand(1);
+  editor.setInt("num_outputs", node->getNumResults());
 }
 
 //===----------------------------------------------------------------------===//

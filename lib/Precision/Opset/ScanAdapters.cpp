@@ -93,7 +93,8 @@ void BatchScan::build() {
   attributes.set(attr::name, builder.getStringAttr(names.getNodeName(base)));
   state.addAttributes(attributes);
   state.addRegion()->takeBody(node->getRegion(0));
-  OpBuilder inside = OpBuilder::atBlockEnd(block);
+  OpBuilder inside(node->getContext());
+  inside.setInsertionPointToEnd(block);
   Operation *inner = inside.create(state);
   auto yield = YieldOp::create(inside, loc, inner->getResults());
   yield->setAttr(attr::inputs, builder.getArrayAttr(inputs));
