@@ -30,8 +30,11 @@ static ClassifyOptions getClassifyOptions(const MixedPrecisionOptions &from) {
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options) {
   pm.addPass(createClassify(getClassifyOptions(options)));
-  if (options.raiseOpset)
-    pm.addPass(createRaiseOpset());
+  if (options.raiseOpset) {
+    RaiseOpsetOptions raising;
+    raising.limit = options.opsetLimit;
+    pm.addPass(createRaiseOpset(raising));
+  }
   pm.addPass(createAssign());
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());

@@ -41,6 +41,8 @@ Precision:
   --allow-node=REGEX    nodes, by name, that run in 16 bit (repeatable)
   --deny-node=REGEX     nodes, by name, that run in fp32 (repeatable)
   --raise-opset=false   keep the model's opset, even if 16 bit needs a newer one
+  --opset-limit=N       newest opset that the model may be raised to
+                        (default: 25)
   --emulate             write the result in fp32 with explicit rounding, so that
                         any runtime shows what 16-bit storage does
 
@@ -111,6 +113,9 @@ struct Flags {
   cl::opt<bool> raiseOpset{"raise-opset", cl::init(true),
                            cl::desc("raise the opset where 16 bit needs it"),
                            cl::cat(category)};
+  cl::opt<int64_t> opsetLimit{"opset-limit", cl::init(25),
+                              cl::desc("newest opset to raise to"),
+                              cl::value_desc("N"), cl::cat(category)};
   cl::opt<bool> emulate{"emulate",
                         cl::desc("write 16-bit values as rounded fp32"),
                         cl::cat(category)};
@@ -163,6 +168,10 @@ std::optional<int> Options::parse(int argc, char **argv,
   if (lists && !flags.bf16 && !flags.fp16)
     return usageError("--allow, --deny, --promote and their node forms need "
                       "--mixed-bf16 or --mixed-fp16");
+  if (flags.opsetLimit.getNumOccurrences() &&
+      ((!flags.bf16 && !flags.fp16) || flags.opsetLimit < 1))
+    return usageError("--opset-limit: expected an opset, with --mixed-bf16 or "
+                      "--mixed-fp16");
   if (flags.input == "-" && isatty(0))
     return usageError("expected an input file; see --help");
   input = flags.input;
@@ -183,6 +192,7 @@ std::optional<int> Options::parse(int argc, char **argv,
     mixed->allowNodes = flags.allowNodes;
     mixed->denyNodes = flags.denyNodes;
     mixed->raiseOpset = flags.raiseOpset;
+    mixed->opsetLimit = flags.opsetLimit;
   }
   summary = flags.summary.getNumOccurrences() ? bool(flags.summary)
                                               : mixed.has_value();
