@@ -308,54 +308,69 @@ OpsetStep classifyStep(const OpSchema &before, const OpSchema &after) {
 
 namespace {
 
-/// The steps from one version of an op to the one in force at an opset.
+struct Step {
+  const OpSchema *before, *after;
+  const OpsetAdapter *adapter;
+};
+
+/// The steps from one version of an op to the one in force at an opset, but
+/// for those that every node takes as it is. Found once per version.
 class OpsetSteps {
 public:
-  OpsetSteps(const SchemaRegistry &schemas, const OpFamily &family,
-             const OpSchema &start, int opset)
-      : schemas(schemas), family(&family), before(&start), opset(opset) {}
+  OpsetSteps(const SchemaRegistry &schemas, int opset)
+      : schemas(schemas), opset(opset) {}
 
-  /// False at the end.
-  bool next() {
-    if (after) {
-      if (adapter && !adapter->becomes.empty()) {
-        family = schemas.lookup("", adapter->becomes);
-        after = family->at(after->since);
-      }
-      before = after;
-    }
-    after = family->after(before->since);
-    if (!after || after->since > opset)
-      return false;
-    adapter = family->domain.empty() ? findAdapter(family->name, after->since)
-                                     : nullptr;
-    return true;
-  }
-
-  const OpSchema &getBefore() const { return *before; }
-  const OpSchema &getAfter() const { return *after; }
-  const OpsetAdapter *getAdapter() const { return adapter; }
+  int getOpset() const { return opset; }
+  ArrayRef<Step> lookup(const OpSchema &start);
 
 private:
   const SchemaRegistry &schemas;
-  const OpFamily *family;
-  const OpSchema *before, *after = nullptr;
-  const OpsetAdapter *adapter = nullptr;
   int opset;
+  llvm::DenseMap<const OpSchema *, SmallVector<Step, 2>> known;
 };
 
 } // namespace
 
-static OpsetSteps getSteps(Operation *node, const OpSchema &start, int opset) {
-  auto *dialect = cast<ONNXDialect>(node->getDialect());
-  return OpsetSteps(dialect->getSchemas(), *dialect->getFamily(node->getName()),
-                    start, opset);
+ArrayRef<Step> OpsetSteps::lookup(const OpSchema &start) {
+  auto [it, isNew] = known.try_emplace(&start);
+  if (!isNew)
+    return it->second;
+  const OpFamily *family = schemas.lookup(start.domain, start.name);
+  const OpSchema *before = &start;
+  while (family) {
+    const OpSchema *after = family->after(before->since);
+    if (!after || after->since > opset)
+      break;
+    const OpsetAdapter *adapter = family->domain.empty()
+                                      ? findAdapter(family->name, after->since)
+                                      : nullptr;
+    SchemaComparison comparison(nullptr, opset, *before, *after);
+    bool isFree =
+        !adapter && comparison.getObstacle().empty() && !comparison.hasMoved();
+    if (!isFree)
+      it->second.push_back({before, after, adapter});
+    if (adapter && !adapter->becomes.empty()) {
+      family = schemas.lookup("", adapter->becomes);
+      after = family ? family->at(after->since) : nullptr;
+    }
+    if (!after)
+      break;
+    before = after;
+  }
+  return it->second;
 }
 
-std::string getUpgradeObstacle(Operation *node, int opset) {
+static OpsetSteps createSteps(ModuleOp module, int opset) {
+  auto *dialect = module.getContext()->getLoadedDialect<ONNXDialect>();
+  return OpsetSteps(dialect->getSchemas(), opset);
+}
+
+/// Why `node` does not mean the same at the opset of `steps`; empty if it does.
+static std::string getObstacle(Operation *node, OpsetSteps &steps) {
   const OpSchema *start = getSchema(node);
   if (!start)
     return "";
+  int opset = steps.getOpset();
   auto *dialect = cast<ONNXDialect>(node->getDialect());
   const OpSchema *end = dialect->getFamily(node->getName())->at(opset);
   if (start == end)
@@ -363,15 +378,13 @@ std::string getUpgradeObstacle(Operation *node, int opset) {
   std::optional<int64_t> inForce = getOpset(node, start->domain);
   if (!inForce || *inForce < start->since)
     return "the op came after the opset in force";
-  for (OpsetSteps steps = getSteps(node, *start, opset); steps.next();) {
-    const OpsetAdapter *adapter = steps.getAdapter();
+  for (const Step &step : steps.lookup(*start)) {
     std::string reason =
-        adapter
-            ? adapter->getObstacle(node, opset)
-            : SchemaComparison(node, opset, steps.getBefore(), steps.getAfter())
-                  .getObstacle();
+        step.adapter ? step.adapter->getObstacle(node, opset)
+                     : SchemaComparison(node, opset, *step.before, *step.after)
+                           .getObstacle();
     if (!reason.empty())
-      return reason + " in " + steps.getAfter().getDisplayName();
+      return reason + " in " + step.after->getDisplayName();
   }
   return "";
 }
@@ -394,19 +407,19 @@ static void moveAttributes(NodeEditor &editor, const OpSchema &before,
   }
 }
 
-/// Gives `node` the form that it has at `opset`; nothing stands against it.
-static void upgrade(Operation *node, int opset, UniqueNames &names) {
+/// Gives `node` the form that it has at the opset of `steps`; nothing stands
+/// against it.
+static void upgrade(Operation *node, OpsetSteps &steps, UniqueNames &names) {
   const OpSchema *start = getSchema(node);
   if (!start)
     return;
-  OpsetSteps steps = getSteps(node, *start, opset);
-  while (steps.next()) {
+  for (const Step &step : steps.lookup(*start)) {
     // Each step begins before the node.
-    NodeEditor editor(node, opset, names);
-    if (const OpsetAdapter *adapter = steps.getAdapter())
-      adapter->apply(editor);
+    NodeEditor editor(node, steps.getOpset(), names);
+    if (step.adapter)
+      step.adapter->apply(editor);
     else
-      moveAttributes(editor, steps.getBefore(), steps.getAfter());
+      moveAttributes(editor, *step.before, *step.after);
     node = editor.getNode();
   }
 }
@@ -419,10 +432,11 @@ std::optional<UpgradeObstacle>
 findUpgradeObstacle(ModuleOp module, StringRef domain, int opset) {
   domain = normalizeDomain(domain);
   std::optional<UpgradeObstacle> obstacle;
+  OpsetSteps steps = createSteps(module, opset);
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<CustomOp>(op) || !isNode(op) || getDomain(op) != domain)
       return WalkResult::advance();
-    std::string reason = getUpgradeObstacle(op, opset);
+    std::string reason = getObstacle(op, steps);
     if (reason.empty())
       return WalkResult::advance();
     obstacle = {op, std::move(reason)};
@@ -481,6 +495,7 @@ static bool changesUnder(FunctionOp function, StringRef domain, int opset) {
 void setOpset(ModuleOp module, StringRef domain, int opset) {
   domain = normalizeDomain(domain);
   UniqueNames names(module);
+  OpsetSteps steps = createSteps(module, opset);
   auto upgradeNodes = [&](Operation *scope) {
     SmallVector<Operation *> nodes;
     scope->walk([&](Operation *op) {
@@ -488,7 +503,7 @@ void setOpset(ModuleOp module, StringRef domain, int opset) {
         nodes.push_back(op);
     });
     for (Operation *node : nodes)
-      upgrade(node, opset, names);
+      upgrade(node, steps, names);
   };
   for (Operation &part : *module.getBody()) {
     auto function = dyn_cast<FunctionOp>(part);

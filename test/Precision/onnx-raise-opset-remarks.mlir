@@ -2,6 +2,8 @@
 // RUN:   --remarks-filter=mp-precision --remark-format=emitRemark \
 // RUN:   --verify-diagnostics -o %t
 // RUN: FileCheck %s --input-file=%t
+// RUN: mp-opt %s --split-input-file --mp-mixed-precision=opset-limit=21 \
+// RUN:   | FileCheck %s --check-prefix=LIMIT
 
 // A node that stands against it keeps the model where it is.
 // CHECK: module @blocked {{.*}}["", 11]
@@ -33,6 +35,7 @@ module @training attributes {onnx.opset_import = [["", 17], ["com.microsoft", 1]
 
 // Einsum admits bf16 at an opset that few runtimes load; Conv is served.
 // CHECK: module @limit {{.*}}["", 22]
+// LIMIT: module @limit {{.*}}["", 17]
 module @limit attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<1x1x4x4xf32>, %y: tensor<4x4xf32>):

@@ -45,10 +45,6 @@ struct OpsetStep {
 };
 OpsetStep classifyStep(const OpSchema &before, const OpSchema &after);
 
-/// Why `node` does not mean the same under `opset` of its domain; empty if it
-/// does.
-std::string getUpgradeObstacle(mlir::Operation *node, int opset);
-
 /// The first node that stands against `opset` of `domain`, and why.
 struct UpgradeObstacle {
   mlir::Operation *node;

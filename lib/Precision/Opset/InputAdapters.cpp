@@ -122,7 +122,7 @@ static void raiseSplit(NodeEditor &editor) {
     return;
   // Runtimes take an input that is left out for one beside the number.
   if (node->getNumOperands() > 1)
-    node->eraseOperand(1);
+    editor.eraseOperand(1);
   editor.setInt("num_outputs", node->getNumResults());
 }
 

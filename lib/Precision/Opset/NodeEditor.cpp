@@ -122,6 +122,13 @@ void NodeEditor::setOperand(unsigned index, Value value) {
   node->setOperands(operands);
 }
 
+void NodeEditor::eraseOperand(unsigned index) {
+  auto absent = node->getOperand(index).getDefiningOp<AbsentOp>();
+  node->eraseOperand(index);
+  if (absent && absent->use_empty())
+    absent->erase();
+}
+
 void NodeEditor::setString(StringRef name, StringRef value) {
   node->setAttr(name, builder.getStringAttr(value));
 }

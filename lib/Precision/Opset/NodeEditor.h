@@ -54,6 +54,8 @@ public:
 
   /// The node's input `index` becomes `value`; gaps before it are left out.
   void setOperand(unsigned index, mlir::Value value);
+  /// Takes input `index` away, and what stood for it if it was left out.
+  void eraseOperand(unsigned index);
   void setString(llvm::StringRef name, llvm::StringRef value);
   void setInt(llvm::StringRef name, int64_t value);
 

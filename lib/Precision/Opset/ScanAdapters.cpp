@@ -103,7 +103,7 @@ void BatchScan::build() {
                                   "name", builder.getStringAttr(base))));
 
   // The outer one: everything is scanned, nothing is a state.
-  node->eraseOperand(0);
+  editor.eraseOperand(0);
   node->getRegion(0).takeBody(*body);
   node->removeAttr("directions");
   editor.setInt("num_scan_inputs", node->getNumOperands());
