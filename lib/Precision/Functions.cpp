@@ -136,16 +136,19 @@ void FunctionSizes::visit(FunctionOp root, const FunctionTable &table) {
 /// The node means the same and has the same form at `opset`.
 static bool isSameAt(Operation *node, int64_t opset) {
   auto *dialect = cast<ONNXDialect>(node->getDialect());
+  const OpFamily *family = dialect->getFamily(node->getName());
   const OpSchema *before = getSchema(node);
-  const OpSchema *after = dialect->getFamily(node->getName())
-                              ->at(int(std::min<int64_t>(opset, INT32_MAX)));
-  if (before == after)
-    return true;
-  return after && getUpgradeObstacle(node, int(opset)).empty() &&
-         llvm::all_of(node->getDiscardableAttrs(), [&](NamedAttribute entry) {
-           return entry.getName().strref().contains('.') ||
-                  after->getAttribute(entry.getName());
-         });
+  const OpSchema *after = family->at(int(std::min<int64_t>(opset, INT32_MAX)));
+  while (before && after && before != after) {
+    const OpSchema *next = family->after(before->since);
+    if (!next || before->since > after->since)
+      return false;
+    OpsetStep step = classifyStep(*before, *next);
+    if (step.kind > OpsetStep::Additions || !step.except.empty())
+      return false;
+    before = next;
+  }
+  return before == after;
 }
 
 void importModelOpsets(FunctionOp function, ModuleOp module) {

@@ -7,8 +7,7 @@
 
 #include "mp-opt/Precision/OpsetUpgrade.h"
 
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Policy.h"
+#include "Opset/Adapters.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -18,24 +17,32 @@ using namespace mp::onnxir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// The table
+// The tables
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// An attribute or a trailing input that a later version added, and without
-/// which that version does what the earlier ones did.
+/// An attribute or a trailing input or output that a later version added, and
+/// without which that version does what the earlier ones did.
 struct Addition {
   llvm::StringLiteral opType, name;
-  /// Only if the node has this input, by now or as an attribute that is to
-  /// become it; -1 for no condition.
-  int requiredInput = -1;
-  llvm::StringLiteral requiredAttribute = "";
+};
+
+/// A step that some nodes cannot take, and why.
+struct Restriction {
+  llvm::StringLiteral opType;
+  int version;
+  llvm::StringLiteral reason;
 };
 
 } // namespace
 
 static constexpr Addition additions[] = {
+    {"ArgMax", "select_last_index"},
+    {"ArgMin", "select_last_index"},
+    {"Attention", "left_window_size"},
+    {"Attention", "nonpad_kv_seqlen"},
+    {"Attention", "right_window_size"},
     {"AveragePool", "ceil_mode"},
     {"AveragePool", "dilations"},
     {"BatchNormalization", "training_mode"},
@@ -43,10 +50,19 @@ static constexpr Addition additions[] = {
     {"Cast", "saturate"},
     {"CastLike", "round_mode"},
     {"CastLike", "saturate"},
+    {"Constant", "sparse_value"},
+    {"Constant", "value_float"},
+    {"Constant", "value_floats"},
+    {"Constant", "value_int"},
+    {"Constant", "value_ints"},
+    {"Constant", "value_string"},
+    {"Constant", "value_strings"},
+    {"DepthToSpace", "mode"},
     {"DequantizeLinear", "axis"},
     {"DequantizeLinear", "block_size"},
     {"DequantizeLinear", "output_dtype"},
     {"GRU", "layout"},
+    {"GatherND", "batch_dims"},
     {"LSTM", "layout"},
     {"LpPool", "ceil_mode"},
     {"LpPool", "dilations"},
@@ -61,6 +77,8 @@ static constexpr Addition additions[] = {
     {"QuantizeLinear", "precision"},
     {"QuantizeLinear", "saturate"},
     {"RNN", "layout"},
+    // It speaks of types that Range-11 does not have.
+    {"Range", "stash_type"},
     {"ReduceL1", "noop_with_empty_axes"},
     {"ReduceL2", "noop_with_empty_axes"},
     {"ReduceLogSum", "noop_with_empty_axes"},
@@ -80,19 +98,24 @@ static constexpr Addition additions[] = {
     {"Shape", "end"},
     {"Shape", "start"},
     {"Slice", "steps"},
-    {"Split", "num_outputs", 1, "split"},
+    {"SpaceToDepth", "mode"},
+    {"TopK", "largest"},
+    {"TopK", "sorted"},
 };
 
-static bool isAddition(Operation *node, StringRef opType, StringRef name) {
-  auto hasRequired = [&](const Addition &addition) {
-    int index = addition.requiredInput;
-    bool hasInput = index < int(node->getNumOperands()) && index >= 0 &&
-                    !isa<NoneType>(node->getOperand(index).getType());
-    return index < 0 || hasInput || node->hasAttr(addition.requiredAttribute);
-  };
+static constexpr Restriction restrictions[] = {
+    {"BatchNormalization", 9, "statistics of each feature in training"},
+    {"BatchNormalization", 14, "saved statistics that are in use"},
+    {"Erf", 13, "integers"},
+    {"ReduceLogSum", 28, "integers"},
+    {"ReduceLogSumExp", 28, "integers"},
+    {"Resize", 13, "tf_half_pixel_for_nn, but for nearest elements below"},
+    {"Scan", 9, "lengths of sequences"},
+};
+
+static bool isAddition(StringRef opType, StringRef name) {
   return llvm::any_of(additions, [&](const Addition &addition) {
-    return addition.opType == opType && addition.name == name &&
-           hasRequired(addition);
+    return addition.opType == opType && addition.name == name;
   });
 }
 
@@ -109,40 +132,40 @@ static const FormalParameter *getReplacement(const AttributeSchema &attribute,
   return nullptr;
 }
 
-/// The new input `next` is, or need not be, what an attribute says now.
-static bool replacesAttribute(Operation *node, const FormalParameter &next,
-                              const OpSchema &before, const OpSchema &after) {
-  const AttributeSchema *old = before.getAttribute(next.name);
-  if (!old || getReplacement(*old, after) != &next)
-    return false;
-  return node->hasAttr(next.name)
-             ? isa<DenseI64ArrayAttr>(node->getAttr(next.name))
-             : next.option == FormalParameter::Optional;
-}
-
 //===----------------------------------------------------------------------===//
-// One node
+// One step of one node
 //===----------------------------------------------------------------------===//
 
 namespace {
 
+/// Compares two versions of an op, for a node or, without one, for any.
 class SchemaComparison {
 public:
-  SchemaComparison(Operation *node, const OpSchema &before,
+  SchemaComparison(Operation *node, int opset, const OpSchema &before,
                    const OpSchema &after)
-      : node(node), before(before), after(after) {}
+      : node(node), opset(opset), before(before), after(after) {}
 
+  /// Why the node does not mean the same; empty if it does.
   std::string getObstacle();
+  /// What of the step getObstacle found besides types.
+  bool hasMoved() const { return moved; }
+  bool hasAdded() const { return added; }
 
 private:
   std::string compareParameters(ArrayRef<FormalParameter> olds,
-                                ArrayRef<FormalParameter> news, unsigned actual,
-                                StringRef what);
+                                ArrayRef<FormalParameter> news,
+                                mlir::ValueRange actual, StringRef what);
   std::string compareAttributes();
-  std::string bind(const FormalParameter &old, const FormalParameter &next);
+  std::string compareAttribute(const AttributeSchema &old,
+                               const AttributeSchema &next);
+  std::string bind(const FormalParameter &old, const FormalParameter &next,
+                   mlir::ValueRange actual, unsigned index);
+  bool replacesAttribute(const FormalParameter &next);
 
   Operation *node;
+  int opset;
   const OpSchema &before, &after;
+  bool moved = false, added = false;
   /// The old variable that each new one stands for.
   llvm::SmallDenseMap<unsigned, unsigned> bindings;
 };
@@ -151,57 +174,82 @@ private:
 
 /// Values that had one type each must still be free to have it.
 std::string SchemaComparison::bind(const FormalParameter &old,
-                                   const FormalParameter &next) {
-  if (!after.typesOf(next).includes(before.typesOf(old)))
-    return "'" + next.name + "' admits fewer types";
+                                   const FormalParameter &next,
+                                   mlir::ValueRange actual, unsigned index) {
+  const TypeSet &types = after.typesOf(next);
+  if (!types.includes(before.typesOf(old))) {
+    bool fits = index < actual.size() &&
+                types.containsTensor(getElementKind(
+                    getTensorElementType(actual[index].getType())));
+    if (!fits && (!node || index < actual.size()))
+      return "'" + next.name + "' admits fewer types";
+  }
   auto [it, isNew] = bindings.try_emplace(next.typeVariable, old.typeVariable);
   return isNew || it->second == old.typeVariable
              ? ""
              : "'" + next.name + "' shares its type with another value";
 }
 
+/// The new input `next` is, or need not be, what an attribute says now.
+bool SchemaComparison::replacesAttribute(const FormalParameter &next) {
+  const AttributeSchema *old = before.getAttribute(next.name);
+  if (!old || getReplacement(*old, after) != &next)
+    return false;
+  moved = true;
+  return !node || next.option == FormalParameter::Optional ||
+         node->hasAttr(next.name);
+}
+
 std::string SchemaComparison::compareParameters(ArrayRef<FormalParameter> olds,
                                                 ArrayRef<FormalParameter> news,
-                                                unsigned actual,
+                                                mlir::ValueRange actual,
                                                 StringRef what) {
   for (unsigned index = 0; index < std::max(olds.size(), news.size());
        ++index) {
     if (index >= news.size()) {
-      if (index < actual)
+      if (!node || index < actual.size())
         return what.str() + " '" + olds[index].name + "' is gone";
       continue;
     }
     const FormalParameter &next = news[index];
     if (index >= olds.size()) {
       bool isAdded = next.option == FormalParameter::Optional &&
-                     isAddition(node, after.name, next.name);
-      if (!isAdded && !replacesAttribute(node, next, before, after))
+                     isAddition(after.name, next.name);
+      if (!isAdded && !replacesAttribute(next))
         return what.str() + " '" + next.name + "' is new";
+      added |= isAdded;
       continue;
     }
     const FormalParameter &old = olds[index];
     bool isRelaxed = old.option == FormalParameter::Single &&
                      next.option == FormalParameter::Optional;
     if ((old.option != next.option && !isRelaxed) ||
-        old.homogeneous != next.homogeneous || old.minArity != next.minArity)
+        old.homogeneous != next.homogeneous || old.minArity < next.minArity)
       return what.str() + " '" + next.name + "' is of another form";
-    if (std::string reason = bind(old, next); !reason.empty())
+    if (std::string reason = bind(old, next, actual, index); !reason.empty())
       return reason;
   }
   return "";
 }
 
+std::string SchemaComparison::compareAttribute(const AttributeSchema &old,
+                                               const AttributeSchema &next) {
+  bool isStricter = next.required && !old.required;
+  return old.kind != next.kind || isStricter ||
+                 old.defaultValue != next.defaultValue
+             ? "attribute '" + next.name + "' has changed"
+             : "";
+}
+
 std::string SchemaComparison::compareAttributes() {
   for (const AttributeSchema &next : after.attributes) {
     const AttributeSchema *old = before.getAttribute(next.name);
-    if (!old) {
-      if (next.required || !isAddition(node, after.name, next.name))
-        return "attribute '" + next.name + "' is new";
-      continue;
-    }
-    if (old->kind != next.kind || old->required != next.required ||
-        old->defaultValue != next.defaultValue)
-      return "attribute '" + next.name + "' has changed";
+    if (!old && (next.required || !isAddition(after.name, next.name)))
+      return "attribute '" + next.name + "' is new";
+    added |= !old;
+    if (old)
+      if (std::string reason = compareAttribute(*old, next); !reason.empty())
+        return reason;
   }
   for (const AttributeSchema &old : before.attributes) {
     if (after.getAttribute(old.name))
@@ -209,6 +257,11 @@ std::string SchemaComparison::compareAttributes() {
     // Inputs have been compared.
     if (!getReplacement(old, after))
       return "attribute '" + old.name + "' is gone";
+    if (!node)
+      continue;
+    if (std::string reason = getConstantObstacle(node, old.name, opset);
+        !reason.empty())
+      return reason;
   }
   return "";
 }
@@ -216,83 +269,158 @@ std::string SchemaComparison::compareAttributes() {
 std::string SchemaComparison::getObstacle() {
   if (after.deprecated && !before.deprecated)
     return "the op is deprecated";
-  std::string reason = compareParameters(before.inputs, after.inputs,
-                                         node->getNumOperands(), "input");
+  std::string reason = compareParameters(
+      before.inputs, after.inputs,
+      node ? mlir::ValueRange(node->getOperands()) : mlir::ValueRange(),
+      "input");
   if (reason.empty())
     reason = compareParameters(before.outputs, after.outputs,
-                               node->getNumResults(), "output");
+                               node ? mlir::ValueRange(node->getResults())
+                                    : mlir::ValueRange(),
+                               "output");
   return reason.empty() ? compareAttributes() : reason;
 }
 
-std::string getUpgradeObstacle(Operation *node, int opset) {
-  const OpSchema *before = getSchema(node);
-  if (!before)
-    return "";
-  auto *dialect = cast<ONNXDialect>(node->getDialect());
-  const OpSchema *after = dialect->getFamily(node->getName())->at(opset);
-  std::optional<int64_t> inForce = getOpset(node, before->domain);
-  if (before != after && (!inForce || *inForce < before->since))
-    return "the op came after the opset in force";
-  if (before == after || !after)
-    return "";
-  std::string reason = SchemaComparison(node, *before, *after).getObstacle();
-  return reason.empty() ? "" : reason + " in " + after->getDisplayName();
+OpsetStep classifyStep(const OpSchema &before, const OpSchema &after) {
+  const OpsetAdapter *adapter = findAdapter(before.name, after.since);
+  const auto *restriction =
+      llvm::find_if(restrictions, [&](const Restriction &entry) {
+        return entry.opType == after.name && entry.version == after.since;
+      });
+  std::string except;
+  if (restriction != std::end(restrictions))
+    except = restriction->reason.str();
+  if (adapter)
+    return {OpsetStep::Adapter, except};
+  SchemaComparison comparison(nullptr, 0, before, after);
+  if (std::string reason = comparison.getObstacle(); !reason.empty())
+    return except.empty() ? OpsetStep{OpsetStep::Unknown, reason}
+                          : OpsetStep{OpsetStep::Types, except};
+  return {comparison.hasMoved()   ? OpsetStep::Inputs
+          : comparison.hasAdded() ? OpsetStep::Additions
+                                  : OpsetStep::Types,
+          except};
 }
 
-/// A constant of these numbers before `node`.
-static Value createConstant(Operation *node, StringRef name,
-                            DenseI64ArrayAttr numbers, UniqueNames &names) {
-  OpBuilder builder(node);
-  auto &dialect = *node->getContext()->getLoadedDialect<ONNXDialect>();
-  auto type = RankedTensorType::get({numbers.size()}, builder.getI64Type());
-  OperationState state(
-      node->getLoc(),
-      getOperationName(node->getContext(),
-                       *dialect.getSchemas().lookup("", "Constant")));
-  StringRef owner = getNodeName(node);
-  if (owner.empty() && node->getNumResults())
-    owner = onnxir::getValueName(node->getResult(0));
-  std::string base = (owner + "_" + name).str();
-  state.addAttribute("value",
-                     DenseElementsAttr::get(type, numbers.asArrayRef()));
-  state.addAttribute(attr::name,
-                     builder.getStringAttr(names.getNodeName(base)));
-  state.addAttribute(attr::results,
-                     builder.getStrArrayAttr({names.getValueName(base)}));
-  if (node->hasAttr(mark::opClass)) {
-    state.addAttribute(mark::opClass,
-                       builder.getStringAttr(stringifyOpClass(OpClass::Deny)));
-    state.addAttribute(mark::reason, builder.getStringAttr("constant"));
+//===----------------------------------------------------------------------===//
+// One node
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Step {
+  const OpSchema *before, *after;
+  const OpsetAdapter *adapter;
+};
+
+/// The steps from one version of an op to the one in force at an opset, but
+/// for those that every node takes as it is. Found once per version.
+class OpsetSteps {
+public:
+  OpsetSteps(const SchemaRegistry &schemas, int opset)
+      : schemas(schemas), opset(opset) {}
+
+  int getOpset() const { return opset; }
+  ArrayRef<Step> lookup(const OpSchema &start);
+
+private:
+  const SchemaRegistry &schemas;
+  int opset;
+  llvm::DenseMap<const OpSchema *, SmallVector<Step, 2>> known;
+};
+
+} // namespace
+
+ArrayRef<Step> OpsetSteps::lookup(const OpSchema &start) {
+  auto [it, isNew] = known.try_emplace(&start);
+  if (!isNew)
+    return it->second;
+  const OpFamily *family = schemas.lookup(start.domain, start.name);
+  const OpSchema *before = &start;
+  while (family) {
+    const OpSchema *after = family->after(before->since);
+    if (!after || after->since > opset)
+      break;
+    const OpsetAdapter *adapter = family->domain.empty()
+                                      ? findAdapter(family->name, after->since)
+                                      : nullptr;
+    SchemaComparison comparison(nullptr, opset, *before, *after);
+    bool isFree =
+        !adapter && comparison.getObstacle().empty() && !comparison.hasMoved();
+    if (!isFree)
+      it->second.push_back({before, after, adapter});
+    if (adapter && !adapter->becomes.empty()) {
+      family = schemas.lookup("", adapter->becomes);
+      after = family ? family->at(after->since) : nullptr;
+    }
+    if (!after)
+      break;
+    before = after;
   }
-  state.addTypes(type);
-  return builder.create(state)->getResult(0);
+  return it->second;
 }
 
-/// Gives `node` the form that it has at `opset`; nothing stands against it.
-static void upgrade(Operation *node, int opset, UniqueNames &names) {
-  const OpSchema *before = getSchema(node);
+static OpsetSteps createSteps(ModuleOp module, int opset) {
+  auto *dialect = module.getContext()->getLoadedDialect<ONNXDialect>();
+  return OpsetSteps(dialect->getSchemas(), opset);
+}
+
+/// Why `node` does not mean the same at the opset of `steps`; empty if it does.
+static std::string getObstacle(Operation *node, OpsetSteps &steps) {
+  const OpSchema *start = getSchema(node);
+  if (!start)
+    return "";
+  int opset = steps.getOpset();
   auto *dialect = cast<ONNXDialect>(node->getDialect());
-  const OpSchema *after = dialect->getFamily(node->getName())->at(opset);
-  if (!before || !after || before == after)
-    return;
-  for (const AttributeSchema &old : before->attributes) {
-    auto numbers = node->getAttrOfType<DenseI64ArrayAttr>(old.name);
-    const FormalParameter *input = getReplacement(old, *after);
-    if (!numbers || !input)
+  const OpSchema *end = dialect->getFamily(node->getName())->at(opset);
+  if (start == end)
+    return "";
+  std::optional<int64_t> inForce = getOpset(node, start->domain);
+  if (!inForce || *inForce < start->since)
+    return "the op came after the opset in force";
+  for (const Step &step : steps.lookup(*start)) {
+    std::string reason =
+        step.adapter ? step.adapter->getObstacle(node, opset)
+                     : SchemaComparison(node, opset, *step.before, *step.after)
+                           .getObstacle();
+    if (!reason.empty())
+      return reason + " in " + step.after->getDisplayName();
+  }
+  return "";
+}
+
+/// Moves attributes to the inputs that took their place.
+static void moveAttributes(NodeEditor &editor, const OpSchema &before,
+                           const OpSchema &after) {
+  for (const AttributeSchema &old : before.attributes) {
+    const FormalParameter *input = getReplacement(old, after);
+    if (!input || !editor.getNode()->hasAttr(old.name))
       continue;
-    SmallVector<Value> operands(node->getOperands());
-    unsigned index = input - after->inputs.data();
-    OpBuilder builder(node);
-    while (operands.size() < index)
-      operands.push_back(
-          AbsentOp::create(builder, node->getLoc(), builder.getNoneType()));
-    Value constant = createConstant(node, old.name, numbers, names);
-    if (operands.size() == index)
-      operands.push_back(constant);
+    auto numbers = editor.getNode()->getAttrOfType<DenseI64ArrayAttr>(old.name);
+    // No list and an empty one have always been the same.
+    if (numbers && numbers.empty() &&
+        input->option == FormalParameter::Optional)
+      editor.getNode()->removeAttr(old.name);
     else
-      operands[index] = constant;
-    node->setOperands(operands);
-    node->removeAttr(old.name);
+      editor.setOperand(input - after.inputs.data(),
+                        editor.takeConstant(old.name));
+  }
+}
+
+/// Gives `node` the form that it has at the opset of `steps`; nothing stands
+/// against it.
+static void upgrade(Operation *node, OpsetSteps &steps, UniqueNames &names) {
+  const OpSchema *start = getSchema(node);
+  if (!start)
+    return;
+  for (const Step &step : steps.lookup(*start)) {
+    // Each step begins before the node.
+    NodeEditor editor(node, steps.getOpset(), names);
+    if (step.adapter)
+      step.adapter->apply(editor);
+    else
+      moveAttributes(editor, *step.before, *step.after);
+    node = editor.getNode();
   }
 }
 
@@ -304,10 +432,11 @@ std::optional<UpgradeObstacle>
 findUpgradeObstacle(ModuleOp module, StringRef domain, int opset) {
   domain = normalizeDomain(domain);
   std::optional<UpgradeObstacle> obstacle;
+  OpsetSteps steps = createSteps(module, opset);
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<CustomOp>(op) || !isNode(op) || getDomain(op) != domain)
       return WalkResult::advance();
-    std::string reason = getUpgradeObstacle(op, opset);
+    std::string reason = getObstacle(op, steps);
     if (reason.empty())
       return WalkResult::advance();
     obstacle = {op, std::move(reason)};
@@ -335,14 +464,16 @@ static void setImport(Operation *op, StringRef domain, int opset) {
   SmallVector<Attribute> changed(imports.begin(), imports.end());
   for (Attribute &import : changed) {
     auto pair = dyn_cast<ArrayAttr>(import);
-    if (!pair || pair.size() != 2)
+    if (!pair || pair.size() < 2)
       continue;
     auto name = dyn_cast<StringAttr>(pair[0]);
     auto version = dyn_cast<IntegerAttr>(pair[1]);
     if (version && normalizeDomain(name ? name.getValue() : "") == domain &&
-        version.getInt() < opset)
-      import = builder.getArrayAttr(
-          {pair[0], IntegerAttr::get(version.getType(), opset)});
+        version.getInt() < opset) {
+      SmallVector<Attribute> fields(pair.begin(), pair.end());
+      fields[1] = IntegerAttr::get(version.getType(), opset);
+      import = builder.getArrayAttr(fields);
+    }
   }
   op->setAttr(attr::opsets, builder.getArrayAttr(changed));
 }
@@ -364,6 +495,7 @@ static bool changesUnder(FunctionOp function, StringRef domain, int opset) {
 void setOpset(ModuleOp module, StringRef domain, int opset) {
   domain = normalizeDomain(domain);
   UniqueNames names(module);
+  OpsetSteps steps = createSteps(module, opset);
   auto upgradeNodes = [&](Operation *scope) {
     SmallVector<Operation *> nodes;
     scope->walk([&](Operation *op) {
@@ -371,15 +503,15 @@ void setOpset(ModuleOp module, StringRef domain, int opset) {
         nodes.push_back(op);
     });
     for (Operation *node : nodes)
-      upgrade(node, opset, names);
+      upgrade(node, steps, names);
   };
-  for (auto graph : module.getOps<GraphOp>())
-    upgradeNodes(graph);
-  for (auto function : module.getOps<FunctionOp>()) {
-    if (!changesUnder(function, domain, opset))
+  for (Operation &part : *module.getBody()) {
+    auto function = dyn_cast<FunctionOp>(part);
+    if (function && !changesUnder(function, domain, opset))
       continue;
-    upgradeNodes(function);
-    setImport(function, domain, opset);
+    upgradeNodes(&part);
+    if (function)
+      setImport(function, domain, opset);
   }
   setImport(module, domain, opset);
   auto model = module->getAttrOfType<DictionaryAttr>(attr::model);

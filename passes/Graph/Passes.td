@@ -18,7 +18,7 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
   let summary = "Raise the opset of a model where nodes keep their meaning";
   let description = [{
     With `to`: after it the model imports that version of `domain`; an error
-    names the node that would mean something else there.
+    names the node that has no form there.
 
     Without: after `mp-classify`, the default domain is raised to the lowest
     version at which the allowed ops admit the 16-bit type (bf16 and Conv: 22).
@@ -27,13 +27,30 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
     that update operands in place are left alone: the runtimes for them stop
     at earlier opsets.
 
-    Sizes and axes that became inputs of the same name (Squeeze, Slice,
-    ReduceMean, Split ...) move into constants beside the node.
+    Each node goes from version to version of its op, from opset 7 to the
+    newest that ONNX knows:
+
+    - Where only types changed, or what was added means nothing where it is
+      absent, the node stays as it is.
+    - Sizes and axes that became inputs of the same name (Squeeze, Slice,
+      ReduceMean, Split ...) move into constants beside the node.
+    - For all other changes there is an adapter: numbers that became inputs
+      (Clip, Pad, TopK, Dropout, DFT), Softmax and its like (over one axis, not
+      all from one on), Upsample and Resize-10, BatchNormalization, Scatter,
+      Scan-8, GroupNormalization, GridSample, RoiAlign, QuantizeLinear, Split.
+    - Refused are integers in Erf and ReduceLogSum(Exp), saved statistics of
+      BatchNormalization that are in use, statistics per feature in training,
+      lengths of sequences in Scan-8, Resize's mode tf_half_pixel_for_nn except
+      for nearest elements, and attributes that a function's callers may leave
+      out where they became inputs.
+
+    New nodes are marked as `mp-classify` would mark them: constants and sizes
+    deny, data movement follows. Values and nodes keep their names.
 
     Functions are raised with the model where their nodes would otherwise have
     other schemas than the model's. The IR version rises with the opset.
 
-    Example: test/Precision/onnx-raise-opset.mlir
+    Example: test/Precision/onnx-raise-opset-adapters.mlir
   }];
   let options = [
     Option<"domain", "domain", "std::string", /*default=*/"\"\"",

@@ -56,8 +56,11 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createAnnotateMasks());
   pm.addPass(createAnnotateRanges());
   pm.addPass(createClassify(getClassifyOptions(options)));
-  if (options.raiseOpset)
-    pm.addPass(createRaiseOpset());
+  if (options.raiseOpset) {
+    RaiseOpsetOptions raising;
+    raising.limit = options.opsetLimit;
+    pm.addPass(createRaiseOpset(raising));
+  }
   pm.addPass(createAssign(getAssignOptions(options)));
   pm.addPass(createCheckStrict());
   pm.addPass(createInsertCasts());

@@ -68,6 +68,11 @@ struct MixedPrecisionOptions
       *this, "raise-opset",
       llvm::cl::desc("raise the opset if the 16-bit type needs a newer one"),
       llvm::cl::init(true)};
+  Option<int64_t> opsetLimit{
+      *this, "opset-limit",
+      llvm::cl::desc("newest opset to raise to; what comes later few runtimes "
+                     "load"),
+      llvm::cl::init(25)};
 };
 
 /// Decides precision and carries it out: specialize functions, safety analyses,

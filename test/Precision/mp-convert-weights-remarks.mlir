@@ -18,7 +18,7 @@ module attributes {onnx.opset_import = [["", 17]]} {
     %k = onnx.initializer "mask" dense<-1.0e9> : tensor<f32> : tensor<f32>
     %0 = "onnx.MatMul"(%x, %p) {onnx.results = ["a"]} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
     %1 = "onnx.MatMul"(%0, %t) {onnx.results = ["b"]} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-    %2 = "onnx.MatMul"(%1, %h) {onnx.results = ["c"]} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = "onnx.MatMul"(%x, %h) {onnx.results = ["c"]} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
     %3 = "onnx.Where"(%m, %1, %k) {onnx.results = ["d"]} : (tensor<2x2xi1>, tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
     %4 = "onnx.Softmax"(%3) {onnx.results = ["e"]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     onnx.yield %2, %4 : tensor<2x2xf32>, tensor<2x2xf32>

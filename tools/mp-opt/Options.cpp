@@ -47,7 +47,15 @@ Precision:
                         or mixed_bfloat16, mixed_float16, float32 as in Keras
   --strict              exit code 4 if the 16 bit asked for cannot be had
   --print-config        print the policy in force, and where each word is from
+  --assign=RULE         between allow and deny: min-cut (fewest bytes moved, the
+                        default) or first-operand
+  --min-saving=PERCENT  16-bit regions that save less of their bytes stay fp32
+  --dim=NAME=SIZE,...   what symbolic dimensions count for (default: 32)
+  --max-weight-copy=N   store weights of mixed use twice up to N bytes, cast
+                        bigger ones at use (default: 4096)
   --raise-opset=false   keep the model's opset, even if 16 bit needs a newer one
+  --opset-limit=N       newest opset that the model may be raised to
+                        (default: 25)
   --emulate             write the result in fp32 with explicit rounding, so that
                         any runtime shows what 16-bit storage does
 
@@ -135,9 +143,25 @@ struct Flags {
                        cl::cat(category)};
   cl::opt<bool> printConfig{
       "print-config", cl::desc("print the policy in force"), cl::cat(category)};
+  cl::opt<std::string> assign{"assign", cl::init("min-cut"),
+                              cl::desc("rule between allow and deny"),
+                              cl::value_desc("rule"), cl::cat(category)};
+  cl::opt<std::string> minSaving{
+      "min-saving", cl::desc("percentage that a 16-bit region must save"),
+      cl::value_desc("percent"), cl::cat(category)};
+  cl::list<std::string> dims{"dim", cl::CommaSeparated,
+                             cl::desc("sizes of symbolic dimensions"),
+                             cl::value_desc("name=size"), cl::cat(category)};
+  cl::opt<int64_t> maxWeightCopy{
+      "max-weight-copy", cl::init(4096),
+      cl::desc("bytes up to which weights are stored in both types"),
+      cl::value_desc("bytes"), cl::cat(category)};
   cl::opt<bool> raiseOpset{"raise-opset", cl::init(true),
                            cl::desc("raise the opset where 16 bit needs it"),
                            cl::cat(category)};
+  cl::opt<int64_t> opsetLimit{"opset-limit", cl::init(25),
+                              cl::desc("newest opset to raise to"),
+                              cl::value_desc("N"), cl::cat(category)};
   cl::opt<bool> emulate{"emulate",
                         cl::desc("write 16-bit values as rounded fp32"),
                         cl::cat(category)};
@@ -158,13 +182,13 @@ struct Flags {
 
 /// True if a flag is there that speaks of precision.
 bool Flags::needMixed() const {
-  const std::reference_wrapper<const cl::Option> lists[] = {
-      allow,     deny,         promote,    allowFiles,
-      denyFiles, promoteFiles, allowNodes, denyNodes};
-  for (const cl::Option &list : lists)
-    if (list.getNumOccurrences())
-      return true;
-  return strict.getNumOccurrences();
+  const std::reference_wrapper<const cl::Option> options[] = {
+      allow,        deny,       promote,   allowFiles,   denyFiles,
+      promoteFiles, allowNodes, denyNodes, strict,       opsetLimit,
+      assign,       minSaving,  dims,      maxWeightCopy};
+  return llvm::any_of(options, [](const cl::Option &option) {
+    return option.getNumOccurrences();
+  });
 }
 
 void Flags::fill(MixedPrecisionOptions &mixed) const {
@@ -181,6 +205,11 @@ void Flags::fill(MixedPrecisionOptions &mixed) const {
   mixed.policy = policy.getValue();
   mixed.strict = strict.getValue();
   mixed.raiseOpset = raiseOpset.getValue();
+  mixed.opsetLimit = opsetLimit.getValue();
+  mixed.assign = assign.getValue();
+  mixed.minSaving = minSaving.getValue();
+  mixed.dims = dims;
+  mixed.maxWeightCopy = maxWeightCopy.getValue();
 }
 
 PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options) {
@@ -235,10 +264,11 @@ std::optional<int> Options::parse(int argc, char **argv,
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
   bool isMixed = flags.bf16 || flags.fp16 || flags.policy.getNumOccurrences() ||
                  flags.gaudiConfig.getNumOccurrences() || flags.printConfig;
+  if (flags.opsetLimit.getNumOccurrences() && flags.opsetLimit < 1)
+    return usageError("--opset-limit: expected an opset of at least 1");
   if (flags.needMixed() && !isMixed)
-    return usageError("--allow, --deny, --promote, their file and node forms "
-                      "and --strict need --mixed-bf16, --mixed-fp16 or "
-                      "--policy");
+    return usageError("options of mixed precision need --mixed-bf16, "
+                      "--mixed-fp16 or --policy");
   if (flags.policy.getNumOccurrences() && flags.policy.empty())
     return usageError("--policy: expected a file name");
   if (isMixed)

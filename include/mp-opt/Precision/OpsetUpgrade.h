@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A node keeps its meaning at a newer opset if the schemas at both differ in
-// type constraints only, in attributes and trailing inputs of which the
-// absence means the old behaviour (one table, from ONNX's documentation), in
-// outputs that it does not have, or in lists of integers that were attributes
-// and are inputs of the same name; those are moved.
+// A node goes from version to version of its op. A step is free if the schemas
+// differ in type constraints only, in attributes and trailing inputs of which
+// the absence means the old behaviour (one table, from ONNX's documentation),
+// or in outputs that the node does not have. Lists of integers that became
+// inputs of the same name are moved. Every other step has an adapter
+// (lib/Precision/Opset), or it is refused with a reason.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +25,25 @@
 
 namespace mp {
 
-/// Why `node` does not mean the same under `opset` of its domain; empty if it
-/// does.
-std::string getUpgradeObstacle(mlir::Operation *node, int opset);
+/// What a step from one version of an op to the next takes.
+struct OpsetStep {
+  enum Kind {
+    /// Nothing: types are all that changed.
+    Types,
+    /// Nothing: what was added means nothing where it is absent.
+    Additions,
+    /// Attributes move to inputs of the same name.
+    Inputs,
+    /// An adapter rewrites the node.
+    Adapter,
+    /// Nobody has said; no node can take it.
+    Unknown,
+  };
+  Kind kind;
+  /// The nodes that cannot take the step, or why the schemas differ.
+  std::string except;
+};
+OpsetStep classifyStep(const OpSchema &before, const OpSchema &after);
 
 /// The first node that stands against `opset` of `domain`, and why.
 struct UpgradeObstacle {

@@ -32,7 +32,7 @@ std::optional<int64_t> getOpset(Operation *op, StringRef domain) {
   }
   for (Attribute import : imports) {
     auto pair = dyn_cast<ArrayAttr>(import);
-    if (!pair || pair.size() != 2)
+    if (!pair || pair.size() < 2)
       continue;
     // A domain left out is the default one.
     auto name = dyn_cast<StringAttr>(pair[0]);

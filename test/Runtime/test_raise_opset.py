@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models compute after onnx-raise-opset what they computed before.
+
+onnxruntime runs both: it knows every opset from 7 on. What its kernels do not
+cover runs in ONNX's reference evaluator. Outputs are equal to the bit, or at
+most one unit in the last place away.
+"""
+
+import collections
+import concurrent.futures
+import functools
+import itertools
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from opset_cases import old_cases
+from support import MP_OPT, run_mp_opt, scratch_dir
+from test_node_cases import all_cases, environment, has_subgraphs, is_valid
+from test_wheel_models import DATA
+
+# The newest opset that onnxruntime 1.31 loads.
+NEWEST = 26
+BATCH = 25
+onnxruntime.set_default_logger_severity(4)
+
+
+# Running ---------------------------------------------------------------------
+
+
+def raised(model, opset, folder):
+    source, output = folder / "old.onnx", folder / f"{opset}.onnx"
+    onnx.save(model, source)
+    run_mp_opt(source, f"--onnx-raise-opset=to={opset}", "-o", output)
+    return onnx.load(output)
+
+
+def opset_of(model):
+    return next(o.version for o in model.opset_import if o.domain == "")
+
+
+def run_ort(model, feeds):
+    options = onnxruntime.SessionOptions()
+    level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = level
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, ["CPUExecutionProvider"]
+    )
+    return session.run(None, feeds)
+
+
+def run_reference(model, feeds):
+    return ReferenceEvaluator(model).run(None, feeds)
+
+
+def outputs_or_none(run, model, feeds):
+    try:
+        return run(model, feeds)
+    except Exception:
+        return None
+
+
+# AveragePool-19 has another kernel in onnxruntime, with another order of sums.
+ULPS = {"AveragePool": 8}
+
+
+def differs(expected, actual, ulps=1):
+    """How two outputs differ; None if they are equal or neighbours."""
+    if isinstance(expected, (list, tuple)):
+        if len(expected) != len(actual):
+            return f"{len(actual)} elements, expected {len(expected)}"
+        return next(filter(None, map(differs, expected, actual)), None)
+    expected, actual = np.asarray(expected), np.asarray(actual)
+    if (expected.dtype, expected.shape) != (actual.dtype, actual.shape):
+        return (
+            f"{actual.dtype}{actual.shape}, "
+            f"expected {expected.dtype}{expected.shape}"
+        )
+    if expected.dtype.hasobject or expected.dtype.kind not in "fc":
+        equal = np.array_equal(expected, actual)
+    else:
+        # Sums that cancel are as near as what they are made of.
+        finite = np.abs(expected[np.isfinite(expected)])
+        step = ulps * np.finfo(expected.dtype).eps
+        least = step / 8 * np.max(finite, initial=0)
+        equal = np.allclose(actual, expected, step, least, equal_nan=True)
+    if equal:
+        return None
+    return f"{actual.ravel()[:9]}, expected {expected.ravel()[:9]}"
+
+
+# The old opsets --------------------------------------------------------------
+
+
+def merged(cases):
+    """One model with the graphs of all cases side by side."""
+    result = onnx.ModelProto()
+    result.CopyFrom(cases[0].model)
+    for part in (
+        result.graph.node, result.graph.input, result.graph.output,
+        result.graph.initializer,
+    ):
+        del part[:]
+    feeds = {}
+    for index, case in enumerate(cases):
+        prefix = f"case{index}/"
+        graph = case.model.graph
+        if not case.has_subgraph:
+            graph = onnx.compose.add_prefix(case.model, prefix).graph
+            feeds.update({prefix + k: v for k, v in case.feeds.items()})
+        else:
+            feeds.update(case.feeds)
+        result.graph.node.extend(graph.node)
+        result.graph.input.extend(graph.input)
+        result.graph.output.extend(graph.output)
+        result.graph.initializer.extend(graph.initializer)
+    return result, feeds
+
+
+def batches(cases):
+    apart = [case for case in cases if case.has_subgraph]
+    rest = sorted(
+        (case for case in cases if not case.has_subgraph),
+        key=lambda case: environment(case.model),
+    )
+    for _, group in itertools.groupby(
+        rest, key=lambda case: environment(case.model)
+    ):
+        group = list(group)
+        for start in range(0, len(group), BATCH):
+            yield group[start : start + BATCH]
+    yield from ([case] for case in apart)
+
+
+def check_together(run, cases, opset):
+    """Problems of cases that `run` can run, by case."""
+    model, feeds = merged(cases)
+    expected = run(model, feeds)
+    after = raised(model, opset, scratch_dir("raise"))
+    assert opset_of(after) == opset
+    if is_valid(model):
+        onnx.checker.check_model(after, full_check=True)
+    assert raised(after, opset, scratch_dir("again")) == after
+    try:
+        actual = run(after, feeds)
+    except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
+        # No kernel at the new opset (RoiAlign-22); lower ones are compared.
+        if len(cases) > 1:
+            raise
+        return {}
+    names = [(c, n) for c in cases for n in c.outputs]
+    problems = {}
+    for (case, name), old, new in zip(names, expected, actual):
+        if name in case.ignored:
+            old = new = old.shape == new.shape and old.dtype == new.dtype
+        problem = differs(old, new, ULPS.get(case.op, 1))
+        if problem:
+            problems[case] = f"{case.name} to {opset}: {name}: {problem}"
+    return problems
+
+
+def check_cases(run, cases, opset):
+    try:
+        return check_together(run, cases, opset)
+    except Exception as error:
+        if len(cases) == 1:
+            return {cases[0]: f"{cases[0].name} to {opset}: {error}"[:900]}
+    found = {}
+    for case in cases:
+        found.update(check_cases(run, [case], opset))
+    return found
+
+
+def runnable_of(cases):
+    """The cases that onnxruntime, or else the reference evaluator, runs."""
+    by_engine = {run_ort: [], run_reference: []}
+    for case in cases:
+        for run, known in by_engine.items():
+            outputs = outputs_or_none(run, case.model, case.feeds)
+            if outputs is not None:
+                case.set_output_types(outputs)
+                known.append(case)
+                break
+    return by_engine
+
+
+@functools.lru_cache(maxsize=None)
+def runnable():
+    return runnable_of(old_cases())
+
+
+def all_problems(by_engine, opset):
+    jobs = [
+        (run, batch)
+        for run, cases in by_engine.items()
+        for batch in batches([c for c in cases if c.opset < opset])
+    ]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda job: check_cases(*job, opset), jobs)
+        return [text for problems in found for text in problems.values()]
+
+
+def test_old_cases_run():
+    """A case that nothing can run tests nothing."""
+    ran = {case for cases in runnable().values() for case in cases}
+    lost = collections.Counter(c.op for c in old_cases() if c not in ran)
+    assert not lost, lost
+    assert len(runnable()[run_ort]) >= 1000
+
+
+def test_every_step_that_rewrites_has_cases():
+    """opset-steps lists them; a case before a step goes over it."""
+    program = pathlib.Path(MP_OPT).with_name("opset-steps")
+    if not program.exists():
+        pytest.skip(f"{program} is not built")
+    lines = subprocess.run([program], capture_output=True, text=True).stdout
+    oldest = {}
+    for case in old_cases():
+        oldest.setdefault(case.op, set()).add(case.opset)
+    for line in lines.splitlines()[:-1]:
+        op, before, after, kind = line.split(",")[0].split()
+        if kind not in ("adapter", "inputs"):
+            continue
+        opsets = oldest.get(op, set())
+        assert any(max(int(before), 7) <= o < int(after) for o in opsets), line
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18, 21, NEWEST])
+def test_old_opsets(opset):
+    problems = all_problems(runnable(), opset)
+    assert not problems, f"{len(problems)}:\n" + "\n".join(problems)
+
+
+# ONNX's own tests -------------------------------------------------------------
+
+
+def fill_in(value_info):
+    """An input for a graph that comes without data."""
+    tensor = value_info.type.tensor_type
+    shape = [d.dim_value or 1 for d in tensor.shape.dim]
+    dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    rng = np.random.default_rng(len(value_info.name))
+    return rng.uniform(-1, 1, shape).astype(dtype)
+
+
+class NodeCase:
+    """A node test in the form of the cases above."""
+
+    def __init__(self, case):
+        self.name, self.model, self.ignored = case.name, case.model, ()
+        self.op = case.model.graph.node[0].op_type
+        self.opset = dict(environment(case.model)[1]).get("", 0)
+        self.has_subgraph = has_subgraphs(case.model)
+        self.outputs = [info.name for info in case.model.graph.output]
+        self.feeds = {
+            info.name: value
+            for info, value in zip(case.model.graph.input, case.data_sets[0][0])
+            if value is not None
+        }
+
+    def set_output_types(self, arrays):
+        pass
+
+
+RANDOM = {
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike",
+    "RandomUniform", "RandomUniformLike",
+}
+
+
+def test_node_tests():
+    """Tests of nodes from before opset 7 are out of scope."""
+    cases = [NodeCase(case) for case in all_cases() if case.data_sets]
+    cases = [case for case in cases if 7 <= case.opset < NEWEST]
+    assert len(cases) > 1500
+    by_engine = runnable_of([c for c in cases if c.op not in RANDOM])
+    assert sum(map(len, by_engine.values())) > 1400
+    problems = all_problems(by_engine, NEWEST)
+    assert not problems, f"{len(problems)}:\n" + "\n".join(problems)
+
+
+@pytest.mark.parametrize("opset", [22, NEWEST])
+def test_whole_models(opset):
+    """The onnx package's models of whole nets, of opset 9."""
+    paths = sorted(DATA.glob("light/*.onnx"))
+    assert len(paths) >= 9
+    for path in paths:
+        before = onnx.load(path)
+        after = raised(before, opset, scratch_dir("light"))
+        assert opset_of(after) == opset
+        onnx.checker.check_model(after, full_check=True)
+        stored = {t.name for t in before.graph.initializer}
+        feeds = {
+            info.name: fill_in(info)
+            for info in before.graph.input
+            if info.name not in stored
+        }
+        expected, actual = run_ort(before, feeds), run_ort(after, feeds)
+        # Averages over whole maps, in another order of sums.
+        problem = differs(expected, actual, ulps=64)
+        assert not problem, f"{path.name}: {problem}"
