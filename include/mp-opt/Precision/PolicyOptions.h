@@ -119,8 +119,8 @@ struct PolicyOptions {
   std::optional<PolicyEntry> modelMetadata;
 
   /// For later stages: the assignment rule, the percentage of its bytes
-  /// that a 16-bit region must save, sizes of symbolic dimensions, whether the opset may be
-  /// raised, whether it is an error that a wish cannot be granted.
+  /// that a 16-bit region must save, sizes of symbolic dimensions, whether the
+  /// opset may be raised, whether it is an error that a wish cannot be granted.
   std::optional<PolicyEntry> assign, minSaving;
   /// "NAME=SIZE".
   std::vector<PolicyEntry> dims;
