@@ -118,27 +118,6 @@ void CastInserter::takeOverName(Value value, OpResult cast) {
   setValueName(cast, name);
 }
 
-/// The outputs of a subgraph count by their place, and have the names of the
-/// values that are yielded.
-static void renameOutputs(Operation *yield) {
-  auto outputs = yield->getAttrOfType<ArrayAttr>(attr::outputs);
-  if (!outputs || outputs.size() != yield->getNumOperands() ||
-      isa<GraphOp, FunctionOp>(yield->getParentOp()))
-    return;
-  SmallVector<Attribute> renamed;
-  for (auto [output, operand] : llvm::zip(outputs, yield->getOperands())) {
-    renamed.push_back(output);
-    auto fields = dyn_cast<DictionaryAttr>(output);
-    if (!fields || !isInsertedCast(operand.getDefiningOp()))
-      continue;
-    NamedAttrList list(fields);
-    list.set("name", StringAttr::get(yield->getContext(),
-                                     onnxir::getValueName(operand)));
-    renamed.back() = list.getDictionary(yield->getContext());
-  }
-  yield->setAttr(attr::outputs, ArrayAttr::get(yield->getContext(), renamed));
-}
-
 void CastInserter::run() {
   for (Operation *scope : getScopes(module)) {
     SchemaCache schemas(scope);
@@ -157,10 +136,6 @@ void CastInserter::run() {
       if (!wanted.contains(&use) && !isInsertedCast(use.getOwner()) &&
           is16BitTensor(value.getType()))
         use.set(getCast(value, Float32Type::get(value.getContext())));
-  for (const auto &entry : casts)
-    for (Operation *user : entry.second.getUsers())
-      if (isa<YieldOp>(user))
-        renameOutputs(user);
 }
 
 void InsertCasts::runOnOperation() {

@@ -261,7 +261,12 @@ LogicalResult GraphExporter::exportGraph(Region &region,
                            return value.getType();
                          })))
     return failure();
-  if (!named)
+  // The outputs of a subgraph count by their place: they have the names of
+  // what is yielded, whatever they were called before.
+  if (!isa<GraphOp>(region.getParentOp()))
+    for (auto [index, value] : llvm::enumerate(yield.getOperands()))
+      graph.mutable_output(int(index))->set_name(getValueName(value).str());
+  else if (!named)
     return emitError() << "an output does not carry its name";
   if (!yield->hasAttr(attr::valueInfo))
     return success();
