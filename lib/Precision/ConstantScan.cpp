@@ -32,8 +32,9 @@ std::optional<ElementKind> parseLowPrecision(llvm::StringRef name) {
   return std::nullopt;
 }
 
-FailureOr<ElementKind> resolveLowPrecision(ModuleOp module, StringRef option) {
-  auto chosen = module->getAttrOfType<TypeAttr>(mark::low);
+mlir::FailureOr<ElementKind> resolveLowPrecision(mlir::ModuleOp module,
+                                                 llvm::StringRef option) {
+  auto chosen = module->getAttrOfType<mlir::TypeAttr>(mark::low);
   if (option.empty())
     return chosen ? onnxir::getElementKind(chosen.getValue())
                   : ElementKind::BFloat16;

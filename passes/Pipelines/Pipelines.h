@@ -10,6 +10,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mp {
 
@@ -68,13 +69,21 @@ struct MixedPrecisionOptions
       *this, "raise-opset",
       llvm::cl::desc("raise the opset if the 16-bit type needs a newer one"),
       llvm::cl::init(true)};
+  Option<bool> keepMarks{
+      *this, "keep-marks",
+      llvm::cl::desc("leave the marks of the passes in the module"),
+      llvm::cl::init(false)};
 };
+
+using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
 /// Decides precision and carries it out: specialize functions, safety analyses,
 /// classify, raise the opset, assign, check strictness, insert casts, simplify,
-/// convert weights, verify, merge functions.
+/// convert weights, verify, merge functions. `addReports` adds the passes that
+/// want to see marks: all is done then, but functions are still one a call.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
-                                 const MixedPrecisionOptions &options);
+                                 const MixedPrecisionOptions &options,
+                                 AddPassesFn addReports = {});
 
 /// Shows what 16-bit storage does in fp32: mp-emulate, in functions too.
 void buildEmulationPipeline(mlir::OpPassManager &pm);

@@ -8,7 +8,7 @@
 module @blocked attributes {onnx.opset_import = [["", 13]]} {
   onnx.graph {
   ^bb0(%x: tensor<1x1x4x4xf32>):
-    // expected-remark@below {{[Missed] precision | Category:mp-precision | From=f32, Node="node 'conv' (Conv-11)", Reason="needs opset 22, but node 'even' (Split-13) stands against it: attribute 'num_outputs' is new in Split-18", To=f32}}
+    // expected-remark@below {{[Missed] precision | Category:mp-precision | Bytes=4, From=f32, Node="node 'conv' (Conv-11)", Reason="needs opset 22, but node 'even' (Split-13) stands against it: attribute 'num_outputs' is new in Split-18", To=f32}}
     %0 = "onnx.Conv"(%x, %x) {onnx.name = "conv"} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x1x1xf32>
     %1 = "onnx.Split"(%0) {onnx.name = "even"} : (tensor<1x1x1x1xf32>) -> tensor<1x1x1x1xf32>
     onnx.yield %1 : tensor<1x1x1x1xf32>
