@@ -96,6 +96,22 @@ bool isInsertedCast(Operation *op) {
          op->getNumOperands() == 1 && op->getNumResults() == 1;
 }
 
+void stripMarks(ModuleOp module) {
+  auto isKept = [](StringRef name) {
+    return !name.starts_with("mp.") || name == mark::summary ||
+           name == mark::specialized || name == mark::callee ||
+           name == mark::untyped;
+  };
+  module->walk([&](Operation *op) {
+    SmallVector<NamedAttribute> kept;
+    for (NamedAttribute attribute : op->getAttrs())
+      if (isKept(attribute.getName()))
+        kept.push_back(attribute);
+    if (kept.size() != op->getAttrs().size())
+      op->setAttrs(DictionaryAttr::getWithSorted(op->getContext(), kept));
+  });
+}
+
 void addToCounter(ModuleOp module, StringRef name, int64_t count) {
   auto old = module->getAttrOfType<IntegerAttr>(name);
   module->setAttr(name,

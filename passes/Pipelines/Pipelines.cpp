@@ -44,7 +44,8 @@ static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
 }
 
 void buildMixedPrecisionPipeline(OpPassManager &pm,
-                                 const MixedPrecisionOptions &options) {
+                                 const MixedPrecisionOptions &options,
+                                 AddPassesFn addReports) {
   pm.addPass(createSpecializeFunctions());
   // The analyses ask for the 16-bit type, which a policy may hold.
   ClassifyOptions policy = getClassifyOptions(options);
@@ -66,7 +67,11 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createConvertWeights({options.maxWeightCopy}));
-  pm.addPass(createVerifyPrecision());
+  VerifyPrecisionOptions verify;
+  verify.keepMarks = options.keepMarks;
+  pm.addPass(createVerifyPrecision(verify));
+  if (addReports)
+    addReports(pm);
   pm.addPass(createMergeFunctions());
 }
 
@@ -80,7 +85,9 @@ void registerPipelines() {
   PassPipelineRegistration<MixedPrecisionOptions>(
       "mp-mixed-precision",
       "Rewrite a model to compute in 16 bit where that is safe",
-      buildMixedPrecisionPipeline);
+      [](OpPassManager &pm, const MixedPrecisionOptions &options) {
+        buildMixedPrecisionPipeline(pm, options);
+      });
 }
 
 } // namespace mp

@@ -10,6 +10,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mp {
 
@@ -73,13 +74,21 @@ struct MixedPrecisionOptions
       llvm::cl::desc("newest opset to raise to; what comes later few runtimes "
                      "load"),
       llvm::cl::init(25)};
+  Option<bool> keepMarks{
+      *this, "keep-marks",
+      llvm::cl::desc("leave the marks of the passes in the module"),
+      llvm::cl::init(false)};
 };
+
+using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
 /// Decides precision and carries it out: specialize functions, safety analyses,
 /// classify, raise the opset, assign, check strictness, insert casts, simplify,
-/// convert weights, verify, merge functions.
+/// convert weights, verify, merge functions. `addReports` adds the passes that
+/// want to see marks: all is done then, but functions are still one a call.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
-                                 const MixedPrecisionOptions &options);
+                                 const MixedPrecisionOptions &options,
+                                 AddPassesFn addReports = {});
 
 /// Shows what 16-bit storage does in fp32: mp-emulate, in functions too.
 void buildEmulationPipeline(mlir::OpPassManager &pm);

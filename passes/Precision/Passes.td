@@ -291,10 +291,18 @@ def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {
     that `mp.precision` asks for, the graph's inputs and outputs to have those
     they had, and operands that are updated in place to be cast nowhere. All
     `mp.` attributes are gone but the module's `mp.summary`, which counts nodes
-    by precision and casts.
+    by precision and casts. With `keep-marks` they stay, for a report that is
+    made next.
+
+    Remarks of category `mp-precision`: analysis for every inserted cast that
+    is left, with the bytes that it reads and writes and who wants it.
 
     Example: test/Precision/mp-verify-precision.mlir
   }];
+  let options = [
+    Option<"keepMarks", "keep-marks", "bool", /*default=*/"false",
+           "leave the marks of the passes in the module">,
+  ];
 }
 
 def Emulate : PrecisionPass<"mp-emulate"> {

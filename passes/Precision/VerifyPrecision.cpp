@@ -8,7 +8,10 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/PrecisionRemarks.h"
 #include "mp-opt/Precision/TypeSlots.h"
+
+#include "mlir/IR/Remarks.h"
 
 namespace mp {
 #define GEN_PASS_DEF_VERIFYPRECISION
@@ -22,6 +25,8 @@ using namespace mp::onnxir;
 namespace {
 
 struct VerifyPrecision : public mp::impl::VerifyPrecisionBase<VerifyPrecision> {
+  using VerifyPrecisionBase::VerifyPrecisionBase;
+
   void runOnOperation() override;
 
 private:
@@ -186,20 +191,6 @@ LogicalResult VerifyPrecision::verifyScope(Operation *scope,
   return failure(result.wasInterrupted());
 }
 
-static void stripMarks(Operation *op) {
-  // Clones of functions are known by theirs until they are merged.
-  auto isKept = [](StringRef name) {
-    return !name.starts_with("mp.") || name == mark::specialized ||
-           name == mark::callee || name == mark::untyped;
-  };
-  SmallVector<NamedAttribute> kept;
-  for (NamedAttribute attribute : op->getAttrs())
-    if (isKept(attribute.getName()))
-      kept.push_back(attribute);
-  if (kept.size() != op->getAttrs().size())
-    op->setAttrs(DictionaryAttr::getWithSorted(op->getContext(), kept));
-}
-
 void VerifyPrecision::summarize() {
   ModuleOp module = getOperation();
   Builder builder(&getContext());
@@ -223,8 +214,17 @@ void VerifyPrecision::summarize() {
   for (StringRef name : {mark::elementsToZero, mark::masksClamped})
     if (Attribute count = module->getAttr(name))
       summary.set(name.drop_front(3), count);
-  module->walk(stripMarks);
   module->setAttr(mark::summary, summary.getDictionary(&getContext()));
+}
+
+/// Says of every cast that is left who wants it.
+static void emitCastRemarks(ModuleOp module) {
+  if (!module.getContext()->getRemarkEngine())
+    return;
+  module->walk([](Operation *op) {
+    if (isInsertedCast(op))
+      emitCastRemark(op);
+  });
 }
 
 void VerifyPrecision::runOnOperation() {
@@ -246,4 +246,7 @@ void VerifyPrecision::runOnOperation() {
       return signalPassFailure();
   }
   summarize();
+  emitCastRemarks(getOperation());
+  if (!keepMarks)
+    stripMarks(getOperation());
 }

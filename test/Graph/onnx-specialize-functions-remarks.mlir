@@ -10,7 +10,7 @@
 module @recursive attributes {onnx.opset_import = [["", 17], ["loc", 1]]} {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>):
-    // expected-remark@below {{[Missed] precision | Category:mp-precision | From=f32, Node="node 'self' (loc.Self)", Reason="function call: the function calls itself", To=f32}}
+    // expected-remark@below {{[Missed] precision | Category:mp-precision | Bytes=16, From=f32, Node="node 'self' (loc.Self)", Reason="function call: the function calls itself", To=f32}}
     %0 = onnx.custom "loc" "Self"(%x) attributes {onnx.name = "self"} : (tensor<4xf32>) -> tensor<4xf32>
     // expected-remark@below {{Node="node 'ping' (loc.Ping)", Reason="function call: the function calls itself"}}
     %1 = onnx.custom "loc" "Ping"(%x) attributes {onnx.name = "ping"} : (tensor<4xf32>) -> tensor<4xf32>

@@ -10,7 +10,7 @@
 module @blocked attributes {onnx.opset_import = [["", 11]]} {
   onnx.graph {
   ^bb0(%x: tensor<1x1x4x4xf32>, %i: tensor<4xi32>):
-    // expected-remark@below {{[Missed] precision | Category:mp-precision | From=f32, Node="node 'conv' (Conv-11)", Reason="needs opset 22, but node 'erf' (Erf-9) stands against it: 'input' admits fewer types in Erf-13", To=f32}}
+    // expected-remark@below {{[Missed] precision | Category:mp-precision | Bytes=4, From=f32, Node="node 'conv' (Conv-11)", Reason="needs opset 22, but node 'erf' (Erf-9) stands against it: 'input' admits fewer types in Erf-13", To=f32}}
     %0 = "onnx.Conv"(%x, %x) {onnx.name = "conv"} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x1x1xf32>
     %1 = "onnx.Erf"(%i) {onnx.name = "erf"} : (tensor<4xi32>) -> tensor<4xi32>
     onnx.yield %0, %1 : tensor<1x1x1x1xf32>, tensor<4xi32>

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
-#include "Summary.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "Precision/Passes.h"
@@ -25,7 +25,6 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 
@@ -49,15 +48,28 @@ private:
 
 Driver::Driver(const Options &options, DialectRegistry &registry)
     : options(options), registry(registry),
-      config(MlirOptMainConfig::createFromCLOptions()) {
+      config(MlirOptMainConfig::createFromCLOptions()), reports(options) {
   auto fromFlags = config;
   config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
+    bool isWanted = reports.isWanted();
+    bool reportsMixed = isWanted && this->options.mixed;
+    if (isWanted)
+      reports.addStart(pm);
+    auto addReports = [&](OpPassManager &pm) {
+      if (isWanted)
+        reports.addEnd(pm);
+    };
     if (this->options.mixed)
-      buildMixedPrecisionPipeline(pm, *this->options.mixed);
+      buildMixedPrecisionPipeline(pm, *this->options.mixed, addReports);
     if (this->options.emulate)
       buildEmulationPipeline(pm);
     pm.addInstrumentation(std::make_unique<StrictWatch>(failureCode));
-    return fromFlags.setupPassPipeline(pm);
+    if (failed(fromFlags.setupPassPipeline(pm)))
+      return failure();
+    // The precision passes may be among those that the flags name.
+    if (!reportsMixed)
+      addReports(pm);
+    return success();
   });
 }
 
@@ -66,93 +78,42 @@ static llvm::Error reported() { return llvm::createStringError(""); }
 
 int Driver::error(const Twine &message) const {
   if (std::string text = message.str(); !text.empty())
-    llvm::errs() << inputName << ": error: " << text << "\n";
+    llvm::errs() << input.getName() << ": error: " << text << "\n";
   return exitBadInput;
 }
 
 //===----------------------------------------------------------------------===//
-// Input
+// Files
 //===----------------------------------------------------------------------===//
 
-llvm::Error Driver::read() {
-  inputName = options.input == "-" ? "<stdin>" : options.input;
-  auto file =
-      options.input == "-"
-          ? llvm::MemoryBuffer::getSTDIN()
-          : llvm::MemoryBuffer::getFile(options.input, /*IsText=*/false,
-                                        /*RequiresNullTerminator=*/false);
-  if (!file)
-    return llvm::createStringError("cannot read it: " +
-                                   file.getError().message());
-  buffer = std::move(*file);
-  return llvm::Error::success();
-}
-
-namespace {
-/// Makes the dialect of every context know the domains of --schemas.
-class SchemaExtension
-    : public DialectExtension<SchemaExtension, onnxir::ONNXDialect> {
-public:
-  explicit SchemaExtension(std::shared_ptr<const SchemaRegistry> schemas)
-      : schemas(std::move(schemas)) {}
-
-  void apply(MLIRContext *, onnxir::ONNXDialect *dialect) const override {
-    dialect->useSchemas(schemas);
+static bool isSameFile(StringRef lhs, StringRef rhs) {
+  if (lhs.empty() || rhs.empty() || rhs == "-")
+    return false;
+  SmallString<256> left(lhs), right(rhs);
+  for (SmallString<256> *path : {&left, &right}) {
+    llvm::sys::fs::make_absolute(*path);
+    llvm::sys::path::remove_dots(*path, /*remove_dot_dot=*/true);
   }
+  return left == right || llvm::sys::fs::equivalent(lhs, rhs);
+}
 
-private:
-  std::shared_ptr<const SchemaRegistry> schemas;
-};
-} // namespace
-
-llvm::Error Driver::addSchemas() {
-  if (options.schemas.empty())
-    return llvm::Error::success();
-  auto file = llvm::MemoryBuffer::getFile(options.schemas);
-  if (!file)
-    return llvm::createStringError("--schemas: cannot read '" +
-                                   options.schemas +
-                                   "': " + file.getError().message());
-  std::unique_ptr<SchemaRegistry> schemas = SchemaRegistry::createBuiltin();
-  if (llvm::Error failed =
-          schemas->addJSON((*file)->getBuffer(), options.schemas))
-    return failed;
-  registry.addExtension(
-      TypeID::get<SchemaExtension>(),
-      std::make_unique<SchemaExtension>(
-          std::shared_ptr<const SchemaRegistry>(std::move(schemas))));
+/// No file that is written may be one that is read, or another one.
+llvm::Error Driver::checkPaths() const {
+  if (isSameFile(options.output, options.input))
+    return llvm::createStringError("the output would replace the input");
+  SmallString<256> data(llvm::sys::path::parent_path(options.output));
+  llvm::sys::path::append(data, getDataFile());
+  for (const std::string *path : {&options.report, &options.overlay}) {
+    if (isSameFile(*path, options.input))
+      return llvm::createStringError("'" + *path + "' would replace the input");
+    if (!options.output.empty() && options.writesModel &&
+        (isSameFile(*path, options.output) || isSameFile(*path, data)))
+      return llvm::createStringError("'" + *path +
+                                     "' would replace the output");
+  }
+  if (isSameFile(options.report, options.overlay))
+    return llvm::createStringError("--report and --overlay name one file");
   return llvm::Error::success();
-}
-
-static Format getFormatOfName(StringRef name) {
-  return llvm::StringSwitch<Format>(llvm::sys::path::extension(name))
-      .Cases({".onnx", ".pb"}, Format::ONNX)
-      .Cases({".onnxtxt", ".onnxtext"}, Format::ONNXText)
-      .Case(".mlir", Format::MLIR)
-      .Case(".mlirbc", Format::Bytecode)
-      .Default(Format::Auto);
-}
-
-/// ONNX text starts with '<' (or with comments before it), MLIR text with
-/// anything else that is printable; what remains is protobuf.
-static Format getFormatOfContent(StringRef content) {
-  if (content.starts_with("ML\xefR"))
-    return Format::Bytecode;
-  StringRef text = content.take_front(4096);
-  for (char c : text)
-    if (static_cast<unsigned char>(c) < 0x20 && !isspace(c))
-      return Format::ONNX;
-  while (text.ltrim().starts_with("#"))
-    text = text.ltrim().split('\n').second;
-  return text.ltrim().starts_with("<") ? Format::ONNXText : Format::MLIR;
-}
-
-Format Driver::getInputFormat() const {
-  Format format = getFormatOfName(options.input);
-  if (format == Format::MLIR && buffer->getBuffer().starts_with("ML\xefR"))
-    return Format::Bytecode;
-  return format == Format::Auto ? getFormatOfContent(buffer->getBuffer())
-                                : format;
 }
 
 Format Driver::getOutputFormat(Format input) const {
@@ -163,18 +124,6 @@ Format Driver::getOutputFormat(Format input) const {
     return format;
   bool isONNX = input == Format::ONNX || input == Format::ONNXText;
   return isONNX && !options.output.empty() ? Format::ONNX : Format::MLIR;
-}
-
-OwningOpRef<ModuleOp> Driver::import(Format format, MLIRContext &context) {
-  if (format == Format::ONNX)
-    return importONNX(buffer, inputName, &context);
-  if (format == Format::ONNXText)
-    return importONNXText(buffer, inputName, &context);
-  auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), inputName), {});
-  SourceMgrDiagnosticHandler handler(*sources, &context);
-  return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,33 +204,31 @@ int Driver::runOnMLIR() {
   config.emitBytecode(format == Format::Bytecode);
   LogicalResult result = failure();
   auto print = [&](raw_ostream &os) {
-    result = MlirOptMain(
-        os,
-        llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), inputName),
-        registry, config);
+    result = MlirOptMain(os,
+                         llvm::MemoryBuffer::getMemBufferCopy(
+                             input.getContent(), input.getName()),
+                         registry, config);
     return succeeded(result);
   };
-  if (options.output.empty()) {
-    print(llvm::outs());
-    return succeeded(result) ? exitOk : failureCode;
-  }
-  if (llvm::Error failed = writeFile(options.output, print))
+  llvm::Error failedReport = llvm::Error::success();
+  auto printAll = [&](raw_ostream &os) {
+    if (print(os))
+      failedReport = reports.prepare();
+    return succeeded(result) && !failedReport;
+  };
+  llvm::Error failedWrite = llvm::Error::success();
+  if (options.writesModel && !options.output.empty())
+    failedWrite = writeFile(options.output, printAll);
+  else
+    printAll(options.writesModel ? llvm::outs() : llvm::nulls());
+  if (llvm::Error failed =
+          joinErrors(std::move(failedReport), std::move(failedWrite)))
     return error(toString(std::move(failed)));
-  return succeeded(result) ? exitOk : failureCode;
-}
-
-static StringRef getKind(const Diagnostic &diag) {
-  switch (diag.getSeverity()) {
-  case DiagnosticSeverity::Error:
-    return "error";
-  case DiagnosticSeverity::Warning:
-    return "warning";
-  case DiagnosticSeverity::Remark:
-    return "remark";
-  case DiagnosticSeverity::Note:
-    return "note";
-  }
-  return "note";
+  if (failed(result))
+    return failureCode;
+  if (llvm::Error failed = reports.finish())
+    return error(toString(std::move(failed)));
+  return exitOk;
 }
 
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
@@ -293,7 +240,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
     bool isError = diag.getSeverity() == DiagnosticSeverity::Error;
     auto print = [&](const Diagnostic &part) {
-      llvm::errs() << inputName << ": " << getKind(part) << ": " << part
+      llvm::errs() << input.getName() << ": " << getKind(part) << ": " << part
                    << "\n";
     };
     if (!isError || !failedBefore) {
@@ -301,49 +248,56 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
       for (const Diagnostic &note : diag.getNotes())
         print(note);
     }
+    if (diag.getSeverity() == DiagnosticSeverity::Warning)
+      reports.addWarning(diag.str());
     failedBefore |= isError;
   });
   if (failed(setUpRemarks(context)))
     return exitBadInput;
-  OwningOpRef<ModuleOp> module = import(inputFormat, context);
+  OwningOpRef<ModuleOp> module = input.import(context);
   if (!module || failed(verify(*module)))
     return exitBadInput;
   if (llvm::Error failed = inputFormat == Format::ONNX ? checkOutput(*module)
                                                        : llvm::Error::success())
     return error(toString(std::move(failed)));
-  uint64_t bytesBefore = countWeightBytes(*module);
   OperationFingerPrint before(*module);
   if (failed(runPasses(*module)))
     return failureCode;
   if ((config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module))))
     return exitBadInput;
-  std::optional<Summary> summary = takeSummary(*module);
+  (*module)->removeDiscardableAttr(mark::summary);
   bool unchanged = inputFormat == Format::ONNX &&
                    outputFormat == Format::ONNX &&
                    before == OperationFingerPrint(*module);
-  if (llvm::Error failed = write(*module, outputFormat, unchanged))
+  if (llvm::Error failed = reports.prepare())
     return error(toString(std::move(failed)));
-  if (options.summary && summary)
-    summary->print(llvm::errs(), bytesBefore, countWeightBytes(*module));
+  if (options.writesModel)
+    if (llvm::Error failed = write(*module, outputFormat, unchanged))
+      return error(toString(std::move(failed)));
+  if (llvm::Error failed = reports.finish())
+    return error(toString(std::move(failed)));
   return exitOk;
 }
 
 /// Checks and prints the policy; there is no model.
 int Driver::printConfig() {
-  inputName = "mp-opt";
-  if (llvm::Error failed = addSchemas())
+  auto error = [](const std::string &text) {
+    llvm::errs() << "mp-opt: error: " << text << "\n";
+    return exitBadInput;
+  };
+  if (llvm::Error failed = addSchemas(options.schemas, registry))
     return error(toString(std::move(failed)));
   llvm::Expected<PolicyOptions> loaded =
       loadPolicy(getPolicyRequest(*options.mixed));
   if (!loaded)
     return error(toString(loaded.takeError()));
   for (const std::string &warning : loaded->warnings)
-    llvm::errs() << inputName << ": warning: " << warning << "\n";
+    llvm::errs() << "mp-opt: warning: " << warning << "\n";
   MLIRContext context(registry);
   // A message names its node; the IR around it would bury it.
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
-    llvm::errs() << inputName << ": " << getKind(diag) << ": " << diag << "\n";
+    llvm::errs() << "mp-opt: " << getKind(diag) << ": " << diag << "\n";
   });
   auto &dialect = *context.getOrLoadDialect<onnxir::ONNXDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
@@ -359,16 +313,16 @@ int Driver::printConfig() {
 int Driver::run() {
   if (options.printConfig)
     return printConfig();
-  if (llvm::Error failed = llvm::joinErrors(read(), addSchemas()))
+  if (llvm::Error failed = llvm::joinErrors(
+          input.read(options.input), addSchemas(options.schemas, registry)))
     return error(toString(std::move(failed)));
-  if (!options.output.empty() && options.input != "-" &&
-      llvm::sys::fs::equivalent(options.input, options.output))
-    return error("the output would replace the input");
-  Format input = getInputFormat();
-  Format output = getOutputFormat(input);
-  bool mlirIn = input == Format::MLIR || input == Format::Bytecode;
-  bool mlirOut = output == Format::MLIR || output == Format::Bytecode;
-  return mlirIn && mlirOut ? runOnMLIR() : runOnModel(input, output);
+  if (llvm::Error failed = checkPaths())
+    return error(toString(std::move(failed)));
+  Format from = input.getFormat();
+  Format to = getOutputFormat(from);
+  bool mlirIn = from == Format::MLIR || from == Format::Bytecode;
+  bool mlirOut = to == Format::MLIR || to == Format::Bytecode;
+  return mlirIn && mlirOut ? runOnMLIR() : runOnModel(from, to);
 }
 
 //===----------------------------------------------------------------------===//
@@ -404,13 +358,17 @@ std::string Driver::getDataFile() const {
 
 /// The output's data file must not be one that the input's weights are in.
 llvm::Error Driver::checkOutput(ModuleOp module) const {
-  if (options.output.empty())
-    return llvm::Error::success();
   SmallString<256> data(llvm::sys::path::parent_path(options.output));
   llvm::sys::path::append(data, getDataFile());
   for (const std::string &name : getExternalFiles(module)) {
     SmallString<256> file(llvm::sys::path::parent_path(options.input));
     llvm::sys::path::append(file, name);
+    for (const std::string *report : {&options.report, &options.overlay})
+      if (isSameFile(*report, file))
+        return llvm::createStringError("'" + *report +
+                                       "' would replace the input's data file");
+    if (options.output.empty())
+      continue;
     if (llvm::sys::fs::equivalent(file, data) ||
         llvm::sys::fs::equivalent(file, options.output))
       return llvm::createStringError(
@@ -490,7 +448,7 @@ llvm::Error Driver::writeUnchanged(ModuleOp module) {
       return failed;
   }
   return writeFile(options.output, [&](raw_ostream &os) {
-    os << buffer->getBuffer();
+    os << input.getContent();
     return true;
   });
 }

@@ -14,14 +14,14 @@
 #ifndef MPOPT_TOOLS_DRIVER_H
 #define MPOPT_TOOLS_DRIVER_H
 
+#include "ModelInput.h"
 #include "Options.h"
+#include "Reports.h"
 
 #include "mp-opt/Support/AtomicFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace mp {
 
@@ -35,16 +35,11 @@ public:
 private:
   int error(const llvm::Twine &message) const;
 
-  llvm::Error read();
-  llvm::Error addSchemas();
-  Format getInputFormat() const;
   Format getOutputFormat(Format input) const;
 
   int printConfig();
   int runOnMLIR();
   int runOnModel(Format inputFormat, Format outputFormat);
-  mlir::OwningOpRef<mlir::ModuleOp> import(Format format,
-                                           mlir::MLIRContext &context);
   mlir::LogicalResult runPasses(mlir::ModuleOp module);
   mlir::LogicalResult setUpRemarks(mlir::MLIRContext &context);
   mlir::LogicalResult verifyRoundtrip(mlir::ModuleOp module);
@@ -54,14 +49,15 @@ private:
   llvm::Error writeUnchanged(mlir::ModuleOp module);
   llvm::Error writeFile(llvm::StringRef path,
                         llvm::function_ref<bool(llvm::raw_ostream &)> print);
+  llvm::Error checkPaths() const;
   llvm::Error checkOutput(mlir::ModuleOp module) const;
   std::string getDataFile() const;
 
   const Options &options;
   mlir::DialectRegistry &registry;
   mlir::MlirOptMainConfig config;
-  std::shared_ptr<llvm::MemoryBuffer> buffer;
-  std::string inputName;
+  ModelInput input;
+  Reports reports;
   /// What a failed run ends with.
   int failureCode = exitBadInput;
 };

@@ -8,6 +8,7 @@
 #include "Options.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -72,14 +73,16 @@ Input and output:
                         standard output
   --schemas=FILE        JSON with the operators of further domains
 
-Report:
-  --summary=BOOL        the table at the end, on standard error (default: true
-                        with --mixed-*)
+Explanations (without -o, the first three write only themselves):
+  --explain=NODE        why a node, or that of a value, runs as it does
+  --report=FILE.html    page with the graph by precision, layers, savings
+  --overlay=FILE.json   the same as node data for Model Explorer
+  --annotate            precision and reason into the nodes' metadata
+  --summary=FORM        text (default with --mixed-*), json or none
   --remarks-filter=mp-precision
-                        why each node runs in its precision
-  --help                this text
-  --help=all            also every pass, pipeline and MLIR option
-  --version
+                        every decision and every cast, as remarks
+  mp-opt diff A B       what differs in precision; see mp-opt diff --help
+  --help, --version     --help=all also lists passes and MLIR's options
 
 Examples:
   mp-opt model.onnx --mixed-bf16 -o model.bf16.onnx
@@ -89,13 +92,12 @@ Examples:
   mp-opt model.mlir --mp-mixed-precision=precision=bf16 --mlir-print-ir-after-all
 
 Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 4 not
-supported under --strict; 70 internal error. After an error nothing is written and old files are whole.
+supported under --strict; 70 internal error. After an error nothing is written
+and old files are whole.
 )";
 
-namespace {
-
 /// The flags of mp-opt itself, as LLVM's parser knows them.
-struct Flags {
+struct Options::Flags {
   cl::OptionCategory category{"mp-opt"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<input>"), cl::init("-"),
                              cl::cat(category)};
@@ -168,8 +170,19 @@ struct Flags {
   cl::opt<bool> elideWeights{"elide-weights",
                              cl::desc("leave big weights out of MLIR text"),
                              cl::cat(category)};
-  cl::opt<bool> summary{"summary", cl::desc("print the table at the end"),
-                        cl::cat(category)};
+  cl::opt<std::string> summary{"summary", cl::ValueOptional,
+                               cl::desc("text, json or none"),
+                               cl::cat(category)};
+  cl::list<std::string> explain{"explain", cl::desc("say why a node is so"),
+                                cl::value_desc("node"), cl::cat(category)};
+  cl::opt<std::string> report{"report", cl::desc("report as one HTML file"),
+                              cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> overlay{"overlay",
+                               cl::desc("node data for Model Explorer"),
+                               cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> annotate{"annotate",
+                         cl::desc("write precision into node metadata"),
+                         cl::cat(category)};
   cl::opt<std::string> schemas{"schemas",
                                cl::desc("operators of further domains"),
                                cl::value_desc("file"), cl::cat(category)};
@@ -178,10 +191,8 @@ struct Flags {
   void fill(MixedPrecisionOptions &mixed) const;
 };
 
-} // namespace
-
 /// True if a flag is there that speaks of precision.
-bool Flags::needMixed() const {
+bool Options::Flags::needMixed() const {
   const std::reference_wrapper<const cl::Option> options[] = {
       allow,        deny,       promote,   allowFiles,   denyFiles,
       promoteFiles, allowNodes, denyNodes, strict,       opsetLimit,
@@ -191,7 +202,7 @@ bool Flags::needMixed() const {
   });
 }
 
-void Flags::fill(MixedPrecisionOptions &mixed) const {
+void Options::Flags::fill(MixedPrecisionOptions &mixed) const {
   mixed.precision = bf16 ? "bf16" : fp16 ? "fp16" : "";
   mixed.allow = allow;
   mixed.deny = deny;
@@ -235,6 +246,45 @@ PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options) {
 static int usageError(const Twine &message) {
   errs() << "mp-opt: error: " << message << "\n";
   return exitUsage;
+}
+
+static std::optional<SummaryForm> getSummaryForm(StringRef name) {
+  return StringSwitch<std::optional<SummaryForm>>(name)
+      .Cases({"", "text", "true", "1"}, SummaryForm::Text)
+      .Cases({"none", "false", "0"}, SummaryForm::None)
+      .Case("json", SummaryForm::JSON)
+      .Default(std::nullopt);
+}
+
+std::optional<int> Options::parseReports(Flags &flags) {
+  explain = flags.explain;
+  report = flags.report;
+  overlay = flags.overlay;
+  annotate = flags.annotate;
+  bool explains = !explain.empty() || flags.report.getNumOccurrences() ||
+                  flags.overlay.getNumOccurrences();
+  if ((explains || annotate) && !mixed)
+    return usageError("--explain, --report, --overlay and --annotate need "
+                      "--mixed-bf16, --mixed-fp16 or --policy");
+  for (auto *flag : {&flags.report, &flags.overlay})
+    if (flag->getNumOccurrences() && flag->empty())
+      return usageError("--" + flag->ArgStr + ": expected a file name");
+  if (is_contained(explain, ""))
+    return usageError("--explain: expected the name of a node");
+  writesModel = !explains || flags.output.getNumOccurrences() ||
+                flags.emit.getNumOccurrences();
+  summary = mixed && (explain.empty() || writesModel) ? SummaryForm::Text
+                                                      : SummaryForm::None;
+  if (flags.summary.getNumOccurrences()) {
+    std::optional<SummaryForm> form = getSummaryForm(flags.summary);
+    if (!form)
+      return usageError("--summary: unknown form '" + flags.summary +
+                        "', expected text, json or none");
+    summary = *form;
+  }
+  if (mixed)
+    mixed->keepMarks = explains || annotate || summary != SummaryForm::None;
+  return std::nullopt;
 }
 
 std::optional<int> Options::parse(int argc, char **argv,
@@ -287,9 +337,7 @@ std::optional<int> Options::parse(int argc, char **argv,
   emulate = flags.emulate;
   if (flags.elideWeights.getNumOccurrences())
     elideWeights = flags.elideWeights;
-  summary = flags.summary.getNumOccurrences() ? bool(flags.summary)
-                                              : mixed.has_value();
-  return std::nullopt;
+  return parseReports(flags);
 }
 
 /// Ends a run that met a bug of ours, not of its input. Files are safe: what

@@ -16,6 +16,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mp {
 
@@ -25,8 +26,12 @@ enum ExitCode : int {
   exitBadInput = 1,
   exitUsage = 2,
   exitNotSupported = 4,
+  /// `mp-opt diff --exit-code` has found a difference.
+  exitDiffers = 6,
   exitInternal = 70,
 };
+
+enum class SummaryForm { None, Text, JSON };
 
 enum class Format { Auto, ONNX, ONNXText, MLIR, Bytecode };
 
@@ -37,7 +42,14 @@ struct Options {
   Format emit = Format::Auto;
   std::optional<MixedPrecisionOptions> mixed;
   bool emulate = false;
-  bool summary = false;
+  SummaryForm summary = SummaryForm::None;
+  /// Names of nodes or values.
+  std::vector<std::string> explain;
+  /// Files, if given.
+  std::string report, overlay;
+  bool annotate = false;
+  /// False if only what explains the model was asked for.
+  bool writesModel = true;
   /// Print the policy instead of running.
   bool printConfig = false;
   /// Absent: leave out big weights where the text goes to standard output.
@@ -48,6 +60,10 @@ struct Options {
   /// over: help was printed or the usage is wrong.
   std::optional<int> parse(int argc, char **argv,
                            mlir::DialectRegistry &registry);
+
+private:
+  struct Flags;
+  std::optional<int> parseReports(Flags &flags);
 };
 
 /// What the options of the pipeline say about the policy.

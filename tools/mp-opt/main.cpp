@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Diff.h"
 #include "Driver.h"
 #include "Options.h"
 
@@ -22,6 +23,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mp::onnxir::ONNXDialect>();
   mp::registerAllPasses();
+  if (argc > 1 && llvm::StringRef(argv[1]) == "diff")
+    return mp::runDiff({argv + 2, argv + argc}, registry);
   mp::Options options;
   if (std::optional<int> exitCode = options.parse(argc, argv, registry))
     return *exitCode;

@@ -122,6 +122,10 @@ mlir::Type getCastType(mlir::Operation *cast);
 /// True for a Cast that a pass has inserted.
 bool isInsertedCast(mlir::Operation *op);
 
+/// Removes every `mp.` attribute but the module's mp.summary and those that
+/// clones of functions are known by until they are merged.
+void stripMarks(mlir::ModuleOp module);
+
 /// Adds to a counter attribute of the module.
 void addToCounter(mlir::ModuleOp module, llvm::StringRef name, int64_t count);
 

@@ -10,6 +10,8 @@
 
 #include "mlir/IR/Operation.h"
 
+#include <string>
+
 namespace mp {
 
 enum class RemarkOutcome {
@@ -22,13 +24,21 @@ enum class RemarkOutcome {
 };
 
 /// Emits a remark of category `mp-precision` at `node`, with the arguments
-/// Node, From, To and Reason. Costs nothing if remarks are off.
+/// Node, From, To, Reason and Bytes (of its results in precision `to`). Costs
+/// nothing if remarks are off.
 void emitPrecisionRemark(mlir::Operation *node, RemarkOutcome outcome,
                          llvm::StringRef to, llvm::StringRef reason);
 
 /// The same at a constant: what of its elements became of the conversion.
 void emitConstantRemark(mlir::Operation *constant, RemarkOutcome outcome,
                         llvm::StringRef to, llvm::StringRef reason);
+
+/// The same for an inserted cast: Value, From, To, Reason and Bytes (read and
+/// written).
+void emitCastRemark(mlir::Operation *cast);
+
+/// `wanted by node 'a' (Softmax-13) and 2 more`: the users of a cast.
+std::string describeCastUsers(mlir::Operation *cast);
 
 } // namespace mp
 

@@ -1,0 +1,64 @@
+//===- ModelDiff.h - What differs in precision ------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nodes of two models are matched by their names; those left by the names of
+// their first outputs; those left then by operator and order, if both models
+// have as many of an operator left. Of matched nodes, element types are
+// compared; unmatched casts between float types are casts added or removed.
+// The modules may belong to different contexts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_REPORT_MODELDIFF_H
+#define MPOPT_REPORT_MODELDIFF_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+#include <vector>
+
+namespace mp {
+
+struct ModelDiff {
+  /// Something in both models, with what it is in each.
+  struct Change {
+    std::string name, before, after;
+  };
+  /// A matched node of which element types differ.
+  struct NodeChange {
+    std::string name, op;
+    std::string inputsBefore, inputsAfter, outputsBefore, outputsAfter;
+  };
+  /// A node that one model has; `from`, `to` and `value` for casts.
+  struct Node {
+    std::string name, op, value, from, to;
+  };
+
+  /// Opsets by domain, and "ir_version".
+  std::vector<Change> versions;
+  std::vector<Change> inputs, outputs, initializers;
+  std::vector<NodeChange> nodes;
+  std::vector<Node> castsAdded, castsRemoved, nodesAdded, nodesRemoved;
+  size_t matched = 0;
+  uint64_t weightsBefore = 0, weightsAfter = 0;
+
+  static ModelDiff compute(mlir::ModuleOp before, mlir::ModuleOp after);
+
+  bool isEmpty() const {
+    return versions.empty() && inputs.empty() && outputs.empty() &&
+           initializers.empty() && nodes.empty() && castsAdded.empty() &&
+           castsRemoved.empty() && nodesAdded.empty() && nodesRemoved.empty();
+  }
+  void print(llvm::raw_ostream &os) const;
+  void printJSON(llvm::StringRef before, llvm::StringRef after,
+                 llvm::raw_ostream &os) const;
+};
+
+} // namespace mp
+
+#endif // MPOPT_REPORT_MODELDIFF_H

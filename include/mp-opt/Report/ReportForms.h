@@ -1,0 +1,63 @@
+//===- ReportForms.h - Forms of a precision report --------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_REPORT_REPORTFORMS_H
+#define MPOPT_REPORT_REPORTFORMS_H
+
+#include "mp-opt/Report/PrecisionReport.h"
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mp {
+
+/// What a report says beside the model.
+struct RunInfo {
+  std::string version, input, output;
+  ModelSize before;
+  std::vector<std::string> warnings;
+};
+
+/// The number in `schema_version` of every JSON that a report writes; it grows
+/// when a key goes or changes its meaning.
+inline constexpr int reportSchemaVersion = 1;
+
+/// The table at the end of a run.
+void printSummary(const PrecisionReport &report, const RunInfo &run,
+                  llvm::raw_ostream &os);
+/// The same and more as JSON; docs/reports.md names the keys.
+void printSummaryJSON(const PrecisionReport &report, const RunInfo &run,
+                      llvm::raw_ostream &os);
+
+/// Prints why the nodes named `name`, or the value of that name, have their
+/// precision. Fails, with the nearest name, if there is none.
+llvm::Error printExplanation(const PrecisionReport &report,
+                             llvm::StringRef name, llvm::raw_ostream &os);
+
+/// Node data for Model Explorer: its `results` and `thresholds` per graph.
+void printOverlay(const PrecisionReport &report, llvm::raw_ostream &os);
+
+/// One HTML file that needs no other.
+void printHTML(const PrecisionReport &report, const RunInfo &run,
+               llvm::raw_ostream &os);
+
+/// Writes precision and reason into the nodes' metadata, under the keys
+/// `mp-opt.precision`, `mp-opt.reason` and, on casts, `mp-opt.inserted`. What
+/// an earlier run has written stays where the precision is still the same.
+void annotateNodes(const PrecisionReport &report);
+
+/// The name nearest to `name`; empty if none is near.
+std::string findNearest(llvm::StringRef name,
+                        llvm::ArrayRef<llvm::StringRef> candidates);
+
+/// A string of the model as JSON has it: bad UTF-8 replaced.
+llvm::json::Value toJSON(llvm::StringRef text);
+
+} // namespace mp
+
+#endif // MPOPT_REPORT_REPORTFORMS_H

@@ -1,0 +1,244 @@
+//===- HTML.cpp - The report as one page ----------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// report.html with report.js and the data put in. The data is JSON in which no
+// '<' is left, so that no name can end its element; the page's policy allows
+// its own script and style by their hashes, and no request at all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Report/ReportForms.h"
+
+#include "mp-opt/Precision/FloatSignature.h"
+
+#include "llvm/Support/Base64.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+/// report.html and report.js, from ReportTemplate.S.
+extern const char reportPage[];
+extern const size_t reportPageSize;
+extern const char reportScript[];
+extern const size_t reportScriptSize;
+
+namespace {
+
+/// Writes the columns that report.js reads; strings once, by their number.
+class DataWriter {
+public:
+  DataWriter(const PrecisionReport &report, llvm::json::OStream &json)
+      : report(report), json(json) {}
+
+  void writeNodes();
+  void writeValues();
+  void writeScopes();
+  void writeSavings();
+  void writeStrings();
+
+private:
+  void writeNode(const ReportNode &node);
+  int64_t getString(StringRef text) {
+    auto [it, isNew] = numbers.try_emplace(text, strings.size());
+    if (isNew)
+      strings.push_back(it->first());
+    return it->second;
+  }
+  template <typename Range> void writeList(const Range &list) {
+    json.array([&] {
+      for (auto index : list)
+        json.value(int64_t(index));
+    });
+  }
+  std::string getSchemaText(const ReportNode &node) const;
+
+  const PrecisionReport &report;
+  llvm::json::OStream &json;
+  llvm::StringMap<unsigned> numbers;
+  std::vector<StringRef> strings;
+  llvm::DenseMap<Type, int64_t> types;
+};
+
+} // namespace
+
+std::string DataWriter::getSchemaText(const ReportNode &node) const {
+  if (node.isInsertedCast || isa<CustomOp>(node.op))
+    return "";
+  if (node.isAdmitted)
+    return "admits " + report.precision;
+  if (node.firstOpset)
+    return "opset " + std::to_string(node.firstOpset) + " admits " +
+           report.precision;
+  return "admits " + report.precision + " at no opset";
+}
+
+void DataWriter::writeNode(const ReportNode &node) {
+  const OpSchema *schema = getSchema(node.op);
+  std::string notes = node.hazard.str();
+  auto note = [&](const std::string &text) {
+    notes += (notes.empty() ? "" : "; ") + text;
+  };
+  if (!node.unit.empty())
+    note("part of a decomposed " + node.unit.str());
+  if (node.isShape)
+    note("computes shapes or indices");
+  if (node.isInsertedCast)
+    note("inserted, " + report.getCastReason(node));
+  std::string op = getQualifiedName(node.domain, node.opType);
+  json.value(getString(node.getDisplayName()));
+  json.value(getString(schema ? schema->getDisplayName() : op));
+  json.value(int64_t(node.scope));
+  json.value(node.isInsertedCast ? 3 : int64_t(node.state));
+  for (StringRef text : {node.opClass, node.classReason, node.because})
+    json.value(getString(text));
+  json.value(getString(notes));
+  json.value(getString(getSchemaText(node)));
+  writeList(node.operands);
+  writeList(node.results);
+  json.value(int64_t(node.causeValue));
+  json.value(int64_t(node.causeNode));
+  json.value(node.isInsertedCast ? report.getMovedBytes(node) : uint64_t(0));
+  json.value(getString(op));
+}
+
+void DataWriter::writeNodes() {
+  json.attributeArray("nodes", [&] {
+    for (const ReportNode &node : report.nodes)
+      json.array([&] { writeNode(node); });
+  });
+}
+
+void DataWriter::writeValues() {
+  json.attributeArray("values", [&] {
+    for (const ReportValue &value : report.values) {
+      auto [type, isNew] = types.try_emplace(value.type, 0);
+      if (isNew) {
+        std::string text;
+        llvm::raw_string_ostream(text) << value.type;
+        type->second = getString(text);
+      }
+      json.array([&, number = type->second] {
+        json.value(getString(value.name));
+        json.value(number);
+        json.value(value.size.bytes);
+        json.value(int64_t(value.kind));
+        json.value(value.isOutput);
+        json.value(int64_t(value.source));
+        json.value(isF32Tensor(value.type) ? 1 : is16BitTensor(value.type) * 2);
+      });
+    }
+  });
+}
+
+void DataWriter::writeScopes() {
+  json.attributeArray("scopes", [&] {
+    for (const std::string &scope : report.scopes)
+      json.value(getString(scope));
+  });
+}
+
+void DataWriter::writeSavings() {
+  json.attributeArray("savings", [&] {
+    for (const Saving &saving : report.getSavings(50))
+      json.array([&] {
+        json.value(getString(saving.op));
+        json.value(saving.nodes);
+        json.value(saving.following);
+        json.value(saving.bytes);
+        json.value(saving.opset);
+      });
+  });
+}
+
+void DataWriter::writeStrings() {
+  json.attributeArray("strings", [&] {
+    for (StringRef text : strings)
+      json.value(toJSON(text));
+  });
+}
+
+static void writeSize(llvm::json::OStream &json, StringRef name,
+                      const ModelSize &size) {
+  json.attributeObject(name, [&] {
+    json.attribute("weights", size.weights);
+    json.attribute("activations", size.activations);
+    json.attribute("opset", size.opset);
+  });
+}
+
+static std::string getData(const PrecisionReport &report, const RunInfo &run) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("schema_version", reportSchemaVersion);
+    json.attribute("version", run.version);
+    json.attribute("input", toJSON(run.input));
+    json.attribute("output", toJSON(run.output));
+    json.attribute("precision", report.precision);
+    writeSize(json, "before", run.before);
+    writeSize(json, "after", report.after);
+    json.attributeObject("casts", [&] {
+      uint64_t moved = 0;
+      for (const ReportNode &node : report.nodes)
+        if (node.isInsertedCast)
+          moved = llvm::SaturatingAdd(moved, report.getMovedBytes(node));
+      json.attribute("moved", moved);
+    });
+    DataWriter writer(report, json);
+    writer.writeNodes();
+    writer.writeValues();
+    writer.writeScopes();
+    writer.writeSavings();
+    writer.writeStrings();
+  });
+  return text;
+}
+
+/// JSON as the content of an HTML element.
+static void writeEscaped(StringRef json, raw_ostream &os) {
+  while (!json.empty()) {
+    size_t plain = std::min(json.find_first_of("<>&"), json.size());
+    os << json.take_front(plain);
+    json = json.drop_front(plain);
+    if (json.empty())
+      break;
+    os << (json[0] == '<' ? "\\u003c" : json[0] == '>' ? "\\u003e" : "\\u0026");
+    json = json.drop_front();
+  }
+}
+
+static std::string getHash(StringRef text) {
+  auto digest = llvm::SHA256::hash(
+      ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+  return "'sha256-" + llvm::encodeBase64(digest) + "'";
+}
+
+/// What lies between `open` and `close`.
+static StringRef getBetween(StringRef text, StringRef open, StringRef close) {
+  return text.split(open).second.split(close).first;
+}
+
+void printHTML(const PrecisionReport &report, const RunInfo &run,
+               raw_ostream &os) {
+  StringRef page(reportPage, reportPageSize);
+  StringRef script(reportScript, reportScriptSize);
+  auto [head, rest] = page.split("@POLICY@");
+  auto [body, end] = rest.split("@DATA@");
+  auto [middle, foot] = end.split("@SCRIPT@");
+  os << head << "default-src 'none'; script-src " << getHash(script)
+     << "; style-src " << getHash(getBetween(page, "<style>", "</style>"))
+     << "; base-uri 'none'; form-action 'none'" << body;
+  writeEscaped(getData(report, run), os);
+  os << middle << script << foot;
+}
+
+} // namespace mp

@@ -1,0 +1,510 @@
+//===- PrecisionReport.cpp - What was decided, as plain data --------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Report/PrecisionReport.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Constants.h"
+#include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/Policy.h"
+#include "mp-opt/Precision/PrecisionRemarks.h"
+#include "mp-opt/Precision/TypeSlots.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// ModelSize
+//===----------------------------------------------------------------------===//
+
+/// True for what a model stores; `ConstantOfShape` stores one element.
+static bool isStored(Operation *op) {
+  return isa<InitializerOp>(op) || isStandardOp(op, "Constant");
+}
+
+/// Sizes of the values of the main graph and of all functions.
+static ValueSizes getSizes(ModuleOp module, const DimensionSizes &dims) {
+  ValueSizes sizes(dims);
+  for (Operation &scope : module.getOps())
+    if (isa<GraphOp, FunctionOp>(scope))
+      sizes.add(&scope);
+  return sizes;
+}
+
+ModelSize ModelSize::measure(ModuleOp module, const DimensionSizes &dims) {
+  ModelSize size;
+  ValueSizes sizes = getSizes(module, dims);
+  size.opset = getOpset(module, "").value_or(0);
+  if (auto model = module->getAttrOfType<DictionaryAttr>(attr::model))
+    if (auto version = model.getAs<IntegerAttr>("ir_version"))
+      size.irVersion = version.getInt();
+  auto add = [&](uint64_t &total, Value value) {
+    ByteCount count = countBytes(value, sizes);
+    total = llvm::SaturatingAdd(total, count.bytes);
+    return count;
+  };
+  module.walk([&](Operation *op) {
+    if (isStored(op))
+      for (Value result : op->getResults())
+        add(size.weights, result);
+    if (!isNode(op) || isConstant(op) || isInsertedCast(op))
+      return;
+    for (Value result : op->getResults()) {
+      if (isa<NoneType>(result.getType()))
+        continue;
+      ByteCount count = add(size.activations, result);
+      ++size.values;
+      size.dynamicValues += count.isDynamic;
+      size.unknownValues += count.isUnknown;
+    }
+  });
+  return size;
+}
+
+//===----------------------------------------------------------------------===//
+// Collecting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Collector {
+public:
+  Collector(ModuleOp module, PrecisionReport &report)
+      : module(module), report(report), functions(module),
+        sizes(getSizes(module, report.dims)) {}
+
+  void run();
+
+private:
+  void collectGraph(Operation *graph, SchemaCache &schemas);
+  void collectNode(Operation *op, SchemaCache &schemas);
+  void collectYield(YieldOp yield);
+  void readMarks(ReportNode &node);
+  void askSchema(ReportNode &node, SchemaCache &schemas);
+  bool quotesConstant(const ReportNode &node) const;
+  unsigned getScope(const ReportNode &node);
+  int getValue(Value value);
+  void findOperandCauses();
+  void findOtherCauses();
+  bool isExplained(unsigned node) const {
+    const ReportNode &entry = report.nodes[node];
+    return entry.state != ReportNode::Other &&
+           (!entry.isFree || entry.causeValue != noIndex);
+  }
+  bool hasPrecision(int value, ReportNode::State state) const;
+
+  ModuleOp module;
+  PrecisionReport &report;
+  FunctionTable functions;
+  ValueSizes sizes;
+  Type lowType;
+  llvm::DenseMap<Value, unsigned> values;
+  llvm::DenseMap<Operation *, unsigned> nodes;
+  llvm::StringMap<unsigned> scopes;
+  /// The operands that decide a node, by the node.
+  std::vector<SmallVector<unsigned, 4>> voters;
+};
+
+} // namespace
+
+int Collector::getValue(Value value) {
+  if (isa<NoneType>(value.getType()))
+    return noIndex;
+  auto [it, isNew] = values.try_emplace(value, report.values.size());
+  if (!isNew)
+    return it->second;
+  ReportValue entry;
+  entry.name = getValueName(value);
+  entry.type = value.getType();
+  entry.size = countBytes(value, sizes);
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    entry.kind = isa<GraphOp>(argument.getOwner()->getParentOp())
+                     ? ReportValue::Input
+                     : ReportValue::BodyInput;
+  else if (isConstant(value.getDefiningOp()))
+    entry.kind = ReportValue::Weight;
+  report.values.push_back(std::move(entry));
+  return it->second;
+}
+
+static StringRef getMark(Operation *op, StringRef name) {
+  auto text = op->getAttrOfType<StringAttr>(name);
+  return text ? text.getValue() : StringRef();
+}
+
+void Collector::readMarks(ReportNode &node) {
+  Operation *op = node.op;
+  node.isInsertedCast = isInsertedCast(op);
+  node.opClass = getMark(op, mark::opClass);
+  node.classReason = getMark(op, mark::reason);
+  node.because = getMark(op, mark::because);
+  node.hazard = getMark(op, mark::hazard);
+  node.unit = getMark(op, mark::unit);
+  node.isShape = op->hasAttr(mark::shape);
+  bool yieldsFloat = llvm::any_of(op->getResultTypes(), [](Type type) {
+    return isF32Tensor(type) || is16BitTensor(type);
+  });
+  auto precision = op->getAttrOfType<TypeAttr>(mark::precision);
+  if (precision && yieldsFloat && !node.isInsertedCast)
+    node.state =
+        precision.getValue().isF32() ? ReportNode::F32 : ReportNode::Low;
+}
+
+/// A reason that names a constant among the operands is the node's own.
+bool Collector::quotesConstant(const ReportNode &node) const {
+  size_t open = node.because.find('\'');
+  if (open == StringRef::npos)
+    return false;
+  StringRef quoted = node.because.substr(open);
+  return llvm::any_of(node.operands, [&](int index) {
+    if (index == noIndex)
+      return false;
+    const ReportValue &value = report.values[index];
+    return value.kind == ReportValue::Weight && !value.name.empty() &&
+           quoted.contains(("'" + value.name + "'").str());
+  });
+}
+
+void Collector::askSchema(ReportNode &node, SchemaCache &schemas) {
+  if (!lowType || node.isInsertedCast)
+    return;
+  const SchemaCache::Entry &entry = schemas.lookup(node.op);
+  ElementKind low = onnxir::getElementKind(lowType);
+  bool isChosen = false;
+  node.isAdmitted = !entry.isExtension;
+  for (TypeSlot &slot : getTypeSlots(node.op, entry.schema, functions)) {
+    if (slot.kind != ElementKind::Float && slot.kind != low)
+      continue;
+    isChosen = true;
+    node.isAdmitted &= slot.obstacle.empty() &&
+                       (!entry.schema || slot.admits(*entry.schema, low));
+    if (entry.schema && slot.obstacle.empty())
+      node.firstOpset =
+          std::max(node.firstOpset,
+                   slot.getFirstOpset(*entry.schema, *entry.family, low));
+    for (OpOperand *read : slot.reads)
+      if (read->getOwner() == node.op)
+        voters.back().push_back(read->getOperandNumber());
+  }
+  node.isAdmitted &= isChosen;
+  bool isUndecided = node.opClass == stringifyOpClass(OpClass::Follow) ||
+                     node.opClass == stringifyOpClass(OpClass::Promote);
+  node.isFree = node.state != ReportNode::Other && isUndecided &&
+                node.isAdmitted && node.hazard.empty() && !node.isShape &&
+                !quotesConstant(node);
+  llvm::sort(voters.back());
+  if (!node.isFree)
+    voters.back().clear();
+}
+
+/// The path of a node's name; below that of the node whose body it is in.
+unsigned Collector::getScope(const ReportNode &node) {
+  std::string path;
+  if (node.parent != noIndex) {
+    const ReportNode &parent = report.nodes[node.parent];
+    Operation *owner = parent.op;
+    unsigned region = node.op->getParentRegion()->getRegionNumber();
+    auto names = owner->getAttrOfType<ArrayAttr>(attr::regions);
+    auto name = names && region < names.size()
+                    ? dyn_cast<StringAttr>(names[region])
+                    : StringAttr();
+    StringRef own = parent.getDisplayName();
+    path = report.scopes[parent.scope];
+    path += (path.empty() ? "" : "/") + own.rsplit('/').second.str();
+    if (!own.contains('/'))
+      path += own;
+    path += ("/" + (name ? name.getValue() : "body")).str();
+  } else if (auto function = node.op->getParentOfType<FunctionOp>()) {
+    path = "function " + function.getName().str();
+  }
+  std::string name = node.getDisplayName();
+  StringRef folder = StringRef(name).rsplit('/').first;
+  if (StringRef(name).contains('/') && !folder.trim('/').empty())
+    path += (path.empty() ? "" : "/") + folder.trim('/').str();
+  auto [it, isNew] = scopes.try_emplace(path, report.scopes.size());
+  if (isNew)
+    report.scopes.push_back(path);
+  return it->second;
+}
+
+void Collector::collectNode(Operation *op, SchemaCache &schemas) {
+  unsigned index = report.nodes.size();
+  nodes[op] = index;
+  ReportNode node;
+  node.op = op;
+  node.name = getNodeName(op);
+  node.domain = getDomain(op);
+  node.opType = getOpType(op);
+  auto parent = nodes.find(op->getParentOp());
+  node.parent = parent == nodes.end() ? noIndex : int(parent->second);
+  readMarks(node);
+  for (Value operand : op->getOperands()) {
+    int value = getValue(operand);
+    node.operands.push_back(value);
+    if (value != noIndex)
+      report.values[value].users.push_back(index);
+  }
+  for (Value result : op->getResults()) {
+    int value = getValue(result);
+    if (value == noIndex)
+      continue;
+    node.results.push_back(value);
+    report.values[value].source = index;
+    node.bytes =
+        llvm::SaturatingAdd(node.bytes, report.values[value].size.bytes);
+  }
+  voters.emplace_back();
+  askSchema(node, schemas);
+  node.scope = getScope(node);
+  report.nodes.push_back(std::move(node));
+}
+
+void Collector::collectYield(YieldOp yield) {
+  auto parent = nodes.find(yield->getParentOp());
+  for (Value operand : yield->getOperands()) {
+    int value = getValue(operand);
+    if (value == noIndex)
+      continue;
+    if (parent == nodes.end())
+      report.values[value].isOutput = true;
+    else
+      report.values[value].users.push_back(parent->second);
+  }
+}
+
+void Collector::collectGraph(Operation *graph, SchemaCache &schemas) {
+  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        getValue(argument);
+    if (isNode(op))
+      collectNode(op, schemas);
+    else if (auto yield = dyn_cast<YieldOp>(op))
+      collectYield(yield);
+    else if (isa<InitializerOp>(op))
+      getValue(op->getResult(0));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Causes
+//===----------------------------------------------------------------------===//
+
+bool Collector::hasPrecision(int value, ReportNode::State state) const {
+  Type type = report.values[value].type;
+  return state == ReportNode::F32 ? isF32Tensor(type) : is16BitTensor(type);
+}
+
+/// Operands come first, so one way forward explains all nodes that have their
+/// precision from operands. Constants do not vote.
+void Collector::findOperandCauses() {
+  for (auto [index, node] : llvm::enumerate(report.nodes)) {
+    for (unsigned voter : voters[index]) {
+      int value = report.skipCasts(node.operands[voter]);
+      if (value == noIndex || !hasPrecision(value, node.state) ||
+          report.values[value].kind == ReportValue::Weight)
+        continue;
+      int source = report.values[value].source;
+      if (source != noIndex && !isExplained(source))
+        continue;
+      node.causeValue = value;
+      node.causeNode = source;
+      break;
+    }
+  }
+}
+
+/// The others have theirs from the nearest explained node, user or operand.
+void Collector::findOtherCauses() {
+  std::vector<unsigned> queue;
+  for (unsigned node = 0; node < report.nodes.size(); ++node)
+    if (isExplained(node))
+      queue.push_back(node);
+  for (size_t next = 0; next < queue.size(); ++next) {
+    unsigned from = queue[next];
+    auto explain = [&](int node, unsigned value) {
+      if (node == noIndex)
+        return;
+      ReportNode &entry = report.nodes[node];
+      if (!entry.isFree || isExplained(node) ||
+          entry.state != report.nodes[from].state ||
+          !hasPrecision(value, entry.state))
+        return;
+      entry.causeValue = value;
+      entry.causeNode = from;
+      queue.push_back(node);
+    };
+    for (int operand : report.nodes[from].operands)
+      if (int value = report.skipCasts(operand); value != noIndex)
+        explain(report.values[value].source, value);
+    for (unsigned result : report.nodes[from].results)
+      for (unsigned user : report.values[result].users)
+        explain(user, result);
+  }
+}
+
+void Collector::run() {
+  auto low = module->getAttrOfType<TypeAttr>(mark::low);
+  lowType = low ? low.getValue() : Type();
+  report.scopes.emplace_back();
+  scopes[""] = 0;
+  for (Operation *scope : getScopes(module)) {
+    SchemaCache schemas(scope);
+    collectGraph(scope, schemas);
+  }
+  findOperandCauses();
+  findOtherCauses();
+}
+
+PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims) {
+  PrecisionReport report;
+  report.dims = std::move(dims);
+  if (auto summary = module->getAttrOfType<DictionaryAttr>(mark::summary)) {
+    auto number = [&](StringRef key) -> int64_t {
+      auto value = summary.getAs<IntegerAttr>(key);
+      return value ? value.getInt() : 0;
+    };
+    report.nodesLow = number("nodes_low");
+    report.nodesF32 = number("nodes_f32");
+    report.nodesOther = number("nodes_other");
+    report.castsInserted = number("casts_inserted");
+    report.elementsToZero = number("elements_to_zero");
+    report.masksClamped = number("masks_clamped");
+    report.castsRemoved = number("casts_removed");
+    if (auto precision = summary.getAs<StringAttr>("precision"))
+      report.precision = precision.str();
+  }
+  report.isMarked = module->hasAttr(mark::low);
+  report.after = ModelSize::measure(module, report.dims);
+  Collector(module, report).run();
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+std::string ReportNode::getDisplayName() const {
+  if (!name.empty() || !op->getNumResults())
+    return name.str();
+  return getValueName(op->getResult(0)).str();
+}
+
+StringRef PrecisionReport::getPrecision(const ReportNode &node) const {
+  return node.state == ReportNode::Low   ? StringRef(precision)
+         : node.state == ReportNode::F32 ? "f32"
+                                         : "";
+}
+
+int PrecisionReport::skipCasts(int value) const {
+  while (value != noIndex) {
+    int source = values[value].source;
+    if (source == noIndex || !nodes[source].isInsertedCast)
+      break;
+    value = nodes[source].operands.front();
+  }
+  return value;
+}
+
+uint64_t PrecisionReport::getMovedBytes(const ReportNode &cast) const {
+  uint64_t moved = cast.bytes;
+  for (int operand : cast.operands)
+    if (operand != noIndex)
+      moved = llvm::SaturatingAdd(moved, values[operand].size.bytes);
+  return moved;
+}
+
+std::string PrecisionReport::getCastReason(const ReportNode &cast) const {
+  return cast.results.empty() ? "" : describeCastUsers(cast.op);
+}
+
+/// The roots that free nodes have their precision from.
+static std::vector<int> findRoots(ArrayRef<ReportNode> nodes) {
+  std::vector<int> roots(nodes.size(), noIndex);
+  std::vector<char> isKnown(nodes.size(), 0);
+  SmallVector<unsigned> path;
+  for (unsigned node = 0; node < nodes.size(); ++node) {
+    unsigned at = node;
+    while (!isKnown[at] && nodes[at].isFree && nodes[at].causeNode != noIndex) {
+      path.push_back(at);
+      at = nodes[at].causeNode;
+    }
+    if (!isKnown[at]) {
+      roots[at] = nodes[at].isFree ? noIndex : int(at);
+      isKnown[at] = 1;
+    }
+    for (unsigned step : path) {
+      roots[step] = roots[at];
+      isKnown[step] = 1;
+    }
+    path.clear();
+  }
+  return roots;
+}
+
+/// What `node` would save in 16 bit: half its fp32 results, and its share of
+/// the casts around it.
+static uint64_t getSavedBytes(const PrecisionReport &report,
+                              const ReportNode &node) {
+  uint64_t bytes = 0;
+  auto add = [&](uint64_t more) { bytes = llvm::SaturatingAdd(bytes, more); };
+  for (unsigned result : node.results) {
+    const ReportValue &value = report.values[result];
+    if (isF32Tensor(value.type))
+      add(value.size.bytes / 2);
+    for (unsigned user : value.users)
+      if (report.nodes[user].isInsertedCast)
+        add(report.getMovedBytes(report.nodes[user]));
+  }
+  for (int operand : node.operands) {
+    int source = operand == noIndex ? noIndex : report.values[operand].source;
+    if (source != noIndex && report.nodes[source].isInsertedCast)
+      add(report.getMovedBytes(report.nodes[source]) /
+          report.values[operand].users.size());
+  }
+  return bytes;
+}
+
+std::vector<Saving> PrecisionReport::getSavings(size_t limit) const {
+  std::vector<int> roots = findRoots(nodes);
+  llvm::StringMap<unsigned> indices;
+  std::vector<Saving> savings;
+  for (auto [index, node] : llvm::enumerate(nodes)) {
+    if (node.state != ReportNode::F32 || roots[index] == noIndex)
+      continue;
+    const ReportNode &root = nodes[roots[index]];
+    // What is denied for the sake of safety is not on offer.
+    if (root.opClass != stringifyOpClass(OpClass::Deny) ||
+        !root.hazard.empty() || root.isShape || root.op->getNumRegions() ||
+        isConstant(root.op) || !(root.isAdmitted || root.firstOpset))
+      continue;
+    std::string op = getQualifiedName(root.domain, root.opType);
+    auto [it, isNew] = indices.try_emplace(op, savings.size());
+    if (isNew) {
+      savings.emplace_back();
+      savings.back().op = op;
+    }
+    Saving &saving = savings[it->second];
+    ++(node.isFree ? saving.following : saving.nodes);
+    saving.bytes =
+        llvm::SaturatingAdd(saving.bytes, getSavedBytes(*this, node));
+    if (!root.isAdmitted)
+      saving.opset = std::max(saving.opset, root.firstOpset);
+  }
+  llvm::stable_sort(savings, [](const Saving &lhs, const Saving &rhs) {
+    return lhs.bytes > rhs.bytes;
+  });
+  if (savings.size() > limit)
+    savings.resize(limit);
+  return savings;
+}
+
+} // namespace mp

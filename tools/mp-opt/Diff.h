@@ -1,0 +1,22 @@
+//===- Diff.h - mp-opt diff -------------------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_DIFF_H
+#define MPOPT_TOOLS_DIFF_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace mp {
+
+/// `mp-opt diff` with the arguments behind that word. Returns the exit code.
+int runDiff(llvm::ArrayRef<const char *> arguments,
+            mlir::DialectRegistry &registry);
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_DIFF_H

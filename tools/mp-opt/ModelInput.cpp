@@ -1,0 +1,136 @@
+//===- ModelInput.cpp - Reading a model in any form -----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelInput.h"
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace mp {
+
+StringRef getKind(const Diagnostic &diag) {
+  switch (diag.getSeverity()) {
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  case DiagnosticSeverity::Note:
+    return "note";
+  }
+  return "note";
+}
+
+//===----------------------------------------------------------------------===//
+// Schemas
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Makes the dialect of every context know the domains of --schemas.
+class SchemaExtension
+    : public DialectExtension<SchemaExtension, onnxir::ONNXDialect> {
+public:
+  explicit SchemaExtension(std::shared_ptr<const SchemaRegistry> schemas)
+      : schemas(std::move(schemas)) {}
+
+  void apply(MLIRContext *, onnxir::ONNXDialect *dialect) const override {
+    dialect->useSchemas(schemas);
+  }
+
+private:
+  std::shared_ptr<const SchemaRegistry> schemas;
+};
+} // namespace
+
+llvm::Error addSchemas(StringRef path, DialectRegistry &registry) {
+  if (path.empty())
+    return llvm::Error::success();
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return llvm::createStringError("--schemas: cannot read '" + path +
+                                   "': " + file.getError().message());
+  std::unique_ptr<SchemaRegistry> schemas = SchemaRegistry::createBuiltin();
+  if (llvm::Error failed = schemas->addJSON((*file)->getBuffer(), path))
+    return failed;
+  registry.addExtension(
+      TypeID::get<SchemaExtension>(),
+      std::make_unique<SchemaExtension>(
+          std::shared_ptr<const SchemaRegistry>(std::move(schemas))));
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// ModelInput
+//===----------------------------------------------------------------------===//
+
+llvm::Error ModelInput::read(StringRef file) {
+  path = file.str();
+  name = path == "-" ? "<stdin>" : path;
+  auto content =
+      path == "-"
+          ? llvm::MemoryBuffer::getSTDIN()
+          : llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                        /*RequiresNullTerminator=*/false);
+  if (!content)
+    return llvm::createStringError("cannot read it: " +
+                                   content.getError().message());
+  buffer = std::move(*content);
+  return llvm::Error::success();
+}
+
+Format getFormatOfName(StringRef name) {
+  return llvm::StringSwitch<Format>(llvm::sys::path::extension(name))
+      .Cases({".onnx", ".pb"}, Format::ONNX)
+      .Cases({".onnxtxt", ".onnxtext"}, Format::ONNXText)
+      .Case(".mlir", Format::MLIR)
+      .Case(".mlirbc", Format::Bytecode)
+      .Default(Format::Auto);
+}
+
+/// ONNX text starts with '<' (or with comments before it), MLIR text with
+/// anything else that is printable; what remains is protobuf.
+static Format getFormatOfContent(StringRef content) {
+  if (content.starts_with("ML\xefR"))
+    return Format::Bytecode;
+  StringRef text = content.take_front(4096);
+  for (char c : text)
+    if (static_cast<unsigned char>(c) < 0x20 && !isspace(c))
+      return Format::ONNX;
+  while (text.ltrim().starts_with("#"))
+    text = text.ltrim().split('\n').second;
+  return text.ltrim().starts_with("<") ? Format::ONNXText : Format::MLIR;
+}
+
+Format ModelInput::getFormat() const {
+  Format format = getFormatOfName(path);
+  if (format == Format::MLIR && buffer->getBuffer().starts_with("ML\xefR"))
+    return Format::Bytecode;
+  return format == Format::Auto ? getFormatOfContent(buffer->getBuffer())
+                                : format;
+}
+
+OwningOpRef<ModuleOp> ModelInput::import(MLIRContext &context) const {
+  Format format = getFormat();
+  if (format == Format::ONNX)
+    return importONNX(buffer, name, &context);
+  if (format == Format::ONNXText)
+    return importONNXText(buffer, name, &context);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), name), {});
+  SourceMgrDiagnosticHandler handler(*sources, &context);
+  return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+}
+
+} // namespace mp

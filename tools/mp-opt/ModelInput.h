@@ -1,0 +1,50 @@
+//===- ModelInput.h - Reading a model in any form ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_MODELINPUT_H
+#define MPOPT_TOOLS_MODELINPUT_H
+
+#include "Options.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace mp {
+
+/// What the extension of a file's name says; Auto if it says nothing.
+Format getFormatOfName(llvm::StringRef name);
+
+/// Makes every context of `registry` know the operators in `file`; nothing to
+/// do without a file.
+llvm::Error addSchemas(llvm::StringRef file, mlir::DialectRegistry &registry);
+
+/// "error", "warning", "remark" or "note".
+llvm::StringRef getKind(const mlir::Diagnostic &diag);
+
+/// One input file.
+class ModelInput {
+public:
+  /// `path` "-" is standard input.
+  llvm::Error read(llvm::StringRef path);
+  /// As its name says, else as its content looks.
+  Format getFormat() const;
+  mlir::OwningOpRef<mlir::ModuleOp> import(mlir::MLIRContext &context) const;
+
+  /// What messages call it.
+  const std::string &getName() const { return name; }
+  llvm::StringRef getContent() const { return buffer->getBuffer(); }
+
+private:
+  std::shared_ptr<llvm::MemoryBuffer> buffer;
+  std::string path, name;
+};
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_MODELINPUT_H

@@ -1,0 +1,142 @@
+//===- Reports.cpp - The reports that a run makes -------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reports.h"
+
+#include "mp-opt/Precision/Casts.h"
+
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// Calls a function of this tool at its place in a pipeline.
+class CallPass : public PassWrapper<CallPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CallPass)
+
+  CallPass(StringRef name, std::function<LogicalResult(ModuleOp)> function)
+      : name(name), function(std::move(function)) {}
+
+  StringRef getName() const override { return name; }
+  void runOnOperation() override {
+    if (failed(function(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  StringRef name;
+  std::function<LogicalResult(ModuleOp)> function;
+};
+
+} // namespace
+
+Reports::Reports(const Options &options) : options(options) {
+  run.version = MPOPT_VERSION;
+  run.input = options.input;
+  run.output = options.output;
+  // What is wrong with them is mp-assign's to say.
+  if (!options.mixed)
+    return;
+  std::vector<std::string> entries(options.mixed->dims.begin(),
+                                   options.mixed->dims.end());
+  llvm::consumeError(parseDimensions(entries, dims));
+}
+
+bool Reports::isWanted() const {
+  return options.summary != SummaryForm::None || options.annotate ||
+         !options.explain.empty() || !options.report.empty() ||
+         !options.overlay.empty();
+}
+
+void Reports::addStart(OpPassManager &pm) {
+  pm.addPass(std::make_unique<CallPass>("MeasureModel", [&](ModuleOp module) {
+    run.before = ModelSize::measure(module, dims);
+    return success();
+  }));
+}
+
+void Reports::addEnd(OpPassManager &pm) {
+  pm.addPass(std::make_unique<CallPass>(
+      "MakeReports", [&](ModuleOp module) { return make(module); }));
+}
+
+LogicalResult Reports::make(ModuleOp module) {
+  // Without this, nothing has decided on precision.
+  if (!module->hasAttr(mark::summary))
+    return success();
+  PrecisionReport report = PrecisionReport::collect(module, dims);
+  llvm::raw_string_ostream explain(explanation);
+  for (const std::string &name : options.explain) {
+    if (!explanation.empty())
+      explain << "\n";
+    if (llvm::Error failed = printExplanation(report, name, explain))
+      return module.emitError() << toString(std::move(failed));
+  }
+  if (options.summary == SummaryForm::Text) {
+    llvm::raw_string_ostream os(table);
+    printSummary(report, run, os);
+  }
+  if (options.summary == SummaryForm::JSON) {
+    llvm::raw_string_ostream os(json);
+    printSummaryJSON(report, run, os);
+  }
+  if (!options.report.empty()) {
+    llvm::raw_string_ostream os(html);
+    printHTML(report, run, os);
+  }
+  if (!options.overlay.empty()) {
+    llvm::raw_string_ostream os(overlay);
+    printOverlay(report, os);
+  }
+  if (options.annotate)
+    annotateNodes(report);
+  stripMarks(module);
+  return success();
+}
+
+llvm::Error Reports::prepare() {
+  for (auto [path, text] : {std::pair(&options.report, &html),
+                            std::pair(&options.overlay, &overlay)}) {
+    if (path->empty())
+      continue;
+    auto file = AtomicFile::create(*path);
+    if (!file)
+      return file.takeError();
+    (*file)->os() << *text;
+    if (llvm::Error failed = (*file)->finish())
+      return failed;
+    files.push_back(std::move(*file));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Reports::finish() {
+  for (auto &file : files)
+    if (llvm::Error failed = file->commit())
+      return failed;
+  // Standard output belongs to the model, then to explanations, then to JSON.
+  bool isFree = !options.writesModel || !options.output.empty();
+  for (const std::string *text : {&explanation, &json}) {
+    if (text->empty())
+      continue;
+    (isFree ? llvm::outs() : llvm::errs()) << *text;
+    isFree = false;
+  }
+  llvm::errs() << table;
+  llvm::outs().flush();
+  if (!llvm::outs().has_error())
+    return llvm::Error::success();
+  std::string why = llvm::outs().error().message();
+  llvm::outs().clear_error();
+  return llvm::createStringError("cannot write to standard output: " + why);
+}
+
+} // namespace mp
