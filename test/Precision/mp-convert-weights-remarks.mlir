@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --mp-mixed-precision=precision=fp16 \
+// RUN: mp-opt %s --mp-mixed-precision="precision=fp16 assign=first-operand" \
 // RUN:   --remarks-filter=mp-precision --remark-format=emitRemark 2>&1 \
 // RUN:   | FileCheck %s
 
