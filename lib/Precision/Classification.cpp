@@ -8,7 +8,6 @@
 #include "mp-opt/Precision/Classification.h"
 
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/TypeSlots.h"
 
@@ -31,50 +30,52 @@ namespace {
 
 class Classifier {
 public:
-  Classifier(Operation *scope, PrecisionPolicy &policy,
+  Classifier(Operation *scope, const PrecisionPolicy &policy,
+             const NodeOverrides &overrides, const ModuleNames &names,
              std::vector<NodeClass> &nodes)
-      : scope(scope), policy(policy), nodes(nodes),
-        functions(scope->getParentOfType<ModuleOp>()) {}
+      : scope(scope), policy(policy), overrides(overrides), names(names),
+        nodes(nodes) {}
 
-  LogicalResult run();
+  void run();
 
 private:
-  void collectNames();
-  FailureOr<PrecisionPolicy::Verdict> applyPolicy(Operation *node);
+  NodeClass applyPolicy(Operation *node);
+  PrecisionPolicy::Verdict applyLists(Operation *node);
   StringRef getStructuralReason(Operation *node);
-  void markShapeArithmetic();
-  bool computesShape(const NodeClass &entry);
-  bool isShapeUse(OpOperand &use);
+  const NodeClass &classifyUnit(StringAttr unit);
+  void applyMarks(NodeClass &entry);
 
   Operation *scope;
-  PrecisionPolicy &policy;
+  const PrecisionPolicy &policy;
+  const NodeOverrides &overrides;
+  const ModuleNames &names;
   std::vector<NodeClass> &nodes;
-  FunctionTable functions;
-  StringSet<> trainingNames;
   /// The policy's answer per operator.
   llvm::DenseMap<const void *, PrecisionPolicy::Verdict> verdicts;
-  llvm::DenseSet<Operation *> shapeNodes;
+  /// The same per op that units stand for; the nodes are null.
+  llvm::DenseMap<StringAttr, NodeClass> units;
 };
 
 } // namespace
 
-void Classifier::collectNames() {
-  auto module = scope->getParentOfType<ModuleOp>();
-  if (!module)
-    return;
-  trainingNames = collectTrainingNames(module);
+NodeClass Classifier::applyPolicy(Operation *node) {
+  NodeClass entry{node, OpClass::Follow, {}};
+  if (const NodeRule *rule = overrides.lookup(node)) {
+    entry.opClass = rule->opClass;
+    entry.reason = "node override";
+    entry.place = rule->place;
+    entry.isOverride = true;
+    return entry;
+  }
+  PrecisionPolicy::Verdict verdict = applyLists(node);
+  entry.opClass = verdict.opClass;
+  entry.reason = verdict.reason;
+  entry.isBuiltin = verdict.isBuiltin;
+  entry.place = verdict.place;
+  return entry;
 }
 
-FailureOr<PrecisionPolicy::Verdict> Classifier::applyPolicy(Operation *node) {
-  if (policy.hasNodePatterns()) {
-    auto verdict = policy.classifyNode(getNodeName(node), [&] {
-      return node->emitError() << describe(node) << ": ";
-    });
-    if (failed(verdict))
-      return failure();
-    if (*verdict)
-      return **verdict;
-  }
+PrecisionPolicy::Verdict Classifier::applyLists(Operation *node) {
   if (isa<CustomOp>(node))
     return policy.classifyOp(normalizeDomain(getDomain(node)), getOpType(node));
   auto [it, isNew] = verdicts.try_emplace(node->getName().getAsOpaquePointer());
@@ -85,8 +86,7 @@ FailureOr<PrecisionPolicy::Verdict> Classifier::applyPolicy(Operation *node) {
   if (verdict.opClass == OpClass::Deny && isStandardOp(node, "Cast")) {
     Type to = getCastType(node);
     if (to && getElementKind(to) == policy.getLowKind())
-      return PrecisionPolicy::Verdict{OpClass::Follow, "casts to 16 bit",
-                                      /*isBuiltin=*/true};
+      return {OpClass::Follow, "casts to 16 bit", /*isBuiltin=*/true, {}};
   }
   return verdict;
 }
@@ -103,7 +103,7 @@ static bool isYielded(Value value) {
 
 StringRef Classifier::getStructuralReason(Operation *node) {
   if (isa<CustomOp>(node)) {
-    FunctionOp function = functions.lookup(node);
+    FunctionOp function = names.functions.lookup(node);
     if (function && isSpecialized(function))
       return {};
     return function ? "function call" : "custom op";
@@ -115,94 +115,77 @@ StringRef Classifier::getStructuralReason(Operation *node) {
   if (llvm::any_of(node->getOperandTypes(), isContainer) ||
       llvm::any_of(node->getResultTypes(), isContainer))
     return "sequence";
-  if (!trainingNames.empty())
+  if (!names.training.empty())
     for (OpResult result : node->getResults())
-      if (trainingNames.contains(getValueName(result)) && !isYielded(result))
+      if (names.training.contains(getValueName(result)) && !isYielded(result))
         return "named by a training algorithm";
   return {};
 }
 
 //===----------------------------------------------------------------------===//
-// Shape arithmetic
+// Safety analyses
 //===----------------------------------------------------------------------===//
 
-bool Classifier::isShapeUse(OpOperand &use) {
-  Operation *user = use.getOwner();
-  if (isStandardOp(user, "Cast")) {
-    Type to = getCastType(user);
-    return to && to.isIntOrIndex();
-  }
-  return isShapeOperand(getDomain(user), getOpType(user),
-                        use.getOperandNumber()) ||
-         shapeNodes.contains(user);
+/// The policy's verdict on the op that a node is a part of.
+const NodeClass &Classifier::classifyUnit(StringAttr unit) {
+  auto [it, isNew] = units.try_emplace(unit);
+  if (!isNew)
+    return it->second;
+  auto [domain, opType] = unit.getValue().rsplit('.');
+  if (opType.empty())
+    std::swap(domain, opType);
+  PrecisionPolicy::Verdict verdict = policy.classifyOp(domain, opType);
+  std::string reason = ("part of a decomposed " + opType).str();
+  it->second.opClass = verdict.opClass;
+  it->second.reason = StringAttr::get(unit.getContext(), reason).getValue();
+  return it->second;
 }
 
-bool Classifier::computesShape(const NodeClass &entry) {
-  // What leaves a contraction is data, even if it is quantized in the end.
-  if (entry.opClass == OpClass::Allow || isConstant(entry.node))
-    return false;
-  bool hasUse = false;
-  for (OpResult result : entry.node->getResults()) {
-    if (!isF32Tensor(result.getType()))
-      continue;
-    for (OpOperand &use : result.getUses()) {
-      hasUse = true;
-      if (!isShapeUse(use))
-        return false;
-    }
-  }
-  return hasUse;
+/// What the analyses have marked beats every list.
+void Classifier::applyMarks(NodeClass &entry) {
+  Operation *node = entry.node;
+  auto hazard = node->getAttrOfType<StringAttr>(mark::hazard);
+  auto unit = node->getAttrOfType<StringAttr>(mark::unit);
+  StringRef reason;
+  if (node->hasAttr(mark::shape))
+    reason = "shape arithmetic";
+  else if (hazard)
+    reason = hazard.getValue();
+  else if (unit && classifyUnit(unit).opClass == OpClass::Deny)
+    reason = classifyUnit(unit).reason;
+  if (reason.empty())
+    return;
+  entry.isBuiltin = false;
+  if (entry.opClass == OpClass::Deny)
+    return;
+  entry.overruled = entry.opClass == OpClass::Allow;
+  entry.opClass = OpClass::Deny;
+  entry.reason = reason;
 }
 
-void Classifier::markShapeArithmetic() {
-  // Uses come after definitions, so one way back sees all of them.
-  for (NodeClass &entry : llvm::reverse(nodes)) {
-    if (!computesShape(entry))
-      continue;
-    shapeNodes.insert(entry.node);
-    if (entry.opClass == OpClass::Deny)
-      continue;
-    entry.opClass = OpClass::Deny;
-    entry.reason = "shape arithmetic";
-    entry.isBuiltin = false;
-  }
-}
-
-LogicalResult Classifier::run() {
-  collectNames();
-  WalkResult result = scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+void Classifier::run() {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isNode(op))
-      return WalkResult::advance();
-    FailureOr<PrecisionPolicy::Verdict> verdict = applyPolicy(op);
-    if (failed(verdict))
-      return WalkResult::interrupt();
-    NodeClass entry{op, verdict->opClass, verdict->reason, verdict->isBuiltin};
+      return;
+    NodeClass entry = applyPolicy(op);
     if (StringRef reason = getStructuralReason(op); !reason.empty()) {
       entry.overruled = entry.opClass == OpClass::Allow;
       entry.opClass = OpClass::Deny;
       entry.reason = reason;
       entry.isBuiltin = false;
-    } else if (auto hazard = op->getAttrOfType<StringAttr>(mark::hazard);
-               hazard && entry.reason != "node override") {
-      entry.overruled = entry.opClass == OpClass::Allow;
-      entry.opClass = OpClass::Deny;
-      entry.reason = hazard.getValue();
-      entry.isBuiltin = false;
+    } else if (!entry.isOverride) {
+      applyMarks(entry);
     }
     nodes.push_back(entry);
-    return WalkResult::advance();
   });
-  if (result.wasInterrupted())
-    return failure();
-  markShapeArithmetic();
-  return success();
 }
 
-FailureOr<Classification> Classification::compute(Operation *scope,
-                                                  PrecisionPolicy &policy) {
+Classification Classification::compute(Operation *scope,
+                                       const PrecisionPolicy &policy,
+                                       const NodeOverrides &overrides,
+                                       const ModuleNames &names) {
   Classification classification;
-  if (failed(Classifier(scope, policy, classification.nodes).run()))
-    return failure();
+  Classifier(scope, policy, overrides, names, classification.nodes).run();
   return classification;
 }
 

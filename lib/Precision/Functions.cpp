@@ -8,6 +8,9 @@
 #include "mp-opt/Precision/Functions.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/OpsetUpgrade.h"
+
+#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -38,10 +41,10 @@ FunctionTable::FunctionTable(ModuleOp module) {
     insert(function);
 }
 
-void FunctionTable::insert(FunctionOp function) {
-  functions.try_emplace(
-      getKey(function.getDomain(), function.getName(), getOverload(function)),
-      function);
+bool FunctionTable::insert(FunctionOp function) {
+  std::string key =
+      getKey(function.getDomain(), function.getName(), getOverload(function));
+  return functions.try_emplace(key, function).second;
 }
 
 void FunctionTable::erase(FunctionOp function) {
@@ -70,6 +73,111 @@ FunctionOp FunctionTable::lookup(Operation *node) const {
   if (!callee)
     return lookupOriginal(node);
   return lookup(call.getOnnxDomain(), callee.getValue(), getOverload(call));
+}
+
+//===----------------------------------------------------------------------===//
+// FunctionSizes
+//===----------------------------------------------------------------------===//
+
+FunctionSizes::FunctionSizes(ModuleOp module, const FunctionTable &table) {
+  for (auto function : module.getOps<FunctionOp>())
+    visit(function, table);
+}
+
+void FunctionSizes::visit(FunctionOp root, const FunctionTable &table) {
+  constexpr uint64_t most = uint64_t(1) << 62;
+  struct Open {
+    FunctionOp function;
+    SmallVector<FunctionOp> callees;
+    size_t next = 0;
+  };
+  std::vector<Open> stack;
+  llvm::DenseMap<Operation *, size_t> depths;
+  auto open = [&](FunctionOp function) {
+    if (!sizes.try_emplace(function).second)
+      return false;
+    depths[function] = stack.size();
+    Open scope{function, {}};
+    function->walk([&](Operation *op) {
+      sizes[function].own += isNode(op);
+      if (FunctionOp callee = table.lookup(op))
+        scope.callees.push_back(callee);
+    });
+    sizes[function].expanded = sizes[function].own;
+    stack.push_back(std::move(scope));
+    return true;
+  };
+  open(root);
+  while (!stack.empty()) {
+    Open &top = stack.back();
+    if (top.next == top.callees.size()) {
+      depths.erase(top.function);
+      stack.pop_back();
+      continue;
+    }
+    FunctionOp callee = top.callees[top.next];
+    if (auto it = depths.find(callee); it != depths.end()) {
+      for (Open &scope : llvm::drop_begin(stack, it->second))
+        sizes[scope.function].isRecursive = true;
+    } else if (open(callee)) {
+      continue; // Comes here again when the callee's size is known.
+    } else {
+      Size &size = sizes[top.function];
+      size.expanded = std::min(most, size.expanded + sizes[callee].expanded);
+    }
+    ++top.next;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Scopes
+//===----------------------------------------------------------------------===//
+
+/// The node means the same and has the same form at `opset`.
+static bool isSameAt(Operation *node, int64_t opset) {
+  auto *dialect = cast<ONNXDialect>(node->getDialect());
+  const OpSchema *before = getSchema(node);
+  const OpSchema *after = dialect->getFamily(node->getName())
+                              ->at(int(std::min<int64_t>(opset, INT32_MAX)));
+  if (before == after)
+    return true;
+  return after && getUpgradeObstacle(node, int(opset)).empty() &&
+         llvm::all_of(node->getDiscardableAttrs(), [&](NamedAttribute entry) {
+           return entry.getName().strref().contains('.') ||
+                  after->getAttribute(entry.getName());
+         });
+}
+
+void importModelOpsets(FunctionOp function, ModuleOp module) {
+  auto imports = function->getAttrOfType<ArrayAttr>(attr::opsets);
+  if (!imports || !module->hasAttr(attr::opsets))
+    return;
+  Builder builder(function.getContext());
+  SmallVector<Attribute> changed(imports.begin(), imports.end());
+  for (Attribute &import : changed) {
+    auto pair = dyn_cast<ArrayAttr>(import);
+    auto version = pair && pair.size() == 2 ? dyn_cast<IntegerAttr>(pair[1])
+                                            : IntegerAttr();
+    if (!version)
+      continue;
+    auto name = dyn_cast<StringAttr>(pair[0]);
+    StringRef domain = normalizeDomain(name ? name.getValue() : "");
+    int64_t opset = getOpset(module, domain).value_or(0);
+    if (opset <= version.getInt())
+      continue;
+    bool isSame =
+        !function
+             ->walk([&](Operation *op) {
+               bool differs = isNode(op) && !isa<CustomOp>(op) &&
+                              getDomain(op) == domain && !isSameAt(op, opset);
+               return differs ? WalkResult::interrupt() : WalkResult::advance();
+             })
+             .wasInterrupted();
+    if (isSame)
+      import = builder.getArrayAttr(
+          {pair[0], IntegerAttr::get(version.getType(), opset)});
+  }
+  function->setAttr(attr::opsets, builder.getArrayAttr(changed));
 }
 
 SmallVector<Operation *> getScopes(ModuleOp module) {

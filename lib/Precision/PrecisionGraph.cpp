@@ -239,8 +239,10 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
   Operation *op = entry.node;
   bool isJoint = op->getNumRegions() || isa<CustomOp>(op);
   variable.kind = isJoint ? Variable::Joint : Variable::Node;
-  // The model's own casts read what is there, but round nothing twice.
-  bool isOwnCast = isStandardOp(op, "Cast") && entry.isBuiltin;
+  // The model's own casts read what is there, and no list makes them round
+  // more than they do.
+  bool isOwnCast = isStandardOp(op, "Cast") &&
+                   (entry.isBuiltin || entry.opClass != OpClass::Deny);
   auto fix = [&](Variable::State state, std::string reason) {
     variable.state = state;
     variable.reason = std::move(reason);
@@ -254,7 +256,7 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
     return fix(Variable::F32, std::move(wide));
   if (isJoint)
     return;
-  if (entry.opClass == OpClass::Allow)
+  if (entry.opClass == OpClass::Allow && !isOwnCast)
     return fix(Variable::Low, entry.reason);
   bool isUsersPromote = entry.opClass == OpClass::Promote && !entry.isBuiltin;
   variable.neverNarrows = isOwnCast || isUsersPromote ||

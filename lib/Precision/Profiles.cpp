@@ -22,28 +22,64 @@ namespace mp {
 
 /// Contractions, convolutions, recurrent cells, attention.
 static constexpr StringLiteral allowList[] = {
-    "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum",   "GRU",
-    "Gemm",      "LSTM", "MatMul",        "RNN",        "ConvGrad",
+    "Attention",
+    "CausalConvWithState",
+    "Conv",
+    "ConvGrad",
+    "ConvTranspose",
+    "DeformConv",
+    "Einsum",
+    "GRU",
+    "Gemm",
+    "LSTM",
+    "LinearAttention",
+    "MatMul",
+    "RNN",
 };
 static constexpr StringLiteral allowMicrosoft[] = {
     "Attention",
+    "CausalConvWithState",
     "ConvGrad",
     "ConvTransposeGrad",
+    "ConvTransposeWithDynamicPads",
+    "DecoderAttention",
+    "DecoderMaskedMultiHeadAttention",
+    "DecoderMaskedSelfAttention",
+    "DistributedMatMul",
+    "DynamicSparseAttention",
     "FusedConv",
     "FusedGemm",
     "FusedMatMul",
     "FusedMatMulActivation",
+    "GatedDeltaNet",
+    "GemmFastGelu",
     "GroupQueryAttention",
+    "LinearAttention",
+    "LongformerAttention",
+    "MatMulBlockQuantizedFp4Weight",
+    "MatMulBlockQuantizedFp8Weight",
+    "MatMulBnb4",
     "MatMulNBits",
+    "MatMulNBitsMlp",
+    "MatMulNBitsQkv",
+    "MoE",
     "MultiHeadAttention",
+    "NhwcConv",
+    "NhwcFusedConv",
     "PackedAttention",
     "PackedMultiHeadAttention",
+    "PagedAttention",
+    "SparseAttention",
+    "SparsePagedAttention",
     "TransposeMatMul",
+    "VarlenCausalConvWithState",
 };
+
+static constexpr StringLiteral allowPreview[] = {"FlexAttention"};
 
 /// Reductions, normalizations, losses, functions with steep derivatives,
 /// random sources (drawn in fp32 in both modes), and ops whose element types
-/// are tied by more than their schemas say.
+/// are tied by more than their schemas say (BitCast: to one of the same size).
 static constexpr StringLiteral denyList[] = {
     "Acos",
     "Acosh",
@@ -52,6 +88,7 @@ static constexpr StringLiteral denyList[] = {
     "Asinh",
     "Atanh",
     "Bernoulli",
+    "BitCast",
     "BlackmanWindow",
     "Cast",
     "CastLike",
@@ -121,37 +158,66 @@ static constexpr StringLiteral denyMicrosoft[] = {
     "AllGather",
     "AllReduce",
     "BatchNormalizationGrad",
+    "BeamSearch",
     "BiasSoftmax",
     "BiasSoftmaxDropout",
+    "BranchwiseRMSNorm",
+    "DequantizeBFP",
+    "DequantizeLinear",
+    "DequantizeWithOrder",
+    "DistributedReduceMean",
+    "DistributedReduceSum",
+    "EPContext",
     "EmbedLayerNormalization",
+    "GatedRMSNorm",
     "GatherElementsGrad",
     "GatherGrad",
     "GatherNDGrad",
     "GemmFloat8",
+    "GistBinarizeDecoder",
+    "GistBinarizeEncoder",
+    "GistPack16Decoder",
+    "GistPack16Encoder",
+    "GistPack8Decoder",
+    "GistPack8Encoder",
+    "GreedySearch",
     "GroupNorm",
     "InPlaceAccumulator",
     "InPlaceAccumulatorV2",
     "InplaceClipGradNorm",
+    "Inverse",
     "InvertibleLayerNormalizationGrad",
+    "Irfft",
     "LambOptimizer",
     "LayerNormalizationGrad",
+    "LinearAttentionGate",
     "LogSoftmaxGrad",
     "LogSoftmaxGrad_13",
     "MaxPoolGrad",
+    "MegatronF",
+    "MegatronG",
     "MixedPrecisionScale",
     "NcclAllGather",
     "NcclAllReduce",
     "NcclReduceScatter",
     "NegativeLogLikelihoodLossInternal",
     "NegativeLogLikelihoodLossInternal2",
+    "PackedSparseAttentionIndexer",
     "PythonOp",
     "PythonOpGrad",
     "QAttention",
+    "QOrderedLayerNormalization",
+    "QuantizeBFP",
+    "QuantizeLinear",
+    "QuantizeWithOrder",
     "Range",
     "ReduceAllL2",
     "ReduceSumTraining",
+    "ResizeGrad",
+    "Rfft",
     "SGDOptimizer",
     "SGDOptimizerV2",
+    "Sampling",
     "SimplifiedLayerNormalizationGrad",
     "SkipGroupNorm",
     "SkipLayerNormalization",
@@ -164,25 +230,28 @@ static constexpr StringLiteral denyMicrosoft[] = {
     "SoftmaxDropoutGrad",
     "SoftmaxGrad",
     "SoftmaxGrad_13",
+    "SparseAttentionIndexer",
     "SparseSoftmaxCrossEntropy",
     "SparseSoftmaxCrossEntropyGrad",
+    "TritonOp",
+    "WhisperBeamSearch",
     "ZeroGradient",
 };
 
 /// Ops that join values of equal standing.
 static constexpr StringLiteral promoteList[] = {
-    "Add",       "Concat",
-    "Div",       "Equal",
-    "Greater",   "GreaterOrEqual",
-    "Less",      "LessOrEqual",
-    "Max",       "MaxUnpool",
-    "Mean",      "Min",
-    "Mod",       "Mul",
-    "PRelu",     "RotaryEmbedding",
-    "Scatter",   "ScatterElements",
-    "ScatterND", "Sub",
-    "Sum",       "TensorScatter",
-    "Where",
+    "Add",           "Concat",
+    "Div",           "Equal",
+    "Greater",       "GreaterOrEqual",
+    "Less",          "LessOrEqual",
+    "Max",           "MaxUnpool",
+    "Mean",          "Min",
+    "Mod",           "Mul",
+    "PRelu",         "RotaryEmbedding",
+    "Scatter",       "ScatterElements",
+    "ScatterND",     "Sub",
+    "Sum",           "SwiGLU",
+    "TensorScatter", "Where",
 };
 static constexpr StringLiteral promoteMicrosoft[] = {
     "BiasAdd",
@@ -192,44 +261,75 @@ static constexpr StringLiteral promoteMicrosoft[] = {
     "BiasGeluGrad_dX",
     "BiasSplitGelu",
     "BitmaskBiasDropout",
+    "ComplexMul",
+    "ComplexMulConj",
     "ConcatTraining",
     "DivGrad",
     "FastGelu",
     "FastGeluGrad",
+    "GatedAdd",
     "GeluGrad",
+    "GemmaRotaryEmbedding",
     "LeakyReluGrad",
+    "MRotaryEmbedding",
     "QuickGeluGrad",
     "ReluGrad",
     "RotaryEmbedding",
+    "ScaledSum",
     "SigmoidGrad",
     "TanhGrad",
 };
 
+/// Domains of which every op is denied.
+static constexpr StringLiteral denyDomains[] = {"ai.onnx.ml",
+                                                "ai.onnx.preview.training"};
+
+namespace {
+/// One of the lists above.
+struct ProfileList {
+  StringLiteral domain;
+  OpClass opClass;
+  ArrayRef<StringLiteral> names;
+  bool onlyHalf = false;
+};
+} // namespace
+
+static constexpr StringLiteral ms = "com.microsoft";
+static const ProfileList profileLists[] = {
+    {"", OpClass::Allow, allowList},
+    {"", OpClass::Deny, denyList},
+    {"", OpClass::Deny, denyHalf, /*onlyHalf=*/true},
+    {"", OpClass::Promote, promoteList},
+    {"ai.onnx.preview", OpClass::Allow, allowPreview},
+    {ms, OpClass::Allow, allowMicrosoft},
+    {ms, OpClass::Deny, denyMicrosoft},
+    {ms, OpClass::Promote, promoteMicrosoft},
+};
+
 std::optional<OpClass> getProfileClass(ElementKind low, StringRef domain,
                                        StringRef opType) {
-  if (domain == "ai.onnx.ml" || domain == "ai.onnx.preview.training" ||
-      domain == "ai.onnx.training")
+  if (is_contained(denyDomains, domain))
     return OpClass::Deny;
-  if (domain.empty()) {
-    if (is_contained(allowList, opType))
-      return OpClass::Allow;
-    if (is_contained(denyList, opType))
-      return OpClass::Deny;
-    if (low == ElementKind::Float16 && is_contained(denyHalf, opType))
-      return OpClass::Deny;
-    if (is_contained(promoteList, opType))
-      return OpClass::Promote;
-    return std::nullopt;
-  }
-  if (domain != "com.microsoft")
-    return std::nullopt;
-  if (is_contained(allowMicrosoft, opType))
-    return OpClass::Allow;
-  if (is_contained(denyMicrosoft, opType))
-    return OpClass::Deny;
-  if (is_contained(promoteMicrosoft, opType))
-    return OpClass::Promote;
+  for (const ProfileList &list : profileLists)
+    if (list.domain == domain &&
+        (!list.onlyHalf || low == ElementKind::Float16) &&
+        is_contained(list.names, opType))
+      return list.opClass;
   return std::nullopt;
+}
+
+OperatorLists getProfileLists(ElementKind low) {
+  OperatorLists lists;
+  for (const ProfileList &list : profileLists) {
+    if (list.onlyHalf && low != ElementKind::Float16)
+      continue;
+    StringRef domain = list.domain.empty() ? "ai.onnx" : StringRef(list.domain);
+    for (StringRef name : list.names)
+      lists[list.opClass].push_back({(domain + "." + name).str(), "built-in"});
+  }
+  for (StringRef domain : denyDomains)
+    lists[OpClass::Deny].push_back({(domain + ".*").str(), "built-in"});
+  return lists;
 }
 
 } // namespace mp

@@ -10,7 +10,11 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
+class GraphPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
+}
+
+def RaiseOpset : GraphPass<"onnx-raise-opset"> {
   let summary = "Raise the opset of a model where nodes keep their meaning";
   let description = [{
     With `to`: after it the model imports that version of `domain`; an error
@@ -40,7 +44,54 @@ def RaiseOpset : Pass<"onnx-raise-opset", "::mlir::ModuleOp"> {
            "newest version to raise to without `to`: what comes later few "
            "runtimes load">,
   ];
-  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
+}
+
+def SpecializeFunctions : GraphPass<"onnx-specialize-functions"> {
+  let summary = "Give every call of a model-local function a typed clone";
+  let description = [{
+    After: every call in the main graph, its subgraphs and, transitively, in
+    the clones has a clone of its function with the types that the call's
+    operands give. The clone stands behind its original and carries
+    `mp.specialized`, the original's name; the call carries `mp.callee`, the
+    clone's name, and keeps its op type. References to the function's
+    attributes stay references; types are inferred with the call's values of
+    them. Types and shapes also go on from the calls' results; `mp.untyped`
+    keeps, on nodes of the main graph, what import could tell of them.
+
+    Functions are left alone that handle no floats, call themselves, or do not
+    admit the operands' types: a missed remark says so, and the call is an
+    fp32 island. So are calls in training graphs. Clones of one call have
+    `limit` nodes at most; beyond it calls of equal types and attributes share
+    clones, of `limit` nodes again, and what is left are islands.
+
+    Example: test/Graph/onnx-specialize-functions.mlir
+  }];
+  let options = [
+    Option<"limit", "limit", "uint64_t", /*default=*/"0",
+           "most nodes in clones of one call; 0 for twice the model's, and "
+           "20,000 at least">,
+  ];
+}
+
+def MergeFunctions : GraphPass<"onnx-merge-functions"> {
+  let summary = "Settle which clones of functions the model needs";
+  let description = [{
+    Before: `onnx-specialize-functions`, and passes that changed some clones.
+    After: a clone with the body of its original, whose types the original
+    does not contradict, is gone, and its calls are calls of the original: a
+    function without types of its own is called in any precision. Clones with
+    equal bodies and types are one. The others are called `<name>_<type>`,
+    `<name>_<type>_2` and so on, with the 16-bit type in use. Names of nodes
+    and values do not count. Originals that were called and are no more are
+    dropped. Where nothing was decided, the module is what it was before the
+    first of the two passes.
+
+    Example: test/Graph/onnx-merge-functions.mlir
+  }];
+  let options = [
+    Option<"suffix", "suffix", "std::string", /*default=*/"\"\"",
+           "what follows the name of a clone; empty for the 16-bit type">,
+  ];
 }
 
 #endif // MPOPT_PASSES_GRAPH_PASSES_TD

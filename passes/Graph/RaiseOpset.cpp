@@ -122,6 +122,11 @@ void RaiseOpset::raiseAsNeeded(Type lowType) {
 void RaiseOpset::runOnOperation() {
   if (to)
     return raiseTo(to);
+  // The policy may forbid it.
+  auto options = getOperation()->getAttrOfType<DictionaryAttr>(mark::options);
+  auto raise = options ? options.getAs<BoolAttr>("raise_opset") : BoolAttr();
+  if (raise && !raise.getValue())
+    return;
   if (auto low = getOperation()->getAttrOfType<TypeAttr>(mark::low))
     raiseAsNeeded(low.getValue());
 }

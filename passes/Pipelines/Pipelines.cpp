@@ -24,6 +24,13 @@ static ClassifyOptions getClassifyOptions(const MixedPrecisionOptions &from) {
   options.promote.assign(from.promote.begin(), from.promote.end());
   options.allowNodes.assign(from.allowNodes.begin(), from.allowNodes.end());
   options.denyNodes.assign(from.denyNodes.begin(), from.denyNodes.end());
+  options.allowFiles.assign(from.allowFiles.begin(), from.allowFiles.end());
+  options.denyFiles.assign(from.denyFiles.begin(), from.denyFiles.end());
+  options.promoteFiles.assign(from.promoteFiles.begin(),
+                              from.promoteFiles.end());
+  options.gaudiConfig = from.gaudiConfig;
+  options.policyFile = from.policy;
+  options.strict = from.strict;
   return options;
 }
 
@@ -38,16 +45,30 @@ static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
 
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options) {
+  pm.addPass(createSpecializeFunctions());
+  pm.addPass(createAnnotateUnits());
+  pm.addPass(createAnnotateShapeArithmetic());
+  AnnotateLongReductionsOptions longReductions;
+  longReductions.precision = options.precision;
+  pm.addPass(createAnnotateLongReductions(longReductions));
   pm.addPass(createAnnotateMasks({options.precision}));
   pm.addPass(createAnnotateRanges({options.precision}));
   pm.addPass(createClassify(getClassifyOptions(options)));
   if (options.raiseOpset)
     pm.addPass(createRaiseOpset());
   pm.addPass(createAssign(getAssignOptions(options)));
+  pm.addPass(createCheckStrict());
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createConvertWeights({options.maxWeightCopy}));
   pm.addPass(createVerifyPrecision());
+  pm.addPass(createMergeFunctions());
+}
+
+void buildEmulationPipeline(OpPassManager &pm) {
+  pm.addPass(createSpecializeFunctions());
+  pm.addPass(createEmulate());
+  pm.addPass(createMergeFunctions({"f32"}));
 }
 
 void registerPipelines() {

@@ -17,7 +17,7 @@ struct MixedPrecisionOptions
     : public mlir::PassPipelineOptions<MixedPrecisionOptions> {
   Option<std::string> precision{*this, "precision",
                                 llvm::cl::desc("16-bit type: bf16 or fp16"),
-                                llvm::cl::init("bf16")};
+                                llvm::cl::init("")};
   ListOption<std::string> allow{*this, "allow",
                                 llvm::cl::desc("operators that run in 16 bit")};
   ListOption<std::string> deny{*this, "deny",
@@ -45,16 +45,39 @@ struct MixedPrecisionOptions
       *this, "max-weight-copy",
       llvm::cl::desc("bytes up to which a constant is stored in both types"),
       llvm::cl::init(4096)};
+  ListOption<std::string> allowFiles{
+      *this, "allow-files",
+      llvm::cl::desc("files with operators that run in 16 bit")};
+  ListOption<std::string> denyFiles{
+      *this, "deny-files",
+      llvm::cl::desc("files with operators that stay fp32")};
+  ListOption<std::string> promoteFiles{
+      *this, "promote-files",
+      llvm::cl::desc("files with operators that run in their widest type")};
+  Option<std::string> gaudiConfig{
+      *this, "gaudi-config",
+      llvm::cl::desc("gaudi_config.json with operator lists")};
+  Option<std::string> policy{
+      *this, "policy",
+      llvm::cl::desc("policy in YAML, or a policy of Keras by its name")};
+  Option<bool> strict{
+      *this, "strict",
+      llvm::cl::desc("make it an error that a wish cannot be granted"),
+      llvm::cl::init(false)};
   Option<bool> raiseOpset{
       *this, "raise-opset",
       llvm::cl::desc("raise the opset if the 16-bit type needs a newer one"),
       llvm::cl::init(true)};
 };
 
-/// Decides precision and carries it out: classify, raise the opset, assign,
-/// insert casts, simplify, convert weights, verify.
+/// Decides precision and carries it out: specialize functions, safety analyses,
+/// classify, raise the opset, assign, check strictness, insert casts, simplify,
+/// convert weights, verify, merge functions.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options);
+
+/// Shows what 16-bit storage does in fp32: mp-emulate, in functions too.
+void buildEmulationPipeline(mlir::OpPassManager &pm);
 
 /// Registers `mp-mixed-precision`.
 void registerPipelines();

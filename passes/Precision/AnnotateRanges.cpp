@@ -45,7 +45,9 @@ void AnnotateRanges::runOnOperation() {
     RangeAnalysis ranges(constants);
     Hazards hazards = findHazards(scope, ranges, *low);
     scope->walk([&](Operation *op) {
-      if (StringRef reason = hazards.lookup(op); !reason.empty())
+      // What an earlier analysis has found stays.
+      StringRef reason = hazards.lookup(op);
+      if (!reason.empty() && !op->hasAttr(mark::hazard))
         op->setAttr(mark::hazard, builder.getStringAttr(reason));
     });
   }

@@ -36,8 +36,18 @@ private:
 
 } // namespace
 
+/// What the policy says under `key` where the pass's own option is `unset`.
+static std::string getSaid(DictionaryAttr policy, StringRef key, StringRef own,
+                           StringRef unset) {
+  auto said = policy ? policy.getAs<StringAttr>(key) : StringAttr();
+  return said && own == unset ? said.str() : own.str();
+}
+
 FailureOr<AssignmentOptions> Assign::getOptions() {
   ModuleOp module = getOperation();
+  auto policy = module->getAttrOfType<DictionaryAttr>(mark::options);
+  std::string rule = getSaid(policy, "assign", this->rule, "min-cut");
+  std::string minSaving = getSaid(policy, "min_saving", this->minSaving, "");
   AssignmentOptions options;
   if (rule == "first-operand")
     options.rule = AssignmentRule::FirstOperand;
@@ -57,6 +67,10 @@ FailureOr<AssignmentOptions> Assign::getOptions() {
   options.maxWeightCopy = maxWeightCopy;
   options.proveOptimum = proveOptimum;
   std::vector<std::string> entries(dims.begin(), dims.end());
+  auto said = policy ? policy.getAs<ArrayAttr>("dims") : ArrayAttr();
+  if (said && entries.empty())
+    for (auto dim : said.getAsRange<StringAttr>())
+      entries.push_back(dim.str());
   if (llvm::Error invalid = parseDimensions(entries, options.dimensions))
     return module.emitError() << toString(std::move(invalid));
   return options;

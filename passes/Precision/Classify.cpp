@@ -11,6 +11,8 @@
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Classification.h"
 #include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/NodeOverrides.h"
+#include "mp-opt/Precision/PolicyFile.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CLASSIFY
@@ -29,22 +31,53 @@ struct Classify : public mp::impl::ClassifyBase<Classify> {
   void runOnOperation() override;
 
 private:
-  PolicyOptions getOptions() const;
+  PolicyRequest getRequest() const;
+  FailureOr<PrecisionPolicy> createPolicy();
   void annotate(const Classification &classification);
   void annotateModule(GraphOp graph, Type lowType);
+  void annotateOptions(const PolicyOptions &options);
 };
 
 } // namespace
 
-PolicyOptions Classify::getOptions() const {
-  PolicyOptions options;
-  options.precision = precision;
-  options.allow.assign(allow.begin(), allow.end());
-  options.deny.assign(deny.begin(), deny.end());
-  options.promote.assign(promote.begin(), promote.end());
-  options.allowNodes.assign(allowNodes.begin(), allowNodes.end());
-  options.denyNodes.assign(denyNodes.begin(), denyNodes.end());
-  return options;
+template <typename List>
+static std::vector<std::string> toVector(const List &list) {
+  return std::vector<std::string>(list.begin(), list.end());
+}
+
+PolicyRequest Classify::getRequest() const {
+  PolicyRequest request;
+  request.precision = precision;
+  request.allow = toVector(allow);
+  request.deny = toVector(deny);
+  request.promote = toVector(promote);
+  request.allowFiles = toVector(allowFiles);
+  request.denyFiles = toVector(denyFiles);
+  request.promoteFiles = toVector(promoteFiles);
+  request.allowNodes = toVector(allowNodes);
+  request.denyNodes = toVector(denyNodes);
+  request.gaudiConfig = gaudiConfig;
+  request.policy = policyFile;
+  request.strict = strict;
+  return request;
+}
+
+FailureOr<PrecisionPolicy> Classify::createPolicy() {
+  ModuleOp module = getOperation();
+  llvm::Expected<PolicyOptions> options = loadPolicy(getRequest());
+  if (!options)
+    return module.emitError() << toString(options.takeError());
+  if (llvm::Error failed = addModelPolicy(module, *options))
+    return module.emitError() << toString(std::move(failed));
+  for (const std::string &warning : options->warnings)
+    module.emitWarning() << warning;
+  auto policy = PrecisionPolicy::create(std::move(*options),
+                                        [&] { return module.emitError(); });
+  auto &dialect = *getContext().getLoadedDialect<ONNXDialect>();
+  if (failed(policy) ||
+      failed(policy->checkOperators(module, dialect.getSchemas())))
+    return failure();
+  return policy;
 }
 
 void Classify::annotate(const Classification &classification) {
@@ -56,6 +89,10 @@ void Classify::annotate(const Classification &classification) {
     attributes.set(mark::reason, builder.getStringAttr(entry.reason));
     if (entry.isBuiltin)
       attributes.set(mark::builtin, builder.getUnitAttr());
+    if (!entry.place.empty())
+      attributes.set(mark::asked, builder.getStringAttr(entry.place));
+    if (!entry.place.empty() && entry.overruled)
+      attributes.set(mark::refused, builder.getStringAttr(entry.reason));
     entry.node->setAttrs(attributes.getDictionary(&getContext()));
     if (entry.overruled)
       emitPrecisionRemark(entry.node, RemarkOutcome::Missed, "f32",
@@ -77,23 +114,40 @@ void Classify::annotateModule(GraphOp graph, Type lowType) {
           yield ? TypeRange(yield->getOperandTypes()) : TypeRange())));
 }
 
+void Classify::annotateOptions(const PolicyOptions &options) {
+  Builder builder(&getContext());
+  NamedAttrList said;
+  if (options.assign)
+    said.set("assign", builder.getStringAttr(options.assign->text));
+  if (options.minSaving)
+    said.set("min_saving", builder.getStringAttr(options.minSaving->text));
+  SmallVector<StringRef> dims;
+  for (const PolicyEntry &dim : options.dims)
+    dims.push_back(dim.text);
+  if (!dims.empty())
+    said.set("dims", builder.getStrArrayAttr(dims));
+  if (options.raiseOpset)
+    said.set("raise_opset", builder.getBoolAttr(*options.raiseOpset));
+  if (options.strict)
+    said.set("strict", builder.getBoolAttr(*options.strict));
+  if (!said.empty())
+    getOperation()->setAttr(mark::options, said.getDictionary(&getContext()));
+}
+
 void Classify::runOnOperation() {
   ModuleOp module = getOperation();
-  auto policy =
-      PrecisionPolicy::create(getOptions(), [&] { return module.emitError(); });
-  auto &dialect = *getContext().getLoadedDialect<ONNXDialect>();
-  if (failed(policy) ||
-      failed(policy->checkOperators(module, dialect.getSchemas())))
+  FailureOr<PrecisionPolicy> policy = createPolicy();
+  if (failed(policy))
+    return signalPassFailure();
+  auto overrides = NodeOverrides::compute(module, policy->getOptions());
+  if (failed(overrides))
     return signalPassFailure();
   Type lowType = onnxir::getElementType(&getContext(), policy->getLowKind());
+  ModuleNames names(module);
   for (Operation *scope : getScopes(module)) {
-    auto classification = Classification::compute(scope, *policy);
-    if (failed(classification))
-      return signalPassFailure();
-    annotate(*classification);
+    annotate(Classification::compute(scope, *policy, *overrides, names));
     if (auto graph = dyn_cast<GraphOp>(scope))
       annotateModule(graph, lowType);
   }
-  if (failed(policy->checkPatterns(module)))
-    return signalPassFailure();
+  annotateOptions(policy->getOptions());
 }

@@ -16,6 +16,7 @@
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Functions.h"
 
 namespace mp {
 #define GEN_PASS_DEF_EMULATE
@@ -34,14 +35,16 @@ struct Emulate : public mp::impl::EmulateBase<Emulate> {
 
 class Emulator {
 public:
-  Emulator(GraphOp graph, CastBuilder &builder)
-      : graph(graph), builder(builder),
-        f32(Float32Type::get(graph->getContext())) {}
+  /// `scope` is the main graph or a specialized function.
+  Emulator(Operation *scope, CastBuilder &builder)
+      : scope(scope), builder(builder),
+        f32(Float32Type::get(scope->getContext())) {}
 
   LogicalResult run();
 
 private:
   LogicalResult collect();
+  LogicalResult visitInputs();
   void visit(Operation *op);
   void visitConstant(Operation *op);
   void visitCast(Operation *op);
@@ -52,7 +55,7 @@ private:
   OpResult createCast(Value value, Type elementType, StringRef name = "");
   void patchAttributes(Operation *op);
 
-  GraphOp graph;
+  Operation *scope;
   CastBuilder &builder;
   Type f32;
   std::vector<Operation *> nodes;
@@ -87,7 +90,9 @@ OpResult Emulator::createCast(Value value, Type elementType, StringRef name) {
 }
 
 LogicalResult Emulator::collect() {
-  Operation *yield = getYield(graph.getBody());
+  // Callers of a function know that it is emulated.
+  Operation *yield =
+      isa<GraphOp>(scope) ? getYield(scope->getRegion(0)) : YieldOp();
   auto note = [&](Operation *op) -> LogicalResult {
     for (OpOperand &operand : op->getOpOperands()) {
       Type type = operand.get().getType();
@@ -102,10 +107,11 @@ LogicalResult Emulator::collect() {
     }
     return success();
   };
-  WalkResult result = graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  WalkResult result = scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isNode(op) || isa<InitializerOp>(op))
       nodes.push_back(op);
-    if ((isa<CustomOp>(op) || op == yield) && failed(note(op)))
+    bool keepsTypes = isa<CustomOp>(op) && !op->hasAttr(mark::callee);
+    if ((keepsTypes || op == yield) && failed(note(op)))
       return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -208,7 +214,7 @@ void Emulator::visit(Operation *op) {
       op->getNumResults() == 1)
     return visitCast(op);
   // Ops that nobody described keep their types.
-  if (isa<CustomOp>(op)) {
+  if (isa<CustomOp>(op) && !op->hasAttr(mark::callee)) {
     for (OpResult result : op->getResults())
       if (is16BitTensor(result.getType()))
         widenUses(result);
@@ -222,8 +228,8 @@ void Emulator::visit(Operation *op) {
   });
   if (!is16Bit)
     return;
-  // What control flow yields has been rounded inside.
-  if (!op->getNumRegions())
+  // What control flow and functions yield has been rounded inside.
+  if (!op->getNumRegions() && !isa<CustomOp>(op))
     roundResults(op);
   for (OpResult result : op->getResults())
     result.setType(widenType(result.getType(), f32));
@@ -251,17 +257,24 @@ void Emulator::restoreBoundary() {
   }
 }
 
-LogicalResult Emulator::run() {
-  if (failed(collect()))
-    return failure();
-  for (BlockArgument argument : graph.getBody().getArguments()) {
-    if (is16BitTensor(argument.getType()))
+LogicalResult Emulator::visitInputs() {
+  for (BlockArgument argument : scope->getRegion(0).getArguments()) {
+    Type wide = widenType(argument.getType(), f32);
+    if (isa<FunctionOp>(scope))
+      argument.setType(wide);
+    else if (is16BitTensor(argument.getType()))
       widenUses(argument);
-    else if (widenType(argument.getType(), f32) != argument.getType())
-      return graph->emitError()
+    else if (wide != argument.getType())
+      return scope->emitError()
              << "graph input '" << onnxir::getValueName(argument)
              << "' of type " << argument.getType() << " cannot be emulated";
   }
+  return success();
+}
+
+LogicalResult Emulator::run() {
+  if (failed(collect()) || failed(visitInputs()))
+    return failure();
   for (Operation *node : nodes)
     visit(node);
   restoreBoundary();
@@ -270,7 +283,7 @@ LogicalResult Emulator::run() {
 
 void Emulate::runOnOperation() {
   CastBuilder builder(getOperation());
-  for (auto graph : getOperation().getOps<GraphOp>())
-    if (failed(Emulator(graph, builder).run()))
+  for (Operation *scope : getScopes(getOperation()))
+    if (failed(Emulator(scope, builder).run()))
       return signalPassFailure();
 }

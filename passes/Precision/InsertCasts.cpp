@@ -41,6 +41,7 @@ public:
 
 private:
   void collect(Operation *op, SchemaCache &schemas);
+  void stateType(Operation *op, const TypeSlot &slot, const OpSchema *schema);
   Value getCast(Value value, Type elementType);
   void takeOverName(Value value, OpResult cast);
 
@@ -57,10 +58,28 @@ private:
 
 } // namespace
 
+/// A result whose type an attribute states: one that becomes 16 bit is stated
+/// to be, and where the absence means the operand's type, which is about to
+/// change, it is stated what it was.
+void CastInserter::stateType(Operation *op, const TypeSlot &slot,
+                             const OpSchema *schema) {
+  if (!schema || !schema->getAttribute("dtype") || op->getNumResults() != 1)
+    return;
+  Value result = op->getResult(0);
+  Type element = getFloatElement(result.getType());
+  bool isWritten = llvm::is_contained(slot.writes, result);
+  if (!element || (isWritten ? !slot.reads.empty() : op->hasAttr("dtype")))
+    return;
+  ElementKind kind = getElementKind(isWritten ? lowType : element);
+  op->setAttr("dtype",
+              Builder(op->getContext()).getI64IntegerAttr(int64_t(kind)));
+}
+
 void CastInserter::collect(Operation *op, SchemaCache &schemas) {
   if (!op->hasAttr(mark::precision) && !op->hasAttr(mark::slots))
     return;
-  TypeSlots slots = getTypeSlots(op, schemas.lookup(op).schema, functions);
+  const OpSchema *schema = schemas.lookup(op).schema;
+  TypeSlots slots = getTypeSlots(op, schema, functions);
   for (auto [index, slot] : llvm::enumerate(slots)) {
     if (getAssignedType(op, index) != lowType ||
         slot.kind != ElementKind::Float)
@@ -68,11 +87,7 @@ void CastInserter::collect(Operation *op, SchemaCache &schemas) {
     lowOperands.append(slot.reads.begin(), slot.reads.end());
     lowOperands.append(slot.yields.begin(), slot.yields.end());
     lowValues.append(slot.writes.begin(), slot.writes.end());
-    // It reads no value that could say the type.
-    if (isStandardOp(op, "SequenceEmpty"))
-      op->setAttr("dtype",
-                  Builder(op->getContext())
-                      .getI64IntegerAttr(int64_t(getElementKind(lowType))));
+    stateType(op, slot, schema);
   }
 }
 

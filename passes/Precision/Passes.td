@@ -14,6 +14,64 @@ class PrecisionPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
   let dependentDialects = ["::mp::onnxir::ONNXDialect"];
 }
 
+def AnnotateUnits : PrecisionPass<"mp-annotate-units"> {
+  let summary = "Mark nodes that together stand for one op";
+  let description = [{
+    After: every node of a decomposed normalization, softmax, loss, moment or
+    exponential function has `mp.unit`, the name of the op that they stand for
+    (`LayerNormalization`, `com.microsoft.SoftmaxGrad_13`), and
+    `mp.unit_number`, the same for the nodes of one unit. `mp-classify` gives
+    them the class of that op.
+
+    Found by dataflow: a reduction of a pointwise function of x that meets x
+    again, whatever the spelling, the order of operands, casts and
+    rearrangements between. Left alone: scale and bias behind a normalization,
+    which may be 16 bit, and bodies of functions that are not specialized. A
+    node of two units belongs to the first. Values inside a unit may be used
+    elsewhere too.
+
+    Example: test/Precision/mp-annotate-units.mlir
+  }];
+}
+
+def AnnotateShapeArithmetic : PrecisionPass<"mp-annotate-shape-arithmetic"> {
+  let summary = "Mark float arithmetic on sizes, indices and positions";
+  let description = [{
+    After: nodes have `mp.shape` whose fp32 results come from sizes and
+    positions (Shape, Size, Range, CumSum, NonZero, a loop's counter) and have
+    met nothing but each other and constants, or of which every use ends in
+    an integer, an operand that holds sizes, or an angle. `mp-classify` keeps
+    them fp32, whatever lists say.
+
+    Followed through If, Loop, Scan and captures. Left alone: what contractions
+    make, but for products of a column and a row; what comes from contractions
+    and is quantized to 8 bits; comparisons of data that decide an If.
+
+    Example: test/Precision/mp-annotate-shape-arithmetic.mlir
+  }];
+}
+
+def AnnotateLongReductions : PrecisionPass<"mp-annotate-long-reductions"> {
+  let summary = "Mark sums of more elements than 16 bit can count";
+  let description = [{
+    After: reductions, pools, running sums, sums of operands and additions by
+    index have `mp.hazard`, the reason as text, if they accumulate more than
+    256 elements in bf16, 2048 in fp16, as far as static shapes tell.
+    `mp-classify` keeps them fp32, whatever lists say. A hazard that is marked
+    already stays.
+
+    Exempt: contractions, normalizations and softmaxes, which accumulate in
+    fp32 inside. An unknown extent counts as long where whole axes are
+    reduced, as short in a pool.
+
+    Example: test/Precision/mp-annotate-long-reductions.mlir
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"bf16\"",
+           "16-bit type: bf16 or fp16">,
+  ];
+}
+
 class AnnotatePass<string flag> : PrecisionPass<flag> {
   let options = [
     Option<"precision", "precision", "std::string", /*default=*/"\"bf16\"",
@@ -70,19 +128,26 @@ def Classify : PrecisionPass<"mp-classify"> {
     `mp.reason`; the module has `mp.low`, the 16-bit type in use, and the types
     of the graph's inputs and outputs, which `mp-verify-precision` compares.
 
-    A node override beats the user's lists, these beat the built-in profile;
-    allow and deny beat promote. Denied whatever the lists say: control flow,
-    function calls, custom ops, ops on sequences, values that a training
-    algorithm names, float arithmetic that computes shapes or indices, and, but
-    for node overrides, nodes with `mp.hazard`.
-    Bodies of functions that are not specialized are left alone. An operator that nobody
-    knows, one on two lists, and a pattern that matches no node are errors.
+    A rule for nodes beats the safety analyses (`mp.shape`, `mp.hazard`, if
+    their passes have run), these beat the user's lists of operators, and
+    these the built-in profile; allow and deny beat promote. A node of a unit
+    (`mp.unit`) is denied if the op is that it stands for. Denied whatever the
+    user says: control flow, function calls, custom ops, ops on sequences, and
+    values that a training algorithm names. Bodies of
+    functions that are not specialized are left alone. An operator that nobody
+    knows, one on two lists or twice on one, a rule that selects no node, and two rules
+    that contradict each other are errors.
+
+    Nodes of which the user speaks have `mp.asked`, the flag or line where;
+    `mp.refused` says what stands against 16 bit. What a policy file says to
+    later passes is in the module's `mp.options`.
 
     Example: test/Precision/mp-classify.mlir
   }];
   let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"bf16\"",
-           "16-bit type: bf16 or fp16">,
+    Option<"precision", "precision", "std::string", /*default=*/"\"\"",
+           "16-bit type: bf16 or fp16; by default what the policy says, else "
+           "bf16">,
     ListOption<"allow", "allow", "std::string",
                "operators that run in 16 bit">,
     ListOption<"deny", "deny", "std::string", "operators that stay fp32">,
@@ -93,6 +158,18 @@ def Classify : PrecisionPass<"mp-classify"> {
                "bit">,
     ListOption<"denyNodes", "deny-nodes", "std::string",
                "regular expressions for whole names of nodes that stay fp32">,
+    ListOption<"allowFiles", "allow-files", "std::string",
+               "files with operators that run in 16 bit, one a line">,
+    ListOption<"denyFiles", "deny-files", "std::string",
+               "files with operators that stay fp32">,
+    ListOption<"promoteFiles", "promote-files", "std::string",
+               "files with operators that run in their widest type">,
+    Option<"gaudiConfig", "gaudi-config", "std::string", /*default=*/"\"\"",
+           "gaudi_config.json with operator lists">,
+    Option<"policyFile", "policy", "std::string", /*default=*/"\"\"",
+           "policy in YAML, or a policy of Keras by its name">,
+    Option<"strict", "strict", "bool", /*default=*/"false",
+           "make it an error that a wish cannot be granted">,
   ];
 }
 
@@ -142,6 +219,20 @@ def Assign : PrecisionPass<"mp-assign"> {
            "fail unless no other assignment is better than the minimum cut, by "
            "trying all; for tests">,
   ];
+}
+
+def CheckStrict : PrecisionPass<"mp-check-strict"> {
+  let summary = "Check that 16 bit is granted where the user asked for it";
+  let description = [{
+    Before: `mp-assign`. After: no change. If the policy is strict, an error
+    lists every node for which a list or rule of the user asks for 16 bit and
+    which does not get it: its schema does not admit the type, or it is of a
+    kind that always stays fp32. A wish of a list gives way to the safety
+    analyses, and that is no error; nor is anything that only the built-in
+    lists ask for. `mp-opt` ends with exit code 4.
+
+    Example: test/Precision/mp-check-strict.mlir
+  }];
 }
 
 def InsertCasts : PrecisionPass<"mp-insert-casts"> {
@@ -213,8 +304,9 @@ def Emulate : PrecisionPass<"mp-emulate"> {
     Before: a model with 16-bit values. After: every such value is fp32 and is
     rounded by a Cast to the 16-bit type followed by a Cast back, so that any
     runtime shows what 16-bit storage does. Constants are fp32 with the rounded
-    values. Graph inputs and outputs, custom ops and function calls keep their
-    types: values are cast there.
+    values. Graph inputs and outputs and custom ops keep their types: values are
+    cast there. So do calls of functions, but for those that have a clone of
+    `onnx-specialize-functions`; the clones are emulated with the graph.
 
     Example: test/Precision/mp-emulate.mlir
   }];

@@ -187,9 +187,14 @@ LogicalResult VerifyPrecision::verifyScope(Operation *scope,
 }
 
 static void stripMarks(Operation *op) {
+  // Clones of functions are known by theirs until they are merged.
+  auto isKept = [](StringRef name) {
+    return !name.starts_with("mp.") || name == mark::specialized ||
+           name == mark::callee || name == mark::untyped;
+  };
   SmallVector<NamedAttribute> kept;
   for (NamedAttribute attribute : op->getAttrs())
-    if (!attribute.getName().strref().starts_with("mp."))
+    if (isKept(attribute.getName()))
       kept.push_back(attribute);
   if (kept.size() != op->getAttrs().size())
     op->setAttrs(DictionaryAttr::getWithSorted(op->getContext(), kept));

@@ -5,6 +5,17 @@
 // RUN: not mp-opt %s --mp-classify="deny-nodes=a)(b" 2>&1 | FileCheck %s --check-prefix=REGEX
 // RUN: not mp-opt %s --mp-classify="allow-nodes=hea" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not mp-opt %s --mp-classify="allow-nodes=head deny-nodes=h.*" 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not mp-opt %s --mp-classify="deny=Conv,Conv" 2>&1 | FileCheck %s --check-prefix=AGAIN
+// RUN: not mp-opt %s --mp-classify="allow=linear deny=addmm,mm" 2>&1 | FileCheck %s --check-prefix=TORCH
+// RUN: not mp-opt %s --mp-classify="allow=mm deny=matmul" 2>&1 | FileCheck %s --check-prefix=ALIAS
+// RUN: not mp-opt %s --mp-classify="policy=mixed_bflat16" 2>&1 | FileCheck %s --check-prefix=KERAS
+// RUN: not mp-opt %s --mp-classify="policy=float32 allow=Conv" 2>&1 | FileCheck %s --check-prefix=FLOAT32
+// RUN: not mp-opt %s --mp-classify="policy=mixed_float16 precision=bf16" 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not mp-opt %s --mp-classify="deny-nodes=(a{200}){200}{200}" 2>&1 | FileCheck %s --check-prefix=HUGE
+// RUN: not mp-opt %s --mp-classify="deny-nodes=(a*)\1" 2>&1 | FileCheck %s --check-prefix=BACK
+// RUN: mp-opt %s --mp-classify="allow=linear deny=mm" | FileCheck %s --check-prefix=SHARED
+// RUN: mp-opt %s --mp-classify="deny=smooth_l1_loss" 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: mp-opt %s --mp-classify="deny=ai.onnx.*" | FileCheck %s --check-prefix=DOMAIN
 // RUN: mp-opt %s --mp-classify="allow=my.Frob,ai.onnx.Conv deny=com.microsoft.Gelu"
 
 // UNKNOWN: error: unknown operator 'Sofmax' in --deny; did you mean 'Softmax'?
@@ -14,6 +25,17 @@
 // REGEX: error: pattern 'a)(b' in --deny-node is no regular expression: parentheses not balanced
 // NONE: error: pattern 'hea' in --allow-node matches no node; did you mean 'head'?
 // BOTH: error: node 'head' (Gemm-13): matches 'head' in --allow-node and 'h.*' in --deny-node
+// AGAIN: error: operator 'Conv' is twice in --deny
+// TORCH: error: 'linear' in --allow stands for Gemm and MatMul, which are all on other lists: 'MatMul' is in --deny
+// ALIAS: error: operator 'MatMul' is in both --allow (as 'mm') and --deny (as 'matmul')
+// KERAS: error: unknown policy 'mixed_bflat16'; did you mean 'mixed_bfloat16'?
+// FLOAT32: error: the precision is float32 (--policy), which leaves nothing to allow in --allow
+// OTHER: error: the precision is bf16 in --mixed-bf16 and fp16 in --policy
+// HUGE: error: pattern '(a{200}){200}{200}' in --deny-node is no regular expression: it repeats too much
+// BACK: error: pattern '(a*)\1' in --deny-node is no regular expression: back references are not supported
+// SHARED: "onnx.Gemm"{{.*}}mp.class = "allow"
+// NOTHING: warning: functions without an ONNX op of their own match nothing, list the ops that they are made of: 'smooth_l1_loss' (--deny)
+// DOMAIN: "onnx.Gemm"{{.*}}mp.class = "deny"
 module attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):

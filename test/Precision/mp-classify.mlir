@@ -77,35 +77,6 @@ module @structure attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
 
 // -----
 
-// Float arithmetic that ends in an integer or in Resize's scales. What leaves
-// a contraction is data, even if it is quantized in the end.
-// CHECK-LABEL: @shape_arithmetic
-// CHECK: "onnx.Mul"{{.*}}mp.class = "deny", mp.reason = "shape arithmetic"
-// CHECK: "onnx.Floor"{{.*}}mp.class = "deny", mp.reason = "shape arithmetic"
-// CHECK: "onnx.Neg"{{.*}}mp.class = "deny", mp.reason = "shape arithmetic"
-// CHECK: "onnx.Sqrt"{{.*}}mp.class = "follow"
-// CHECK: "onnx.MatMul"{{.*}}mp.class = "allow"
-// CHECK: "onnx.Abs"{{.*}}mp.class = "deny", mp.reason = "shape arithmetic"
-module @shape_arithmetic attributes {onnx.opset_import = [["", 17]]} {
-  onnx.graph {
-  ^bb0(%x: tensor<1x1x4x4xf32>, %s: tensor<4xf32>):
-    %0 = "onnx.Mul"(%s, %s) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %1 = "onnx.Floor"(%0) : (tensor<4xf32>) -> tensor<4xf32>
-    %2 = "onnx.Cast"(%1) {to = 7 : i64} : (tensor<4xf32>) -> tensor<4xi64>
-    %3 = "onnx.Neg"(%s) : (tensor<4xf32>) -> tensor<4xf32>
-    %absent = onnx.absent
-    %4 = "onnx.Resize"(%x, %absent, %3) : (tensor<1x1x4x4xf32>, none, tensor<4xf32>) -> tensor<?x?x?x?xf32>
-    %5 = "onnx.Sqrt"(%s) : (tensor<4xf32>) -> tensor<4xf32>
-    %6 = "onnx.Cast"(%5) {to = 7 : i64} : (tensor<4xf32>) -> tensor<4xi64>
-    %7 = "onnx.MatMul"(%x, %x) : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
-    %8 = "onnx.Abs"(%7) : (tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
-    %9 = "onnx.Cast"(%8) {to = 2 : i64} : (tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xui8>
-    onnx.yield %2, %4, %5, %6, %9 : tensor<4xi64>, tensor<?x?x?x?xf32>, tensor<4xf32>, tensor<4xi64>, tensor<1x1x4x4xui8>
-  }
-}
-
-// -----
-
 // A value that a training algorithm takes by its name stays; an output of the
 // graph keeps its name for an fp32 value anyway.
 // CHECK-LABEL: @training_names

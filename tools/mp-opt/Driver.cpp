@@ -31,6 +31,22 @@ using namespace mlir;
 
 namespace mp {
 
+namespace {
+/// Notes that it was the check for --strict that failed.
+class StrictWatch : public PassInstrumentation {
+public:
+  explicit StrictWatch(int &code) : code(code) {}
+  void runAfterPassFailed(Pass *pass, Operation *) override {
+    if (pass->getTypeID() == check)
+      code = exitNotSupported;
+  }
+
+private:
+  TypeID check = createCheckStrict()->getTypeID();
+  int &code;
+};
+} // namespace
+
 Driver::Driver(const Options &options, DialectRegistry &registry)
     : options(options), registry(registry),
       config(MlirOptMainConfig::createFromCLOptions()) {
@@ -39,7 +55,8 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
     if (this->options.mixed)
       buildMixedPrecisionPipeline(pm, *this->options.mixed);
     if (this->options.emulate)
-      pm.addPass(createEmulate());
+      buildEmulationPipeline(pm);
+    pm.addInstrumentation(std::make_unique<StrictWatch>(failureCode));
     return fromFlags.setupPassPipeline(pm);
   });
 }
@@ -246,11 +263,11 @@ int Driver::runOnMLIR() {
   };
   if (options.output.empty()) {
     print(llvm::outs());
-    return succeeded(result) ? exitOk : exitBadInput;
+    return succeeded(result) ? exitOk : failureCode;
   }
   if (llvm::Error failed = writeFile(options.output, print))
     return error(toString(std::move(failed)));
-  return succeeded(result) ? exitOk : exitBadInput;
+  return succeeded(result) ? exitOk : failureCode;
 }
 
 static StringRef getKind(const Diagnostic &diag) {
@@ -269,13 +286,21 @@ static StringRef getKind(const Diagnostic &diag) {
 
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   MLIRContext context(registry);
+  // A message names its node; the IR around it would bury it.
+  context.printOpOnDiagnostic(false);
   // The first error says what is wrong; what follows from it only hides it.
   bool failedBefore = false;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
     bool isError = diag.getSeverity() == DiagnosticSeverity::Error;
-    if (!isError || !failedBefore)
-      llvm::errs() << inputName << ": " << getKind(diag) << ": " << diag
+    auto print = [&](const Diagnostic &part) {
+      llvm::errs() << inputName << ": " << getKind(part) << ": " << part
                    << "\n";
+    };
+    if (!isError || !failedBefore) {
+      print(diag);
+      for (const Diagnostic &note : diag.getNotes())
+        print(note);
+    }
     failedBefore |= isError;
   });
   if (failed(setUpRemarks(context)))
@@ -288,8 +313,9 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
     return error(toString(std::move(failed)));
   uint64_t bytesBefore = countWeightBytes(*module);
   OperationFingerPrint before(*module);
-  if (failed(runPasses(*module)) ||
-      (config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module))))
+  if (failed(runPasses(*module)))
+    return failureCode;
+  if ((config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module))))
     return exitBadInput;
   std::optional<Summary> summary = takeSummary(*module);
   bool unchanged = inputFormat == Format::ONNX &&
@@ -302,7 +328,37 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   return exitOk;
 }
 
+/// Checks and prints the policy; there is no model.
+int Driver::printConfig() {
+  inputName = "mp-opt";
+  if (llvm::Error failed = addSchemas())
+    return error(toString(std::move(failed)));
+  llvm::Expected<PolicyOptions> loaded =
+      loadPolicy(getPolicyRequest(*options.mixed));
+  if (!loaded)
+    return error(toString(loaded.takeError()));
+  for (const std::string &warning : loaded->warnings)
+    llvm::errs() << inputName << ": warning: " << warning << "\n";
+  MLIRContext context(registry);
+  // A message names its node; the IR around it would bury it.
+  context.printOpOnDiagnostic(false);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
+    llvm::errs() << inputName << ": " << getKind(diag) << ": " << diag << "\n";
+  });
+  auto &dialect = *context.getOrLoadDialect<onnxir::ONNXDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  auto policy = PrecisionPolicy::create(std::move(*loaded),
+                                        [&] { return module->emitError(); });
+  if (failed(policy) ||
+      failed(policy->checkOperators(*module, dialect.getSchemas())))
+    return exitBadInput;
+  printPolicy(*policy, llvm::outs());
+  return exitOk;
+}
+
 int Driver::run() {
+  if (options.printConfig)
+    return printConfig();
   if (llvm::Error failed = llvm::joinErrors(read(), addSchemas()))
     return error(toString(std::move(failed)));
   if (!options.output.empty() && options.input != "-" &&

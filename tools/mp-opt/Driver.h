@@ -40,6 +40,7 @@ private:
   Format getInputFormat() const;
   Format getOutputFormat(Format input) const;
 
+  int printConfig();
   int runOnMLIR();
   int runOnModel(Format inputFormat, Format outputFormat);
   mlir::OwningOpRef<mlir::ModuleOp> import(Format format,
@@ -61,6 +62,8 @@ private:
   mlir::MlirOptMainConfig config;
   std::shared_ptr<llvm::MemoryBuffer> buffer;
   std::string inputName;
+  /// What a failed run ends with.
+  int failureCode = exitBadInput;
 };
 
 } // namespace mp

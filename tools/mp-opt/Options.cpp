@@ -38,14 +38,23 @@ Precision:
   --allow=OP,...        ops that run in 16 bit
   --deny=OP,...         ops that run in fp32
   --promote=OP,...      ops that run in the widest precision of their inputs
+  --allow-file=FILE     the same from a file, one op a line, '#' comments; also
+                        --deny-file and --promote-file (repeatable)
   --allow-node=REGEX    nodes, by name, that run in 16 bit (repeatable)
   --deny-node=REGEX     nodes, by name, that run in fp32 (repeatable)
+  --gaudi-config=FILE   the op lists of a gaudi_config.json
+  --policy=FILE         all of this and more in YAML (examples/policies);
+                        or mixed_bfloat16, mixed_float16, float32 as in Keras
+  --strict              exit code 4 if the 16 bit asked for cannot be had
+  --print-config        print the policy in force, and where each word is from
   --raise-opset=false   keep the model's opset, even if 16 bit needs a newer one
   --emulate             write the result in fp32 with explicit rounding, so that
                         any runtime shows what 16-bit storage does
 
-  Ops are ONNX names (Softmax, com.microsoft.FusedMatMul). A node override
-  beats a list, a list beats the built-in profile, allow and deny beat promote.
+  Ops are names of ONNX (Softmax, com.microsoft.FusedMatMul) or torch (addmm).
+  What is said of nodes beats the safety analyses, these beat lists of ops, a
+  list beats the built-in profile, allow and deny beat promote. Flags and files
+  rank equal: where they contradict each other, that is an error.
 
 Input and output:
   -o FILE               write FILE (whole or not at all)
@@ -71,8 +80,8 @@ Examples:
   mp-opt model.onnx | less
   mp-opt model.mlir --mp-mixed-precision=precision=bf16 --mlir-print-ir-after-all
 
-Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage;
-70 internal error. After an error nothing is written and old files are whole.
+Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 4 not
+supported under --strict; 70 internal error. After an error nothing is written and old files are whole.
 )";
 
 namespace {
@@ -108,6 +117,24 @@ struct Flags {
       "allow-node", cl::desc("nodes that run in 16 bit"), cl::cat(category)};
   cl::list<std::string> denyNodes{
       "deny-node", cl::desc("nodes that run in fp32"), cl::cat(category)};
+  cl::list<std::string> allowFiles{"allow-file",
+                                   cl::desc("file with ops for --allow"),
+                                   cl::value_desc("file"), cl::cat(category)};
+  cl::list<std::string> denyFiles{"deny-file",
+                                  cl::desc("file with ops for --deny"),
+                                  cl::value_desc("file"), cl::cat(category)};
+  cl::list<std::string> promoteFiles{"promote-file",
+                                     cl::desc("file with ops for --promote"),
+                                     cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> gaudiConfig{"gaudi-config",
+                                   cl::desc("op lists of a gaudi_config.json"),
+                                   cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> policy{"policy", cl::desc("policy in YAML, or of Keras"),
+                              cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> strict{"strict", cl::desc("fail if a wish cannot be granted"),
+                       cl::cat(category)};
+  cl::opt<bool> printConfig{
+      "print-config", cl::desc("print the policy in force"), cl::cat(category)};
   cl::opt<bool> raiseOpset{"raise-opset", cl::init(true),
                            cl::desc("raise the opset where 16 bit needs it"),
                            cl::cat(category)};
@@ -122,9 +149,59 @@ struct Flags {
   cl::opt<std::string> schemas{"schemas",
                                cl::desc("operators of further domains"),
                                cl::value_desc("file"), cl::cat(category)};
+
+  bool needMixed() const;
+  void fill(MixedPrecisionOptions &mixed) const;
 };
 
 } // namespace
+
+/// True if a flag is there that speaks of precision.
+bool Flags::needMixed() const {
+  const std::reference_wrapper<const cl::Option> lists[] = {
+      allow,     deny,         promote,    allowFiles,
+      denyFiles, promoteFiles, allowNodes, denyNodes};
+  for (const cl::Option &list : lists)
+    if (list.getNumOccurrences())
+      return true;
+  return strict.getNumOccurrences();
+}
+
+void Flags::fill(MixedPrecisionOptions &mixed) const {
+  mixed.precision = bf16 ? "bf16" : fp16 ? "fp16" : "";
+  mixed.allow = allow;
+  mixed.deny = deny;
+  mixed.promote = promote;
+  mixed.allowFiles = allowFiles;
+  mixed.denyFiles = denyFiles;
+  mixed.promoteFiles = promoteFiles;
+  mixed.allowNodes = allowNodes;
+  mixed.denyNodes = denyNodes;
+  mixed.gaudiConfig = gaudiConfig.getValue();
+  mixed.policy = policy.getValue();
+  mixed.strict = strict.getValue();
+  mixed.raiseOpset = raiseOpset.getValue();
+}
+
+PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options) {
+  PolicyRequest request;
+  request.precision = options.precision;
+  request.allow.assign(options.allow.begin(), options.allow.end());
+  request.deny.assign(options.deny.begin(), options.deny.end());
+  request.promote.assign(options.promote.begin(), options.promote.end());
+  request.allowFiles.assign(options.allowFiles.begin(),
+                            options.allowFiles.end());
+  request.denyFiles.assign(options.denyFiles.begin(), options.denyFiles.end());
+  request.promoteFiles.assign(options.promoteFiles.begin(),
+                              options.promoteFiles.end());
+  request.allowNodes.assign(options.allowNodes.begin(),
+                            options.allowNodes.end());
+  request.denyNodes.assign(options.denyNodes.begin(), options.denyNodes.end());
+  request.gaudiConfig = options.gaudiConfig;
+  request.policy = options.policy;
+  request.strict = options.strict;
+  return request;
+}
 
 static int usageError(const Twine &message) {
   errs() << "mp-opt: error: " << message << "\n";
@@ -155,14 +232,21 @@ std::optional<int> Options::parse(int argc, char **argv,
   }
   if (flags.bf16 && flags.fp16)
     return usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
-  bool lists = flags.allow.getNumOccurrences() ||
-               flags.deny.getNumOccurrences() ||
-               flags.promote.getNumOccurrences() ||
-               flags.allowNodes.getNumOccurrences() ||
-               flags.denyNodes.getNumOccurrences();
-  if (lists && !flags.bf16 && !flags.fp16)
-    return usageError("--allow, --deny, --promote and their node forms need "
-                      "--mixed-bf16 or --mixed-fp16");
+  // A policy or a file for Gaudi says what --mixed-bf16 would say.
+  bool isMixed = flags.bf16 || flags.fp16 || flags.policy.getNumOccurrences() ||
+                 flags.gaudiConfig.getNumOccurrences() || flags.printConfig;
+  if (flags.needMixed() && !isMixed)
+    return usageError("--allow, --deny, --promote, their file and node forms "
+                      "and --strict need --mixed-bf16, --mixed-fp16 or "
+                      "--policy");
+  if (flags.policy.getNumOccurrences() && flags.policy.empty())
+    return usageError("--policy: expected a file name");
+  if (isMixed)
+    mixed.emplace(), flags.fill(*mixed);
+  schemas = flags.schemas;
+  printConfig = flags.printConfig;
+  if (printConfig)
+    return std::nullopt;
   if (flags.input == "-" && isatty(0))
     return usageError("expected an input file; see --help");
   input = flags.input;
@@ -171,19 +255,8 @@ std::optional<int> Options::parse(int argc, char **argv,
     return usageError("-o: expected a file name");
   emit = flags.emit;
   emulate = flags.emulate;
-  schemas = flags.schemas;
   if (flags.elideWeights.getNumOccurrences())
     elideWeights = flags.elideWeights;
-  if (flags.bf16 || flags.fp16) {
-    mixed.emplace();
-    mixed->precision = flags.bf16 ? "bf16" : "fp16";
-    mixed->allow = flags.allow;
-    mixed->deny = flags.deny;
-    mixed->promote = flags.promote;
-    mixed->allowNodes = flags.allowNodes;
-    mixed->denyNodes = flags.denyNodes;
-    mixed->raiseOpset = flags.raiseOpset;
-  }
   summary = flags.summary.getNumOccurrences() ? bool(flags.summary)
                                               : mixed.has_value();
   return std::nullopt;

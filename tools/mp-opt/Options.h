@@ -8,6 +8,8 @@
 #ifndef MPOPT_TOOLS_OPTIONS_H
 #define MPOPT_TOOLS_OPTIONS_H
 
+#include "mp-opt/Precision/PolicyFile.h"
+
 #include "Pipelines/Pipelines.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -22,6 +24,7 @@ enum ExitCode : int {
   exitOk = 0,
   exitBadInput = 1,
   exitUsage = 2,
+  exitNotSupported = 4,
   exitInternal = 70,
 };
 
@@ -35,6 +38,8 @@ struct Options {
   std::optional<MixedPrecisionOptions> mixed;
   bool emulate = false;
   bool summary = false;
+  /// Print the policy instead of running.
+  bool printConfig = false;
   /// Absent: leave out big weights where the text goes to standard output.
   std::optional<bool> elideWeights;
   std::string schemas;
@@ -44,6 +49,9 @@ struct Options {
   std::optional<int> parse(int argc, char **argv,
                            mlir::DialectRegistry &registry);
 };
+
+/// What the options of the pipeline say about the policy.
+PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options);
 
 /// Crashes and LLVM's fatal errors end with exitInternal and a message.
 void installFatalErrorHandler();

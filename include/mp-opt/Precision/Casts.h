@@ -35,6 +35,10 @@ inline constexpr llvm::StringLiteral range = "mp.range";
 /// On a node: its class (string) and why it has it.
 inline constexpr llvm::StringLiteral opClass = "mp.class";
 inline constexpr llvm::StringLiteral reason = "mp.reason";
+/// On a node that the user speaks of: the place (string) where it is asked
+/// for; and what stands against a wish for 16 bit (string), if something does.
+inline constexpr llvm::StringLiteral asked = "mp.asked";
+inline constexpr llvm::StringLiteral refused = "mp.refused";
 /// On a node: its class comes from a built-in list, or from none (unit).
 inline constexpr llvm::StringLiteral builtin = "mp.builtin";
 /// On a node: the element type it runs in, and why; on a node with several
@@ -45,12 +49,18 @@ inline constexpr llvm::StringLiteral because = "mp.because";
 /// On a Cast: inserted by a pass, not the user's.
 inline constexpr llvm::StringLiteral inserted = "mp.inserted";
 /// On a function: it is the clone, typed for one call, of the function of this
-/// name (string). On the call: the clone's name. onnx-merge-functions removes
-/// both.
+/// name (string). On the call: the clone's name. On a node of the main graph:
+/// the types (array) that its results and the inputs of its subgraphs have in
+/// the model. onnx-merge-functions removes all three.
 inline constexpr llvm::StringLiteral specialized = "mp.specialized";
 inline constexpr llvm::StringLiteral callee = "mp.callee";
+inline constexpr llvm::StringLiteral untyped = "mp.untyped";
 /// On the module: the 16-bit type in use.
 inline constexpr llvm::StringLiteral low = "mp.low";
+/// On the module: what the policy says to later passes (dictionary): `assign`
+/// and `min_saving` (strings), `dims` ("NAME=SIZE" strings), `raise_opset` and
+/// `strict` (bools), each only if it is said.
+inline constexpr llvm::StringLiteral options = "mp.options";
 /// On the module: types of the graph's inputs and outputs at the start.
 inline constexpr llvm::StringLiteral inputTypes = "mp.input_types";
 inline constexpr llvm::StringLiteral outputTypes = "mp.output_types";

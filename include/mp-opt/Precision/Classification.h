@@ -7,7 +7,8 @@
 //
 // Applies a policy to a graph, and takes out what no policy may have in 16
 // bit: control flow, calls, sequences, values that a training algorithm takes
-// by name, and float arithmetic that computes shapes or indices.
+// by name. Between a node's own override and the lists stands what the safety
+// analyses have marked: shape arithmetic, hazards, decomposed ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,8 @@
 #define MPOPT_PRECISION_CLASSIFICATION_H
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/NodeOverrides.h"
 #include "mp-opt/Precision/Policy.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -29,25 +32,39 @@ struct NodeClass {
   bool isBuiltin = false;
   /// The policy allows the node, the graph does not.
   bool overruled = false;
+  /// The class is that of a rule for nodes, which beats the safety analyses.
+  bool isOverride = false;
+  /// Where the user asked for a class; empty if nobody did.
+  llvm::StringRef place = {};
+};
+
+/// Every string in the training entries of a model: the names that they take
+/// from the main graph are among them.
+llvm::StringSet<> collectTrainingNames(mlir::ModuleOp module);
+
+/// What all scopes of a module share; collected once.
+struct ModuleNames {
+  explicit ModuleNames(mlir::ModuleOp module)
+      : functions(module), training(collectTrainingNames(module)) {}
+
+  FunctionTable functions;
+  llvm::StringSet<> training;
 };
 
 /// The nodes of a graph and of its subgraphs, in order.
 class Classification {
 public:
-  /// Fails with a diagnostic at a node that two patterns claim.
   /// `scope` is a graph or a specialized function.
-  static mlir::FailureOr<Classification> compute(mlir::Operation *scope,
-                                                 PrecisionPolicy &policy);
+  static Classification compute(mlir::Operation *scope,
+                                const PrecisionPolicy &policy,
+                                const NodeOverrides &overrides,
+                                const ModuleNames &names);
 
   llvm::ArrayRef<NodeClass> getNodes() const { return nodes; }
 
 private:
   std::vector<NodeClass> nodes;
 };
-
-/// Every string in the training entries of a model: the names that they take
-/// from the main graph are among them.
-llvm::StringSet<> collectTrainingNames(mlir::ModuleOp module);
 
 } // namespace mp
 

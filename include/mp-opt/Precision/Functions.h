@@ -34,16 +34,41 @@ public:
   /// The function that the node's op type names, whatever clone it has.
   onnxir::FunctionOp lookupOriginal(mlir::Operation *node) const;
 
-  /// Of two functions with one name the first one counts.
-  void insert(onnxir::FunctionOp function);
+  onnxir::FunctionOp lookup(llvm::StringRef domain, llvm::StringRef name,
+                            llvm::StringRef overload) const;
+
+  /// Of two functions with one name the first one counts; false for others.
+  bool insert(onnxir::FunctionOp function);
   void erase(onnxir::FunctionOp function);
   bool empty() const { return functions.empty(); }
 
 private:
-  onnxir::FunctionOp lookup(llvm::StringRef domain, llvm::StringRef name,
-                            llvm::StringRef overload) const;
-
   llvm::StringMap<onnxir::FunctionOp> functions;
+};
+
+/// How many nodes functions have, and how many if every call in them were a
+/// function of its own.
+class FunctionSizes {
+public:
+  FunctionSizes(mlir::ModuleOp module, const FunctionTable &table);
+
+  struct Size {
+    /// Nodes in the body and its subgraphs.
+    uint64_t own = 0;
+    /// With those of all called functions; stops growing at 2^62.
+    uint64_t expanded = 0;
+    /// A way of calls leads back to the function. Of each circle of calls at
+    /// least one function is marked.
+    bool isRecursive = false;
+  };
+  const Size &lookup(onnxir::FunctionOp function) const {
+    return sizes.find(function)->second;
+  }
+
+private:
+  void visit(onnxir::FunctionOp root, const FunctionTable &table);
+
+  llvm::DenseMap<mlir::Operation *, Size> sizes;
 };
 
 /// True for functions that onnx-specialize-functions has made.
@@ -51,6 +76,10 @@ bool isSpecialized(onnxir::FunctionOp function);
 
 /// The `overload` field of a function or of a node; mostly empty.
 llvm::StringRef getOverload(mlir::Operation *op);
+
+/// Lets a specialized function import the model's opsets where that changes
+/// none of its nodes: what passes add to it must be valid in the model.
+void importModelOpsets(onnxir::FunctionOp function, mlir::ModuleOp module);
 
 /// Every scope in the module's order: each onnx.graph, each specialized
 /// onnx.function.

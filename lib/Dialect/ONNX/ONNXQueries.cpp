@@ -295,4 +295,18 @@ Type withElementType(Type tensorType, Type elementType) {
   return cast<TensorType>(tensorType).clone(elementType);
 }
 
+Type withoutShape(Type type) {
+  if (Type element = getTensorElementType(type))
+    return UnrankedTensorType::get(element);
+  if (auto sequence = dyn_cast<SequenceType>(type))
+    return SequenceType::get(type.getContext(),
+                             withoutShape(sequence.getElementType()));
+  if (auto optional = dyn_cast<OptionalType>(type))
+    return OptionalType::get(type.getContext(),
+                             withoutShape(optional.getElementType()));
+  return type;
+}
+
+bool isVague(Type type) { return isa<UnknownType, UnrankedTensorType>(type); }
+
 } // namespace mp::onnxir

@@ -320,11 +320,26 @@ LogicalResult GraphExporter::exportFunction(FunctionOp op,
   };
   addNames(attr::inputs, *function.mutable_input());
   addNames(attr::outputs, *function.mutable_output());
+  unsigned count = yield.getNumOperands();
+  if (unsigned(function.output_size()) != count ||
+      unsigned(function.input_size()) != op.getBody().getNumArguments())
+    return emitError() << "expected as many names in '" << attr::inputs
+                       << "' and '" << attr::outputs
+                       << "' as inputs and outputs";
+  // Callers know outputs by their position; inside, values say their names.
+  for (auto [index, value] : llvm::enumerate(yield.getOperands()))
+    function.set_output(index, getValueName(value).str());
   if (failed(exportOpsets(op, *function.mutable_opset_import())) ||
       failed(exportNodes(op.getBody().front(), *function.mutable_node())))
     return failure();
+  if (!yield->hasAttr(attr::valueInfo))
+    return success();
+  llvm::StringMap<Value> values = getValues(op.getBody());
   return exportInfos(yield, attr::valueInfo, *function.mutable_value_info(),
-                     [](unsigned, StringRef) { return Type(); });
+                     [&](unsigned, StringRef name) {
+                       Value value = values.lookup(name);
+                       return value ? value.getType() : Type();
+                     });
 }
 
 static LogicalResult exportTraining(GraphExporter &graphs, TrainingOp op,

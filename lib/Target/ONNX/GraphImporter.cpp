@@ -346,22 +346,6 @@ LogicalResult GraphImporter::importAttributes(const Node &node,
   return success();
 }
 
-/// What the inputs of a subgraph are when it does not say so itself.
-static SmallVector<Type> getBodyInputTypes(Builder &builder, const Node &node,
-                                           ArrayRef<Value> operands) {
-  SmallVector<Type> types;
-  for (Value operand : operands) {
-    Type element = getTensorElementType(operand.getType());
-    types.push_back(element ? Type(UnrankedTensorType::get(element))
-                            : operand.getType());
-  }
-  if (node.op_type() == "Loop" && types.size() >= 2) {
-    types[0] = RankedTensorType::get({}, builder.getI64Type());
-    types[1] = RankedTensorType::get({}, builder.getI1Type());
-  }
-  return types;
-}
-
 LogicalResult GraphImporter::importSubgraphs(const Node &node,
                                              OperationState &state) {
   SmallVector<Attribute> names;
@@ -370,10 +354,12 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
     using Proto = ::onnx::AttributeProto;
     if (!isGraphAttribute(attribute))
       continue;
-    SmallVector<Type> types = getBodyInputTypes(builder, node, state.operands);
     auto add = [&](const ::onnx::GraphProto &graph, const Twine &name) {
       names.push_back(builder.getStringAttr(name));
-      return importGraph(graph, *state.addRegion(), types);
+      return importGraph(graph, *state.addRegion(),
+                         getSubgraphInputTypes(loc.getContext(), node.op_type(),
+                                               ValueRange(state.operands),
+                                               graph.input_size()));
     };
     if (attribute.has_g() && failed(add(attribute.g(), attribute.name())))
       return failure();
@@ -398,26 +384,18 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
   return success();
 }
 
-/// The types that the subgraphs' outputs give to the results of `node`: the
-/// last ones of them, for Loop yields a condition first.
-static void inferFromSubgraphs(Builder &builder, const Node &node,
-                               OperationState &state,
+/// The types that the last subgraph's outputs give to the results of `node`.
+static void inferFromSubgraphs(const Node &node, OperationState &state,
                                SmallVectorImpl<Type> &types) {
-  YieldOp yield =
-      state.regions.empty() ? YieldOp() : getYield(*state.regions.back());
-  if (!yield || yield.getNumOperands() < types.size())
+  YieldOp yield = getYield(*state.regions.back());
+  if (!yield)
     return;
-  unsigned first = yield.getNumOperands() - types.size();
-  for (auto [index, type] : llvm::enumerate(types)) {
-    Type yielded = yield.getOperand(first + index).getType();
-    if (!isa<UnknownType>(type) || isa<NoneType>(yielded))
-      continue;
-    if (Type element = getTensorElementType(yielded))
-      yielded = UnrankedTensorType::get(element);
-    type = node.op_type() == "SequenceMap"
-               ? Type(SequenceType::get(builder.getContext(), yielded))
-               : yielded;
-  }
+  SmallVector<Type> yielded =
+      getSubgraphResultTypes(yield.getContext(), node.op_type(),
+                             yield.getOperandTypes(), types.size());
+  for (auto [type, better] : llvm::zip(types, yielded))
+    if (isa<UnknownType>(type))
+      type = withoutShape(better);
 }
 
 SmallVector<Type> GraphImporter::getResultTypes(const Node &node,
@@ -440,7 +418,7 @@ SmallVector<Type> GraphImporter::getResultTypes(const Node &node,
   if (complete || !schema || inFunction)
     return types;
   if (!state.regions.empty()) {
-    inferFromSubgraphs(builder, node, state, types);
+    inferFromSubgraphs(node, state, types);
     return types;
   }
   SmallVector<InferenceOperand> operands;

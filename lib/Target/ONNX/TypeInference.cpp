@@ -8,6 +8,8 @@
 #include "TypeInference.h"
 #include "Conversion.h"
 
+#include "mlir/IR/Builders.h"
+
 #include "onnx/defs/schema.h"
 
 using namespace mlir;
@@ -71,12 +73,6 @@ private:
 
 } // namespace
 
-/// Same element type and structure, nothing known about dimensions.
-static Type withoutShape(Type type) {
-  Type element = getTensorElementType(type);
-  return element ? Type(UnrankedTensorType::get(element)) : type;
-}
-
 /// The type of result `index` from an operand of the same type variable, or
 /// from a variable that admits one tensor type only.
 static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
@@ -128,6 +124,47 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
     if (missing)
       type = inferFromVariable(context, schema, index, operands);
   }
+  return types;
+}
+
+SmallVector<Type> getSubgraphInputTypes(MLIRContext *context, StringRef opType,
+                                        TypeRange operands, unsigned count) {
+  Builder builder(context);
+  Type unknown = builder.getType<UnknownType>();
+  SmallVector<Type> types;
+  for (Type type : operands) {
+    auto sequence = dyn_cast<SequenceType>(type);
+    if (sequence && opType == "SequenceMap")
+      type = sequence.getElementType();
+    types.push_back(isa<NoneType>(type) ? unknown : withoutShape(type));
+  }
+  // Scan-8 takes the lengths of its sequences first.
+  if (opType == "Scan" && types.size() > count)
+    types.erase(types.begin(), types.end() - count);
+  types.resize(count, unknown);
+  if (opType == "Loop" && count >= 2) {
+    types[0] = RankedTensorType::get({}, builder.getI64Type());
+    types[1] = RankedTensorType::get({}, builder.getI1Type());
+  }
+  return types;
+}
+
+SmallVector<Type> getSubgraphResultTypes(MLIRContext *context, StringRef opType,
+                                         TypeRange yielded, unsigned count) {
+  // Loop's body yields a condition first.
+  if (opType == "Loop" && !yielded.empty())
+    yielded = yielded.drop_front();
+  SmallVector<Type> types;
+  for (Type type : yielded.take_front(count)) {
+    if (isa<NoneType>(type))
+      type = UnknownType::get(context);
+    // What one iteration yields may be a part of the result.
+    if (opType != "If")
+      type = withoutShape(type);
+    types.push_back(opType == "SequenceMap" ? SequenceType::get(context, type)
+                                            : type);
+  }
+  types.resize(count, UnknownType::get(context));
   return types;
 }
 

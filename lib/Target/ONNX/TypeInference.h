@@ -33,6 +33,20 @@ inferResultTypes(mlir::MLIRContext *context, const ::onnx::NodeProto &node,
                  const OpSchema &schema,
                  llvm::ArrayRef<InferenceOperand> operands);
 
+/// The types of a subgraph's `count` inputs, from the operands of the node of
+/// type `opType` that it belongs to. What varies from one iteration to the
+/// next is an element of the operand.
+llvm::SmallVector<mlir::Type> getSubgraphInputTypes(mlir::MLIRContext *context,
+                                                    llvm::StringRef opType,
+                                                    mlir::TypeRange operands,
+                                                    unsigned count);
+
+/// The types of the node's `count` results, from what a subgraph yields.
+llvm::SmallVector<mlir::Type> getSubgraphResultTypes(mlir::MLIRContext *context,
+                                                     llvm::StringRef opType,
+                                                     mlir::TypeRange yielded,
+                                                     unsigned count);
+
 } // namespace mp
 
 #endif // MPOPT_LIB_TARGET_ONNX_TYPEINFERENCE_H

@@ -106,6 +106,11 @@ mlir::Type getElementType(mlir::MLIRContext *context, ElementKind kind);
 mlir::Type getTensorElementType(mlir::Type type);
 /// The same tensor type with another element type.
 mlir::Type withElementType(mlir::Type tensorType, mlir::Type elementType);
+/// The same type with nothing known about dimensions, also of elements of
+/// sequences and optionals.
+mlir::Type withoutShape(mlir::Type type);
+/// The type is `!onnx.unknown`, or nothing is known about its dimensions.
+bool isVague(mlir::Type type);
 
 } // namespace mp::onnxir
 

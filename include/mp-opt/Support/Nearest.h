@@ -1,0 +1,42 @@
+//===- Nearest.h - The name that a misspelt one is meant to be --*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_SUPPORT_NEAREST_H
+#define MPOPT_SUPPORT_NEAREST_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <string>
+
+namespace mp {
+
+/// The nearest of `candidates`, or empty if none is near enough to be meant.
+template <typename Range>
+llvm::StringRef findNearest(llvm::StringRef name, const Range &candidates) {
+  unsigned best = std::max<unsigned>(2, name.size() / 3) + 1;
+  llvm::StringRef nearest;
+  for (llvm::StringRef candidate : candidates) {
+    unsigned distance = name.edit_distance(candidate, true, best);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+/// "; did you mean 'Softmax'?", or nothing.
+template <typename Range>
+std::string suggestNearest(llvm::StringRef name, const Range &candidates) {
+  llvm::StringRef nearest = findNearest(name, candidates);
+  return nearest.empty() ? "" : ("; did you mean '" + nearest + "'?").str();
+}
+
+} // namespace mp
+
+#endif // MPOPT_SUPPORT_NEAREST_H

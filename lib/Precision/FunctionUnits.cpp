@@ -1,0 +1,118 @@
+//===- FunctionUnits.cpp - Functions made of exp and log ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An exponential leaves the range of fp16 long before the function that it is
+// part of does: what stands between it and the op that bounds it again is one
+// unit. A logarithm of a softmax is a LogSoftmax, cancellation and all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Decompositions.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+/// Users beyond this many belong to no small function.
+static constexpr unsigned maxUsers = 8;
+
+static SmallVector<Operation *> getUsers(Operation *op) {
+  SmallVector<Operation *> users;
+  for (Operation *user : op->getResult(0).getUsers()) {
+    if (users.size() == maxUsers)
+      break;
+    if (!llvm::is_contained(users, user))
+      users.push_back(user);
+  }
+  return users;
+}
+
+/// The Exp behind copies; null if there is none.
+static Operation *getExp(UnitContext &context, Value value) {
+  for (unsigned step = 0; step < 3; ++step) {
+    Operation *op = value.getDefiningOp();
+    if (context.getMath(op) == OpMath::Exp)
+      return op;
+    if (!context.isCopy(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return nullptr;
+}
+
+/// 1 / (1 + exp(x)) and log(1 + exp(x)); `sum` adds a constant to `exp`.
+static void findSigmoid(UnitContext &context, Operation *sum, Operation *exp) {
+  for (Operation *user : getUsers(sum)) {
+    OpMath math = context.getMath(user);
+    bool divides =
+        math == OpMath::Div && user->getOperand(1) == sum->getResult(0);
+    if (math == OpMath::Log)
+      return context.add("Softplus", {exp, sum, user});
+    if (divides || math == OpMath::Reciprocal)
+      return context.add("Sigmoid", {exp, sum, user});
+  }
+}
+
+/// exp(x) + exp(-x), exp(x) - exp(-x), and a quotient of these: infinite over
+/// infinite where they overflow.
+static void findHyperbolic(UnitContext &context, Operation *sum, Operation *a,
+                           Operation *b) {
+  std::vector<Operation *> nodes = {a, b, sum};
+  for (Operation *user : getUsers(sum)) {
+    if (context.getMath(user) != OpMath::Div)
+      continue;
+    nodes.push_back(user);
+    for (Value operand : user->getOperands())
+      if (Operation *other = operand.getDefiningOp();
+          context.getMath(other) == OpMath::Add ||
+          context.getMath(other) == OpMath::Sub)
+        nodes.push_back(other);
+  }
+  context.add("Sinh", std::move(nodes));
+}
+
+static void findLogOfSoftmax(UnitContext &context, Operation *log) {
+  std::vector<Operation *> nodes = {log};
+  Value value = log->getOperand(0);
+  // Between them: copies, bounds, an epsilon.
+  for (unsigned step = 0; step < 4; ++step) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return;
+    nodes.push_back(op);
+    if (context.getMath(op) == OpMath::Softmax)
+      return context.add("LogSoftmax", std::move(nodes));
+    OpMath math = context.getMath(op);
+    Value main = context.levels.getMainOperand(op);
+    if (context.kinds.lookup(op).shape == OpShape::Other || !main ||
+        (math != OpMath::Other && math != OpMath::Add && math != OpMath::Sub))
+      return;
+    value = main;
+  }
+}
+
+void findFunctionUnits(UnitContext &context) {
+  for (Operation *node : context.levels.getNodes()) {
+    OpMath math = context.getMath(node);
+    if (math == OpMath::Log && node->getNumOperands() == 1)
+      findLogOfSoftmax(context, node);
+    if ((math != OpMath::Add && math != OpMath::Sub) ||
+        node->getNumOperands() != 2)
+      continue;
+    Value left = node->getOperand(0), right = node->getOperand(1);
+    Operation *a = getExp(context, left), *b = getExp(context, right);
+    if (a && b)
+      findHyperbolic(context, node, a, b);
+    else if (a && context.isWeak(right))
+      findSigmoid(context, node, a);
+    else if (b && context.isWeak(left))
+      findSigmoid(context, node, b);
+  }
+}
+
+} // namespace mp

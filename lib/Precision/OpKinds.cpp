@@ -1,0 +1,242 @@
+//===- OpKinds.cpp - What analyses tell apart about operators -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpKinds.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+struct OpEntry {
+  llvm::StringLiteral name;
+  OpKind kind;
+};
+} // namespace
+
+static constexpr OpKind elementwise = {OpShape::Elementwise, OpMath::Other};
+static constexpr OpKind movement = {OpShape::Movement, OpMath::Other};
+
+static constexpr OpKind math(OpMath what) {
+  return {OpShape::Elementwise, what};
+}
+static constexpr OpKind reduction(OpMath what) {
+  return {OpShape::Reduction, what};
+}
+
+static constexpr OpEntry opTable[] = {
+    {"Abs", math(OpMath::Abs)},
+    {"Add", math(OpMath::Add)},
+    {"Cast", elementwise},
+    {"CastLike", elementwise},
+    {"Clip", elementwise},
+    {"Div", math(OpMath::Div)},
+    {"Dropout", elementwise},
+    {"Erf", elementwise},
+    {"Exp", math(OpMath::Exp)},
+    {"Expand", movement},
+    {"Flatten", movement},
+    {"GlobalAveragePool", reduction(OpMath::Mean)},
+    {"GlobalMaxPool", reduction(OpMath::Max)},
+    {"Identity", movement},
+    {"LeakyRelu", elementwise},
+    {"Log", math(OpMath::Log)},
+    {"LogSoftmax", {OpShape::Other, OpMath::LogSoftmax}},
+    {"Max", elementwise},
+    {"Min", elementwise},
+    {"Mul", math(OpMath::Mul)},
+    {"Neg", math(OpMath::Neg)},
+    {"Pow", math(OpMath::Pow)},
+    {"Reciprocal", math(OpMath::Reciprocal)},
+    {"ReduceL1", reduction(OpMath::SumAbs)},
+    {"ReduceL2", reduction(OpMath::RootSumSquare)},
+    {"ReduceLogSum", reduction(OpMath::LogSum)},
+    {"ReduceLogSumExp", reduction(OpMath::LogSumExp)},
+    {"ReduceMax", reduction(OpMath::Max)},
+    {"ReduceMean", reduction(OpMath::Mean)},
+    {"ReduceMin", reduction(OpMath::Max)},
+    {"ReduceSum", reduction(OpMath::Sum)},
+    {"ReduceSumSquare", reduction(OpMath::SumSquare)},
+    {"Relu", elementwise},
+    {"Reshape", movement},
+    {"Sigmoid", elementwise},
+    {"Softmax", {OpShape::Other, OpMath::Softmax}},
+    {"Softplus", elementwise},
+    {"Sqrt", math(OpMath::Sqrt)},
+    {"Squeeze", movement},
+    {"Sub", math(OpMath::Sub)},
+    {"Sum", math(OpMath::Add)},
+    {"Tanh", elementwise},
+    {"Tile", movement},
+    {"Transpose", movement},
+    {"Unsqueeze", movement},
+    {"Where", elementwise},
+};
+
+static OpKind findKind(Operation *op) {
+  StringRef domain = getDomain(op), opType = getOpType(op);
+  if (isa<CustomOp>(op))
+    return {};
+  if (domain == "com.microsoft" && opType == "ReduceSumTraining")
+    return reduction(OpMath::Sum);
+  if (!domain.empty())
+    return {};
+  const OpEntry *entry =
+      llvm::lower_bound(opTable, opType, [](const OpEntry &entry, StringRef x) {
+        return StringRef(entry.name) < x;
+      });
+  return entry != std::end(opTable) && entry->name == opType ? entry->kind
+                                                             : OpKind();
+}
+
+OpKind OpKinds::lookup(Operation *op) {
+  auto [it, isNew] = known.try_emplace(op->getName().getAsOpaquePointer());
+  if (isNew)
+    it->second = findKind(op);
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Small constants
+//===----------------------------------------------------------------------===//
+
+/// More elements than any list of axes or any exponent has.
+static constexpr int64_t maxElements = 64;
+
+static Attribute getHeldValue(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto initializer = dyn_cast<InitializerOp>(op))
+    return initializer.getValueAttr();
+  if (!isStandardOp(op, "Constant"))
+    return {};
+  for (StringRef name :
+       {"value", "value_float", "value_floats", "value_int", "value_ints"})
+    if (Attribute held = op->getAttr(name)) {
+      auto tensor = dyn_cast<TensorAttr>(held);
+      return tensor ? Attribute(tensor.getValue()) : held;
+    }
+  return {};
+}
+
+template <typename T>
+static std::optional<SmallVector<T>> copyBlob(DenseResourceElementsAttr held) {
+  AsmResourceBlob *blob = held.getRawHandle().getBlob();
+  size_t count = held.getNumElements();
+  if (!blob || blob->getData().size() != count * sizeof(T))
+    return std::nullopt;
+  SmallVector<T> elements(count);
+  memcpy(elements.data(), blob->getData().data(), count * sizeof(T));
+  return elements;
+}
+
+std::optional<SmallVector<int64_t>> getIntegerConstant(Value value) {
+  Attribute held = getHeldValue(value);
+  if (auto number = dyn_cast_or_null<IntegerAttr>(held))
+    return SmallVector<int64_t>{number.getInt()};
+  if (auto numbers = dyn_cast_or_null<DenseI64ArrayAttr>(held))
+    return SmallVector<int64_t>(numbers.asArrayRef());
+  auto elements = dyn_cast_or_null<ElementsAttr>(held);
+  if (!elements || elements.getNumElements() > maxElements)
+    return std::nullopt;
+  if (auto dense = dyn_cast<DenseIntElementsAttr>(held)) {
+    SmallVector<int64_t> numbers;
+    for (const APInt &number : dense.getValues<APInt>())
+      numbers.push_back(number.getSExtValue());
+    return numbers;
+  }
+  auto resource = dyn_cast<DenseResourceElementsAttr>(held);
+  if (!resource || !resource.getElementType().isInteger(64))
+    return std::nullopt;
+  return copyBlob<int64_t>(resource);
+}
+
+/// The constant behind ops that change neither values nor their number much.
+static Value skipCopies(Value value) {
+  for (unsigned step = 0; step < 4; ++step) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumOperands() == 0 ||
+        !(isStandardOp(op, "Cast") || isStandardOp(op, "Identity") ||
+          isStandardOp(op, "Unsqueeze") || isStandardOp(op, "Squeeze") ||
+          isStandardOp(op, "Reshape") || isStandardOp(op, "Expand")))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+std::optional<double> getUniformConstant(Value value) {
+  value = skipCopies(value);
+  Attribute held = getHeldValue(value);
+  if (auto number = dyn_cast_or_null<FloatAttr>(held))
+    return number.getValueAsDouble();
+  if (auto numbers = dyn_cast_or_null<DenseF32ArrayAttr>(held))
+    return numbers.size() == 1 ? std::optional<double>(numbers[0])
+                               : std::nullopt;
+  if (auto dense = dyn_cast_or_null<DenseFPElementsAttr>(held);
+      dense && (dense.isSplat() || dense.getNumElements() == 1)) {
+    APFloat number = *dense.value_begin<APFloat>();
+    bool losesInfo;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+    return number.convertToDouble();
+  }
+  if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(held);
+      resource && resource.getNumElements() == 1 &&
+      resource.getElementType().isF32())
+    if (auto numbers = copyBlob<float>(resource))
+      return numbers->front();
+  auto integers = getIntegerConstant(value);
+  if (integers && integers->size() == 1)
+    return integers->front();
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+std::optional<SmallVector<int64_t>> getReducedAxes(Operation *reduction) {
+  auto type = dyn_cast<RankedTensorType>(reduction->getOperand(0).getType());
+  if (!type)
+    return std::nullopt;
+  int64_t rank = type.getRank();
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (getOpType(reduction).starts_with("Global")) {
+    all.erase(all.begin(), all.begin() + std::min<int64_t>(2, rank));
+    return all;
+  }
+  SmallVector<int64_t> axes;
+  bool isGiven = reduction->getNumOperands() > 1 &&
+                 !isa<NoneType>(reduction->getOperand(1).getType());
+  if (isGiven) {
+    auto constant = getIntegerConstant(reduction->getOperand(1));
+    if (!constant)
+      return std::nullopt;
+    axes = std::move(*constant);
+  } else if (auto held = reduction->getAttrOfType<DenseI64ArrayAttr>("axes")) {
+    axes.assign(held.asArrayRef().begin(), held.asArrayRef().end());
+  }
+  if (axes.empty()) {
+    auto noop = reduction->getAttrOfType<IntegerAttr>("noop_with_empty_axes");
+    return noop && noop.getInt() ? axes : all;
+  }
+  for (int64_t &axis : axes) {
+    if (axis < -rank || axis >= rank)
+      return std::nullopt;
+    axis += axis < 0 ? rank : 0;
+  }
+  llvm::sort(axes);
+  axes.erase(llvm::unique(axes), axes.end());
+  return axes;
+}
+
+} // namespace mp

@@ -1,0 +1,228 @@
+//===- ProductUnits.cpp - Decomposed losses, gradients, cosines -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sums of products of two values, which have no single x: a weighted sum of
+// logarithms, the gradients of softmax and of normalizations, and a dot
+// product over two norms. A sum of products alone is no unit: it is how
+// contractions are spelled.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Decompositions.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+
+class ProductUnits {
+public:
+  explicit ProductUnits(UnitContext &context)
+      : context(context), finder(context.levels, context.kinds) {}
+  void find(const Statistic &statistic);
+
+private:
+  /// a * b, reduced.
+  struct Product {
+    const Statistic &statistic;
+    Operation *mul;
+    Value a, b;
+  };
+
+  bool findLoss(const Statistic &statistic);
+  bool findGradient(const Product &product, Value value, int step);
+  bool findGradient(const Product &product);
+  void findCosine(const Product &product);
+  bool isMadeOf(Value value, Value origin) const {
+    return llvm::is_contained(finder.walkBack(value, false), origin);
+  }
+  std::vector<Operation *> getNodes(const Product &product, int step) const;
+  SmallVector<Operation *> collectSources(Value value, OpShape through) const;
+
+  UnitContext &context;
+  StatisticFinder finder;
+};
+
+} // namespace
+
+/// Enough for every loss in use.
+static constexpr unsigned maxSources = 16;
+
+/// The pointwise nodes (and those of shape `through`) that `value` is made
+/// of, users before sources.
+SmallVector<Operation *> ProductUnits::collectSources(Value value,
+                                                      OpShape through) const {
+  SmallVector<Operation *> found;
+  SmallVector<Value> worklist = {value};
+  while (!worklist.empty() && found.size() < maxSources) {
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    OpShape shape = op ? context.kinds.lookup(op).shape : OpShape::Other;
+    if ((shape == OpShape::Other && context.getMath(op) == OpMath::Other) ||
+        llvm::is_contained(found, op))
+      continue;
+    found.push_back(op);
+    bool goesOn = shape == OpShape::Elementwise || shape == OpShape::Movement ||
+                  (shape == OpShape::Reduction && shape == through);
+    if (goesOn && context.getMath(op) != OpMath::Log)
+      for (Value operand : op->getOperands())
+        if (!context.isWeak(operand))
+          worklist.push_back(operand);
+  }
+  return found;
+}
+
+/// Sums of weighted logarithms: the nodes between the logarithm and the sum.
+bool ProductUnits::findLoss(const Statistic &statistic) {
+  SmallVector<Operation *> sources =
+      collectSources(statistic.reduction->getOperand(0), OpShape::Other);
+  llvm::SmallPtrSet<Operation *, 16> logarithmic;
+  std::vector<Operation *> nodes = {statistic.reduction};
+  bool isWeighted = false;
+  // Sources are no more than `maxSources`: as many rounds settle them.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation *op : llvm::reverse(sources)) {
+      OpMath math = context.getMath(op);
+      bool isLog = math == OpMath::Log || math == OpMath::LogSoftmax;
+      bool isBehind = llvm::any_of(op->getOperands(), [&](Value operand) {
+        return logarithmic.contains(operand.getDefiningOp());
+      });
+      if ((!isLog && !isBehind) || !logarithmic.insert(op).second)
+        continue;
+      changed = true;
+      isWeighted |= isBehind && (math == OpMath::Mul || math == OpMath::Neg);
+      if (math != OpMath::LogSoftmax)
+        nodes.push_back(op);
+      // The other probability: 1 - p.
+      if (Operation *source = op->getOperand(0).getDefiningOp();
+          math == OpMath::Log && context.getMath(source) == OpMath::Sub &&
+          context.isWeak(source->getOperand(0)))
+        nodes.push_back(source);
+    }
+  }
+  if (!isWeighted)
+    return false;
+  context.add("NegativeLogLikelihoodLoss", std::move(nodes));
+  return true;
+}
+
+std::vector<Operation *> ProductUnits::getNodes(const Product &product,
+                                                int step) const {
+  std::vector<Operation *> nodes = {product.mul, product.statistic.reduction};
+  for (; step >= 0; step = product.statistic.steps[step].parent)
+    nodes.push_back(product.statistic.steps[step].node);
+  return nodes;
+}
+
+static Value getOther(Operation *op, Value value) {
+  if (op->getNumOperands() != 2)
+    return {};
+  return op->getOperand(op->getOperand(0) == value ? 1 : 0);
+}
+
+/// (a - sum(a b)) b, a b - b sum(a b): softmax. a - b mean(a b): what
+/// normalizes, here b is the normalized value.
+bool ProductUnits::findGradient(const Product &product, Value value, int step) {
+  auto take = [&](StringRef name, Operation *first, Operation *second,
+                  Value rest) {
+    std::vector<Operation *> nodes = getNodes(product, step);
+    nodes.insert(nodes.end(), {first, second});
+    for (Value part : finder.walkBack(rest, false)) {
+      if (part == product.a || part == product.b ||
+          part == product.mul->getResult(0))
+        break;
+      nodes.push_back(part.getDefiningOp());
+    }
+    context.add(name, std::move(nodes), "com.microsoft");
+    return true;
+  };
+  for (Operation *user : value.getUsers()) {
+    OpMath math = context.getMath(user);
+    Value other = getOther(user, value);
+    if (!other || (math != OpMath::Sub && math != OpMath::Mul))
+      continue;
+    for (auto [a, b] :
+         {std::pair(product.a, product.b), std::pair(product.b, product.a)}) {
+      if (!isMadeOf(other, math == OpMath::Sub ? a : b))
+        continue;
+      for (Operation *last : user->getResult(0).getUsers()) {
+        Value rest = getOther(last, user->getResult(0));
+        OpMath lastMath = context.getMath(last);
+        if (!rest || (math == OpMath::Sub ? lastMath != OpMath::Mul
+                                          : lastMath != OpMath::Sub))
+          continue;
+        if (math == OpMath::Sub ? isMadeOf(rest, b)
+                                : isMadeOf(rest, product.mul->getResult(0)))
+          return take("SoftmaxGrad_13", user, last, rest);
+        if (math == OpMath::Mul && isMadeOf(rest, a))
+          return take("LayerNormalizationGrad", user, last, rest);
+      }
+    }
+  }
+  return false;
+}
+
+bool ProductUnits::findGradient(const Product &product) {
+  if (findGradient(product, product.statistic.reduction->getResult(0), -1))
+    return true;
+  for (auto [index, step] : llvm::enumerate(product.statistic.steps))
+    if (findGradient(product, step.node->getResult(0), index))
+      return true;
+  return false;
+}
+
+/// sum(a b) over the norms of a and b.
+void ProductUnits::findCosine(const Product &product) {
+  for (auto [index, step] : llvm::enumerate(product.statistic.steps)) {
+    if (context.getMath(step.node) != OpMath::Div || step.form.isInverse)
+      continue;
+    SmallVector<Operation *> sources =
+        collectSources(step.node->getOperand(1), OpShape::Reduction);
+    bool hasNorm = false;
+    std::vector<Operation *> nodes = getNodes(product, index);
+    for (Operation *op : sources) {
+      bool isSum = context.kinds.lookup(op).shape == OpShape::Reduction;
+      if (isSum) {
+        auto chain = finder.walkBack(op->getOperand(0), false);
+        hasNorm |= llvm::is_contained(chain, product.a) ||
+                   llvm::is_contained(chain, product.b);
+      }
+      Value result = op->getResult(0);
+      if (result != product.a && result != product.b)
+        nodes.push_back(op);
+    }
+    if (hasNorm)
+      return context.add("ReduceL2", std::move(nodes));
+  }
+}
+
+void ProductUnits::find(const Statistic &statistic) {
+  OpMath math = statistic.math;
+  if (math != OpMath::Sum && math != OpMath::Mean)
+    return;
+  if (findLoss(statistic))
+    return;
+  Operation *mul = statistic.reduction->getOperand(0).getDefiningOp();
+  if (context.getMath(mul) != OpMath::Mul)
+    return;
+  Product product = {statistic, mul, mul->getOperand(0), mul->getOperand(1)};
+  if (product.a == product.b || context.isWeak(product.a) ||
+      context.isWeak(product.b))
+    return;
+  if (!findGradient(product))
+    findCosine(product);
+}
+
+void findProductUnits(UnitContext &context, ArrayRef<Statistic> statistics) {
+  ProductUnits units(context);
+  for (const Statistic &statistic : statistics)
+    units.find(statistic);
+}
+
+} // namespace mp

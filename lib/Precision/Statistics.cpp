@@ -1,0 +1,192 @@
+//===- Statistics.cpp - Reductions and where their results meet x ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Statistics.h"
+
+#include "mp-opt/Precision/Assignment.h"
+#include "mp-opt/Precision/Constants.h"
+#include "mp-opt/Precision/FloatSignature.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// ReductionLevels
+//===----------------------------------------------------------------------===//
+
+ReductionLevels::ReductionLevels(Operation *scope, OpKinds &kinds) {
+  if (auto graph = dyn_cast<GraphOp>(scope))
+    for (Value parameter : collectParameters(graph))
+      levels[parameter] = weak;
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<InitializerOp>(op))
+      levels[op->getResult(0)] = weak;
+    if (!isNode(op))
+      return;
+    nodes.push_back(op);
+    unsigned level = isConstant(op) ? weak : 0;
+    OpShape shape = kinds.lookup(op).shape;
+    if (shape != OpShape::Other) {
+      level = weak;
+      for (Value operand : op->getOperands())
+        level = std::min(level, lookup(operand));
+      if (shape == OpShape::Reduction && level != weak)
+        ++level;
+    }
+    if (level != 0)
+      for (Value result : op->getResults())
+        levels[result] = level;
+  });
+}
+
+unsigned ReductionLevels::lookup(Value value) const {
+  return isFloatTensor(value.getType()) ? levels.lookup(value) : weak;
+}
+
+Value ReductionLevels::getMainOperand(Operation *op) const {
+  Value main;
+  unsigned least = weak;
+  bool isUnique = false;
+  for (Value operand : op->getOperands()) {
+    unsigned level = lookup(operand);
+    if (level == weak || level > least || operand == main)
+      continue;
+    isUnique = level < least;
+    least = level;
+    main = operand;
+  }
+  return isUnique ? main : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// StatisticFinder
+//===----------------------------------------------------------------------===//
+
+/// Longer than every decomposition in use.
+static constexpr unsigned maxChain = 10, maxSteps = 24, maxUsers = 64;
+
+SmallVector<Value, 8> StatisticFinder::walkBack(Value value,
+                                                bool throughReductions) const {
+  SmallVector<Value, 8> chain = {value};
+  while (chain.size() < maxChain) {
+    Operation *op = chain.back().getDefiningOp();
+    OpShape shape = op ? kinds.lookup(op).shape : OpShape::Other;
+    if (shape == OpShape::Other ||
+        (shape == OpShape::Reduction && !throughReductions))
+      break;
+    Value main = levels.getMainOperand(op);
+    if (!main)
+      break;
+    chain.push_back(main);
+  }
+  return chain;
+}
+
+/// What `user` makes of a statistic.
+StatisticForm StatisticFinder::extend(StatisticForm form, Operation *user,
+                                      Value value) {
+  bool isSecond = user->getNumOperands() > 1 && user->getOperand(1) == value;
+  switch (kinds.lookup(user).math) {
+  case OpMath::Log:
+    form.hasLog = true;
+    break;
+  case OpMath::Sqrt:
+    form.hasSqrt = true;
+    break;
+  case OpMath::Reciprocal:
+    form.isInverse ^= true;
+    break;
+  case OpMath::Neg:
+    form.isNegative ^= true;
+    break;
+  case OpMath::Sub:
+    form.isNegative ^= isSecond;
+    break;
+  case OpMath::Div:
+    form.isInverse ^= isSecond;
+    break;
+  case OpMath::Pow:
+    if (auto exponent =
+            isSecond ? std::nullopt : getUniformConstant(user->getOperand(1))) {
+      form.hasSqrt |= std::abs(*exponent) == 0.5;
+      form.isInverse ^= *exponent < 0;
+    }
+    break;
+  default:
+    break;
+  }
+  return form;
+}
+
+/// On which side the other operand of a statistic's user is; for data, where
+/// it comes from the same value as the statistic.
+StatisticFinder::Side
+StatisticFinder::classify(Statistic &statistic, Value other,
+                          Statistic::Meeting &meeting) const {
+  SmallVector<Value, 8> chain = walkBack(other, /*throughReductions=*/false);
+  for (auto [index, value] : llvm::enumerate(chain)) {
+    auto found = llvm::find(statistic.kernel, value);
+    if (found == statistic.kernel.end())
+      continue;
+    meeting.root =
+        std::max<unsigned>(meeting.root, found - statistic.kernel.begin());
+    for (unsigned step = 0; step < index; ++step)
+      meeting.path.push_back(chain[step].getDefiningOp());
+    return Side::Data;
+  }
+  unsigned least = levels.lookup(statistic.reduction->getResult(0));
+  return levels.lookup(other) >= least ? Side::Statistic : Side::Foreign;
+}
+
+void StatisticFinder::visitUser(Statistic &statistic, Operation *user,
+                                Value value, int parent) {
+  OpShape shape = kinds.lookup(user).shape;
+  if (shape != OpShape::Elementwise && shape != OpShape::Movement)
+    return;
+  StatisticForm before =
+      parent < 0 ? StatisticForm() : statistic.steps[parent].form;
+  StatisticForm form = extend(before, user, value);
+  Statistic::Meeting meeting = {user, parent, 0, form, {}};
+  bool meetsData = false;
+  for (Value other : user->getOperands()) {
+    if (other == value || levels.lookup(other) == ReductionLevels::weak)
+      continue;
+    Side side = classify(statistic, other, meeting);
+    if (side == Side::Foreign)
+      return;
+    meetsData |= side == Side::Data;
+  }
+  if (meetsData)
+    statistic.meetings.push_back(std::move(meeting));
+  else if (statistic.steps.size() < maxSteps)
+    statistic.steps.push_back({user, parent, form});
+}
+
+Statistic StatisticFinder::find(Operation *reduction) {
+  Statistic statistic;
+  statistic.reduction = reduction;
+  statistic.math = kinds.lookup(reduction).math;
+  statistic.kernel =
+      walkBack(reduction->getOperand(0), /*throughReductions=*/true);
+  llvm::DenseSet<Operation *> seen;
+  unsigned users = 0;
+  for (int step = -1; step < int(statistic.steps.size()); ++step) {
+    Operation *source = step < 0 ? reduction : statistic.steps[step].node;
+    Value value = source->getResult(0);
+    for (Operation *user : value.getUsers()) {
+      if (++users > maxUsers)
+        return statistic;
+      if (seen.insert(user).second)
+        visitUser(statistic, user, value, step);
+    }
+  }
+  return statistic;
+}
+
+} // namespace mp

@@ -1,0 +1,100 @@
+//===- Statistics.h - Reductions and where their results meet x -*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A statistic is a reduction of a pointwise function of x, and what is made of
+// the result alone; where it is broadcast back onto x, the two meet. Decomposed
+// normalizations and softmaxes are made of nothing else. Walks are bounded: no
+// decomposition is longer, and the time stays linear.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_PRECISION_STATISTICS_H
+#define MPOPT_LIB_PRECISION_STATISTICS_H
+
+#include "OpKinds.h"
+
+namespace mp {
+
+/// How many reductions a value has behind it; less is more data. Constants and
+/// parameters, and what is made of them alone, have no say.
+class ReductionLevels {
+public:
+  static constexpr unsigned weak = ~0u;
+
+  ReductionLevels(mlir::Operation *scope, OpKinds &kinds);
+
+  unsigned lookup(mlir::Value value) const;
+  /// The operand that makes `op` a function of one value, apart from constants
+  /// and statistics: null if there are two.
+  mlir::Value getMainOperand(mlir::Operation *op) const;
+  /// The nodes of the graph and its subgraphs, in order.
+  llvm::ArrayRef<mlir::Operation *> getNodes() const { return nodes; }
+
+private:
+  std::vector<mlir::Operation *> nodes;
+  llvm::DenseMap<mlir::Value, unsigned> levels;
+};
+
+/// What has been done to a statistic on its way.
+struct StatisticForm {
+  bool hasLog = false, hasSqrt = false, isInverse = false, isNegative = false;
+};
+
+struct Statistic {
+  /// A node that works on the statistic alone; its result came from `parent`,
+  /// another step or, below zero, the reduction.
+  struct Step {
+    mlir::Operation *node;
+    int parent;
+    StatisticForm form;
+  };
+  /// A node where the statistic meets x, or something made of x.
+  struct Meeting {
+    mlir::Operation *node;
+    int parent;
+    /// `kernel[root]` is the value that both sides are made of.
+    unsigned root;
+    StatisticForm form;
+    /// From `node`'s other operand back to the root.
+    llvm::SmallVector<mlir::Operation *, 2> path;
+  };
+
+  mlir::Operation *reduction;
+  OpMath math;
+  /// The reduced value, what it is made of, and so on back.
+  llvm::SmallVector<mlir::Value, 8> kernel;
+  llvm::SmallVector<Step, 8> steps;
+  llvm::SmallVector<Meeting, 2> meetings;
+};
+
+class StatisticFinder {
+public:
+  StatisticFinder(const ReductionLevels &levels, OpKinds &kinds)
+      : levels(levels), kinds(kinds) {}
+
+  Statistic find(mlir::Operation *reduction);
+
+  /// `value` and the values that it is a pointwise function of.
+  llvm::SmallVector<mlir::Value, 8> walkBack(mlir::Value value,
+                                             bool throughReductions) const;
+
+private:
+  enum class Side { Statistic, Foreign, Data };
+  void visitUser(Statistic &statistic, mlir::Operation *user, mlir::Value value,
+                 int parent);
+  Side classify(Statistic &statistic, mlir::Value other,
+                Statistic::Meeting &meeting) const;
+  StatisticForm extend(StatisticForm form, mlir::Operation *user,
+                       mlir::Value value);
+
+  const ReductionLevels &levels;
+  OpKinds &kinds;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_PRECISION_STATISTICS_H

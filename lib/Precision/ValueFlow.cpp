@@ -1,0 +1,86 @@
+//===- ValueFlow.cpp - Values through control flow ------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ValueFlow.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+bool isControlFlow(Operation *op) {
+  return op->getNumRegions() &&
+         (isStandardOp(op, "If") || isStandardOp(op, "Loop") ||
+          isStandardOp(op, "Scan"));
+}
+
+namespace {
+
+/// How operands, body arguments, yielded values and results line up. Bodies of
+/// hostile models may have too few of any: indices are checked where used.
+struct BodyLayout {
+  /// Operands before the first state, with arguments of the same number.
+  unsigned firstState = 0;
+  /// Yielded values before the first state.
+  unsigned firstYielded = 0;
+  unsigned numStates = 0;
+
+  explicit BodyLayout(Operation *op) {
+    if (isStandardOp(op, "Loop")) {
+      firstState = 2;
+      firstYielded = 1;
+      numStates = std::max(op->getNumOperands(), 2u) - 2;
+    } else if (isStandardOp(op, "Scan")) {
+      auto inputs = op->getAttrOfType<IntegerAttr>("num_scan_inputs");
+      int64_t count = inputs ? inputs.getInt() : 0;
+      int64_t operands = op->getNumOperands();
+      numStates = std::max<int64_t>(
+          0, operands - std::clamp<int64_t>(count, 0, operands));
+    }
+  }
+};
+
+} // namespace
+
+static void takeArgument(Operation *op, unsigned index,
+                         llvm::function_ref<void(Value)> take) {
+  for (Region &region : op->getRegions())
+    if (!region.empty() && index < region.getNumArguments())
+      take(region.getArgument(index));
+}
+
+static void takeResult(Operation *op, unsigned index,
+                       llvm::function_ref<void(Value)> take) {
+  if (index < op->getNumResults())
+    take(op->getResult(index));
+}
+
+bool forEachFlowTarget(OpOperand &use, llvm::function_ref<void(Value)> take) {
+  Operation *user = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  if (isControlFlow(user)) {
+    BodyLayout layout(user);
+    takeArgument(user, index, take);
+    if (index >= layout.firstState &&
+        index - layout.firstState < layout.numStates)
+      takeResult(user, index - layout.firstState, take);
+    return true;
+  }
+  Operation *parent = isa<YieldOp>(user) ? user->getParentOp() : nullptr;
+  if (!parent || !isControlFlow(parent))
+    return false;
+  BodyLayout layout(parent);
+  if (index < layout.firstYielded)
+    return true;
+  unsigned result = index - layout.firstYielded;
+  takeResult(parent, result, take);
+  if (result < layout.numStates)
+    takeArgument(parent, result + layout.firstState, take);
+  return true;
+}
+
+} // namespace mp

@@ -1,0 +1,49 @@
+//===- AnnotateLongReductions.cpp - Mark sums too long for 16 bit ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Precision/Passes.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/LongReductions.h"
+
+namespace mp {
+#define GEN_PASS_DEF_ANNOTATELONGREDUCTIONS
+#include "Precision/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct AnnotateLongReductions
+    : public mp::impl::AnnotateLongReductionsBase<AnnotateLongReductions> {
+  using AnnotateLongReductionsBase::AnnotateLongReductionsBase;
+
+  void runOnOperation() override;
+};
+
+} // namespace
+
+void AnnotateLongReductions::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (precision != "bf16" && precision != "fp16") {
+    module.emitError() << "unknown precision '" << precision
+                       << "', expected 'bf16' or 'fp16'";
+    return signalPassFailure();
+  }
+  ElementKind low =
+      precision == "fp16" ? ElementKind::Float16 : ElementKind::BFloat16;
+  for (Operation *scope : getScopes(module))
+    for (const LongReduction &found : findLongReductions(scope, low))
+      // The first hazard found is the one that users read about.
+      if (!found.node->hasAttr(mark::hazard))
+        found.node->setAttr(mark::hazard,
+                            StringAttr::get(&getContext(), found.reason));
+}

@@ -1,0 +1,46 @@
+//===- AnnotateUnits.cpp - Mark nodes that stand for one op ---------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Precision/Passes.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/DecomposedOps.h"
+#include "mp-opt/Precision/Functions.h"
+
+namespace mp {
+#define GEN_PASS_DEF_ANNOTATEUNITS
+#include "Precision/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct AnnotateUnits : public mp::impl::AnnotateUnitsBase<AnnotateUnits> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+void AnnotateUnits::runOnOperation() {
+  Builder builder(&getContext());
+  int64_t number = 0;
+  for (Operation *scope : getScopes(getOperation()))
+    for (const DecomposedOp &unit : findDecomposedOps(scope)) {
+      auto name =
+          builder.getStringAttr(getQualifiedName(unit.domain, unit.opType));
+      auto index = builder.getI64IntegerAttr(number++);
+      for (Operation *node : unit.nodes) {
+        NamedAttrList attributes(node->getAttrDictionary());
+        attributes.set(mark::unit, name);
+        attributes.set(mark::unitNumber, index);
+        node->setAttrs(attributes.getDictionary(&getContext()));
+      }
+    }
+}

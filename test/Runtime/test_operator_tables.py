@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables of operators by name hold names that exist, and the ops that they
+must hold."""
+
+import json
+import re
+import subprocess
+
+import onnx
+import pytest
+from support import MP_OPT, ROOT
+
+LIB = ROOT / "lib" / "Precision"
+# Written by older versions of torch's and onnxruntime's exporters.
+HISTORIC = {"MaxPoolGrad", "SparseSoftmaxCrossEntropy", "SparseSoftmaxCrossEntropyGrad"}
+
+
+def operators():
+    """Operators by domain, and the types that each names anywhere."""
+    known = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        types = known.setdefault((schema.domain, schema.name), set())
+        for constraint in schema.type_constraints:
+            types.update(constraint.allowed_type_strs)
+    text = (ROOT / "lib" / "Schema" / "com.microsoft.json").read_text()
+    for domain, ops in json.loads(text).items():
+        for op in ops:
+            types = known.setdefault((domain, op["name"]), set())
+            for allowed in op["type_constraints"].values():
+                types.update(allowed)
+    return known
+
+
+def table(file, name):
+    text = (LIB / file).read_text(encoding="utf-8")
+    body = re.search(rf"{name}\[\] = \{{(.*?)\n?\}};", text, re.S).group(1)
+    return re.findall(r'"([\w.]+)"', body)
+
+
+def printed(precision):
+    done = subprocess.run(
+        [MP_OPT, "--print-config", f"--mixed-{precision}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return re.findall(r"(?<=[\[ ])((?:\w+\.)+\w+)(?=[,\]])", done.stdout)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_profiles_name_operators(precision):
+    known = operators()
+    names = printed(precision)
+    assert len(names) > 200 and len(set(names)) == len(names)
+    for name in names:
+        domain, _, op = name.rpartition(".")
+        domain = "" if domain == "ai.onnx" else domain
+        assert (domain, op) in known or op in HISTORIC, name
+
+
+def test_sensitivity_names_operators():
+    known = operators()
+    for list_name, domain in ("safeOps", ""), ("safeMicrosoft", "com.microsoft"):
+        for op in table("Sensitivity.cpp", list_name):
+            assert (domain, op) in known or op in HISTORIC, op
+
+
+def test_sensitive_operators_are_not_safe():
+    safe = set(table("Sensitivity.cpp", "safeOps"))
+    assert not safe & set(
+        "ArgMax ArgMin BitCast Cast Ceil Equal Exp Floor Greater Hardmax IsInf IsNaN "
+        "Less Log Loop Mod NonZero OneHot Pow QuantizeLinear Round Scan Sign Sin "
+        "TopK Unique".split()
+    )
+    assert safe >= set("Add Concat Conv Gelu MatMul Mul Relu Reshape Where".split())
+
+
+def test_torch_names_name_operators():
+    known = operators()
+    text = (LIB / "TorchNames.cpp").read_text(encoding="utf-8")
+    rows = re.findall(r'\{"(\w+)",\s*\{(.*?)\}\}', text, re.S)
+    assert len(rows) > 200
+    for name, body in rows:
+        for op in re.findall(r'"([\w.]+)"', body):
+            domain, _, short = op.rpartition(".")
+            assert (domain, short) in known, (name, op)
