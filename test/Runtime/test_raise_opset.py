@@ -306,3 +306,41 @@ def test_whole_models(opset):
         # Averages over whole maps, in another order of sums.
         problem = differs(expected, actual, ulps=64)
         assert not problem, f"{path.name}: {problem}"
+
+
+def test_training_statistics():
+    """More than one output meant training, which no engine runs as it was.
+
+    ONNX's text says what the outputs are, for both versions the same.
+    """
+    x = np.random.default_rng(0).standard_normal((4, 3, 5)).astype(np.float32)
+    s, b, m, v = np.random.default_rng(1).uniform(0.5, 2, (4, 3)).astype(
+        np.float32
+    )
+    names, feeds = "xsbmv", dict(zip("xsbmv", (x, s, b, m, v)))
+    node = helper.make_node(
+        "BatchNormalization", list(names), ["y", "m2", "v2", "sm", "sv"],
+        momentum=0.75,
+    )
+    infos = [
+        helper.make_tensor_value_info(n, 1, feeds[n].shape) for n in names
+    ]
+    results = [
+        helper.make_tensor_value_info(n, 1, shape)
+        for n, shape in (("y", x.shape), ("m2", (3,)), ("v2", (3,)))
+    ]
+    model = helper.make_model(
+        helper.make_graph([node], "g", infos, results),
+        opset_imports=[helper.make_opsetid("", 9)],
+        ir_version=8,
+    )
+    after = raised(model, 15, scratch_dir("training"))
+    onnx.checker.check_model(after, full_check=True)
+    mean, var = x.mean((0, 2)), x.var((0, 2))
+    column = np.s_[:, None]
+    y = (x - mean[column]) / np.sqrt(var[column] + 1e-5)
+    expected = [
+        y * s[column] + b[column], m * 0.75 + mean * 0.25, v * 0.75 + var * 0.25
+    ]
+    for actual, wanted in zip(run_ort(after, feeds), expected):
+        np.testing.assert_allclose(actual, wanted, 1e-5, 1e-5)
