@@ -199,6 +199,9 @@ void FloatSignature::collect(Operation *node) {
     if (isPrimary(schema->getOutput(index)) && !isa<NoneType>(type) &&
         getElementKind(getTensorElementType(type)) != kind)
       obstacle = "a result's type is unknown";
+  for (unsigned index = 0; index < node->getNumResults(); ++index)
+    if (isUnbound(node, index))
+      obstacle = "no operand tells the type of a result";
 }
 
 SmallVector<unsigned, 2> FloatSignature::getFormalInputs() const {
@@ -206,6 +209,31 @@ SmallVector<unsigned, 2> FloatSignature::getFormalInputs() const {
   if (companion)
     indices.push_back(companion - schema->inputs.data());
   return indices;
+}
+
+/// Nothing but the op's own rule tells the type of a float result: no operand
+/// is bound to its variable, no attribute states it.
+bool FloatSignature::isUnbound(Operation *node, unsigned result) const {
+  const FormalParameter *parameter = schema->getOutput(result);
+  if (!parameter || isPrimary(parameter) ||
+      !isFloatTensor(node->getResult(result).getType()))
+    return false;
+  const TypeSet &types = schema->typesOf(*parameter);
+  bool isFree = types.containsTensor(ElementKind::Float) &&
+                (types.containsTensor(ElementKind::Float16) ||
+                 types.containsTensor(ElementKind::BFloat16));
+  bool isStated = llvm::any_of(
+      ArrayRef<StringRef>{"dtype", "output_dtype", "stash_type", "to"},
+      [&](StringRef name) { return schema->getAttribute(name) != nullptr; });
+  if (!isFree || isStated)
+    return false;
+  for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
+    const FormalParameter *input = schema->getInput(index);
+    if (input && input->typeVariable == parameter->typeVariable &&
+        !isa<NoneType>(type))
+      return false;
+  }
+  return true;
 }
 
 bool FloatSignature::hasOperand(unsigned index) const {

@@ -1,6 +1,6 @@
 // RUN: not mp-opt %s --mp-classify="allow=Softmax,Frob,Shrink allow-nodes=sel strict" --mp-assign --mp-check-strict 2>&1 | FileCheck %s
 // RUN: not mp-opt %s --mp-mixed-precision="allow=Shrink strict" 2>&1 | FileCheck %s --check-prefix=PIPELINE
-// RUN: %python -c "import subprocess as s; assert s.call(['mp-opt', '%s', '--mp-mixed-precision=allow=Shrink strict']) == 4"
+// RUN: %python -c "import subprocess as s; assert s.call('mp-opt %s \'--mp-mixed-precision=allow=Shrink strict\'', shell=True) == 4"
 
 // All wishes that cannot be granted are in one error.
 // CHECK: error: 3 nodes cannot run in bf16 as asked

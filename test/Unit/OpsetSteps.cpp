@@ -17,9 +17,8 @@
 
 using namespace mp;
 
-static constexpr llvm::StringLiteral kindNames[] = {"types", "additions",
-                                                    "inputs", "adapter",
-                                                    "unknown"};
+static constexpr llvm::StringLiteral kindNames[] = {
+    "types", "additions", "inputs", "adapter", "unknown"};
 
 int main() {
   const int oldest = 7;

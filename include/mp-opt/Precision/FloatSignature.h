@@ -99,6 +99,7 @@ private:
            (parameter->typeVariable == formal->typeVariable ||
             (companion && parameter->typeVariable == companion->typeVariable));
   }
+  bool isUnbound(mlir::Operation *node, unsigned result) const;
   void findPrimary(mlir::Operation *node);
   void collect(mlir::Operation *node);
 
