@@ -55,7 +55,14 @@ ModelSize ModelSize::measure(ModuleOp module, const DimensionSizes &dims) {
     if (isStored(op))
       for (Value result : op->getResults())
         add(size.weights, result);
-    if (!isNode(op) || isConstant(op) || isInsertedCast(op))
+    if (isInsertedCast(op)) {
+      add(size.castBytes, op->getOperand(0));
+      add(size.castBytes, op->getResult(0));
+      ++(isF32Tensor(op->getResult(0).getType()) ? size.castsToF32
+                                                 : size.castsToLow);
+      return;
+    }
+    if (!isNode(op) || isConstant(op))
       return;
     for (Value result : op->getResults()) {
       if (isa<NoneType>(result.getType()))
@@ -364,7 +371,8 @@ void Collector::run() {
   findOtherCauses();
 }
 
-PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims) {
+PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
+                                         bool withNodes) {
   PrecisionReport report;
   report.dims = std::move(dims);
   if (auto summary = module->getAttrOfType<DictionaryAttr>(mark::summary)) {
@@ -384,7 +392,8 @@ PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims) {
   }
   report.isMarked = module->hasAttr(mark::low);
   report.after = ModelSize::measure(module, report.dims);
-  Collector(module, report).run();
+  if (withNodes)
+    Collector(module, report).run();
   return report;
 }
 

@@ -9,7 +9,6 @@
 #include "mp-opt/Report/ReportForms.h"
 
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <map>
 
@@ -36,25 +35,7 @@ struct Counts {
   }
 };
 
-struct CastCounts {
-  int64_t toLow = 0, toF32 = 0;
-  uint64_t bytes = 0;
-};
-
 } // namespace
-
-static CastCounts countCasts(const PrecisionReport &report) {
-  CastCounts counts;
-  for (const ReportNode &node : report.nodes) {
-    if (!node.isInsertedCast || node.results.empty())
-      continue;
-    bool isWide = isF32Tensor(report.values[node.results.front()].type);
-    ++(isWide ? counts.toF32 : counts.toLow);
-    counts.bytes =
-        llvm::SaturatingAdd(counts.bytes, report.getMovedBytes(node));
-  }
-  return counts;
-}
 
 void printSummary(const PrecisionReport &report, const RunInfo &run,
                   raw_ostream &os) {
@@ -67,7 +48,6 @@ void printSummary(const PrecisionReport &report, const RunInfo &run,
                        static_cast<unsigned long long>(before),
                        static_cast<unsigned long long>(after));
   };
-  CastCounts casts = countCasts(report);
   os << "mixed precision (" << report.precision << ")\n";
   row("nodes in " + report.precision, report.nodesLow);
   row("nodes in fp32", report.nodesF32);
@@ -75,7 +55,7 @@ void printSummary(const PrecisionReport &report, const RunInfo &run,
   row("casts inserted", report.castsInserted);
   row("casts removed again", report.castsRemoved);
   if (report.isMarked)
-    row("bytes moved by casts", casts.bytes);
+    row("bytes moved by casts", report.after.castBytes);
   change("bytes of weights", run.before.weights, report.after.weights);
   change("bytes of activations", run.before.activations,
          report.after.activations);
@@ -162,15 +142,14 @@ static void writeSizes(llvm::json::OStream &json, const PrecisionReport &report,
 
 static void writeCasts(llvm::json::OStream &json,
                        const PrecisionReport &report) {
-  CastCounts casts = countCasts(report);
   json.attributeObject("casts", [&] {
     json.attribute("inserted", report.castsInserted);
     json.attribute("removed", report.castsRemoved);
     json.attributeObject("left", [&] {
-      json.attribute("to_" + report.precision, casts.toLow);
-      json.attribute("to_fp32", casts.toF32);
+      json.attribute("to_" + report.precision, report.after.castsToLow);
+      json.attribute("to_fp32", report.after.castsToF32);
     });
-    json.attribute("bytes_moved", casts.bytes);
+    json.attribute("bytes_moved", report.after.castBytes);
   });
 }
 

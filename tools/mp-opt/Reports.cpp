@@ -51,7 +51,12 @@ Reports::Reports(const Options &options) : options(options) {
 }
 
 bool Reports::isWanted() const {
-  return options.summary != SummaryForm::None || options.annotate ||
+  return options.summary != SummaryForm::None || needsNodes();
+}
+
+/// The table needs no more than counts.
+bool Reports::needsNodes() const {
+  return options.summary == SummaryForm::JSON || options.annotate ||
          !options.explain.empty() || !options.report.empty() ||
          !options.overlay.empty();
 }
@@ -72,7 +77,7 @@ LogicalResult Reports::make(ModuleOp module) {
   // Without this, nothing has decided on precision.
   if (!module->hasAttr(mark::summary))
     return success();
-  PrecisionReport report = PrecisionReport::collect(module, dims);
+  PrecisionReport report = PrecisionReport::collect(module, dims, needsNodes());
   llvm::raw_string_ostream explain(explanation);
   for (const std::string &name : options.explain) {
     if (!explanation.empty())

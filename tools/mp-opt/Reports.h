@@ -41,6 +41,7 @@ public:
   llvm::Error finish();
 
 private:
+  bool needsNodes() const;
   mlir::LogicalResult make(mlir::ModuleOp module);
 
   const Options &options;

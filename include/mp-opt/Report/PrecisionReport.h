@@ -85,6 +85,9 @@ struct ModelSize {
   uint64_t activations = 0;
   int64_t values = 0, dynamicValues = 0, unknownValues = 0;
   int64_t opset = 0, irVersion = 0;
+  /// Inserted casts, and the bytes that they read and write.
+  int64_t castsToLow = 0, castsToF32 = 0;
+  uint64_t castBytes = 0;
 
   static ModelSize measure(mlir::ModuleOp module,
                            const DimensionSizes &dims = {});
@@ -119,10 +122,12 @@ struct PrecisionReport {
   bool isMarked = false;
   ModelSize after;
 
-  /// The main graph and, where they are marked, functions. `module` is not
-  /// changed and must outlive the result.
+  /// The main graph and, where they are marked, functions; without `withNodes`
+  /// only counts and sizes. `module` is not changed and must outlive the
+  /// result.
   static PrecisionReport collect(mlir::ModuleOp module,
-                                 DimensionSizes dims = {});
+                                 DimensionSizes dims = {},
+                                 bool withNodes = true);
 
   /// The operators whose allowing saves most, best first.
   std::vector<Saving> getSavings(size_t limit) const;
