@@ -193,29 +193,34 @@ Error addGaudiConfig(StringRef text, StringRef file, PolicyOptions &options) {
 
 using Adder = function_ref<Error(StringRef text, StringRef file)>;
 
-static Error addFile(StringRef path, Adder add) {
+static Error addFile(StringRef path, PolicyRequest &request, Adder add) {
+  auto known = request.texts.find(path.str());
+  if (known != request.texts.end())
+    return add(known->second, path);
   Expected<std::string> text = readTextFile(path);
   if (!text)
     return text.takeError();
-  return add(*text, path);
+  return add(request.texts[path.str()] = std::move(*text), path);
 }
 
-static Error addPolicy(StringRef name, PolicyOptions &options) {
+static Error addPolicy(PolicyRequest &request, PolicyOptions &options) {
+  StringRef name = request.policy;
   if (StringRef precision = getKerasPrecision(name); !precision.empty())
     return setPrecision(precision, "--policy", options);
   static constexpr StringLiteral known[] = {"mixed_bfloat16", "mixed_float16",
                                             "float32"};
   // A misspelt policy of Keras looks like a file that does not exist.
   StringRef nearest = findNearest(name, known);
-  if (!nearest.empty() && !sys::fs::exists(name))
+  if (!nearest.empty() && !sys::fs::exists(name) &&
+      !request.texts.count(name.str()))
     return createStringError("unknown policy '" + name + "'; did you mean '" +
                              nearest + "'?");
-  return addFile(name, [&](StringRef text, StringRef file) {
+  return addFile(name, request, [&](StringRef text, StringRef file) {
     return addPolicyYAML(text, file, options);
   });
 }
 
-static Error addFiles(const PolicyRequest &request, PolicyOptions &options) {
+static Error addFiles(PolicyRequest &request, PolicyOptions &options) {
   const std::pair<const std::vector<std::string> *, OpClass> lists[] = {
       {&request.allowFiles, OpClass::Allow},
       {&request.denyFiles, OpClass::Deny},
@@ -223,18 +228,19 @@ static Error addFiles(const PolicyRequest &request, PolicyOptions &options) {
   };
   for (auto [files, opClass] : lists)
     for (const std::string &path : *files)
-      if (Error failed = addFile(path, [&](StringRef text, StringRef file) {
-            return addListFile(text, file, opClass, options);
-          }))
+      if (Error failed =
+              addFile(path, request, [&](StringRef text, StringRef file) {
+                return addListFile(text, file, opClass, options);
+              }))
         return failed;
   if (!request.gaudiConfig.empty())
-    if (Error failed =
-            addFile(request.gaudiConfig, [&](StringRef text, StringRef file) {
-              return addGaudiConfig(text, file, options);
-            }))
+    if (Error failed = addFile(request.gaudiConfig, request,
+                               [&](StringRef text, StringRef file) {
+                                 return addGaudiConfig(text, file, options);
+                               }))
       return failed;
   return request.policy.empty() ? Error::success()
-                                : addPolicy(request.policy, options);
+                                : addPolicy(request, options);
 }
 
 /// Names that are right, and yet do nothing.
@@ -253,7 +259,7 @@ static void warnOfDecomposed(PolicyOptions &options) {
         names);
 }
 
-Expected<PolicyOptions> loadPolicy(const PolicyRequest &request) {
+Expected<PolicyOptions> loadPolicy(PolicyRequest &request) {
   PolicyOptions options;
   if (!request.precision.empty())
     options.precision = {request.precision, "--mixed-" + request.precision};

@@ -225,9 +225,17 @@ bool PrecisionGraph::fits(Value value) {
 
 /// Names an operand that would not survive; empty if all would.
 std::string PrecisionGraph::getWideConstant(const TypeSlot &slot) {
+  auto isWide = [&](Value value) {
+    if (weak.contains(value))
+      return !fits(value);
+    // A constant that the user keeps f32 would be cast all the same.
+    Operation *source = value.getDefiningOp();
+    return source && mp::isConstant(source) && isF32Tensor(value.getType()) &&
+           !range.fits(source);
+  };
   for (ArrayRef<OpOperand *> operands : {slot.reads, slot.yields})
     for (OpOperand *operand : operands)
-      if (weak.contains(operand->get()) && !fits(operand->get()))
+      if (isWide(operand->get()))
         return "constant '" + onnxir::getValueName(operand->get()).str() +
                "' is out of range";
   return "";

@@ -61,6 +61,9 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     RaiseOpsetOptions raising;
     raising.limit = options.opsetLimit;
     pm.addPass(createRaiseOpset(raising));
+    policy.typeOnly = false;
+    policy.madeOnly = true;
+    pm.addPass(createClassify(policy));
   }
   pm.addPass(createAssign(getAssignOptions(options)));
   pm.addPass(createCheckStrict());

@@ -33,7 +33,10 @@ struct Classify : public mp::impl::ClassifyBase<Classify> {
 private:
   PolicyRequest getRequest() const;
   FailureOr<PrecisionPolicy> createPolicy();
-  void annotate(const Classification &classification);
+  void annotate(const NodeClass &entry);
+  void classifyMade(const PrecisionPolicy &policy,
+                    const NodeOverrides &overrides, const ModuleNames &names);
+  void denyCalls();
   void annotateModule(GraphOp graph, Type lowType);
   void annotateOptions(const PolicyOptions &options);
 };
@@ -64,14 +67,24 @@ PolicyRequest Classify::getRequest() const {
 
 FailureOr<PrecisionPolicy> Classify::createPolicy() {
   ModuleOp module = getOperation();
-  llvm::Expected<PolicyOptions> options = loadPolicy(getRequest());
+  PolicyRequest request = getRequest();
+  if (auto read = module->getAttrOfType<DictionaryAttr>(mark::texts))
+    for (NamedAttribute entry : read)
+      request.texts[entry.getName().str()] =
+          cast<StringAttr>(entry.getValue()).getValue().str();
+  llvm::Expected<PolicyOptions> options = loadPolicy(request);
   if (!options)
     return module.emitError() << toString(options.takeError());
   if (llvm::Error failed = addModelPolicy(module, *options))
     return module.emitError() << toString(std::move(failed));
-  if (!typeOnly)
+  if (!typeOnly && !madeOnly)
     for (const std::string &warning : options->warnings)
       module.emitWarning() << warning;
+  NamedAttrList texts;
+  for (const auto &[name, text] : request.texts)
+    texts.set(name, StringAttr::get(&getContext(), text));
+  if (!texts.empty())
+    module->setAttr(mark::texts, texts.getDictionary(&getContext()));
   auto policy = PrecisionPolicy::create(std::move(*options),
                                         [&] { return module.emitError(); });
   auto &dialect = *getContext().getLoadedDialect<ONNXDialect>();
@@ -81,24 +94,21 @@ FailureOr<PrecisionPolicy> Classify::createPolicy() {
   return policy;
 }
 
-void Classify::annotate(const Classification &classification) {
+void Classify::annotate(const NodeClass &entry) {
   Builder builder(&getContext());
-  for (const NodeClass &entry : classification.getNodes()) {
-    NamedAttrList attributes(entry.node->getAttrDictionary());
-    attributes.set(mark::opClass,
-                   builder.getStringAttr(stringifyOpClass(entry.opClass)));
-    attributes.set(mark::reason, builder.getStringAttr(entry.reason));
-    if (entry.isBuiltin)
-      attributes.set(mark::builtin, builder.getUnitAttr());
-    if (!entry.place.empty())
-      attributes.set(mark::asked, builder.getStringAttr(entry.place));
-    if (!entry.place.empty() && entry.overruled)
-      attributes.set(mark::refused, builder.getStringAttr(entry.reason));
-    entry.node->setAttrs(attributes.getDictionary(&getContext()));
-    if (entry.overruled)
-      emitPrecisionRemark(entry.node, RemarkOutcome::Missed, "f32",
-                          entry.reason);
-  }
+  NamedAttrList attributes(entry.node->getAttrDictionary());
+  attributes.set(mark::opClass,
+                 builder.getStringAttr(stringifyOpClass(entry.opClass)));
+  attributes.set(mark::reason, builder.getStringAttr(entry.reason));
+  if (entry.isBuiltin)
+    attributes.set(mark::builtin, builder.getUnitAttr());
+  if (!entry.place.empty())
+    attributes.set(mark::asked, builder.getStringAttr(entry.place));
+  if (!entry.place.empty() && entry.overruled)
+    attributes.set(mark::refused, builder.getStringAttr(entry.reason));
+  entry.node->setAttrs(attributes.getDictionary(&getContext()));
+  if (entry.overruled)
+    emitPrecisionRemark(entry.node, RemarkOutcome::Missed, "f32", entry.reason);
 }
 
 void Classify::annotateModule(GraphOp graph, Type lowType) {
@@ -135,8 +145,57 @@ void Classify::annotateOptions(const PolicyOptions &options) {
     getOperation()->setAttr(mark::options, said.getDictionary(&getContext()));
 }
 
+/// Gives nodes that raising the opset has made the classes that a user's list
+/// gives them, so that they have the same in the next run.
+void Classify::classifyMade(const PrecisionPolicy &policy,
+                            const NodeOverrides &overrides,
+                            const ModuleNames &names) {
+  for (Operation *scope : getScopes(getOperation())) {
+    auto classes = Classification::compute(scope, policy, overrides, names);
+    for (const NodeClass &entry : classes.getNodes())
+      if (entry.node->hasAttr(mark::made) && !entry.isBuiltin)
+        annotate(entry);
+  }
+}
+
+/// What the user says of a call holds for the function's body: a clone whose
+/// call is denied is denied too.
+void Classify::denyCalls() {
+  FunctionTable functions(getOperation());
+  Builder builder(&getContext());
+  SmallVector<Operation *> calls;
+  auto isDenied = [](Operation *op) {
+    auto opClass = op->getAttrOfType<StringAttr>(mark::opClass);
+    return opClass && symbolizeOpClass(opClass.getValue()) == OpClass::Deny;
+  };
+  for (Operation *scope : getScopes(getOperation()))
+    scope->walk([&](CustomOp call) {
+      if (isDenied(call))
+        calls.push_back(call);
+    });
+  llvm::DenseSet<Operation *> seen;
+  while (!calls.empty()) {
+    FunctionOp function = functions.lookup(calls.pop_back_val());
+    if (!function || !isSpecialized(function) || !seen.insert(function).second)
+      continue;
+    function->walk([&](Operation *op) {
+      if (!isNode(op) || isDenied(op))
+        return;
+      op->setAttr(mark::opClass,
+                  builder.getStringAttr(stringifyOpClass(OpClass::Deny)));
+      op->setAttr(mark::reason,
+                  builder.getStringAttr("in a function whose call is denied"));
+      op->removeAttr(mark::builtin);
+      if (isa<CustomOp>(op))
+        calls.push_back(op);
+    });
+  }
+}
+
 void Classify::runOnOperation() {
   ModuleOp module = getOperation();
+  if (madeOnly && !module->hasAttr(mark::made))
+    return;
   FailureOr<PrecisionPolicy> policy = createPolicy();
   if (failed(policy))
     return signalPassFailure();
@@ -149,10 +208,15 @@ void Classify::runOnOperation() {
   if (failed(overrides))
     return signalPassFailure();
   ModuleNames names(module);
+  if (madeOnly)
+    return classifyMade(*policy, *overrides, names);
   for (Operation *scope : getScopes(module)) {
-    annotate(Classification::compute(scope, *policy, *overrides, names));
+    auto classes = Classification::compute(scope, *policy, *overrides, names);
+    for (const NodeClass &entry : classes.getNodes())
+      annotate(entry);
     if (auto graph = dyn_cast<GraphOp>(scope))
       annotateModule(graph, lowType);
   }
+  denyCalls();
   annotateOptions(policy->getOptions());
 }

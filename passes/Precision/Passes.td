@@ -144,6 +144,8 @@ def Classify : PrecisionPass<"mp-classify"> {
   let options = [
     Option<"typeOnly", "type-only", "bool", /*default=*/"false",
            "only set mp.low, the 16-bit type that the policy asks for">,
+    Option<"madeOnly", "made-only", "bool", /*default=*/"false",
+           "only look at nodes that raising the opset has made">,
     Option<"precision", "precision", "std::string", /*default=*/"\"\"",
            "16-bit type: bf16 or fp16; by default what the policy says, else "
            "bf16">,

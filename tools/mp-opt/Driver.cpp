@@ -287,8 +287,8 @@ int Driver::printConfig() {
   };
   if (llvm::Error failed = addSchemas(options.schemas, registry))
     return error(toString(std::move(failed)));
-  llvm::Expected<PolicyOptions> loaded =
-      loadPolicy(getPolicyRequest(*options.mixed));
+  PolicyRequest request = getPolicyRequest(*options.mixed);
+  llvm::Expected<PolicyOptions> loaded = loadPolicy(request);
   if (!loaded)
     return error(toString(loaded.takeError()));
   for (const std::string &warning : loaded->warnings)

@@ -55,6 +55,11 @@ inline constexpr llvm::StringLiteral inserted = "mp.inserted";
 inline constexpr llvm::StringLiteral specialized = "mp.specialized";
 inline constexpr llvm::StringLiteral callee = "mp.callee";
 inline constexpr llvm::StringLiteral untyped = "mp.untyped";
+/// On a node that raising the opset has made, and on the module if there are
+/// such nodes (unit).
+inline constexpr llvm::StringLiteral made = "mp.made";
+/// On the module: texts of policy files by their names (dictionary).
+inline constexpr llvm::StringLiteral texts = "mp.texts";
 /// On the module: the 16-bit type in use.
 inline constexpr llvm::StringLiteral low = "mp.low";
 /// On the module: what the policy says to later passes (dictionary): `assign`

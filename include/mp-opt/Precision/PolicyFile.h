@@ -18,6 +18,8 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+
 namespace mp {
 
 /// What flags and pass options say, files still by their names.
@@ -32,10 +34,14 @@ struct PolicyRequest {
   /// A file, or a policy of Keras by its name.
   std::string policy;
   bool strict = false;
+  /// Texts of files that have been read, by their names: a file is read once,
+  /// as it may be a pipe.
+  std::map<std::string, std::string> texts;
 };
 
-/// Reads all that `request` names. Errors name file and line.
-llvm::Expected<PolicyOptions> loadPolicy(const PolicyRequest &request);
+/// Reads all that `request` names, and keeps the texts in it. Errors name file
+/// and line.
+llvm::Expected<PolicyOptions> loadPolicy(PolicyRequest &request);
 
 /// One operator a line, `#` starts a comment.
 llvm::Error addListFile(llvm::StringRef text, llvm::StringRef file,

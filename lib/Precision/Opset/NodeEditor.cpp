@@ -197,6 +197,9 @@ static bool movesData(StringRef opType) {
 void NodeEditor::mark(OperationState &state, StringRef opType) {
   if (!node->hasAttr(mark::opClass))
     return;
+  state.addAttribute(mark::made, builder.getUnitAttr());
+  if (auto module = node->getParentOfType<ModuleOp>())
+    module->setAttr(mark::made, builder.getUnitAttr());
   OpClass opClass = movesData(opType) ? OpClass::Follow : OpClass::Deny;
   state.addAttribute(mark::opClass,
                      builder.getStringAttr(stringifyOpClass(opClass)));
