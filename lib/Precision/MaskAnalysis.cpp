@@ -68,7 +68,7 @@ struct MaskUse {
 class MaskFinder {
 public:
   MaskFinder(Operation *scope, RangeAnalysis &ranges, ElementKind low);
-  std::vector<MaskConstant> run();
+  std::vector<MaskConstant> run(const llvm::StringSet<> &trainingNames);
 
 private:
   MaskStep getStep(Operation *node);
@@ -292,16 +292,13 @@ std::optional<double> MaskFinder::getBound(Operation *constant,
   return bound;
 }
 
-std::vector<MaskConstant> MaskFinder::run() {
+std::vector<MaskConstant>
+MaskFinder::run(const llvm::StringSet<> &trainingNames) {
   std::vector<Operation *> ops;
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isNode(op) || isa<InitializerOp>(op))
       ops.push_back(op);
   });
-  auto module = scope->getParentOfType<ModuleOp>();
-  llvm::StringSet<> trainingNames;
-  if (module)
-    trainingNames = collectTrainingNames(module);
   std::vector<MaskConstant> found;
   for (Operation *op : llvm::reverse(ops)) {
     for (OpResult result : op->getResults()) {
@@ -321,8 +318,9 @@ std::vector<MaskConstant> MaskFinder::run() {
 }
 
 std::vector<MaskConstant> findMasks(Operation *scope, RangeAnalysis &ranges,
-                                    ElementKind low) {
-  return MaskFinder(scope, ranges, low).run();
+                                    ElementKind low,
+                                    const llvm::StringSet<> &trainingNames) {
+  return MaskFinder(scope, ranges, low).run(trainingNames);
 }
 
 //===----------------------------------------------------------------------===//

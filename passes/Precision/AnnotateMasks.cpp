@@ -9,6 +9,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Classification.h"
 #include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/MaskAnalysis.h"
 
@@ -37,10 +38,12 @@ void AnnotateMasks::runOnOperation() {
   if (failed(low))
     return signalPassFailure();
   Builder builder(&getContext());
+  llvm::StringSet<> trainingNames = collectTrainingNames(module);
   for (Operation *scope : getScopes(module)) {
     ConstantRange constants(*low);
     RangeAnalysis ranges(constants);
-    for (const MaskConstant &mask : findMasks(scope, ranges, *low))
+    for (const MaskConstant &mask :
+         findMasks(scope, ranges, *low, trainingNames))
       mask.constant->setAttr(mark::clamp,
                              builder.getF32FloatAttr(float(mask.bound)));
   }

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 UNIT_ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11}
 RUNS = 5
 # Chance, operands rounded beside the result, and weights.
-FACTOR = 8
+FACTOR = 12
 # Beyond it, a model says nothing about precision.
 MAX_CHANGE = 0.1
 

@@ -32,6 +32,8 @@
 
 #include "mp-opt/Precision/RangeAnalysis.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace mp {
 
 struct MaskConstant {
@@ -42,9 +44,11 @@ struct MaskConstant {
 
 /// The constants of `scope` (a graph or a specialized function) and its
 /// subgraphs that only mask, and of which
-/// elements would overflow in `low`, alone or in a sum.
+/// elements would overflow in `low`, alone or in a sum. Values that a training
+/// algorithm names stay what they are.
 std::vector<MaskConstant> findMasks(mlir::Operation *scope,
-                                    RangeAnalysis &ranges, ElementKind low);
+                                    RangeAnalysis &ranges, ElementKind low,
+                                    const llvm::StringSet<> &trainingNames);
 
 /// Constants marked `mp.clamp` that stay fp32 although something that is made
 /// of them becomes 16 bit before the softmax, by an inserted cast: they need
