@@ -345,6 +345,8 @@ void MinimumCut::dropPoorRegions() {
   regions.compress();
   struct Balance {
     int64_t all = 0, saved = 0;
+    /// It has a node that the user wants to be 16 bit, whatever it costs.
+    bool isAsked = false;
   };
   std::vector<Balance> balances(regions.getNumClasses());
   for (const ValueEntry &value : graph.getValues()) {
@@ -362,13 +364,16 @@ void MinimumCut::dropPoorRegions() {
       balances[region].saved += f32Bytes - graph.getCost(value);
     }
   }
+  for (auto [index, variable] : llvm::enumerate(variables))
+    if (variable.state == Variable::Low && variable.isAsked)
+      balances[regions[index]].isAsked = true;
   for (Variable &variable : variables) {
     if (variable.state != Variable::Low)
       continue;
     const Balance &balance = balances[regions[&variable - variables.data()]];
     double percent =
         balance.all ? 100.0 * double(balance.saved) / double(balance.all) : 0;
-    if (percent >= *graph.getOptions().minSaving)
+    if (balance.isAsked || percent >= *graph.getOptions().minSaving)
       continue;
     variable.state = Variable::F32;
     variable.reason = "its region would save " + std::to_string(balance.saved) +

@@ -264,6 +264,7 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
     return fix(Variable::F32, std::move(wide));
   if (isJoint)
     return;
+  variable.isAsked = entry.isOverride;
   if (entry.opClass == OpClass::Allow && !isOwnCast)
     return fix(Variable::Low, entry.reason);
   bool isUsersPromote = entry.opClass == OpClass::Promote && !entry.isBuiltin;

@@ -36,6 +36,8 @@ public:
     State state = Free;
     /// 16 bit only if all that it reads is 16 bit or made of constants.
     bool neverNarrows = false;
+    /// A rule for nodes asks for 16 bit.
+    bool isAsked = false;
     std::string reason;
     /// Values by index.
     llvm::SmallVector<unsigned, 4> reads, writes;

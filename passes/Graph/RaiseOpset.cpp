@@ -9,6 +9,7 @@
 
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/OpsetUpgrade.h"
 #include "mp-opt/Precision/Policy.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
@@ -41,11 +42,11 @@ using NeededOpsets = std::map<int, Operation *>;
 
 } // namespace
 
-static NeededOpsets collectNeeded(GraphOp graph, ElementKind low) {
-  NeededOpsets needed;
-  SchemaCache schemas(graph);
+static void collectNeeded(Operation *scope, ElementKind low,
+                          NeededOpsets &needed) {
+  SchemaCache schemas(scope);
   StringRef allow = stringifyOpClass(OpClass::Allow);
-  graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto opClass = op->getAttrOfType<StringAttr>(mark::opClass);
     if (!opClass || opClass.getValue() != allow)
       return;
@@ -58,7 +59,6 @@ static NeededOpsets collectNeeded(GraphOp graph, ElementKind low) {
     if (int opset = signature.getFirstOpset(*entry.family, low))
       needed.try_emplace(opset, op);
   });
-  return needed;
 }
 
 static bool hasInPlaceOps(GraphOp graph) {
@@ -94,7 +94,9 @@ void RaiseOpset::raiseTo(int64_t opset) {
 void RaiseOpset::raiseAsNeeded(Type lowType) {
   ModuleOp module = getOperation();
   for (auto graph : module.getOps<GraphOp>()) {
-    NeededOpsets needed = collectNeeded(graph, getElementKind(lowType));
+    NeededOpsets needed;
+    for (Operation *scope : getScopes(module))
+      collectNeeded(scope, getElementKind(lowType), needed);
     // The highest that nothing stands against serves the lower ones too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";

@@ -93,6 +93,7 @@ FailureOr<std::vector<NodePrecision>> Assign::collectNodes() {
     entry.node = op;
     entry.opClass = *opClass;
     entry.isBuiltin = op->hasAttr(mark::builtin);
+    entry.isOverride = op->hasAttr(mark::isOverride);
     if (auto reason = op->getAttrOfType<StringAttr>(mark::reason))
       entry.reason = reason.getValue().str();
     nodes.push_back(std::move(entry));

@@ -102,6 +102,8 @@ void Classify::annotate(const NodeClass &entry) {
   attributes.set(mark::reason, builder.getStringAttr(entry.reason));
   if (entry.isBuiltin)
     attributes.set(mark::builtin, builder.getUnitAttr());
+  if (entry.isOverride && !entry.overruled)
+    attributes.set(mark::isOverride, builder.getUnitAttr());
   if (!entry.place.empty())
     attributes.set(mark::asked, builder.getStringAttr(entry.place));
   if (!entry.place.empty() && entry.overruled)

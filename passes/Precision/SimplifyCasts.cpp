@@ -15,6 +15,7 @@
 #include "mp-opt/Precision/Assignment.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Functions.h"
 
 namespace mp {
 #define GEN_PASS_DEF_SIMPLIFYCASTS
@@ -33,8 +34,8 @@ struct SimplifyCasts : public mp::impl::SimplifyCastsBase<SimplifyCasts> {
 
 class CastSimplifier {
 public:
-  CastSimplifier(GraphOp graph, Type lowType)
-      : graph(graph), lowType(lowType), schemas(graph) {}
+  CastSimplifier(Operation *scope, Type lowType)
+      : scope(scope), lowType(lowType), schemas(scope) {}
 
   void run();
   int64_t getRemoved() const { return removed; }
@@ -46,7 +47,7 @@ private:
   bool canRunLow(Operation *movement);
   void erase(Operation *cast);
 
-  GraphOp graph;
+  Operation *scope;
   Type lowType;
   SchemaCache schemas;
   std::vector<Operation *> worklist;
@@ -165,7 +166,7 @@ void CastSimplifier::visit(Operation *cast) {
 }
 
 void CastSimplifier::run() {
-  graph->walk([&](Operation *op) {
+  scope->walk([&](Operation *op) {
     if (!isInsertedCast(op))
       return;
     worklist.push_back(op);
@@ -185,8 +186,8 @@ void SimplifyCasts::runOnOperation() {
   auto low = module->getAttrOfType<TypeAttr>(mark::low);
   if (!low)
     return;
-  for (auto graph : module.getOps<GraphOp>()) {
-    CastSimplifier simplifier(graph, low.getValue());
+  for (Operation *scope : getScopes(module)) {
+    CastSimplifier simplifier(scope, low.getValue());
     simplifier.run();
     addToCounter(module, mark::castsRemoved, simplifier.getRemoved());
   }

@@ -3,9 +3,9 @@
 
 // A pattern matches whole names and beats every list.
 // CHECK-LABEL: @patterns
-// CHECK: mp.class = "deny", mp.reason = "node override", onnx.name = "enc/0"
+// CHECK: mp.class = "deny", mp.override, mp.reason = "node override", onnx.name = "enc/0"
 // CHECK: mp.class = "allow", mp.reason = "built-in list", onnx.name = "my_enc/1"
-// CHECK: mp.class = "allow", mp.reason = "node override", onnx.name = "head"
+// CHECK: mp.class = "allow", mp.override, mp.reason = "node override", onnx.name = "head"
 // CHECK: mp.class = "deny", mp.reason = "user's list", onnx.name = "head2"
 module @patterns attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {

@@ -60,6 +60,8 @@ struct NodePrecision {
   OpClass opClass;
   /// The class comes from a built-in list, or from none.
   bool isBuiltin = false;
+  /// A rule for nodes, not a list of operators, gives the class.
+  bool isOverride = false;
   State state = Other;
   std::string reason;
   /// Of nodes with several type slots, the state of each.

@@ -41,6 +41,8 @@ inline constexpr llvm::StringLiteral asked = "mp.asked";
 inline constexpr llvm::StringLiteral refused = "mp.refused";
 /// On a node: its class comes from a built-in list, or from none (unit).
 inline constexpr llvm::StringLiteral builtin = "mp.builtin";
+/// On a node: its class comes from a rule for nodes (unit).
+inline constexpr llvm::StringLiteral isOverride = "mp.override";
 /// On a node: the element type it runs in, and why; on a node with several
 /// type slots, the element type of each (array).
 inline constexpr llvm::StringLiteral precision = "mp.precision";
