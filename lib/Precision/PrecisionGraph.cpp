@@ -296,7 +296,8 @@ static bool isExact(Operation *op) {
 
 /// True if the state is added to, or otherwise computed with, on its way to
 /// the next iteration, so that roundings pile up. What goes through a
-/// contraction is computed anew.
+/// contraction is computed anew. True as well once the search has taken too
+/// long: f32 is never wrong.
 bool PrecisionGraph::accumulates(
     BlockArgument state, Value next,
     const llvm::DenseMap<Operation *, unsigned> &indices) {
@@ -304,14 +305,17 @@ bool PrecisionGraph::accumulates(
   // Per value whether something was computed on the way to it.
   llvm::DenseSet<std::pair<Value, unsigned>> seen;
   SmallVector<std::pair<Value, unsigned>> worklist = {{state, 0}};
-  const unsigned limit = 100000;
-  while (!worklist.empty() && seen.size() < limit) {
+  while (!worklist.empty()) {
     auto [value, computed] = worklist.pop_back_val();
     if (!seen.insert({value, computed}).second)
       continue;
     if (value == next && computed)
       return true;
     for (Operation *user : value.getUsers()) {
+      // All states together, so that many long ones cost no square.
+      if (!stateBudget)
+        return true;
+      --stateBudget;
       Operation *op = body->findAncestorOpInBlock(*user);
       auto index = indices.find(op);
       if (!op || index == indices.end() ||
@@ -323,7 +327,7 @@ bool PrecisionGraph::accumulates(
           worklist.emplace_back(result, computes);
     }
   }
-  return !worklist.empty();
+  return false;
 }
 
 void PrecisionGraph::fixStates() {

@@ -138,6 +138,8 @@ private:
     mlir::Value next;
   };
   std::vector<LoopState> loopStates;
+  /// Uses that the search for accumulating states may still look at.
+  uint64_t stateBudget = 1000000;
 };
 
 } // namespace mp

@@ -97,4 +97,14 @@ Error AtomicFile::commit() {
   return Error::success();
 }
 
+llvm::Error flushStandardOutput() {
+  llvm::raw_fd_ostream &os = llvm::outs();
+  os.flush();
+  if (!os.has_error())
+    return llvm::Error::success();
+  std::string why = os.error().message();
+  os.clear_error();
+  return llvm::createStringError("cannot write to standard output: " + why);
+}
+
 } // namespace mp

@@ -12,9 +12,9 @@ import numpy as np
 from onnx.reference import ReferenceEvaluator
 
 UNIT_ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11}
-RUNS = 5
+RUNS = 12
 # Chance, operands rounded beside the result, and weights.
-FACTOR = 12
+FACTOR = 8
 # Beyond it, a model says nothing about precision.
 MAX_CHANGE = 0.1
 

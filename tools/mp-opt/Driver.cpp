@@ -333,12 +333,7 @@ llvm::Error Driver::writeFile(StringRef path,
                               function_ref<bool(raw_ostream &)> print) {
   if (path.empty()) {
     print(llvm::outs());
-    llvm::outs().flush();
-    if (!llvm::outs().has_error())
-      return llvm::Error::success();
-    std::string why = llvm::outs().error().message();
-    llvm::outs().clear_error();
-    return llvm::createStringError("cannot write to standard output: " + why);
+    return flushStandardOutput();
   }
   auto file = AtomicFile::create(path);
   if (!file)

@@ -7,6 +7,8 @@
 
 #include "Reports.h"
 
+#include "mp-opt/Support/AtomicFile.h"
+
 #include "mp-opt/Precision/Casts.h"
 
 #include "mlir/Pass/Pass.h"
@@ -136,12 +138,7 @@ llvm::Error Reports::finish() {
     isFree = false;
   }
   llvm::errs() << table;
-  llvm::outs().flush();
-  if (!llvm::outs().has_error())
-    return llvm::Error::success();
-  std::string why = llvm::outs().error().message();
-  llvm::outs().clear_error();
-  return llvm::createStringError("cannot write to standard output: " + why);
+  return flushStandardOutput();
 }
 
 } // namespace mp

@@ -43,6 +43,9 @@ private:
   std::unique_ptr<llvm::raw_fd_ostream> stream;
 };
 
+/// Flushes standard output; fails if anything written to it got lost.
+llvm::Error flushStandardOutput();
+
 } // namespace mp
 
 #endif // MPOPT_SUPPORT_ATOMICFILE_H
