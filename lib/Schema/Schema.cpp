@@ -8,6 +8,7 @@
 #include "mp-opt/Schema/Schema.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace llvm;
 
@@ -29,6 +30,16 @@ StringRef getElementKindName(ElementKind kind) {
   return index < std::size(elementKindNames)
              ? StringRef(elementKindNames[index])
              : StringRef();
+}
+
+bool AttributeSchema::isSize() const {
+  return (kind == "INT" || kind == "INTS") &&
+         (StringRef(name).ends_with("num_heads") ||
+          StringSwitch<bool>(name)
+              .Cases({"blocksize", "dilations", "group", "hidden_size"}, true)
+              .Cases({"kernel_shape", "num_groups", "num_outputs"}, true)
+              .Case("strides", true)
+              .Default(false));
 }
 
 //===----------------------------------------------------------------------===//

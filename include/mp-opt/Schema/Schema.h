@@ -123,6 +123,11 @@ struct AttributeSchema {
   bool required = false;
   /// The default in its printed form; absent if there is none.
   std::optional<std::string> defaultValue;
+
+  /// Sizes, counts and steps, by which implementations divide and for which
+  /// they take memory: their values are at least 1 and less than 2^31. ONNX
+  /// says that in prose only.
+  bool isSize() const;
 };
 
 /// One operator at one version.

@@ -43,6 +43,7 @@ private:
   LogicalResult verifyValue(const FormalParameter *formal, unsigned index,
                             Type type, StringRef what);
   LogicalResult verifyAttributes();
+  LogicalResult verifySize(StringRef name, Attribute value);
 
   Operation *op;
   const OpSchema &schema;
@@ -170,6 +171,19 @@ static StringRef getKind(Attribute attribute) {
       .Default([](Attribute) { return ""; });
 }
 
+LogicalResult NodeVerifier::verifySize(StringRef name, Attribute value) {
+  SmallVector<int64_t> sizes;
+  if (auto list = dyn_cast<DenseI64ArrayAttr>(value))
+    sizes.assign(list.asArrayRef().begin(), list.asArrayRef().end());
+  else if (auto single = dyn_cast<IntegerAttr>(value))
+    sizes.push_back(single.getInt());
+  for (int64_t size : sizes)
+    if (size < 1 || size > INT32_MAX)
+      return error() << "attribute '" << name << "': expected 1 to "
+                     << INT32_MAX << ", found " << size;
+  return success();
+}
+
 LogicalResult NodeVerifier::verifyAttributes() {
   llvm::SmallDenseSet<StringRef> present;
   for (NamedAttribute attribute : op->getAttrs()) {
@@ -188,6 +202,8 @@ LogicalResult NodeVerifier::verifyAttributes() {
     if (!kind.empty() && kind != known->kind)
       return error() << "attribute '" << name << "' is " << kind
                      << ", expected " << known->kind;
+    if (known->isSize() && failed(verifySize(name, attribute.getValue())))
+      return failure();
   }
   if (auto regions = op->getAttrOfType<ArrayAttr>(attr::regions))
     for (auto name : regions.getAsRange<StringAttr>())
