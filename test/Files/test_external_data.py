@@ -188,7 +188,7 @@ READS = {
     "folder": REGULAR, "model_folder": REGULAR, "empty": RELATIVE,
     "no_location": RELATIVE, "nul": RELATIVE,
     "trailing_slash": "Not a directory", "long_name": "File name too long",
-    "long_path": "File name too long", "negative_offset": SIZES,
+    "long_path": "external data file 'n/n/n/", "negative_offset": SIZES,
     "negative_length": SIZES, "offset_beyond_end": END, "past_end": END,
     "petabyte": END, "overflow": END, "overflow_of_number": SIZES,
     "no_number": SIZES, "location_twice": TWICE, "length_twice": TWICE,
@@ -239,7 +239,7 @@ class Hub:
         self.snapshot = self.cache / "snapshots" / "0123"
         self.blobs.mkdir(parents=True)
         self.snapshot.mkdir(parents=True)
-        made = make_model(folder / "m.onnx", 8, 1.0, "m.onnx_data")
+        made = make_model(folder / "m.onnx", 32, 1.0, "m.onnx_data")
         for name in ("m.onnx", "m.onnx_data"):
             shutil.move(folder / name, self.blobs / f"blob-{name}")
             (self.snapshot / name).symlink_to(f"../../blobs/blob-{name}")

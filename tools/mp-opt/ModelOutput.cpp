@@ -119,7 +119,8 @@ std::vector<std::string> ModelOutput::findObsolete() const {
   struct stat status;
   if (!readBelow(main->getFolder(), main->getName(), old, status))
     return found;
-  for (StringRef name : findExternalFiles(old->getBuffer()).keys())
+  llvm::StringSet<> used = findExternalFiles(old->getBuffer());
+  for (StringRef name : used.keys())
     if (isOldData(name) && !needed.contains(name))
       found.push_back(name.str());
   return found;
