@@ -394,11 +394,22 @@ Error commitTogether(ArrayRef<AtomicFile *> parts, AtomicFile &main,
       main.forgetTemporary();
   }
   std::error_code error = main.folder->sync();
+  std::string undead;
   for (const std::string &old : obsolete) {
-    ::unlinkat(obsoleteFolder->get(), old.c_str(), 0);
-    sys::DontRemoveFileOnSignal(obsoleteFolder->getPath(old));
+    std::string path = obsoleteFolder->getPath(old);
+    if (::unlinkat(obsoleteFolder->get(), old.c_str(), 0) && errno != ENOENT) {
+      error = errnoAsErrorCode();
+      undead = path;
+    }
+    sys::DontRemoveFileOnSignal(path);
   }
-  return error ? main.fail(error) : Error::success();
+  if (undead.empty())
+    return error ? main.fail(error) : Error::success();
+  // The old main stays, for the next run to know what to remove.
+  if (!main.temporary.empty())
+    main.forgetTemporary();
+  return createStringError("cannot remove '" + undead +
+                           "': " + error.message());
 }
 
 Error flushStandardOutput() {

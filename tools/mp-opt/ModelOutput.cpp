@@ -82,17 +82,16 @@ llvm::Error ModelOutput::checkDataFiles(ModuleOp module) {
 // Old files
 //===----------------------------------------------------------------------===//
 
-static bool readBelow(const Folder &folder, StringRef name,
-                      std::unique_ptr<llvm::MemoryBuffer> &content,
-                      struct stat &status) {
+using Content = std::unique_ptr<llvm::MemoryBuffer>;
+
+static llvm::ErrorOr<Content> readBelow(const Folder &folder, StringRef name,
+                                        struct stat &status) {
   auto file = folder.openFile(name);
-  if (!file || ::fstat(file->get(), &status) || !S_ISREG(status.st_mode))
-    return false;
-  auto mapped = mapFile(*file, status, name);
-  if (!mapped)
-    return false;
-  content = std::move(*mapped);
-  return true;
+  if (!file)
+    return file.getError();
+  if (::fstat(file->get(), &status) || !S_ISREG(status.st_mode))
+    return std::make_error_code(std::errc::invalid_argument);
+  return mapFile(*file, status, name);
 }
 
 /// A data file that this output had once, and that the input has no need of.
@@ -107,22 +106,29 @@ bool ModelOutput::isOldData(StringRef name) const {
 
 /// The data files of the model that is to be replaced, less those that the new
 /// one needs.
-std::vector<std::string> ModelOutput::findObsolete() const {
+llvm::Expected<std::vector<std::string>> ModelOutput::findObsolete() const {
   std::vector<std::string> found;
+  if (main->isDirect())
+    return found;
   auto names = folder->list();
-  if (main->isDirect() || !names ||
-      llvm::none_of(*names, [&](const std::string &name) {
-        return isOldData(name) && !needed.contains(name);
-      }))
+  if (!names)
+    return main->fail(names.getError());
+  auto isObsolete = [&](StringRef name) {
+    return isOldData(name) && !needed.contains(name);
+  };
+  if (llvm::none_of(*names, isObsolete))
     return found;
-  std::unique_ptr<llvm::MemoryBuffer> old;
   struct stat status;
-  if (!readBelow(main->getFolder(), main->getName(), old, status))
+  auto old = readBelow(main->getFolder(), main->getName(), status);
+  if (!old && old.getError() == std::errc::io_error)
+    return main->fail(old.getError());
+  if (!old)
     return found;
-  llvm::StringSet<> used = findExternalFiles(old->getBuffer());
+  llvm::StringSet<> used = findExternalFiles((*old)->getBuffer());
   for (StringRef name : used.keys())
-    if (isOldData(name) && !needed.contains(name))
+    if (isObsolete(name))
       found.push_back(name.str());
+  llvm::sort(found);
   return found;
 }
 
@@ -154,11 +160,10 @@ llvm::Error ModelOutput::addData(ExportedModel &model) {
   needed.insert(name);
   if (llvm::Error failed = (*part)->finish())
     return failed;
-  std::unique_ptr<llvm::MemoryBuffer> old;
   struct stat status;
-  if (readBelow(*folder, name, old, status)) {
+  if (auto old = readBelow(*folder, name, status)) {
     // Other models may use what is there and right.
-    if ((*part)->hasContent(old->getBuffer()))
+    if ((*part)->hasContent((*old)->getBuffer()))
       return llvm::Error::success();
     if (llvm::is_contained(inputFiles, FileIdentity(status)))
       return llvm::createStringError(
@@ -183,10 +188,9 @@ llvm::Error ModelOutput::addCopy(StringRef name) {
     return llvm::createStringError("cannot write " + shown + ": " +
                                    target.getError().message());
   StringRef file = path::filename(name);
-  std::unique_ptr<llvm::MemoryBuffer> old;
   struct stat status;
-  if (readBelow(*target, file, old, status) &&
-      old->getBuffer() == (*content)->getBuffer())
+  if (auto old = readBelow(*target, file, status);
+      old && (*old)->getBuffer() == (*content)->getBuffer())
     return llvm::Error::success();
   if (!::fstatat(target->get(), file.str().c_str(), &status,
                  AT_SYMLINK_NOFOLLOW))
@@ -244,7 +248,10 @@ llvm::Error ModelOutput::commit() {
   std::vector<AtomicFile *> all;
   for (const auto &part : parts)
     all.push_back(part.get());
-  return commitTogether(all, *main, findObsolete(), &*folder);
+  auto obsolete = findObsolete();
+  if (!obsolete)
+    return obsolete.takeError();
+  return commitTogether(all, *main, *obsolete, &*folder);
 }
 
 llvm::Error ModelOutput::write(function_ref<bool(raw_ostream &)> print) {

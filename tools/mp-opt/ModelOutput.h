@@ -52,7 +52,7 @@ private:
   llvm::Error addCopies(llvm::ArrayRef<std::string> names);
   llvm::Error addCopy(llvm::StringRef name);
   llvm::Error commit();
-  std::vector<std::string> findObsolete() const;
+  llvm::Expected<std::vector<std::string>> findObsolete() const;
   void removeUnused(llvm::StringRef leftover) const;
   bool isOldData(llvm::StringRef name) const;
 
