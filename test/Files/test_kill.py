@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""R6 and R14: runs that are ended at random instants."""
+"""R6 and R14: runs that are ended at every call and at random instants."""
 
 import collections
 import random
@@ -12,9 +12,51 @@ import pytest
 from files import (
     KILLED, MIXED, MP_OPT, TEMPORARY, make_model, restore, run_well, state,
 )
+from scenarios import CALLS, Scenario, check_next_run
 
 KILLS = 200
 SIGNALS = 50
+signals = pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"]
+)
+
+
+@pytest.mark.parametrize("named", [0, 1], ids=["unnamed", "named"])
+@pytest.mark.parametrize("name", ["single", "pair", "unchanged", "reports"])
+def test_killed_at_nth_call(name, named, tmp_path):
+    """Old or new, and the next run removes what was left."""
+    scenario = Scenario(tmp_path, name)
+    counts = collections.Counter()
+    for call in CALLS:
+        for action in ("KILL", "KILL_AFTER"):
+            number = 1
+            while scenario.fail(call, number, action, NO_TMPFILE=named):
+                number += 1
+                assert scenario.done.returncode == KILLED
+                counts["kills"] += 1
+                left = check_next_run(scenario)
+                counts["leftovers"] += bool(left)
+                assert len(left) <= (3 if named else 1), left
+    print(f"{name}: {dict(counts)}")
+    assert counts["kills"] >= 10 and counts["leftovers"] >= 1
+
+
+@signals
+@pytest.mark.parametrize("name", ["single", "pair", "unchanged", "reports"])
+def test_signal_at_nth_call(name, number, tmp_path):
+    """Gone by that signal, and nothing left behind."""
+    scenario = Scenario(tmp_path, name)
+    ended = 0
+    action = number.name.removeprefix("SIG")
+    for call in CALLS:
+        nth = 1
+        while scenario.fail(call, nth, action):
+            nth += 1
+            assert scenario.done.returncode in (-number, 0)
+            ended += scenario.done.returncode == -number
+            scenario.check_whole()
+    print(f"{name}: ended {ended} times by {number.name}")
+    assert ended >= 8
 
 
 class Race:
@@ -88,7 +130,7 @@ def test_kill(tmp_path):
     assert counts["old pair"] >= 20 and counts["killed"] >= 50
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@signals
 def test_signal(number, tmp_path):
     race = Race(tmp_path, 1000)
     rng = random.Random(int(number))
@@ -108,7 +150,7 @@ def test_signal(number, tmp_path):
     assert counts["ended"] >= 10 and longest < 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@signals
 def test_signal_while_much_is_written(number, tmp_path):
     """Half a gigabyte: no single wait for the disk is long."""
     race = Race(tmp_path, 8192)

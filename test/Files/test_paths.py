@@ -181,6 +181,30 @@ def test_output_is_data_of_the_input(inputs):
     print(f"{refused} outputs that are the input's data: all refused")
 
 
+def test_output_is_another_input(tmp_path):
+    """Lists and schemas are inputs, too."""
+    source = make_model(tmp_path / "in.onnx", 64)
+    deny = tmp_path / "deny.txt"
+    deny.write_text("Softmax\n")
+    schemas = tmp_path / "s.json"
+    schemas.write_text("{}")
+    os.link(deny, tmp_path / "hard.onnx")
+    for flag in (f"--deny-file={deny}", f"--schemas={schemas}"):
+        read = flag.split("=")[1]
+        for target in (["-o", read], [f"--report={read}"],
+                       [f"--overlay={tmp_path}/./{os.path.basename(read)}"]):
+            done = run(source, *MIXED, flag, *target)
+            assert f"would replace '{read}'" in done.stderr, done.stderr
+            assert done.returncode == 1
+    done = run(source, *MIXED, f"--deny-file={deny}", "-o",
+               tmp_path / "hard.onnx")
+    assert "would replace" in check_error(done, "hard.onnx")
+    assert deny.read_text() == "Softmax\n" and schemas.read_text() == "{}"
+    # A name that is no file.
+    run_well(source, "--policy=mixed_bfloat16", "--emit=onnx", "-o",
+             tmp_path / "mixed_bfloat16", folder=tmp_path)
+
+
 def test_input_stays(inputs, tmp_path):
     before = digest(inputs)
     for name in ("m.onnx", "m.mlir", "m.mlirbc", "m.onnxtxt"):

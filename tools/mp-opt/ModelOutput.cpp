@@ -41,9 +41,28 @@ static bool isSameFile(StringRef lhs, StringRef rhs) {
   return left == right || llvm::sys::fs::equivalent(lhs, rhs);
 }
 
+/// The files besides the input that flags name to be read. What is no file, a
+/// policy of Keras, say, is none of the others either.
+static std::vector<StringRef> getOtherInputs(const Options &options) {
+  std::vector<StringRef> files = {options.schemas};
+  if (const auto &mixed = options.mixed) {
+    files.insert(files.end(), {mixed->policy, mixed->gaudiConfig});
+    for (const auto *list :
+         {&mixed->allowFiles, &mixed->denyFiles, &mixed->promoteFiles})
+      files.insert(files.end(), list->begin(), list->end());
+  }
+  return files;
+}
+
 llvm::Error ModelOutput::checkPaths() const {
   if (isSameFile(options.output, options.input))
     return llvm::createStringError("the output would replace the input");
+  for (StringRef read : getOtherInputs(options))
+    for (const std::string *written :
+         {&options.output, &options.report, &options.overlay})
+      if (!written->empty() && llvm::sys::fs::equivalent(read, *written))
+        return llvm::createStringError("'" + *written + "' would replace '" +
+                                       read + "', which is read");
   for (const std::string *report : {&options.report, &options.overlay}) {
     if (isSameFile(*report, options.input))
       return llvm::createStringError("'" + *report +
