@@ -23,6 +23,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <mutex>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,7 +45,7 @@ Error AtomicFile::failNow() const { return fail(errnoAsErrorCode()); }
 namespace {
 
 /// While it lives, signals that would end the process wait. Not by a mask: a
-/// signal goes to any thread.
+/// signal goes to any thread. One at a time: what it changes is the process's.
 class SignalDelay {
 public:
   SignalDelay();
@@ -53,14 +54,17 @@ public:
 private:
   static constexpr int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2};
   static std::atomic<int> pending;
+  static std::mutex only;
   static void note(int signal) { pending = signal; }
 
+  std::lock_guard<std::mutex> lock{only};
   struct sigaction old[std::size(signals)];
 };
 
 } // namespace
 
 std::atomic<int> SignalDelay::pending = 0;
+std::mutex SignalDelay::only;
 
 SignalDelay::SignalDelay() {
   pending = 0;
