@@ -210,7 +210,7 @@ Outcome Workbench::run(StringRef pipeline, StringRef model) {
     outcome.succeeded = true;
     return outcome;
   }
-  std::unique_ptr<ExportedModel> exported = exportONNX(*module, "model.data");
+  std::unique_ptr<ExportedModel> exported = exportONNX(*module, "model.onnx");
   if (!exported)
     return outcome;
   if (exported->hasExternalData())

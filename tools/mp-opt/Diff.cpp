@@ -21,6 +21,7 @@ static constexpr StringLiteral help =
     R"(mp-opt diff: what differs in precision between two models
 
 usage: mp-opt diff BEFORE AFTER [--json] [--exit-code] [--schemas=FILE]
+              [--external-data-root=DIR]
 
 Nodes are matched by name, else by their outputs' names, else by operator and
 order. Shown are element types of their inputs and outputs, casts added and
@@ -30,6 +31,8 @@ and the IR version.
   --json           as JSON, on standard output like the text
   --exit-code      end with 6 if the models differ, else with 0
   --schemas=FILE   JSON with the operators of further domains
+  --external-data-root=DIR
+                   external data may be links to below DIR (repeatable)
 
 Exit codes: 0 done; 1 a model cannot be read; 2 wrong usage; 6 see above.
 )";
@@ -39,6 +42,7 @@ namespace {
 struct DiffOptions {
   std::vector<std::string> models;
   std::string schemas;
+  std::vector<std::string> roots;
   bool json = false, exitCode = false;
 
   /// An exit code if the run is over.
@@ -52,7 +56,7 @@ struct Side {
   OwningOpRef<ModuleOp> module;
 
   explicit Side(const DialectRegistry &registry) : context(registry) {}
-  bool read(StringRef path);
+  bool read(StringRef path, ArrayRef<std::string> roots);
 };
 
 } // namespace
@@ -64,7 +68,7 @@ static int usageError(const Twine &message) {
 
 std::optional<int> DiffOptions::parse(ArrayRef<const char *> arguments) {
   static constexpr StringRef flags[] = {"--json", "--exit-code", "--schemas",
-                                        "--help"};
+                                        "--external-data-root", "--help"};
   for (StringRef argument : arguments) {
     auto [flag, value] = argument.split('=');
     if (!argument.starts_with("-") || argument == "-") {
@@ -78,6 +82,8 @@ std::optional<int> DiffOptions::parse(ArrayRef<const char *> arguments) {
       exitCode = true;
     } else if (flag == "--schemas" && !value.empty()) {
       schemas = value.str();
+    } else if (flag == "--external-data-root" && !value.empty()) {
+      roots.push_back(value.str());
     } else {
       std::string nearest = findNearest(flag, flags);
       return usageError("unknown flag '" + argument + "'" +
@@ -89,10 +95,12 @@ std::optional<int> DiffOptions::parse(ArrayRef<const char *> arguments) {
   if (models.size() != 2)
     return usageError("expected two models, got " + Twine(models.size()) +
                       "; see mp-opt diff --help");
+  if (llvm::Error failed = checkRoots(roots))
+    return usageError(toString(std::move(failed)));
   return std::nullopt;
 }
 
-bool Side::read(StringRef path) {
+bool Side::read(StringRef path, ArrayRef<std::string> roots) {
   if (llvm::Error failed = input.read(path)) {
     llvm::errs() << path << ": error: " << toString(std::move(failed)) << "\n";
     return false;
@@ -105,7 +113,7 @@ bool Side::read(StringRef path) {
                    << "\n";
     failedBefore |= isError;
   });
-  module = input.import(context);
+  module = input.import(context, {roots.vec()});
   return module && succeeded(verify(*module));
 }
 
@@ -119,7 +127,8 @@ int runDiff(ArrayRef<const char *> arguments, DialectRegistry &registry) {
     return exitBadInput;
   }
   Side before(registry), after(registry);
-  if (!before.read(options.models[0]) || !after.read(options.models[1]))
+  if (!before.read(options.models[0], options.roots) ||
+      !after.read(options.models[1], options.roots))
     return exitBadInput;
   ModelDiff diff = ModelDiff::compute(*before.module, *after.module);
   if (options.json)

@@ -14,16 +14,12 @@
 #include "Precision/Passes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/IR/AttrTypeSubElements.h"
-#include "mlir/IR/BuiltinDialect.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Remark/RemarkStreamer.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -48,7 +44,8 @@ private:
 
 Driver::Driver(const Options &options, DialectRegistry &registry)
     : options(options), registry(registry),
-      config(MlirOptMainConfig::createFromCLOptions()), reports(options) {
+      config(MlirOptMainConfig::createFromCLOptions()), reports(options),
+      output(options, input) {
   auto fromFlags = config;
   config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
     bool isWanted = reports.isWanted();
@@ -73,47 +70,10 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
   });
 }
 
-/// An error whose diagnostic is out already.
-static llvm::Error reported() { return llvm::createStringError(""); }
-
 int Driver::error(const Twine &message) const {
   if (std::string text = message.str(); !text.empty())
     llvm::errs() << input.getName() << ": error: " << text << "\n";
   return exitBadInput;
-}
-
-//===----------------------------------------------------------------------===//
-// Files
-//===----------------------------------------------------------------------===//
-
-static bool isSameFile(StringRef lhs, StringRef rhs) {
-  if (lhs.empty() || rhs.empty() || rhs == "-")
-    return false;
-  SmallString<256> left(lhs), right(rhs);
-  for (SmallString<256> *path : {&left, &right}) {
-    llvm::sys::fs::make_absolute(*path);
-    llvm::sys::path::remove_dots(*path, /*remove_dot_dot=*/true);
-  }
-  return left == right || llvm::sys::fs::equivalent(lhs, rhs);
-}
-
-/// No file that is written may be one that is read, or another one.
-llvm::Error Driver::checkPaths() const {
-  if (isSameFile(options.output, options.input))
-    return llvm::createStringError("the output would replace the input");
-  SmallString<256> data(llvm::sys::path::parent_path(options.output));
-  llvm::sys::path::append(data, getDataFile());
-  for (const std::string *path : {&options.report, &options.overlay}) {
-    if (isSameFile(*path, options.input))
-      return llvm::createStringError("'" + *path + "' would replace the input");
-    if (!options.output.empty() && options.writesModel &&
-        (isSameFile(*path, options.output) || isSameFile(*path, data)))
-      return llvm::createStringError("'" + *path +
-                                     "' would replace the output");
-  }
-  if (isSameFile(options.report, options.overlay))
-    return llvm::createStringError("--report and --overlay name one file");
-  return llvm::Error::success();
 }
 
 Format Driver::getOutputFormat(Format input) const {
@@ -218,7 +178,7 @@ int Driver::runOnMLIR() {
   };
   llvm::Error failedWrite = llvm::Error::success();
   if (options.writesModel && !options.output.empty())
-    failedWrite = writeFile(options.output, printAll);
+    failedWrite = output.write(printAll);
   else
     printAll(options.writesModel ? llvm::outs() : llvm::nulls());
   if (llvm::Error failed =
@@ -254,11 +214,14 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   });
   if (failed(setUpRemarks(context)))
     return exitBadInput;
-  OwningOpRef<ModuleOp> module = input.import(context);
+  OwningOpRef<ModuleOp> module =
+      input.import(context, {options.externalDataRoots});
   if (!module || failed(verify(*module)))
     return exitBadInput;
-  if (llvm::Error failed = inputFormat == Format::ONNX ? checkOutput(*module)
-                                                       : llvm::Error::success())
+  bool inputIsONNX =
+      inputFormat == Format::ONNX || inputFormat == Format::ONNXText;
+  if (llvm::Error failed =
+          inputIsONNX ? output.checkDataFiles(*module) : llvm::Error::success())
     return error(toString(std::move(failed)));
   OperationFingerPrint before(*module);
   if (failed(runPasses(*module)))
@@ -272,7 +235,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   if (llvm::Error failed = reports.prepare())
     return error(toString(std::move(failed)));
   if (options.writesModel)
-    if (llvm::Error failed = write(*module, outputFormat, unchanged))
+    if (llvm::Error failed = output.write(*module, outputFormat, unchanged))
       return error(toString(std::move(failed)));
   if (llvm::Error failed = reports.finish())
     return error(toString(std::move(failed)));
@@ -316,167 +279,13 @@ int Driver::run() {
   if (llvm::Error failed = llvm::joinErrors(
           input.read(options.input), addSchemas(options.schemas, registry)))
     return error(toString(std::move(failed)));
-  if (llvm::Error failed = checkPaths())
+  if (llvm::Error failed = output.checkPaths())
     return error(toString(std::move(failed)));
   Format from = input.getFormat();
   Format to = getOutputFormat(from);
   bool mlirIn = from == Format::MLIR || from == Format::Bytecode;
   bool mlirOut = to == Format::MLIR || to == Format::Bytecode;
   return mlirIn && mlirOut ? runOnMLIR() : runOnModel(from, to);
-}
-
-//===----------------------------------------------------------------------===//
-// Output
-//===----------------------------------------------------------------------===//
-
-llvm::Error Driver::writeFile(StringRef path,
-                              function_ref<bool(raw_ostream &)> print) {
-  if (path.empty()) {
-    print(llvm::outs());
-    return flushStandardOutput();
-  }
-  auto file = AtomicFile::create(path);
-  if (!file)
-    return file.takeError();
-  if (!print((*file)->os()))
-    return llvm::Error::success();
-  if (llvm::Error failed = (*file)->finish())
-    return failed;
-  return (*file)->commit();
-}
-
-std::string Driver::getDataFile() const {
-  StringRef path = options.output.empty() ? StringRef("model.onnx")
-                                          : StringRef(options.output);
-  return (llvm::sys::path::filename(path) + ".data").str();
-}
-
-/// The output's data file must not be one that the input's weights are in.
-llvm::Error Driver::checkOutput(ModuleOp module) const {
-  SmallString<256> data(llvm::sys::path::parent_path(options.output));
-  llvm::sys::path::append(data, getDataFile());
-  for (const std::string &name : getExternalFiles(module)) {
-    SmallString<256> file(llvm::sys::path::parent_path(options.input));
-    llvm::sys::path::append(file, name);
-    for (const std::string *report : {&options.report, &options.overlay})
-      if (isSameFile(*report, file))
-        return llvm::createStringError("'" + *report +
-                                       "' would replace the input's data file");
-    if (options.output.empty())
-      continue;
-    if (llvm::sys::fs::equivalent(file, data) ||
-        llvm::sys::fs::equivalent(file, options.output))
-      return llvm::createStringError(
-          "the output would replace the input's data file '" + name +
-          "'; choose another name");
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error Driver::writeONNX(ModuleOp module, bool text) {
-  std::string dataFile = getDataFile();
-  std::unique_ptr<ExportedModel> model = exportONNX(module, dataFile);
-  if (!model)
-    return reported();
-  bool printed = true;
-  auto print = [&](raw_ostream &os) {
-    if (text)
-      printed = succeeded(model->writeText(os));
-    else
-      model->writeModel(os);
-    return printed;
-  };
-  if (!model->hasExternalData()) {
-    if (llvm::Error failed = writeFile(options.output, print))
-      return failed;
-    return printed ? llvm::Error::success()
-                   : llvm::createStringError("export to ONNX text failed");
-  }
-  if (options.output.empty() || text)
-    return llvm::createStringError(
-        "the model has external data: write it as binary ONNX with -o");
-  SmallString<256> dataPath(llvm::sys::path::parent_path(options.output));
-  llvm::sys::path::append(dataPath, dataFile);
-  // Both files complete before either replaces an old one; data first.
-  auto data = AtomicFile::create(dataPath);
-  if (!data)
-    return data.takeError();
-  auto main = AtomicFile::create(options.output);
-  if (!main)
-    return main.takeError();
-  model->writeExternalData((*data)->os());
-  model->writeModel((*main)->os());
-  for (AtomicFile *file : {data->get(), main->get()})
-    if (llvm::Error failed = file->finish())
-      return failed;
-  if (llvm::Error failed = (*data)->commit())
-    return failed;
-  return (*main)->commit();
-}
-
-/// Copies the input and, into another folder, its data files.
-llvm::Error Driver::writeUnchanged(ModuleOp module) {
-  StringRef to = llvm::sys::path::parent_path(options.output);
-  StringRef from = llvm::sys::path::parent_path(options.input);
-  for (const std::string &name : getExternalFiles(module)) {
-    SmallString<256> source(from), target(to);
-    llvm::sys::path::append(source, name);
-    llvm::sys::path::append(target, name);
-    if (llvm::sys::fs::equivalent(source, target))
-      continue;
-    auto content = llvm::MemoryBuffer::getFile(source, false, false);
-    if (!content)
-      return llvm::createStringError("cannot read '" + source +
-                                     "': " + content.getError().message());
-    if (auto old = llvm::MemoryBuffer::getFile(target, false, false)) {
-      if ((*old)->getBuffer() == (*content)->getBuffer())
-        continue;
-      return llvm::createStringError("the model refers to '" + name +
-                                     "', and the output's folder holds "
-                                     "another file of that name");
-    }
-    llvm::sys::fs::create_directories(llvm::sys::path::parent_path(target));
-    if (llvm::Error failed = writeFile(target, [&](raw_ostream &os) {
-          os << (*content)->getBuffer();
-          return true;
-        }))
-      return failed;
-  }
-  return writeFile(options.output, [&](raw_ostream &os) {
-    os << input.getContent();
-    return true;
-  });
-}
-
-/// Takes the data of big constants away; the printer could leave them out too,
-/// but only after spelling them out.
-static void elideWeights(ModuleOp module) {
-  auto &resources =
-      DenseResourceElementsHandle::getManagerInterface(module.getContext());
-  auto elided = resources.insert("__elided__");
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](DenseResourceElementsAttr attribute) {
-    return DenseResourceElementsAttr::get(attribute.getType(), elided);
-  });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/false);
-}
-
-llvm::Error Driver::write(ModuleOp module, Format format, bool unchanged) {
-  if (unchanged)
-    return writeUnchanged(module);
-  if (format == Format::ONNX || format == Format::ONNXText)
-    return writeONNX(module, format == Format::ONNXText);
-  return writeFile(options.output, [&](raw_ostream &os) {
-    if (format == Format::Bytecode)
-      return succeeded(writeBytecodeToFile(module, os));
-    if (options.elideWeights.value_or(options.output.empty()))
-      elideWeights(module);
-    module->print(os);
-    os << "\n";
-    return true;
-  });
 }
 
 } // namespace mp

@@ -15,10 +15,9 @@
 #define MPOPT_TOOLS_DRIVER_H
 
 #include "ModelInput.h"
+#include "ModelOutput.h"
 #include "Options.h"
 #include "Reports.h"
-
-#include "mp-opt/Support/AtomicFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -44,20 +43,12 @@ private:
   mlir::LogicalResult setUpRemarks(mlir::MLIRContext &context);
   mlir::LogicalResult verifyRoundtrip(mlir::ModuleOp module);
 
-  llvm::Error write(mlir::ModuleOp module, Format format, bool unchanged);
-  llvm::Error writeONNX(mlir::ModuleOp module, bool text);
-  llvm::Error writeUnchanged(mlir::ModuleOp module);
-  llvm::Error writeFile(llvm::StringRef path,
-                        llvm::function_ref<bool(llvm::raw_ostream &)> print);
-  llvm::Error checkPaths() const;
-  llvm::Error checkOutput(mlir::ModuleOp module) const;
-  std::string getDataFile() const;
-
   const Options &options;
   mlir::DialectRegistry &registry;
   mlir::MlirOptMainConfig config;
   ModelInput input;
   Reports reports;
+  ModelOutput output;
   /// What a failed run ends with.
   int failureCode = exitBadInput;
 };

@@ -8,7 +8,6 @@
 #include "ModelInput.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
-#include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/Path.h"
@@ -120,12 +119,13 @@ Format ModelInput::getFormat() const {
                                 : format;
 }
 
-OwningOpRef<ModuleOp> ModelInput::import(MLIRContext &context) const {
+OwningOpRef<ModuleOp> ModelInput::import(MLIRContext &context,
+                                         const ImportOptions &options) const {
   Format format = getFormat();
   if (format == Format::ONNX)
-    return importONNX(buffer, name, &context);
+    return importONNX(buffer, name, &context, options);
   if (format == Format::ONNXText)
-    return importONNXText(buffer, name, &context);
+    return importONNXText(buffer, name, &context, options);
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), name), {});

@@ -10,6 +10,8 @@
 
 #include "Options.h"
 
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -34,7 +36,8 @@ public:
   llvm::Error read(llvm::StringRef path);
   /// As its name says, else as its content looks.
   Format getFormat() const;
-  mlir::OwningOpRef<mlir::ModuleOp> import(mlir::MLIRContext &context) const;
+  mlir::OwningOpRef<mlir::ModuleOp> import(mlir::MLIRContext &context,
+                                           const ImportOptions &options) const;
 
   /// What messages call it.
   const std::string &getName() const { return name; }

@@ -12,6 +12,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Signals.h"
@@ -72,6 +73,7 @@ Input and output:
   --elide-weights=BOOL  leave big weights out of MLIR text; by default only on
                         standard output
   --schemas=FILE        JSON with the operators of further domains
+  --external-data-root=DIR  external data may be links to below DIR (repeatable)
 
 Explanations (without -o, the first three write only themselves):
   --explain=NODE        why a node, or that of a value, runs as it does
@@ -186,6 +188,10 @@ struct Options::Flags {
   cl::opt<std::string> schemas{"schemas",
                                cl::desc("operators of further domains"),
                                cl::value_desc("file"), cl::cat(category)};
+  cl::list<std::string> externalDataRoots{
+      "external-data-root",
+      cl::desc("folder where external data may lie behind links"),
+      cl::value_desc("folder"), cl::cat(category)};
 
   bool needMixed() const;
   void fill(MixedPrecisionOptions &mixed) const;
@@ -246,6 +252,14 @@ PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options) {
 static int usageError(const Twine &message) {
   errs() << "mp-opt: error: " << message << "\n";
   return exitUsage;
+}
+
+Error checkRoots(ArrayRef<std::string> roots) {
+  for (const std::string &root : roots)
+    if (!sys::fs::is_directory(root))
+      return createStringError(
+          "--external-data-root: expected a folder, got '" + root + "'");
+  return Error::success();
 }
 
 static std::optional<SummaryForm> getSummaryForm(StringRef name) {
@@ -324,6 +338,9 @@ std::optional<int> Options::parse(int argc, char **argv,
   if (isMixed)
     mixed.emplace(), flags.fill(*mixed);
   schemas = flags.schemas;
+  externalDataRoots = flags.externalDataRoots;
+  if (Error failed = checkRoots(externalDataRoots))
+    return usageError(toString(std::move(failed)));
   printConfig = flags.printConfig;
   if (printConfig)
     return std::nullopt;

@@ -13,6 +13,7 @@
 #include "Pipelines/Pipelines.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "llvm/Support/Error.h"
 
 #include <optional>
 #include <string>
@@ -55,6 +56,8 @@ struct Options {
   /// Absent: leave out big weights where the text goes to standard output.
   std::optional<bool> elideWeights;
   std::string schemas;
+  /// Folders below which external data may lie behind links.
+  std::vector<std::string> externalDataRoots;
 
   /// Parses the arguments, MLIR's own among them. An exit code if the run is
   /// over: help was printed or the usage is wrong.
@@ -65,6 +68,9 @@ private:
   struct Flags;
   std::optional<int> parseReports(Flags &flags);
 };
+
+/// Fails unless all of the folders of --external-data-root are there.
+llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
 
 /// What the options of the pipeline say about the policy.
 PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options);

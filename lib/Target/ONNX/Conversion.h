@@ -13,6 +13,8 @@
 #ifndef MPOPT_LIB_TARGET_ONNX_CONVERSION_H
 #define MPOPT_LIB_TARGET_ONNX_CONVERSION_H
 
+#include "ExternalData.h"
+
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
 #include "onnx/onnx_pb.h"
@@ -57,30 +59,22 @@ struct TensorParts {
 /// external data.
 class TensorSource {
 public:
-  TensorSource(std::shared_ptr<llvm::MemoryBuffer> model, std::string folder)
-      : model(std::move(model)), folder(std::move(folder)) {}
+  TensorSource(std::shared_ptr<llvm::MemoryBuffer> model, ExternalData external)
+      : files(std::make_shared<Files>(
+            Files{std::move(model), std::move(external)})) {}
 
   std::vector<llvm::StringRef> pieces;
 
-  /// The bytes of an external tensor, checked to lie inside a regular file
-  /// below the model's folder; an error names what is wrong.
-  llvm::Expected<llvm::StringRef>
-  getExternal(const ::onnx::TensorProto &tensor);
-  /// The external files opened so far, in alphabetical order.
-  std::vector<std::string> getExternalFiles() const;
+  ExternalData &getExternal() { return files->external; }
   /// Keeps the files mapped.
-  std::shared_ptr<void> getOwner() const { return owner; }
+  std::shared_ptr<void> getOwner() const { return files; }
 
 private:
-  llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
-  open(llvm::StringRef name);
-
-  std::shared_ptr<llvm::MemoryBuffer> model;
-  std::string folder;
-  llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
-  std::shared_ptr<std::vector<std::shared_ptr<llvm::MemoryBuffer>>> owner =
-      std::make_shared<std::vector<std::shared_ptr<llvm::MemoryBuffer>>>(1,
-                                                                         model);
+  struct Files {
+    std::shared_ptr<llvm::MemoryBuffer> model;
+    ExternalData external;
+  };
+  std::shared_ptr<Files> files;
 };
 
 /// Converts `tensor`; the name is left to the caller.

@@ -15,12 +15,15 @@
 #include "ProtoAttr.h"
 #include "WireFormat.h"
 
+#include "mp-opt/Support/ContentHash.h"
+#include "mp-opt/Support/Folder.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "onnx/defs/printer.h"
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -34,6 +37,25 @@ static constexpr uint64_t inlineThreshold = 4096;
 /// below what protobuf can parse (2 GB).
 static constexpr uint64_t maxModelBytes = 2000000000;
 
+static constexpr StringLiteral dataSuffix = ".data";
+
+/// The name of a data file; a long one has less of the model's.
+static std::string getDataFile(StringRef model, uint64_t hash) {
+  constexpr size_t longest = 255, digits = 16;
+  StringRef kept = shortenName(model, longest - 1 - digits - dataSuffix.size());
+  return (kept + "-" + llvm::utohexstr(hash, /*LowerCase=*/true, digits) +
+          dataSuffix)
+      .str();
+}
+
+bool isDataFileOf(StringRef name, StringRef model) {
+  uint64_t hash = 0;
+  StringRef digits = name;
+  return digits.consume_back(dataSuffix) && digits.contains('-') &&
+         !digits.rsplit('-').second.getAsInteger(16, hash) &&
+         name == getDataFile(model, hash);
+}
+
 namespace {
 
 /// A piece of the external file.
@@ -44,13 +66,15 @@ struct ExternalPiece {
 
 class ModelWriter : public ExportedModel, public TensorSink {
 public:
-  explicit ModelWriter(StringRef dataFile) : dataFile(dataFile.str()) {}
+  explicit ModelWriter(StringRef name)
+      : name(name), dataFile(getDataFile(name, 0).size(), '\0') {}
 
   bool build(ModuleOp module);
 
-  void writeModel(raw_ostream &os) const override;
   bool hasExternalData() const override { return !external.empty(); }
-  void writeExternalData(raw_ostream &os) const override;
+  std::string writeExternalData(raw_ostream &os) override;
+  ArrayRef<std::string> getKeptFiles() const override { return keptFiles; }
+  void writeModel(raw_ostream &os) const override;
   LogicalResult writeText(raw_ostream &os) const override;
 
   void place(const TensorData &data, bool wasExternal,
@@ -58,10 +82,16 @@ public:
 
 private:
   void makeExternal(const TensorData &data, ::onnx::TensorProto &tensor);
+  void findLocations();
 
+  std::string name;
+  /// As long as the name will be; no file has this one.
   std::string dataFile;
+  std::vector<std::string> keptFiles;
   ::onnx::ModelProto model;
   std::string stripped;
+  /// Where the name belongs in it.
+  std::vector<size_t> locations;
   std::vector<TensorData> pieces;
   std::vector<ExternalPiece> external;
   uint64_t externalSize = 0;
@@ -125,7 +155,23 @@ bool ModelWriter::build(ModuleOp module) {
   pb::io::CodedOutputStream coded(&stream);
   coded.SetSerializationDeterministic(true);
   model.SerializePartialToCodedStream(&coded);
+  coded.Trim();
+  if (!external.empty() || !getExternalFiles(module).empty())
+    findLocations();
   return true;
+}
+
+void ModelWriter::findLocations() {
+  llvm::StringSet<> kept;
+  findExternalLocations(stripped, [&](StringRef location) {
+    if (location == dataFile)
+      locations.push_back(size_t(location.data() - stripped.data()));
+    else
+      kept.insert(location);
+  });
+  for (StringRef file : kept.keys())
+    keptFiles.push_back(file.str());
+  llvm::sort(keptFiles);
 }
 
 void ModelWriter::writeModel(raw_ostream &os) const {
@@ -139,13 +185,24 @@ void ModelWriter::writeModel(raw_ostream &os) const {
       [&](uint64_t index) { pieces[index].write(os); });
 }
 
-void ModelWriter::writeExternalData(raw_ostream &os) const {
+std::string ModelWriter::writeExternalData(raw_ostream &os) {
+  HashingStream hashed(os);
   uint64_t position = 0;
   for (const ExternalPiece &piece : external) {
-    os.write_zeros(unsigned(piece.offset - position));
-    piece.data.write(os);
+    hashed.write_zeros(unsigned(piece.offset - position));
+    piece.data.write(hashed);
     position = piece.offset + piece.data.getSize();
   }
+  dataFile = getDataFile(name, hashed.finish());
+  for (size_t location : locations)
+    stripped.replace(location, dataFile.size(), dataFile);
+  return dataFile;
+}
+
+llvm::StringSet<> findExternalFiles(StringRef model) {
+  llvm::StringSet<> names;
+  findExternalLocations(model, [&](StringRef name) { names.insert(name); });
+  return names;
 }
 
 LogicalResult ModelWriter::writeText(raw_ostream &os) const {
@@ -159,9 +216,9 @@ LogicalResult ModelWriter::writeText(raw_ostream &os) const {
   return success();
 }
 
-std::unique_ptr<ExportedModel> exportONNX(ModuleOp module, StringRef dataFile) {
+std::unique_ptr<ExportedModel> exportONNX(ModuleOp module, StringRef model) {
   try {
-    auto writer = std::make_unique<ModelWriter>(dataFile);
+    auto writer = std::make_unique<ModelWriter>(model);
     if (!writer->build(module))
       return nullptr;
     return writer;

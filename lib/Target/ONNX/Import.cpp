@@ -159,7 +159,7 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   for (const ::onnx::FunctionProto &function : model.functions())
     if (failed(importFunction(function)))
       return {};
-  std::vector<std::string> files = source.getExternalFiles();
+  std::vector<std::string> files = source.getExternal().getNames();
   if (!files.empty())
     (*module)->setAttr(
         attr::externalFiles,
@@ -185,13 +185,25 @@ static Location getFileLoc(StringRef path, MLIRContext *context) {
   return FileLineColLoc::get(context, path, 0, 0);
 }
 
+static ExternalData getExternalData(StringRef path,
+                                    const ImportOptions &options) {
+  return ExternalData(llvm::sys::path::parent_path(path).str(),
+                      options.externalDataRoots);
+}
+
+llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
+openExternalFile(StringRef path, StringRef name, const ImportOptions &options) {
+  return getExternalData(path, options).getFile(name);
+}
+
 OwningOpRef<ModuleOp> importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer,
-                                 StringRef path, MLIRContext *context) {
+                                 StringRef path, MLIRContext *context,
+                                 const ImportOptions &options) {
   context->getOrLoadDialect<ONNXDialect>();
   Location loc = getFileLoc(path, context);
   try {
     silenceProtobuf();
-    TensorSource source(buffer, llvm::sys::path::parent_path(path).str());
+    TensorSource source(buffer, getExternalData(path, options));
     StrippedModel stripped = stripTensors(buffer->getBuffer(), stripThreshold);
     source.pieces = std::move(stripped.pieces);
     pb::Arena arena;
@@ -212,7 +224,8 @@ OwningOpRef<ModuleOp> importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer,
 }
 
 OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
-                                     StringRef path, MLIRContext *context) {
+                                     StringRef path, MLIRContext *context,
+                                     const ImportOptions &options) {
   context->getOrLoadDialect<ONNXDialect>();
   Location loc = getFileLoc(path, context);
   try {
@@ -224,7 +237,7 @@ OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
       emitError(loc) << StringRef(status.ErrorMessage()).rtrim();
       return {};
     }
-    TensorSource source(buffer, llvm::sys::path::parent_path(path).str());
+    TensorSource source(buffer, getExternalData(path, options));
     return ModelImporter(model, source, loc).import();
   } catch (const std::exception &exception) {
     emitError(loc) << exception.what();

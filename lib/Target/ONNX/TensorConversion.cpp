@@ -20,8 +20,6 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -62,82 +60,6 @@ static unsigned getPlainSize(int32_t dataType) {
   default:
     return 0;
   }
-}
-
-//===----------------------------------------------------------------------===//
-// External data
-//===----------------------------------------------------------------------===//
-
-llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
-TensorSource::open(StringRef name) {
-  namespace path = llvm::sys::path;
-  namespace fs = llvm::sys::fs;
-  auto fail = [&](const Twine &why) {
-    return llvm::createStringError("external data file '" + name + "': " + why);
-  };
-  if (name.empty() || name.contains('\0') || path::is_absolute(name))
-    return fail("expected a path relative to the model");
-  for (StringRef part : llvm::make_range(path::begin(name), path::end(name)))
-    if (part == "..")
-      return fail("expected a path below the model's folder");
-  SmallString<256> joined(folder), real, realFolder;
-  path::append(joined, name);
-  if (std::error_code error = fs::real_path(joined, real))
-    return fail(error.message());
-  if (std::error_code error =
-          fs::real_path(folder.empty() ? StringRef(".") : folder, realFolder))
-    return fail(error.message());
-  if (!StringRef(real).starts_with(realFolder) ||
-      (realFolder.size() > 1 && real.size() > realFolder.size() &&
-       real[realFolder.size()] != '/'))
-    return fail("lies outside the model's folder");
-  if (!fs::is_regular_file(real))
-    return fail("is no regular file");
-  auto buffer = llvm::MemoryBuffer::getFile(real, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return fail(buffer.getError().message());
-  return std::shared_ptr<llvm::MemoryBuffer>(std::move(*buffer));
-}
-
-llvm::Expected<StringRef> TensorSource::getExternal(const Tensor &tensor) {
-  StringRef location;
-  uint64_t offset = 0, length = 0;
-  bool hasLength = false;
-  for (const auto &entry : tensor.external_data()) {
-    StringRef key = entry.key(), value = entry.value();
-    if (key == "location")
-      location = value;
-    if ((key == "offset" && value.getAsInteger(10, offset)) ||
-        (key == "length" && value.getAsInteger(10, length)))
-      return llvm::createStringError("external data: " + key + " '" + value +
-                                     "' is no size in bytes");
-    hasLength |= key == "length";
-  }
-  std::shared_ptr<llvm::MemoryBuffer> &file = files[location];
-  if (!file) {
-    auto opened = open(location);
-    if (!opened)
-      return opened.takeError();
-    file = *opened;
-    owner->push_back(file);
-  }
-  uint64_t size = file->getBufferSize();
-  if (offset > size || (hasLength && length > size - offset))
-    return llvm::createStringError("external data file '" + location +
-                                   "': bytes " + Twine(offset) + " to " +
-                                   Twine(offset + length) +
-                                   " are beyond its end at " + Twine(size));
-  return file->getBuffer().substr(offset, hasLength ? length : size - offset);
-}
-
-std::vector<std::string> TensorSource::getExternalFiles() const {
-  std::vector<std::string> names;
-  for (const auto &file : files)
-    if (file.second)
-      names.push_back(file.first().str());
-  llvm::sort(names);
-  return names;
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,13 +227,17 @@ LogicalResult TensorReader::readShape() {
 
 LogicalResult TensorReader::readData() {
   unsigned size = getPlainSize(tensor.data_type());
-  if (!size || tensor.has_segment())
-    return success();
+  bool isPlain = size && !tensor.has_segment();
   if (tensor.data_location() == Tensor::EXTERNAL) {
-    auto external = source.getExternal(tensor);
+    // Data that stay where they are must be there as well.
+    auto external = source.getExternal().get(tensor);
     if (!external)
       return emitError() << llvm::toString(external.takeError());
     bytes = *external;
+  }
+  if (!isPlain)
+    return success();
+  if (tensor.data_location() == Tensor::EXTERNAL) {
     mapped = true;
     storage = externalKey;
   } else if (std::optional<uint64_t> token = getToken(tensor)) {

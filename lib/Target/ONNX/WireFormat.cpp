@@ -130,6 +130,42 @@ static const pb::Descriptor *getNested(const pb::Descriptor *message,
 }
 
 //===----------------------------------------------------------------------===//
+// External data
+//===----------------------------------------------------------------------===//
+
+static void findLocation(StringRef entry, function_ref<void(StringRef)> found) {
+  StringRef key, value;
+  WireReader reader(entry);
+  while (std::optional<WireField> field = reader.next()) {
+    if (field->number == ::onnx::StringStringEntryProto::kKeyFieldNumber)
+      key = field->content;
+    if (field->number == ::onnx::StringStringEntryProto::kValueFieldNumber)
+      value = field->content;
+  }
+  if (key == "location")
+    found(value);
+}
+
+static void findLocations(StringRef bytes, const pb::Descriptor *type,
+                          function_ref<void(StringRef)> found, int depth) {
+  WireReader reader(bytes);
+  bool isTensor = type == ::onnx::TensorProto::descriptor();
+  while (std::optional<WireField> field = reader.next()) {
+    const pb::Descriptor *nested = getNested(type, *field);
+    if (isTensor &&
+        field->number == ::onnx::TensorProto::kExternalDataFieldNumber)
+      findLocation(field->content, found);
+    else if (nested && depth < maxDepth)
+      findLocations(field->content, nested, found, depth + 1);
+  }
+}
+
+void findExternalLocations(StringRef model,
+                           function_ref<void(StringRef)> found) {
+  findLocations(model, ::onnx::ModelProto::descriptor(), found, 0);
+}
+
+//===----------------------------------------------------------------------===//
 // Stripping
 //===----------------------------------------------------------------------===//
 

@@ -47,6 +47,11 @@ std::optional<uint64_t> getToken(const ::onnx::TensorProto &tensor);
 void setToken(::onnx::TensorProto &tensor, uint64_t index);
 void clearToken(::onnx::TensorProto &tensor);
 
+/// Calls `found` for the location of every external tensor in the bytes of a
+/// ModelProto: slices of `model`. Bytes that are no model have none.
+void findExternalLocations(llvm::StringRef model,
+                           llvm::function_ref<void(llvm::StringRef)> found);
+
 /// Writes the ModelProto `stripped`, expanding tokens: `emit` receives bytes,
 /// `emitPiece` the index of a piece whose data is to be written there, and
 /// `pieceSize` tells its size in bytes.

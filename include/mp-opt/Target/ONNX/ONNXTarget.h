@@ -16,6 +16,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,17 +25,36 @@
 
 namespace mp {
 
+struct ImportOptions {
+  /// Folders. External data behind links are refused without any; with some,
+  /// they may lie below these or below the model's folder.
+  std::vector<std::string> externalDataRoots;
+};
+
 /// Imports the binary model in `buffer`. The module's big constants refer to
 /// the buffer and to the external data files beside `path`, which stay mapped
 /// as long as the context lives. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp>
 importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef path,
-           mlir::MLIRContext *context);
+           mlir::MLIRContext *context, const ImportOptions &options = {});
 
 /// Imports a model in ONNX's text form. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp>
 importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef path,
-               mlir::MLIRContext *context);
+               mlir::MLIRContext *context, const ImportOptions &options = {});
+
+/// The external data files that the model refers to, by the names in it.
+llvm::SmallVector<std::string> getExternalFiles(mlir::ModuleOp module);
+
+/// The content of one of them, opened as import opens it; `path` is the
+/// model's.
+llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
+openExternalFile(llvm::StringRef path, llvm::StringRef name,
+                 const ImportOptions &options = {});
+
+/// The names of external data files in the bytes of a binary model; of bytes
+/// that are none, nothing to rely on.
+llvm::StringSet<> findExternalFiles(llvm::StringRef model);
 
 /// A model ready to be written. Constants are converted and copied only while
 /// it is written.
@@ -41,24 +62,30 @@ class ExportedModel {
 public:
   virtual ~ExportedModel() = default;
 
-  /// Writes the ModelProto.
-  virtual void writeModel(llvm::raw_ostream &os) const = 0;
   /// True if some tensors belong into an external data file.
   virtual bool hasExternalData() const = 0;
-  virtual void writeExternalData(llvm::raw_ostream &os) const = 0;
+  /// Writes that file, if there is one before all else. The answer is its
+  /// name, by which the model refers to it from now on; it is made of the
+  /// model's name and a hash of the data: `<model>-<16 hexadecimal digits>
+  /// .data`.
+  virtual std::string writeExternalData(llvm::raw_ostream &os) = 0;
+  /// Data files of the imported model that the exported one still refers to.
+  virtual llvm::ArrayRef<std::string> getKeptFiles() const = 0;
+  /// Writes the ModelProto.
+  virtual void writeModel(llvm::raw_ostream &os) const = 0;
   /// Writes ONNX's text form, all data inside.
   virtual mlir::LogicalResult writeText(llvm::raw_ostream &os) const = 0;
 };
 
-/// Exports `module`. Tensors that were external, and all big ones if the
-/// model would exceed protobuf's 2 GB, go to an external data file that the
-/// model refers to as `dataFile` (a name relative to the model's folder).
-/// Null after an error. The module must outlive the result.
+/// Exports `module` for a file of the name `model`. Tensors that were
+/// external, and all big ones if the model would exceed protobuf's 2 GB, go to
+/// an external data file. Null after an error. The module must outlive the
+/// result.
 std::unique_ptr<ExportedModel> exportONNX(mlir::ModuleOp module,
-                                          llvm::StringRef dataFile);
+                                          llvm::StringRef model);
 
-/// The external data files that the model refers to, by the names in it.
-llvm::SmallVector<std::string> getExternalFiles(mlir::ModuleOp module);
+/// True if `name` is one that `exportONNX` gives to data of `model`.
+bool isDataFileOf(llvm::StringRef name, llvm::StringRef model);
 
 } // namespace mp
 

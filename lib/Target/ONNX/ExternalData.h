@@ -1,0 +1,60 @@
+//===- ExternalData.h - Weights in files beside the model -------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A model says by name where its weights are, and a model may be a stranger's.
+// So its files are opened beneath the model's folder and looked at when they
+// are open: they must be regular, have one name, and be long enough. They are
+// read from that descriptor only. That a file is cut short by somebody while
+// it is mapped cannot be ruled out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TARGET_ONNX_EXTERNALDATA_H
+#define MPOPT_LIB_TARGET_ONNX_EXTERNALDATA_H
+
+#include "mp-opt/Support/Folder.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+
+namespace onnx {
+class TensorProto;
+}
+
+namespace mp {
+
+/// The external data files of one model.
+class ExternalData {
+public:
+  /// `folder` is the model's. Links are followed only if there are `roots`,
+  /// and only to files below one of these or below the model's folder.
+  ExternalData(std::string folder, std::vector<std::string> roots)
+      : folderPath(std::move(folder)), roots(std::move(roots)) {}
+
+  /// The bytes of an external tensor; an error names what is wrong.
+  llvm::Expected<llvm::StringRef> get(const ::onnx::TensorProto &tensor);
+  /// The whole file `name`.
+  llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
+  getFile(llvm::StringRef name);
+  /// The names of the files opened so far, in alphabetical order.
+  std::vector<std::string> getNames() const;
+
+private:
+  llvm::Error fail(llvm::StringRef name, const llvm::Twine &why) const;
+  llvm::Expected<Descriptor> open(llvm::StringRef name);
+  llvm::Expected<Descriptor> openLinked(llvm::StringRef name,
+                                        const llvm::Twine &what);
+
+  std::string folderPath;
+  std::vector<std::string> roots;
+  std::optional<Folder> folder;
+  llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TARGET_ONNX_EXTERNALDATA_H

@@ -1,0 +1,392 @@
+//===- ModelOutput.cpp - Writing what a run makes of a model --------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelOutput.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinDialect.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace mlir;
+namespace path = llvm::sys::path;
+
+namespace mp {
+
+static constexpr StringLiteral externalNeedsFile =
+    "the model has external data: write it as binary ONNX with -o";
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static bool isSameFile(StringRef lhs, StringRef rhs) {
+  if (lhs.empty() || rhs.empty() || rhs == "-")
+    return false;
+  SmallString<256> left(lhs), right(rhs);
+  for (SmallString<256> *path : {&left, &right}) {
+    llvm::sys::fs::make_absolute(*path);
+    path::remove_dots(*path, /*remove_dot_dot=*/true);
+  }
+  return left == right || llvm::sys::fs::equivalent(lhs, rhs);
+}
+
+/// The files besides the input that flags name to be read. What is no file, a
+/// policy of Keras, say, is none of the others either.
+static std::vector<StringRef> getOtherInputs(const Options &options) {
+  std::vector<StringRef> files = {options.schemas};
+  if (const auto &mixed = options.mixed) {
+    files.insert(files.end(), {mixed->policy, mixed->gaudiConfig});
+    for (const auto *list :
+         {&mixed->allowFiles, &mixed->denyFiles, &mixed->promoteFiles})
+      files.insert(files.end(), list->begin(), list->end());
+  }
+  return files;
+}
+
+llvm::Error ModelOutput::checkPaths() const {
+  if (isSameFile(options.output, options.input))
+    return llvm::createStringError("the output would replace the input");
+  for (StringRef read : getOtherInputs(options))
+    for (const std::string *written :
+         {&options.output, &options.report, &options.overlay})
+      if (!written->empty() && llvm::sys::fs::equivalent(read, *written))
+        return llvm::createStringError("'" + *written + "' would replace '" +
+                                       read + "', which is read");
+  for (const std::string *report : {&options.report, &options.overlay}) {
+    if (isSameFile(*report, options.input))
+      return llvm::createStringError("'" + *report +
+                                     "' would replace the input");
+    if (!options.output.empty() && options.writesModel &&
+        (isSameFile(*report, options.output) ||
+         isDataFileOf(path::filename(*report), path::filename(options.output))))
+      return llvm::createStringError("'" + *report +
+                                     "' would replace the output");
+  }
+  if (isSameFile(options.report, options.overlay))
+    return llvm::createStringError("--report and --overlay name one file");
+  return llvm::Error::success();
+}
+
+llvm::Error ModelOutput::checkDataFiles(ModuleOp module) {
+  for (const std::string &name : getExternalFiles(module)) {
+    SmallString<256> file(path::parent_path(options.input));
+    path::append(file, name);
+    struct stat status;
+    if (!::stat(file.c_str(), &status))
+      inputFiles.emplace_back(status);
+    for (const std::string *report : {&options.report, &options.overlay})
+      if (isSameFile(*report, file))
+        return llvm::createStringError("'" + *report +
+                                       "' would replace the input's data file");
+    if (isSameFile(options.output, file))
+      return llvm::createStringError(
+          "the output would replace the input's data file '" + name +
+          "'; choose another name");
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Old files
+//===----------------------------------------------------------------------===//
+
+using Content = std::unique_ptr<llvm::MemoryBuffer>;
+
+static llvm::ErrorOr<Content> readBelow(const Folder &folder, StringRef name,
+                                        struct stat &status) {
+  auto file = folder.openFile(name);
+  if (!file)
+    return file.getError();
+  if (::fstat(file->get(), &status) || !S_ISREG(status.st_mode))
+    return std::make_error_code(std::errc::invalid_argument);
+  return mapFile(*file, status, name);
+}
+
+/// A data file that this output had once, and that the input has no need of.
+bool ModelOutput::isOldData(StringRef name) const {
+  struct stat status;
+  return isDataFileOf(name, path::filename(options.output)) &&
+         !::fstatat(folder->get(), name.str().c_str(), &status,
+                    AT_SYMLINK_NOFOLLOW) &&
+         S_ISREG(status.st_mode) &&
+         !llvm::is_contained(inputFiles, FileIdentity(status));
+}
+
+/// The data files of the model that is to be replaced, less those that the new
+/// one needs.
+llvm::Expected<std::vector<std::string>> ModelOutput::findObsolete() const {
+  std::vector<std::string> found;
+  if (main->isDirect())
+    return found;
+  auto names = folder->list();
+  if (!names)
+    return main->fail(names.getError());
+  auto isObsolete = [&](StringRef name) {
+    return isOldData(name) && !needed.contains(name);
+  };
+  if (llvm::none_of(*names, isObsolete))
+    return found;
+  struct stat status;
+  auto old = readBelow(main->getFolder(), main->getName(), status);
+  if (!old && old.getError() == std::errc::io_error)
+    return main->fail(old.getError());
+  if (!old)
+    return found;
+  llvm::StringSet<> used = findExternalFiles((*old)->getBuffer());
+  for (StringRef name : used.keys())
+    if (isObsolete(name))
+      found.push_back(name.str());
+  llvm::sort(found);
+  return found;
+}
+
+/// Removes the data files that a killed run has left: those that `leftover`, a
+/// model without its final name, refers to and the model in place does not.
+void ModelOutput::removeUnused(StringRef leftover) const {
+  llvm::StringSet<> unused = findExternalFiles(leftover);
+  if (unused.empty() || !folder)
+    return;
+  llvm::StringSet<> used;
+  if (auto file = llvm::MemoryBuffer::getFile(options.output, false, false))
+    used = findExternalFiles((*file)->getBuffer());
+  for (StringRef name : unused.keys())
+    if (isOldData(name) && !used.contains(name))
+      ::unlinkat(folder->get(), name.str().c_str(), 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// Adds a file with the data of `model`, which refers to it from then on.
+llvm::Error ModelOutput::addData(ExportedModel &model) {
+  auto part = AtomicFile::createPart(
+      *folder, *main, "the data file of '" + options.output + "'");
+  if (!part)
+    return part.takeError();
+  std::string name = model.writeExternalData((*part)->os());
+  needed.insert(name);
+  if (llvm::Error failed = (*part)->finish())
+    return failed;
+  struct stat status;
+  if (auto old = readBelow(*folder, name, status)) {
+    // Other models may use what is there and right.
+    if ((*part)->hasContent((*old)->getBuffer()))
+      return llvm::Error::success();
+    if (llvm::is_contained(inputFiles, FileIdentity(status)))
+      return llvm::createStringError(
+          "the output would replace the input's data file '" + name +
+          "'; choose another name");
+  }
+  (*part)->setName(name);
+  parts.push_back(std::move(*part));
+  return llvm::Error::success();
+}
+
+/// Copies a data file of the input to beside the output, under the name that
+/// the model has for it.
+llvm::Error ModelOutput::addCopy(StringRef name) {
+  auto content = openExternalFile(options.input, name,
+                                  ImportOptions{options.externalDataRoots});
+  if (!content)
+    return content.takeError();
+  std::string shown = "'" + folder->getPath(name) + "'";
+  auto target = folder->openFolder(path::parent_path(name), &madeFolders);
+  if (!target)
+    return llvm::createStringError("cannot write " + shown + ": " +
+                                   target.getError().message());
+  StringRef file = path::filename(name);
+  struct stat status;
+  if (auto old = readBelow(*target, file, status);
+      old && (*old)->getBuffer() == (*content)->getBuffer())
+    return llvm::Error::success();
+  if (!::fstatat(target->get(), file.str().c_str(), &status,
+                 AT_SYMLINK_NOFOLLOW))
+    return llvm::createStringError("the model refers to '" + name +
+                                   "', and the output's folder holds another " +
+                                   (S_ISLNK(status.st_mode) ? "link" : "file") +
+                                   " of that name");
+  auto part = AtomicFile::createPart(*target, *main, shown);
+  if (!part)
+    return part.takeError();
+  (*part)->os() << (*content)->getBuffer();
+  if (llvm::Error failed = (*part)->finish())
+    return failed;
+  (*part)->setName(file);
+  if (llvm::Error failed = (*part)->place())
+    return failed;
+  parts.push_back(std::move(*part));
+  return llvm::Error::success();
+}
+
+llvm::Error ModelOutput::addCopies(ArrayRef<std::string> names) {
+  for (const std::string &name : names)
+    needed.insert(name);
+  auto from = Folder::open(path::parent_path(options.input));
+  if (main->isDirect() ||
+      (from && from->getIdentity() == folder->getIdentity()))
+    return llvm::Error::success();
+  for (const std::string &name : names)
+    if (llvm::Error failed = addCopy(name))
+      return failed;
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+llvm::Error ModelOutput::open() {
+  if (auto opened = Folder::open(path::parent_path(options.output)))
+    folder = *opened;
+  auto created = AtomicFile::create(
+      options.output, [&](StringRef leftover) { removeUnused(leftover); });
+  if (!created)
+    return created.takeError();
+  main = std::move(*created);
+  // A path that leads somewhere has a folder that can be opened.
+  if (!folder)
+    return main->fail(std::make_error_code(std::errc::permission_denied));
+  return llvm::Error::success();
+}
+
+llvm::Error ModelOutput::commit() {
+  if (llvm::Error failed = main->finish())
+    return failed;
+  std::vector<AtomicFile *> all;
+  for (const auto &part : parts)
+    all.push_back(part.get());
+  auto obsolete = findObsolete();
+  if (!obsolete)
+    return obsolete.takeError();
+  return commitTogether(all, *main, *obsolete, &*folder);
+}
+
+llvm::Error ModelOutput::write(function_ref<bool(raw_ostream &)> print) {
+  if (options.output.empty()) {
+    print(llvm::outs());
+    return flushStandardOutput();
+  }
+  if (llvm::Error failed = open())
+    return failed;
+  return print(main->os()) ? commit() : llvm::Error::success();
+}
+
+llvm::Error ModelOutput::writeONNX(ModuleOp module) {
+  std::unique_ptr<ExportedModel> model =
+      exportONNX(module, path::filename(options.output));
+  // What was wrong is said already.
+  if (!model)
+    return llvm::createStringError("");
+  if (options.output.empty()) {
+    if (model->hasExternalData())
+      return llvm::createStringError(externalNeedsFile);
+    return write([&](raw_ostream &os) {
+      model->writeModel(os);
+      return true;
+    });
+  }
+  if (llvm::Error failed = open())
+    return failed;
+  if (model->hasExternalData() && main->isDirect()) {
+    if (!llvm::sys::fs::equivalent(options.output, "/dev/null"))
+      return llvm::createStringError(externalNeedsFile);
+    model->writeExternalData(llvm::nulls());
+  } else if (model->hasExternalData()) {
+    if (llvm::Error failed = addData(*model))
+      return failed;
+  }
+  Format from = input.getFormat();
+  if (from == Format::ONNX || from == Format::ONNXText)
+    if (llvm::Error failed = addCopies(model->getKeptFiles()))
+      return failed;
+  model->writeModel(main->os());
+  return commit();
+}
+
+llvm::Error ModelOutput::writeText(ModuleOp module) {
+  std::unique_ptr<ExportedModel> model =
+      exportONNX(module, path::filename(options.output));
+  if (!model)
+    return llvm::createStringError("");
+  if (model->hasExternalData())
+    return llvm::createStringError(externalNeedsFile);
+  bool isPrinted = true;
+  if (llvm::Error failed = write([&](raw_ostream &os) {
+        return isPrinted = succeeded(model->writeText(os));
+      }))
+    return failed;
+  return isPrinted ? llvm::Error::success()
+                   : llvm::createStringError("export to ONNX text failed");
+}
+
+/// Copies the input and, into another folder, its data files.
+llvm::Error ModelOutput::writeUnchanged(ModuleOp module) {
+  if (options.output.empty())
+    return write([&](raw_ostream &os) {
+      os << input.getContent();
+      return true;
+    });
+  if (llvm::Error failed = open())
+    return failed;
+  if (llvm::Error failed = addCopies(getExternalFiles(module)))
+    return failed;
+  main->os() << input.getContent();
+  return commit();
+}
+
+/// Takes the data of big constants away; the printer could leave them out too,
+/// but only after spelling them out.
+static void elideWeights(ModuleOp module) {
+  auto &resources =
+      DenseResourceElementsHandle::getManagerInterface(module.getContext());
+  auto elided = resources.insert("__elided__");
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](DenseResourceElementsAttr attribute) {
+    return DenseResourceElementsAttr::get(attribute.getType(), elided);
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/false);
+}
+
+llvm::Error ModelOutput::write(ModuleOp module, Format format, bool unchanged) {
+  llvm::Error result = unchanged                ? writeUnchanged(module)
+                       : format == Format::ONNX ? writeONNX(module)
+                       : format == Format::ONNXText
+                           ? writeText(module)
+                           : write([&](raw_ostream &os) {
+                               return printMLIR(module, format, os);
+                             });
+  // Whatever has not been committed goes, then the folders made for it.
+  parts.clear();
+  main.reset();
+  if (result)
+    for (const std::string &made : llvm::reverse(madeFolders))
+      ::unlinkat(folder->get(), made.c_str(), AT_REMOVEDIR);
+  return result;
+}
+
+bool ModelOutput::printMLIR(ModuleOp module, Format format,
+                            raw_ostream &os) const {
+  if (format == Format::Bytecode)
+    return succeeded(writeBytecodeToFile(module, os));
+  if (options.elideWeights.value_or(options.output.empty()))
+    elideWeights(module);
+  module->print(os);
+  os << "\n";
+  return true;
+}
+
+} // namespace mp
