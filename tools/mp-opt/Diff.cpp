@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Diff.h"
+#include "InternalErrors.h"
 #include "ModelInput.h"
 
 #include "mp-opt/Report/ModelDiff.h"
@@ -31,7 +32,8 @@ and the IR version.
   --exit-code      end with 6 if the models differ, else with 0
   --schemas=FILE   JSON with the operators of further domains
 
-Exit codes: 0 done; 1 a model cannot be read; 2 wrong usage; 6 see above.
+Exit codes: 0 done; 1 a model cannot be read; 2 wrong usage; 6 see above;
+70 internal error or out of memory.
 )";
 
 namespace {
@@ -93,6 +95,7 @@ std::optional<int> DiffOptions::parse(ArrayRef<const char *> arguments) {
 }
 
 bool Side::read(StringRef path) {
+  progress::startReading(path, nullptr);
   if (llvm::Error failed = input.read(path)) {
     llvm::errs() << path << ": error: " << toString(std::move(failed)) << "\n";
     return false;
@@ -118,9 +121,11 @@ int runDiff(ArrayRef<const char *> arguments, DialectRegistry &registry) {
                  << "\n";
     return exitBadInput;
   }
+  progress::setObstacle("mp-opt diff makes none");
   Side before(registry), after(registry);
   if (!before.read(options.models[0]) || !after.read(options.models[1]))
     return exitBadInput;
+  progress::startComparing();
   ModelDiff diff = ModelDiff::compute(*before.module, *after.module);
   if (options.json)
     diff.printJSON(options.models[0], options.models[1], llvm::outs());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "InternalErrors.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Precision/Casts.h"
@@ -14,9 +15,6 @@
 #include "Precision/Passes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/IR/AttrTypeSubElements.h"
-#include "mlir/IR/BuiltinDialect.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -48,7 +46,8 @@ private:
 
 Driver::Driver(const Options &options, DialectRegistry &registry)
     : options(options), registry(registry),
-      config(MlirOptMainConfig::createFromCLOptions()), reports(options) {
+      config(MlirOptMainConfig::createFromCLOptions()), reports(options),
+      watch(options) {
   auto fromFlags = config;
   config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
     bool isWanted = reports.isWanted();
@@ -69,6 +68,7 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
     // The precision passes may be among those that the flags name.
     if (!reportsMixed)
       addReports(pm);
+    watch.addTo(pm);
     return success();
   });
 }
@@ -131,7 +131,7 @@ Format Driver::getOutputFormat(Format input) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Driver::setUpRemarks(MLIRContext &context) {
-  if (!config.shouldEmitRemarks())
+  if (!config.shouldEmitRemarks() || options.writeStep)
     return success();
   remark::RemarkCategories categories{
       config.getRemarksAllFilter(), config.getRemarksPassedFilter(),
@@ -199,6 +199,12 @@ LogicalResult Driver::verifyRoundtrip(ModuleOp module) {
 // Runs
 //===----------------------------------------------------------------------===//
 
+/// A pass that neither ended nor failed has crashed: MLIR recovers from that
+/// if its own reproducer is asked for.
+int Driver::getFailureCode() const {
+  return progress::isInPass() ? int(exitInternal) : failureCode;
+}
+
 int Driver::runOnMLIR() {
   Format format = getOutputFormat(Format::MLIR);
   config.emitBytecode(format == Format::Bytecode);
@@ -217,7 +223,7 @@ int Driver::runOnMLIR() {
     return succeeded(result) && !failedReport;
   };
   llvm::Error failedWrite = llvm::Error::success();
-  if (options.writesModel && !options.output.empty())
+  if (options.writesModel && !options.output.empty() && !options.writeStep)
     failedWrite = writeFile(options.output, printAll);
   else
     printAll(options.writesModel ? llvm::outs() : llvm::nulls());
@@ -225,7 +231,7 @@ int Driver::runOnMLIR() {
           joinErrors(std::move(failedReport), std::move(failedWrite)))
     return error(toString(std::move(failed)));
   if (failed(result))
-    return failureCode;
+    return getFailureCode();
   if (llvm::Error failed = reports.finish())
     return error(toString(std::move(failed)));
   return exitOk;
@@ -262,7 +268,8 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
     return error(toString(std::move(failed)));
   OperationFingerPrint before(*module);
   if (failed(runPasses(*module)))
-    return failureCode;
+    return getFailureCode();
+  watch.startWriting(*module);
   if ((config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module))))
     return exitBadInput;
   (*module)->removeDiscardableAttr(mark::summary);
@@ -318,6 +325,8 @@ int Driver::run() {
     return error(toString(std::move(failed)));
   if (llvm::Error failed = checkPaths())
     return error(toString(std::move(failed)));
+  watch.startReading(input);
+  watch.reach("import");
   Format from = input.getFormat();
   Format to = getOutputFormat(from);
   bool mlirIn = from == Format::MLIR || from == Format::Bytecode;
@@ -340,6 +349,7 @@ llvm::Error Driver::writeFile(StringRef path,
     return file.takeError();
   if (!print((*file)->os()))
     return llvm::Error::success();
+  watch.reach("write");
   if (llvm::Error failed = (*file)->finish())
     return failed;
   return (*file)->commit();
@@ -374,6 +384,7 @@ llvm::Error Driver::checkOutput(ModuleOp module) const {
 }
 
 llvm::Error Driver::writeONNX(ModuleOp module, bool text) {
+  watch.reach("export");
   std::string dataFile = getDataFile();
   std::unique_ptr<ExportedModel> model = exportONNX(module, dataFile);
   if (!model)
@@ -406,6 +417,7 @@ llvm::Error Driver::writeONNX(ModuleOp module, bool text) {
     return main.takeError();
   model->writeExternalData((*data)->os());
   model->writeModel((*main)->os());
+  watch.reach("write");
   for (AtomicFile *file : {data->get(), main->get()})
     if (llvm::Error failed = file->finish())
       return failed;
@@ -446,21 +458,6 @@ llvm::Error Driver::writeUnchanged(ModuleOp module) {
     os << input.getContent();
     return true;
   });
-}
-
-/// Takes the data of big constants away; the printer could leave them out too,
-/// but only after spelling them out.
-static void elideWeights(ModuleOp module) {
-  auto &resources =
-      DenseResourceElementsHandle::getManagerInterface(module.getContext());
-  auto elided = resources.insert("__elided__");
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](DenseResourceElementsAttr attribute) {
-    return DenseResourceElementsAttr::get(attribute.getType(), elided);
-  });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/false);
 }
 
 llvm::Error Driver::write(ModuleOp module, Format format, bool unchanged) {

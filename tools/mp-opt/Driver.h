@@ -17,6 +17,7 @@
 #include "ModelInput.h"
 #include "Options.h"
 #include "Reports.h"
+#include "RunWatch.h"
 
 #include "mp-opt/Support/AtomicFile.h"
 
@@ -39,6 +40,7 @@ private:
 
   int printConfig();
   int runOnMLIR();
+  int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);
   mlir::LogicalResult runPasses(mlir::ModuleOp module);
   mlir::LogicalResult setUpRemarks(mlir::MLIRContext &context);
@@ -58,6 +60,7 @@ private:
   mlir::MlirOptMainConfig config;
   ModelInput input;
   Reports reports;
+  RunWatch watch;
   /// What a failed run ends with.
   int failureCode = exitBadInput;
 };

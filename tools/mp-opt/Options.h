@@ -8,6 +8,8 @@
 #ifndef MPOPT_TOOLS_OPTIONS_H
 #define MPOPT_TOOLS_OPTIONS_H
 
+#include "DebugCrash.h"
+
 #include "mp-opt/Precision/PolicyFile.h"
 
 #include "Pipelines/Pipelines.h"
@@ -28,6 +30,7 @@ enum ExitCode : int {
   exitNotSupported = 4,
   /// `mp-opt diff --exit-code` has found a difference.
   exitDiffers = 6,
+  /// A bug, or no memory left.
   exitInternal = 70,
 };
 
@@ -55,6 +58,12 @@ struct Options {
   /// Absent: leave out big weights where the text goes to standard output.
   std::optional<bool> elideWeights;
   std::string schemas;
+  /// Where and how to crash on purpose; nowhere if empty.
+  std::string crashPlace;
+  CrashKind crashKind = CrashKind::Segv;
+  /// Set in the run that makes a reproducer: the step to write, and where to.
+  std::optional<unsigned> writeStep;
+  int writeDescriptor = -1;
 
   /// Parses the arguments, MLIR's own among them. An exit code if the run is
   /// over: help was printed or the usage is wrong.
@@ -64,13 +73,11 @@ struct Options {
 private:
   struct Flags;
   std::optional<int> parseReports(Flags &flags);
+  std::optional<int> parseDebugging(Flags &flags);
 };
 
 /// What the options of the pipeline say about the policy.
 PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options);
-
-/// Crashes and LLVM's fatal errors end with exitInternal and a message.
-void installFatalErrorHandler();
 
 } // namespace mp
 

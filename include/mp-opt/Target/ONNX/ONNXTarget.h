@@ -60,6 +60,10 @@ std::unique_ptr<ExportedModel> exportONNX(mlir::ModuleOp module,
 /// The external data files that the model refers to, by the names in it.
 llvm::SmallVector<std::string> getExternalFiles(mlir::ModuleOp module);
 
+/// Writes the binary model's bytes, with zeros for the data of big tensors
+/// (gaps, where `os` is a file). Bytes that are no model are written as zeros.
+void writeWithoutData(llvm::StringRef model, llvm::raw_fd_ostream &os);
+
 } // namespace mp
 
 #endif // MPOPT_TARGET_ONNX_ONNXTARGET_H
