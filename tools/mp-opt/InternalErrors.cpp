@@ -52,6 +52,8 @@ struct State {
 
   std::atomic<Phase> phase{Phase::Start};
   std::atomic<unsigned> step{0};
+  /// In all threads.
+  std::atomic<int> activePasses{0};
   std::atomic<const char *> input{nullptr};
   std::atomic<const char *> finished{nullptr};
   /// Why there is no reproducer: for good, and in this phase.
@@ -138,6 +140,7 @@ void startPass(StringRef name, bool isStep) {
   if (passes.depth < PassStack::capacity)
     passes.names[passes.depth] = keep(name);
   ++passes.depth;
+  ++state.activePasses;
   if (!isStep)
     return;
   state.phase = Phase::Passes;
@@ -150,7 +153,10 @@ void finishPass(StringRef name) {
   failPass();
 }
 
-void failPass() { --passes.depth; }
+void failPass() {
+  --passes.depth;
+  --getState().activePasses;
+}
 
 void startWriting(const char *obstacle) {
   State &state = getState();
@@ -162,7 +168,7 @@ void startWriting(const char *obstacle) {
 void startComparing() { getState().phase = Phase::Comparing; }
 
 unsigned getStep() { return getState().step; }
-bool isInPass() { return passes.depth; }
+bool isInPass() { return getState().activePasses > 0; }
 
 } // namespace progress
 

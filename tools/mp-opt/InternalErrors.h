@@ -47,7 +47,7 @@ void startWriting(const char *obstacle);
 void startComparing();
 
 unsigned getStep();
-/// True if this thread is inside of a pass.
+/// True if a pass has neither finished nor failed.
 bool isInPass();
 
 } // namespace progress

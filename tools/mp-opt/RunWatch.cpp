@@ -46,10 +46,31 @@ void elideWeights(ModuleOp module) {
                                         /*replaceTypes=*/false);
 }
 
-/// Weights are also kept as bytes or lists, where MLIR has no other form for
-/// their types; these become zeros.
-static void blankAttributes(ModuleOp module) {
+/// All ones: not what analyses look for, and in the range of every type. Null
+/// if the elements have no such value.
+static Attribute getOnes(ShapedType type) {
+  Type element = type.getElementType();
+  if (isa<FloatType>(element))
+    return DenseElementsAttr::get(type, FloatAttr::get(element, 1.0));
+  if (isa<IntegerType>(element))
+    return DenseElementsAttr::get(type, IntegerAttr::get(element, 1));
+  return {};
+}
+
+/// Takes big data away, in all forms in which a module keeps them.
+static void blankWeights(ModuleOp module) {
   AttrTypeReplacer replacer;
+  replacer.addReplacement([](DenseResourceElementsAttr data) -> Attribute {
+    Attribute ones = getOnes(data.getType());
+    return ones ? ones : data;
+  });
+  replacer.addReplacement([](DenseElementsAttr data) -> Attribute {
+    Attribute ones = data.isSplat() || data.getNumElements() <= maxElements
+                         ? Attribute()
+                         : getOnes(data.getType());
+    return ones ? ones : data;
+  });
+  // Types that MLIR has no form for are bytes or lists.
   replacer.addReplacement([](StringAttr text) -> Attribute {
     if (text.size() <= maxBytes || !isa<NoneType>(text.getType()))
       return text;
@@ -65,6 +86,7 @@ static void blankAttributes(ModuleOp module) {
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,
                                         /*replaceTypes=*/false);
+  elideWeights(module);
 }
 
 /// Ends the second run.
@@ -93,8 +115,7 @@ static std::string getPipeline(ArrayRef<Pass *> passes) {
 
 [[noreturn]] static void
 writeReproducer(ModuleOp module, ArrayRef<Pass *> passes, int descriptor) {
-  elideWeights(module);
-  blankAttributes(module);
+  blankWeights(module);
   std::string pipeline = getPipeline(passes);
   OpPrintingFlags flags;
   flags.elideLargeElementsAttrs(maxElements);
@@ -108,7 +129,8 @@ writeReproducer(ModuleOp module, ArrayRef<Pass *> passes, int descriptor) {
   llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/false);
   os << "// mp-opt " << MPOPT_VERSION << " met a bug behind this point of\n"
      << "//   " << getCommandLine() << "\n"
-     << "// Run what was left with: mp-opt FILE --run-reproducer\n";
+     << "// Big constants are all ones here. The passes that were left:\n"
+     << "//   mp-opt FILE --run-reproducer\n";
   module->print(os, state);
   os << "\n";
   endRerun(os);

@@ -10,8 +10,8 @@
 // and ends:
 //
 //   while reading       the model, its big tensors all zero
-//   before a pass       the module without big weights, as MLIR's reproducer
-//                       of this pass and those behind it
+//   before a pass       the module, its big constants all one, as MLIR's
+//                       reproducer of this pass and those behind it
 //   while writing       the same, with no pass left
 //
 //===----------------------------------------------------------------------===//
