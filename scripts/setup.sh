@@ -45,7 +45,7 @@ onnx_settings=(
   -DONNX_GEN_PB_TYPE_STUBS=OFF
 )
 # How its sources are called in the messages it holds, wherever they lie.
-onnx_source_name=onnx-work
+onnx_source_name="onnx-work"
 
 # logged FILE COMMAND...: what the command prints goes to FILE, and its end to
 # the terminal if it fails.

@@ -34,6 +34,7 @@ ENVIRONMENTS = {
         "GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=64"
         ":glibc.malloc.mmap_max=60000"
     },
+    "memory of jemalloc filled": {"MALLOC_CONF": "junk:true,tcache:false"},
     "no memory reused": {
         "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"
         ":glibc.malloc.arena_max=1:glibc.malloc.top_pad=1"
