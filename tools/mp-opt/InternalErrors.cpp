@@ -312,6 +312,9 @@ static const char *writeReproducer(Line &path) {
        << (state.phase == Phase::Reading ? ".onnx" : ".mlir");
   int file =
       ::open(path.text(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  // Not where the second run, or this one, has its standard streams.
+  if (file >= 0 && file <= STDERR_FILENO)
+    file = ::fcntl(file, F_DUPFD, STDERR_FILENO + 1);
   if (file < 0)
     return "the temporary folder cannot be written to";
   // Not fork: it runs handlers that take locks.
