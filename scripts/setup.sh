@@ -44,6 +44,8 @@ onnx_settings=(
   -DONNX_USE_PROTOBUF_SHARED_LIBS=ON
   -DONNX_GEN_PB_TYPE_STUBS=OFF
 )
+# How its sources are called in the messages it holds, wherever they lie.
+onnx_source_name="onnx-work"
 
 # logged FILE COMMAND...: what the command prints goes to FILE, and its end to
 # the terminal if it fails.
@@ -147,7 +149,8 @@ download_onnx() {
 # another compiler give another folder.
 onnx_folder() {
   local key
-  key=$(printf '%s\n' "$onnx_sha256" "${onnx_settings[@]}" "$(uname -m)" \
+  key=$(printf '%s\n' "$onnx_sha256" "${onnx_settings[@]}" \
+    "$onnx_source_name" "$(uname -m)" \
     "$(c++ -dumpfullversion)" "$(protoc --version)" | sha256sum | cut -c 1-12)
   printf '%s\n' "$cache/onnx-$onnx_version-$key"
 }
@@ -167,6 +170,7 @@ build_onnx() {
     --strip-components 1
   logged "$work/log" "$cmake" -S "$work/source" -B "$work/build" -G Ninja \
     "${onnx_settings[@]}" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$work=$onnx_source_name" \
     -DPython3_EXECUTABLE="$cache/venv/bin/python"
   logged "$work/log" "$cmake" --build "$work/build" --parallel "$jobs"
   logged "$work/log" "$cmake" --install "$work/build" --prefix "$work/prefix"

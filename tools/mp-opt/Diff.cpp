@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Diff.h"
+#include "InternalErrors.h"
 #include "ModelInput.h"
 
 #include "mp-opt/Report/ModelDiff.h"
@@ -34,7 +35,8 @@ and the IR version.
   --external-data-root=DIR
                    external data may be links to below DIR (repeatable)
 
-Exit codes: 0 done; 1 a model cannot be read; 2 wrong usage; 6 see above.
+Exit codes: 0 done; 1 a model cannot be read; 2 wrong usage; 6 see above;
+70 internal error or out of memory.
 )";
 
 namespace {
@@ -101,6 +103,7 @@ std::optional<int> DiffOptions::parse(ArrayRef<const char *> arguments) {
 }
 
 bool Side::read(StringRef path, ArrayRef<std::string> roots) {
+  progress::startReading(path, nullptr);
   if (llvm::Error failed = input.read(path)) {
     llvm::errs() << path << ": error: " << toString(std::move(failed)) << "\n";
     return false;
@@ -126,10 +129,12 @@ int runDiff(ArrayRef<const char *> arguments, DialectRegistry &registry) {
                  << "\n";
     return exitBadInput;
   }
+  progress::setObstacle("mp-opt diff makes none");
   Side before(registry), after(registry);
   if (!before.read(options.models[0], options.roots) ||
       !after.read(options.models[1], options.roots))
     return exitBadInput;
+  progress::startComparing();
   ModelDiff diff = ModelDiff::compute(*before.module, *after.module);
   if (options.json)
     diff.printJSON(options.models[0], options.models[1], llvm::outs());

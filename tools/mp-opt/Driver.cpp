@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "InternalErrors.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Precision/Casts.h"
@@ -45,7 +46,7 @@ private:
 Driver::Driver(const Options &options, DialectRegistry &registry)
     : options(options), registry(registry),
       config(MlirOptMainConfig::createFromCLOptions()), reports(options),
-      output(options, input) {
+      watch(options), output(options, input, watch) {
   auto fromFlags = config;
   config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
     bool isWanted = reports.isWanted();
@@ -66,6 +67,7 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
     // The precision passes may be among those that the flags name.
     if (!reportsMixed)
       addReports(pm);
+    watch.addTo(pm);
     return success();
   });
 }
@@ -91,7 +93,7 @@ Format Driver::getOutputFormat(Format input) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Driver::setUpRemarks(MLIRContext &context) {
-  if (!config.shouldEmitRemarks())
+  if (!config.shouldEmitRemarks() || options.writeStep)
     return success();
   remark::RemarkCategories categories{
       config.getRemarksAllFilter(), config.getRemarksPassedFilter(),
@@ -159,6 +161,12 @@ LogicalResult Driver::verifyRoundtrip(ModuleOp module) {
 // Runs
 //===----------------------------------------------------------------------===//
 
+/// A pass that neither ended nor failed has crashed: MLIR recovers from that
+/// if its own reproducer is asked for.
+int Driver::getFailureCode() const {
+  return progress::isInPass() ? int(exitInternal) : failureCode;
+}
+
 int Driver::runOnMLIR() {
   Format format = getOutputFormat(Format::MLIR);
   config.emitBytecode(format == Format::Bytecode);
@@ -177,7 +185,7 @@ int Driver::runOnMLIR() {
     return succeeded(result) && !failedReport;
   };
   llvm::Error failedWrite = llvm::Error::success();
-  if (options.writesModel && !options.output.empty())
+  if (options.writesModel && !options.output.empty() && !options.writeStep)
     failedWrite = output.write(printAll);
   else
     printAll(options.writesModel ? llvm::outs() : llvm::nulls());
@@ -185,7 +193,7 @@ int Driver::runOnMLIR() {
           joinErrors(std::move(failedReport), std::move(failedWrite)))
     return error(toString(std::move(failed)));
   if (failed(result))
-    return failureCode;
+    return getFailureCode();
   if (llvm::Error failed = reports.finish())
     return error(toString(std::move(failed)));
   return exitOk;
@@ -225,7 +233,8 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
     return error(toString(std::move(failed)));
   OperationFingerPrint before(*module);
   if (failed(runPasses(*module)))
-    return failureCode;
+    return getFailureCode();
+  watch.startWriting(*module);
   if ((config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module))))
     return exitBadInput;
   (*module)->removeDiscardableAttr(mark::summary);
@@ -281,6 +290,8 @@ int Driver::run() {
     return error(toString(std::move(failed)));
   if (llvm::Error failed = output.checkPaths())
     return error(toString(std::move(failed)));
+  watch.startReading(input);
+  watch.reach("import");
   Format from = input.getFormat();
   Format to = getOutputFormat(from);
   bool mlirIn = from == Format::MLIR || from == Format::Bytecode;

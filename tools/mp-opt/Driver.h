@@ -18,6 +18,7 @@
 #include "ModelOutput.h"
 #include "Options.h"
 #include "Reports.h"
+#include "RunWatch.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -38,6 +39,7 @@ private:
 
   int printConfig();
   int runOnMLIR();
+  int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);
   mlir::LogicalResult runPasses(mlir::ModuleOp module);
   mlir::LogicalResult setUpRemarks(mlir::MLIRContext &context);
@@ -48,6 +50,7 @@ private:
   mlir::MlirOptMainConfig config;
   ModelInput input;
   Reports reports;
+  RunWatch watch;
   ModelOutput output;
   /// What a failed run ends with.
   int failureCode = exitBadInput;

@@ -8,9 +8,6 @@
 #include "ModelOutput.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/IR/AttrTypeSubElements.h"
-#include "mlir/IR/BuiltinDialect.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -262,6 +259,7 @@ llvm::Error ModelOutput::open() {
 }
 
 llvm::Error ModelOutput::commit() {
+  watch.reach("write");
   if (llvm::Error failed = main->finish())
     return failed;
   std::vector<AtomicFile *> all;
@@ -284,6 +282,7 @@ llvm::Error ModelOutput::write(function_ref<bool(raw_ostream &)> print) {
 }
 
 llvm::Error ModelOutput::writeONNX(ModuleOp module) {
+  watch.reach("export");
   std::unique_ptr<ExportedModel> model =
       exportONNX(module, path::filename(options.output));
   // What was wrong is said already.
@@ -316,6 +315,7 @@ llvm::Error ModelOutput::writeONNX(ModuleOp module) {
 }
 
 llvm::Error ModelOutput::writeText(ModuleOp module) {
+  watch.reach("export");
   std::unique_ptr<ExportedModel> model =
       exportONNX(module, path::filename(options.output));
   if (!model)
@@ -344,21 +344,6 @@ llvm::Error ModelOutput::writeUnchanged(ModuleOp module) {
     return failed;
   main->os() << input.getContent();
   return commit();
-}
-
-/// Takes the data of big constants away; the printer could leave them out too,
-/// but only after spelling them out.
-static void elideWeights(ModuleOp module) {
-  auto &resources =
-      DenseResourceElementsHandle::getManagerInterface(module.getContext());
-  auto elided = resources.insert("__elided__");
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](DenseResourceElementsAttr attribute) {
-    return DenseResourceElementsAttr::get(attribute.getType(), elided);
-  });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/false);
 }
 
 llvm::Error ModelOutput::write(ModuleOp module, Format format, bool unchanged) {

@@ -16,6 +16,7 @@
 
 #include "ModelInput.h"
 #include "Options.h"
+#include "RunWatch.h"
 
 #include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
@@ -26,8 +27,9 @@ namespace mp {
 
 class ModelOutput {
 public:
-  ModelOutput(const Options &options, const ModelInput &input)
-      : options(options), input(input) {}
+  ModelOutput(const Options &options, const ModelInput &input,
+              const RunWatch &watch)
+      : options(options), input(input), watch(watch) {}
 
   /// Fails if a file to be written is one that is read, or another one that is
   /// written: of those named by flags, and of the data files of `module`.
@@ -58,6 +60,7 @@ private:
 
   const Options &options;
   const ModelInput &input;
+  const RunWatch &watch;
   /// The input's data files, which are never touched.
   std::vector<FileIdentity> inputFiles;
 

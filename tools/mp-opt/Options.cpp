@@ -11,15 +11,10 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/PrettyStackTrace.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <csignal>
-#include <cstring>
 #include <unistd.h>
 
 using namespace llvm;
@@ -94,8 +89,8 @@ Examples:
   mp-opt model.mlir --mp-mixed-precision=precision=bf16 --mlir-print-ir-after-all
 
 Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 4 not
-supported under --strict; 70 internal error. After an error nothing is written
-and old files are whole.
+supported under --strict; 70 internal error or out of memory; 130, 143 ended by
+a signal. After an error nothing is written and old files are whole.
 )";
 
 /// The flags of mp-opt itself, as LLVM's parser knows them.
@@ -192,6 +187,14 @@ struct Options::Flags {
       "external-data-root",
       cl::desc("folder where external data may lie behind links"),
       cl::value_desc("folder"), cl::cat(category)};
+
+  // What tests of internal errors, and their handler, say to mp-opt.
+  cl::opt<std::string> crashIn{"debug-crash-in", cl::ReallyHidden,
+                               cl::desc("crash at PLACE[:KIND]"),
+                               cl::cat(category)};
+  cl::opt<std::string> writeStep{"debug-write-step", cl::ReallyHidden,
+                                 cl::desc("write what is at STEP:DESCRIPTOR"),
+                                 cl::cat(category)};
 
   bool needMixed() const;
   void fill(MixedPrecisionOptions &mixed) const;
@@ -301,10 +304,45 @@ std::optional<int> Options::parseReports(Flags &flags) {
   return std::nullopt;
 }
 
+static std::optional<CrashKind> getCrashKind(StringRef name) {
+  return StringSwitch<std::optional<CrashKind>>(name)
+      .Cases({"", "segv"}, CrashKind::Segv)
+      .Case("bus", CrashKind::Bus)
+      .Case("fpe", CrashKind::Fpe)
+      .Case("ill", CrashKind::Ill)
+      .Case("abort", CrashKind::Abort)
+      .Case("terminate", CrashKind::Terminate)
+      .Case("fatal", CrashKind::Fatal)
+      .Case("stack", CrashKind::Stack)
+      .Case("oom", CrashKind::Memory)
+      .Default(std::nullopt);
+}
+
+std::optional<int> Options::parseDebugging(Flags &flags) {
+  auto [place, kind] = StringRef(flags.crashIn).split(':');
+  std::optional<CrashKind> known = getCrashKind(kind);
+  if (!known)
+    return usageError("--debug-crash-in: unknown kind '" + kind + "'");
+  crashPlace = place.str();
+  crashKind = *known;
+  if (!flags.writeStep.getNumOccurrences())
+    return std::nullopt;
+  auto [step, descriptor] = StringRef(flags.writeStep).split(':');
+  unsigned number = 0;
+  if (step.getAsInteger(10, number) ||
+      descriptor.getAsInteger(10, writeDescriptor))
+    return usageError("--debug-write-step: expected STEP:DESCRIPTOR");
+  writeStep = number;
+  return std::nullopt;
+}
+
 std::optional<int> Options::parse(int argc, char **argv,
                                   mlir::DialectRegistry &registry) {
   static Flags flags;
   mlir::registerCLIOptions("mp-opt", registry);
+  cl::SetVersionPrinter([](raw_ostream &os) {
+    os << "mp-opt " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+  });
   std::vector<const char *> arguments(argv, argv + argc);
   for (const char *&argument : arguments) {
     StringRef text = argument;
@@ -354,30 +392,9 @@ std::optional<int> Options::parse(int argc, char **argv,
   emulate = flags.emulate;
   if (flags.elideWeights.getNumOccurrences())
     elideWeights = flags.elideWeights;
+  if (std::optional<int> exitCode = parseDebugging(flags))
+    return exitCode;
   return parseReports(flags);
-}
-
-/// Ends a run that met a bug of ours, not of its input. Files are safe: what
-/// is not whole has no final name yet.
-[[noreturn]] static void endInternal(const char *reason) {
-  static constexpr char prefix[] = "mp-opt: internal error: ";
-  for (const char *text : {prefix, reason, "\n"})
-    if (::write(STDERR_FILENO, text, strlen(text)) < 0)
-      break;
-  ::_exit(exitInternal);
-}
-
-void installFatalErrorHandler() {
-  install_fatal_error_handler(
-      [](void *, const char *reason, bool) { endInternal(reason); });
-  sys::AddSignalHandler([](void *) { endInternal("caught a signal"); },
-                        nullptr);
-  setBugReportMsg("mp-opt: this is a bug of mp-opt, please report it with:\n");
-  // A file-size limit is an error of the write, not a reason to die.
-  ::signal(SIGXFSZ, SIG_IGN);
-  cl::SetVersionPrinter([](raw_ostream &os) {
-    os << "mp-opt " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
-  });
 }
 
 } // namespace mp

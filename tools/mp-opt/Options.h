@@ -8,6 +8,8 @@
 #ifndef MPOPT_TOOLS_OPTIONS_H
 #define MPOPT_TOOLS_OPTIONS_H
 
+#include "DebugCrash.h"
+
 #include "mp-opt/Precision/PolicyFile.h"
 
 #include "Pipelines/Pipelines.h"
@@ -29,6 +31,7 @@ enum ExitCode : int {
   exitNotSupported = 4,
   /// `mp-opt diff --exit-code` has found a difference.
   exitDiffers = 6,
+  /// A bug, or no memory left.
   exitInternal = 70,
 };
 
@@ -58,6 +61,12 @@ struct Options {
   std::string schemas;
   /// Folders below which external data may lie behind links.
   std::vector<std::string> externalDataRoots;
+  /// Where and how to crash on purpose; nowhere if empty.
+  std::string crashPlace;
+  CrashKind crashKind = CrashKind::Segv;
+  /// Set in the run that makes a reproducer: the step to write, and where to.
+  std::optional<unsigned> writeStep;
+  int writeDescriptor = -1;
 
   /// Parses the arguments, MLIR's own among them. An exit code if the run is
   /// over: help was printed or the usage is wrong.
@@ -67,6 +76,7 @@ struct Options {
 private:
   struct Flags;
   std::optional<int> parseReports(Flags &flags);
+  std::optional<int> parseDebugging(Flags &flags);
 };
 
 /// Fails unless all of the folders of --external-data-root are there.
@@ -74,9 +84,6 @@ llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
 
 /// What the options of the pipeline say about the policy.
 PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options);
-
-/// Crashes and LLVM's fatal errors end with exitInternal and a message.
-void installFatalErrorHandler();
 
 } // namespace mp
 

@@ -7,6 +7,7 @@
 
 #include "Diff.h"
 #include "Driver.h"
+#include "InternalErrors.h"
 #include "Options.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
@@ -14,12 +15,11 @@
 #include "InitAllPasses.h"
 
 #include "mlir/IR/DialectRegistry.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  mp::installFatalErrorHandler();
+  mp::installInternalErrorHandler(argc, argv);
   mlir::DialectRegistry registry;
   registry.insert<mp::onnxir::ONNXDialect>();
   mp::registerAllPasses();

@@ -7,6 +7,8 @@
 
 #include "WireFormat.h"
 
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
+
 #include "onnx/onnx_pb.h"
 
 #include "google/protobuf/descriptor.h"
@@ -277,6 +279,75 @@ StrippedModel stripTensors(StringRef model, uint64_t threshold) {
   Stripper(result, threshold)
       .strip(model, ::onnx::ModelProto::descriptor(), result.bytes, 0);
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Blanking
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Writes a message, with zeros for big fields that may be a tensor's data.
+class Blanker {
+public:
+  explicit Blanker(raw_fd_ostream &os) : os(os) {}
+
+  void write(StringRef bytes, const pb::Descriptor *type, int depth);
+
+private:
+  void writeZeros(size_t size);
+
+  static constexpr size_t threshold = 4096;
+  raw_fd_ostream &os;
+};
+
+} // namespace
+
+void Blanker::writeZeros(size_t size) {
+  if (!os.supportsSeeking()) {
+    os.write_zeros(unsigned(size));
+    return;
+  }
+  // What is never written takes no space; the last byte makes it a part.
+  os.seek(os.tell() + size - 1);
+  os << '\0';
+}
+
+void Blanker::write(StringRef bytes, const pb::Descriptor *type, int depth) {
+  WireReader reader(bytes);
+  while (!reader.done()) {
+    std::optional<WireField> field = reader.next();
+    // What cannot be told apart may be data, as may what nobody knows.
+    if (!field)
+      break;
+    bytes = bytes.drop_front(field->whole.size());
+    StringRef content = field->content;
+    if (field->wireType != 2 || content.size() < threshold) {
+      os << field->whole;
+      continue;
+    }
+    os << field->whole.drop_back(content.size());
+    const pb::Descriptor *nested = getNested(type, *field);
+    const pb::FieldDescriptor *known =
+        type->FindFieldByNumber(int(field->number));
+    if (nested && depth < maxDepth)
+      write(content, nested, depth + 1);
+    else if (type == ::onnx::TensorProto::descriptor() && known &&
+             known->is_packed() &&
+             known->type() != pb::FieldDescriptor::TYPE_FLOAT &&
+             known->type() != pb::FieldDescriptor::TYPE_DOUBLE)
+      // As many numbers as before: only the last byte of each has no mark.
+      for (char c : content)
+        os << char(c & 0x80);
+    else
+      writeZeros(content.size());
+  }
+  if (!bytes.empty())
+    writeZeros(bytes.size());
+}
+
+void writeWithoutData(StringRef model, raw_fd_ostream &os) {
+  Blanker(os).write(model, ::onnx::ModelProto::descriptor(), 0);
 }
 
 //===----------------------------------------------------------------------===//

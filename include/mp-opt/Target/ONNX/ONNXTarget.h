@@ -87,6 +87,10 @@ std::unique_ptr<ExportedModel> exportONNX(mlir::ModuleOp module,
 /// True if `name` is one that `exportONNX` gives to data of `model`.
 bool isDataFileOf(llvm::StringRef name, llvm::StringRef model);
 
+/// Writes the binary model's bytes, with zeros for the data of big tensors
+/// (gaps, where `os` is a file). Bytes that are no model are written as zeros.
+void writeWithoutData(llvm::StringRef model, llvm::raw_fd_ostream &os);
+
 } // namespace mp
 
 #endif // MPOPT_TARGET_ONNX_ONNXTARGET_H

@@ -1,0 +1,77 @@
+//===- DebugCrash.cpp - Bugs on purpose -----------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DebugCrash.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <sys/resource.h>
+#include <vector>
+
+namespace mp {
+
+/// Needs a frame for every one of `depth` calls, and more stack than there is.
+[[gnu::noinline]] static int exhaustStack(int depth) {
+  volatile char frame[1024];
+  memset(const_cast<char *>(frame), depth, sizeof(frame));
+  if (depth == 0)
+    return frame[0];
+  return exhaustStack(depth - 1) + frame[sizeof(frame) - 1];
+}
+
+/// Takes more memory than this process may have, not all that there is.
+static void exhaustMemory() {
+  constexpr size_t piece = size_t(1) << 20, bound = size_t(1) << 30;
+  rlimit limit;
+  ::getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, bound);
+  ::setrlimit(RLIMIT_AS, &limit);
+  std::vector<std::unique_ptr<char[]>> pieces;
+  for (size_t size = 0; size < bound; size += piece)
+    pieces.emplace_back(new char[piece]); // never touched
+}
+
+void crashOnPurpose(CrashKind kind) {
+  switch (kind) {
+  case CrashKind::Segv: {
+    volatile int *volatile nowhere = nullptr;
+    *nowhere = 1;
+    break;
+  }
+  case CrashKind::Bus:
+    ::raise(SIGBUS);
+    break;
+  case CrashKind::Fpe:
+    ::raise(SIGFPE);
+    break;
+  case CrashKind::Ill:
+    ::raise(SIGILL);
+    break;
+  case CrashKind::Abort:
+    ::abort();
+  case CrashKind::Terminate:
+    std::terminate();
+  case CrashKind::Fatal:
+    llvm::report_fatal_error("a fatal error on purpose");
+  case CrashKind::Stack:
+    exhaustStack(1 << 30);
+    break;
+  case CrashKind::Memory:
+    exhaustMemory();
+    break;
+  }
+  // Nothing of this returns.
+  ::abort();
+}
+
+} // namespace mp

@@ -1,0 +1,35 @@
+//===- DebugCrash.h - Bugs on purpose ---------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --debug-crash-in=PLACE[:KIND], by which the tests see what a bug would do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_DEBUGCRASH_H
+#define MPOPT_TOOLS_DEBUGCRASH_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mp {
+
+enum class CrashKind {
+  Segv,
+  Bus,
+  Fpe,
+  Ill,
+  Abort,
+  Terminate,
+  Fatal,
+  Stack,
+  Memory
+};
+
+[[noreturn]] void crashOnPurpose(CrashKind kind);
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_DEBUGCRASH_H
