@@ -46,9 +46,43 @@ float widenFloat16(uint16_t bits) {
   return bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
+#if defined(__x86_64__)
+/// The instruction that AVX-512 has for this takes subnormals for zeros.
+__attribute__((target("avx2"))) static size_t
+roundWithAVX2(ArrayRef<float> values, uint16_t *to) {
+  const __m256i one = _mm256_set1_epi32(1);
+  const __m256i half = _mm256_set1_epi32(0x7fff);
+  const __m256i quiet = _mm256_set1_epi32(0x400000);
+  auto round = [&](const float *from) __attribute__((target("avx2"))) {
+    __m256 value = _mm256_loadu_ps(from);
+    __m256i bits = _mm256_castps_si256(value);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
+    __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(half, odd));
+    __m256i isNaN =
+        _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+    rounded = _mm256_blendv_epi8(rounded, _mm256_or_si256(bits, quiet), isNaN);
+    return _mm256_srli_epi32(rounded, 16);
+  };
+  size_t done = 0;
+  for (; done + 16 <= values.size(); done += 16) {
+    // Packing works on halves of registers; the permutation undoes that.
+    __m256i packed = _mm256_packus_epi32(round(values.data() + done),
+                                         round(values.data() + done + 8));
+    packed = _mm256_permute4x64_epi64(packed, 0xd8);
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(to + done), packed);
+  }
+  return done;
+}
+#endif
+
 void roundToBFloat16(ArrayRef<float> values, uint16_t *to) {
-  for (float value : values)
-    *to++ = roundToBFloat16(value);
+  size_t done = 0;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2"))
+    done = roundWithAVX2(values, to);
+#endif
+  for (; done < values.size(); ++done)
+    to[done] = roundToBFloat16(values[done]);
 }
 
 #if defined(__x86_64__)

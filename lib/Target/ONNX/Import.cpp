@@ -13,6 +13,7 @@
 
 #include "onnx/defs/parser.h"
 
+#include "google/protobuf/arena.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/stubs/logging.h"
@@ -205,7 +206,8 @@ OwningOpRef<ModuleOp> importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer,
     TensorSource source(buffer, getExternalData(path, options));
     StrippedModel stripped = stripTensors(buffer->getBuffer(), stripThreshold);
     source.pieces = std::move(stripped.pieces);
-    ::onnx::ModelProto model;
+    pb::Arena arena;
+    auto &model = *pb::Arena::CreateMessage<::onnx::ModelProto>(&arena);
     if (stripped.bytes.size() > INT32_MAX ||
         !model.ParseFromString(stripped.bytes)) {
       emitError(loc) << "expected an ONNX model, found "
