@@ -29,6 +29,8 @@ packages=(
   zlib1g-dev libzstd-dev libxml2-dev
   # ONNX
   protobuf-compiler libprotobuf-dev
+  # memory in huge pages
+  libjemalloc-dev
 )
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4

@@ -260,10 +260,13 @@ AtomicFile::~AtomicFile() {
 
 Expected<int> AtomicFile::setLength(uint64_t length) {
   stream->flush();
-  int error = length ? ::posix_fallocate(descriptor.get(), 0, off_t(length))
-                     : ::ftruncate(descriptor.get(), 0);
-  if (error)
-    return fail(std::error_code(error, std::generic_category()));
+  // Where room cannot be had in advance, a full disk is met while writing.
+  if (length && !::fallocate(descriptor.get(), 0, 0, off_t(length)))
+    return descriptor.get();
+  if (length && errno != EOPNOTSUPP && errno != ENOSYS)
+    return failNow();
+  if (::ftruncate(descriptor.get(), off_t(length)))
+    return failNow();
   return descriptor.get();
 }
 

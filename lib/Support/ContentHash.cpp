@@ -23,34 +23,4 @@ uint64_t ContentHash::combine(ArrayRef<uint64_t> blocks) {
   return xxh3_64bits(StringRef(bytes));
 }
 
-void ContentHash::update(StringRef bytes) {
-  while (!bytes.empty()) {
-    if (rest.empty() && bytes.size() >= blockSize) {
-      blocks.push_back(hashBlock(bytes.take_front(blockSize)));
-      bytes = bytes.drop_front(blockSize);
-      continue;
-    }
-    StringRef part = bytes.take_front(blockSize - rest.size());
-    rest += part;
-    bytes = bytes.drop_front(part.size());
-    if (rest.size() == blockSize) {
-      blocks.push_back(hashBlock(rest));
-      rest.clear();
-    }
-  }
-}
-
-uint64_t ContentHash::finish() const {
-  std::vector<uint64_t> all = blocks;
-  if (!rest.empty())
-    all.push_back(hashBlock(rest));
-  return combine(all);
-}
-
-void HashingStream::write_impl(const char *bytes, size_t size) {
-  hash.update(StringRef(bytes, size));
-  to.write(bytes, size);
-  position += size;
-}
-
 } // namespace mp

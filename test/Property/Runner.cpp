@@ -213,10 +213,10 @@ Outcome Workbench::run(StringRef pipeline, StringRef model) {
   std::unique_ptr<ExportedModel> exported = exportONNX(*module, "model.onnx");
   if (!exported)
     return outcome;
-  if (exported->hasExternalData())
+  if (!exported->getExternalData().empty())
     outcome.violations.push_back("a small model got external data");
   llvm::raw_string_ostream os(outcome.bytes);
-  exported->writeModel(os);
+  printContent(exported->getModel(), os);
   outcome.succeeded = true;
   return outcome;
 }

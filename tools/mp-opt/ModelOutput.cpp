@@ -8,6 +8,7 @@
 #include "ModelOutput.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -167,12 +168,15 @@ void ModelOutput::removeUnused(StringRef leftover) const {
 //===----------------------------------------------------------------------===//
 
 /// Adds a file with the data of `model`, which refers to it from then on.
-llvm::Error ModelOutput::addData(ExportedModel &model) {
+llvm::Error ModelOutput::addData(ExportedModel &model, ForEachFn forEach) {
   auto part = AtomicFile::createPart(
       *folder, *main, "the data file of '" + options.output + "'");
   if (!part)
     return part.takeError();
-  std::string name = model.writeExternalData((*part)->os());
+  auto hash = writeContent(model.getExternalData(), **part, forEach);
+  if (!hash)
+    return hash.takeError();
+  std::string name = model.nameExternalData(*hash);
   needed.insert(name);
   if (llvm::Error failed = (*part)->finish())
     return failed;
@@ -289,28 +293,31 @@ llvm::Error ModelOutput::writeONNX(ModuleOp module) {
   if (!model)
     return llvm::createStringError("");
   if (options.output.empty()) {
-    if (model->hasExternalData())
+    if (!model->getExternalData().empty())
       return llvm::createStringError(externalNeedsFile);
-    return write([&](raw_ostream &os) {
-      model->writeModel(os);
-      return true;
-    });
+    printContent(model->getModel(), llvm::outs());
+    return flushStandardOutput();
   }
   if (llvm::Error failed = open())
     return failed;
-  if (model->hasExternalData() && main->isDirect()) {
-    if (!llvm::sys::fs::equivalent(options.output, "/dev/null"))
-      return llvm::createStringError(externalNeedsFile);
-    model->writeExternalData(llvm::nulls());
-  } else if (model->hasExternalData()) {
-    if (llvm::Error failed = addData(*model))
+  auto forEach = [&](size_t count, function_ref<void(size_t)> body) {
+    parallelFor(module.getContext(), 0, count, body);
+  };
+  bool hasData = !model->getExternalData().empty();
+  if (hasData && main->isDirect() &&
+      !llvm::sys::fs::equivalent(options.output, "/dev/null"))
+    return llvm::createStringError(externalNeedsFile);
+  if (hasData && !main->isDirect())
+    if (llvm::Error failed = addData(*model, forEach))
       return failed;
-  }
   Format from = input.getFormat();
   if (from == Format::ONNX || from == Format::ONNXText)
     if (llvm::Error failed = addCopies(model->getKeptFiles()))
       return failed;
-  model->writeModel(main->os());
+  if (main->isDirect())
+    printContent(model->getModel(), main->os());
+  else if (auto hash = writeContent(model->getModel(), *main, forEach); !hash)
+    return hash.takeError();
   return commit();
 }
 
@@ -320,7 +327,7 @@ llvm::Error ModelOutput::writeText(ModuleOp module) {
       exportONNX(module, path::filename(options.output));
   if (!model)
     return llvm::createStringError("");
-  if (model->hasExternalData())
+  if (!model->getExternalData().empty())
     return llvm::createStringError(externalNeedsFile);
   bool isPrinted = true;
   if (llvm::Error failed = write([&](raw_ostream &os) {

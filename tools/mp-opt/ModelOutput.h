@@ -50,7 +50,7 @@ private:
                  llvm::raw_ostream &os) const;
 
   llvm::Error open();
-  llvm::Error addData(ExportedModel &model);
+  llvm::Error addData(ExportedModel &model, ForEachFn forEach);
   llvm::Error addCopies(llvm::ArrayRef<std::string> names);
   llvm::Error addCopy(llvm::StringRef name);
   llvm::Error commit();

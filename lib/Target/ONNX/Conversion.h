@@ -97,7 +97,14 @@ struct TensorData {
   std::shared_ptr<std::string> owner;
 
   uint64_t getSize() const;
-  void write(llvm::raw_ostream &os) const;
+  /// Makes the bytes from `begin` on, as many as `to` has. Thread-safe.
+  void read(uint64_t begin, llvm::MutableArrayRef<char> to) const;
+  /// All of them.
+  std::string readAll() const;
+
+private:
+  /// Makes elements, to.size() bytes of them.
+  void convert(uint64_t first, llvm::MutableArrayRef<char> to) const;
 };
 
 /// Decides where big tensors go while a model is exported.

@@ -15,7 +15,7 @@
 #include "ProtoAttr.h"
 #include "WireFormat.h"
 
-#include "mp-opt/Support/ContentHash.h"
+#include "mp-opt/Support/FileContent.h"
 #include "mp-opt/Support/Folder.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
@@ -58,12 +58,6 @@ bool isDataFileOf(StringRef name, StringRef model) {
 
 namespace {
 
-/// A piece of the external file.
-struct ExternalPiece {
-  TensorData data;
-  uint64_t offset;
-};
-
 class ModelWriter : public ExportedModel, public TensorSink {
 public:
   explicit ModelWriter(StringRef name)
@@ -71,10 +65,10 @@ public:
 
   bool build(ModuleOp module);
 
-  bool hasExternalData() const override { return !external.empty(); }
-  std::string writeExternalData(raw_ostream &os) override;
+  const FileContent &getExternalData() const override { return external; }
+  std::string nameExternalData(uint64_t hash) override;
   ArrayRef<std::string> getKeptFiles() const override { return keptFiles; }
-  void writeModel(raw_ostream &os) const override;
+  FileContent getModel() const override;
   LogicalResult writeText(raw_ostream &os) const override;
 
   void place(const TensorData &data, bool wasExternal,
@@ -93,20 +87,26 @@ private:
   /// Where the name belongs in it.
   std::vector<size_t> locations;
   std::vector<TensorData> pieces;
-  std::vector<ExternalPiece> external;
-  uint64_t externalSize = 0;
+  FileContent external;
   bool allExternal = false;
 };
 
 } // namespace
 
+static void append(FileContent &content, const TensorData &data) {
+  content.append(data.getSize(),
+                 [data](uint64_t begin, MutableArrayRef<char> to) {
+                   data.read(begin, to);
+                 });
+}
+
 void ModelWriter::makeExternal(const TensorData &data,
                                ::onnx::TensorProto &tensor) {
   // Page-aligned, so that a runtime can map each big tensor.
   uint64_t alignment = data.getSize() >= (1 << 16) ? 4096 : 64;
-  uint64_t offset = llvm::alignTo(externalSize, alignment);
-  external.push_back({data, offset});
-  externalSize = offset + data.getSize();
+  uint64_t offset = llvm::alignTo(external.getSize(), alignment);
+  external.padTo(offset);
+  append(external, data);
   auto add = [&](const char *key, const std::string &value) {
     auto *entry = tensor.add_external_data();
     entry->set_key(key);
@@ -124,8 +124,7 @@ void ModelWriter::place(const TensorData &data, bool wasExternal,
   if (wasExternal || (allExternal && size >= inlineThreshold))
     return makeExternal(data, tensor);
   if (size < inlineThreshold) {
-    llvm::raw_string_ostream os(*tensor.mutable_raw_data());
-    data.write(os);
+    tensor.set_raw_data(data.readAll());
     return;
   }
   setToken(tensor, pieces.size());
@@ -174,26 +173,33 @@ void ModelWriter::findLocations() {
   llvm::sort(keptFiles);
 }
 
-void ModelWriter::writeModel(raw_ostream &os) const {
+FileContent ModelWriter::getModel() const {
+  FileContent content;
   if (pieces.empty()) {
-    os << stripped;
-    return;
+    content.append(stripped);
+    return content;
   }
+  auto text = std::make_shared<std::string>();
+  auto flush = [&] {
+    content.append(text->size(),
+                   [text](uint64_t begin, MutableArrayRef<char> to) {
+                     memcpy(to.data(), text->data() + begin, to.size());
+                   });
+    text = std::make_shared<std::string>();
+  };
   expandTensors(
       stripped, [&](uint64_t index) { return pieces[index].getSize(); },
-      [&](StringRef bytes) { os << bytes; },
-      [&](uint64_t index) { pieces[index].write(os); });
+      [&](StringRef bytes) { *text += bytes; },
+      [&](uint64_t index) {
+        flush();
+        append(content, pieces[index]);
+      });
+  flush();
+  return content;
 }
 
-std::string ModelWriter::writeExternalData(raw_ostream &os) {
-  HashingStream hashed(os);
-  uint64_t position = 0;
-  for (const ExternalPiece &piece : external) {
-    hashed.write_zeros(unsigned(piece.offset - position));
-    piece.data.write(hashed);
-    position = piece.offset + piece.data.getSize();
-  }
-  dataFile = getDataFile(name, hashed.finish());
+std::string ModelWriter::nameExternalData(uint64_t hash) {
+  dataFile = getDataFile(name, hash);
   for (size_t location : locations)
     stripped.replace(location, dataFile.size(), dataFile);
   return dataFile;
@@ -208,7 +214,7 @@ llvm::StringSet<> findExternalFiles(StringRef model) {
 LogicalResult ModelWriter::writeText(raw_ostream &os) const {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
-  writeModel(stream);
+  printContent(getModel(), stream);
   ::onnx::ModelProto whole;
   if (!whole.ParseFromString(bytes))
     return failure();

@@ -26,10 +26,8 @@ class SmallTensorSink : public TensorSink {
 public:
   void place(const TensorData &data, bool,
              ::onnx::TensorProto &tensor) override {
-    if (data.getSize() > maxConstantBytes)
-      return;
-    llvm::raw_string_ostream os(*tensor.mutable_raw_data());
-    data.write(os);
+    if (data.getSize() <= maxConstantBytes)
+      tensor.set_raw_data(data.readAll());
   }
 };
 

@@ -46,38 +46,58 @@ static void widen(ArrayRef<uint16_t> bits, ElementKind kind, float *to) {
                                           : widenFloat16(item);
 }
 
-void TensorData::write(raw_ostream &os) const {
-  bool isClamped = std::isfinite(clamp);
-  if (from == to && through == ElementKind::Undefined && !isClamped) {
-    os.write(bytes.data(), bytes.size());
+void TensorData::convert(uint64_t first, MutableArrayRef<char> result) const {
+  size_t count = result.size() / mp::getSize(to);
+  const char *source = bytes.data() + first * mp::getSize(from);
+  std::vector<float> values(count);
+  std::vector<uint16_t> bits(count);
+  if (from == ElementKind::Float) {
+    memcpy(values.data(), source, count * sizeof(float));
+  } else {
+    memcpy(bits.data(), source, count * sizeof(uint16_t));
+    widen(bits, from, values.data());
+  }
+  if (std::isfinite(clamp))
+    clampFinite(values, clamp);
+  if (through != ElementKind::Undefined) {
+    narrow(values, through, bits.data());
+    widen(bits, through, values.data());
+  }
+  if (to == ElementKind::Float) {
+    memcpy(result.data(), values.data(), result.size());
     return;
   }
-  constexpr size_t chunk = 16384;
-  std::vector<float> values(chunk);
-  std::vector<uint16_t> bits(chunk);
-  unsigned size = mp::getSize(from);
-  for (size_t begin = 0; begin < bytes.size(); begin += chunk * size) {
-    size_t count = std::min(chunk, (bytes.size() - begin) / size);
-    if (from == ElementKind::Float) {
-      memcpy(values.data(), bytes.data() + begin, count * size);
-    } else {
-      memcpy(bits.data(), bytes.data() + begin, count * size);
-      widen({bits.data(), count}, from, values.data());
-    }
-    if (isClamped)
-      clampFinite({values.data(), count}, clamp);
-    ArrayRef<float> current(values.data(), count);
-    if (through != ElementKind::Undefined) {
-      narrow(current, through, bits.data());
-      widen({bits.data(), count}, through, values.data());
-    }
-    if (to == ElementKind::Float) {
-      os.write(reinterpret_cast<const char *>(values.data()), count * 4);
-      continue;
-    }
-    narrow(current, to, bits.data());
-    os.write(reinterpret_cast<const char *>(bits.data()), count * 2);
+  narrow(values, to, bits.data());
+  memcpy(result.data(), bits.data(), result.size());
+}
+
+void TensorData::read(uint64_t begin, MutableArrayRef<char> result) const {
+  if (from == to && through == ElementKind::Undefined &&
+      !std::isfinite(clamp)) {
+    memcpy(result.data(), bytes.data() + begin, result.size());
+    return;
   }
+  // What one step works on stays in the cache. Blocks of a file may begin and
+  // end inside of an element.
+  constexpr uint64_t elements = 4096;
+  const unsigned size = mp::getSize(to);
+  std::vector<char> converted(elements * size);
+  while (!result.empty()) {
+    uint64_t first = begin / size, skipped = begin % size;
+    uint64_t count =
+        std::min<uint64_t>(elements, divideCeil(skipped + result.size(), size));
+    convert(first, {converted.data(), count * size});
+    size_t copied = std::min<size_t>(result.size(), count * size - skipped);
+    memcpy(result.data(), converted.data() + skipped, copied);
+    result = result.drop_front(copied);
+    begin += copied;
+  }
+}
+
+std::string TensorData::readAll() const {
+  std::string result(getSize(), '\0');
+  read(0, {result.data(), result.size()});
+  return result;
 }
 
 } // namespace mp

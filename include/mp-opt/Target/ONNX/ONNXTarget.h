@@ -14,6 +14,8 @@
 #ifndef MPOPT_TARGET_ONNX_ONNXTARGET_H
 #define MPOPT_TARGET_ONNX_ONNXTARGET_H
 
+#include "mp-opt/Support/FileContent.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringSet.h"
@@ -56,23 +58,21 @@ openExternalFile(llvm::StringRef path, llvm::StringRef name,
 /// that are none, nothing to rely on.
 llvm::StringSet<> findExternalFiles(llvm::StringRef model);
 
-/// A model ready to be written. Constants are converted and copied only while
-/// it is written.
+/// A model ready to be written. Constants are converted and copied only when
+/// the contents are read; these do not outlive it.
 class ExportedModel {
 public:
   virtual ~ExportedModel() = default;
 
-  /// True if some tensors belong into an external data file.
-  virtual bool hasExternalData() const = 0;
-  /// Writes that file, if there is one before all else. The answer is its
-  /// name, by which the model refers to it from now on; it is made of the
-  /// model's name and a hash of the data: `<model>-<16 hexadecimal digits>
-  /// .data`.
-  virtual std::string writeExternalData(llvm::raw_ostream &os) = 0;
+  /// What belongs into an external data file; empty if nothing does.
+  virtual const FileContent &getExternalData() const = 0;
+  /// Names that file, whose content has this hash. The model refers to it by
+  /// that name from now on: `<model>-<16 hexadecimal digits>.data`.
+  virtual std::string nameExternalData(uint64_t hash) = 0;
   /// Data files of the imported model that the exported one still refers to.
   virtual llvm::ArrayRef<std::string> getKeptFiles() const = 0;
-  /// Writes the ModelProto.
-  virtual void writeModel(llvm::raw_ostream &os) const = 0;
+  /// The ModelProto.
+  virtual FileContent getModel() const = 0;
   /// Writes ONNX's text form, all data inside.
   virtual mlir::LogicalResult writeText(llvm::raw_ostream &os) const = 0;
 };
