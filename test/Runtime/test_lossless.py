@@ -126,10 +126,20 @@ def test_round_trip(source, tmp_path, form):
     assert result.read_bytes() == source.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("--emulate",), ("--assign=first-operand",), ("--strict",)],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("form", ["onnx", "mlir", "mlirbc"])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_mixed(source, tmp_path, dtype):
+def test_mixed(source, tmp_path, dtype, form, flags):
     result = tmp_path / "result.onnx"
-    run_mp_opt(source, f"--mixed-{dtype}", "-o", result)
+    before = source
+    if form != "onnx":
+        before = tmp_path / f"before.{form}"
+        run_mp_opt(source, "-o", before)
+    run_mp_opt(before, f"--mixed-{dtype}", *flags, "-o", result)
     before, after = onnx.load(source), onnx.load(result)
     assert any(node.op_type == "Cast" for node in after.graph.node)
     assert result.read_bytes().count(b"kept") == len(PLACES)

@@ -107,18 +107,22 @@ convertTensorAttribute(MLIRContext *context, const ::onnx::TensorProto &tensor,
       TensorAttr::get(context, fields.getDictionary(context), parts->value));
 }
 
+LogicalResult checkAttributeType(const Proto &attribute,
+                                 EmitErrorFn emitError) {
+  // Without a value the type's default is meant; another's value is a lie.
+  if (attribute.has_type() && attribute.type() != Proto::UNDEFINED &&
+      !hasOwnValue(attribute) && countValues(attribute))
+    return emitError() << "expected a value of its type "
+                       << Proto::AttributeType_Name(attribute.type())
+                       << ", found one of another";
+  return success();
+}
+
 FailureOr<Attribute> convertAttribute(MLIRContext *context,
                                       const Proto &attribute,
                                       TensorSource &source,
                                       EmitErrorFn emitError) {
   Builder builder(context);
-  // Without a value the type's default is meant; another's value is a lie.
-  if (attribute.has_type() && attribute.type() != Proto::UNDEFINED &&
-      !hasOwnValue(attribute) && countValues(attribute))
-    return LogicalResult(emitError()
-                         << "expected a value of its type "
-                         << Proto::AttributeType_Name(attribute.type())
-                         << ", found one of another");
   if (!isPlain(attribute))
     return Attribute(ProtoAttr::get(
         context, protoToAttr(context, attribute, {Proto::kNameFieldNumber})));

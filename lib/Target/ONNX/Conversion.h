@@ -125,6 +125,11 @@ mlir::LogicalResult convertTensor(mlir::TypedAttr value, mlir::Type type,
 // Attributes (of all kinds but graphs)
 //===----------------------------------------------------------------------===//
 
+/// Fails if the attribute has a value of another type than the one it states.
+mlir::LogicalResult checkAttributeType(const ::onnx::AttributeProto &attribute,
+                                       EmitErrorFn emitError);
+
+/// Converts an attribute that passes this check.
 mlir::FailureOr<mlir::Attribute>
 convertAttribute(mlir::MLIRContext *context,
                  const ::onnx::AttributeProto &attribute, TensorSource &source,

@@ -331,12 +331,15 @@ LogicalResult GraphImporter::importAttributes(const Node &node,
     if (!order.empty())
       sorted &= cast<StringAttr>(order.back()).getValue() < name;
     order.push_back(builder.getStringAttr(name));
+    auto emitError = [&] {
+      return nodeError(node) << "attribute '" << name << "': ";
+    };
+    if (failed(checkAttributeType(attribute, emitError)))
+      return failure();
     if (isGraphAttribute(attribute))
       continue;
     FailureOr<Attribute> value =
-        convertAttribute(loc.getContext(), attribute, source, [&] {
-          return nodeError(node) << "attribute '" << name << "': ";
-        });
+        convertAttribute(loc.getContext(), attribute, source, emitError);
     if (failed(value))
       return failure();
     state.addAttribute(name, *value);
