@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: fuzz-mutants SEEDS [--runs=N] [--shard=I/K] [--first=M]
+// usage: fuzz-mutants SEEDS... [--runs=N] [--shard=I/K] [--first=M]
 //                     [--corpus=FOLDER]
 //
 // Replays all seeds, then runs N mutants of them, each made from its number
@@ -72,14 +72,17 @@ static void onTimeout(int) {
 namespace {
 
 struct Options {
-  std::string seeds, corpus;
+  std::vector<std::string> seeds;
+  std::string corpus;
   uint64_t runs = 0, shard = 0, shards = 1, first = 0;
 };
 
 class Runner {
 public:
-  Runner(const Options &options)
-      : options(options), seeds(Seeds::load(options.seeds)) {}
+  Runner(const Options &options) : options(options) {
+    for (const std::string &path : options.seeds)
+      seeds.load(path);
+  }
 
   void replay();
   void mutate();
@@ -239,10 +242,10 @@ static bool parse(int argc, char **argv, Options &options) {
         return false;
     } else if (argument.consume_front("--corpus=")) {
       options.corpus = argument.str();
-    } else if (argument.starts_with("-") || !options.seeds.empty()) {
+    } else if (argument.starts_with("-")) {
       return false;
     } else {
-      options.seeds = argument.str();
+      options.seeds.push_back(argument.str());
     }
   }
   return !options.seeds.empty();
@@ -251,7 +254,7 @@ static bool parse(int argc, char **argv, Options &options) {
 int main(int argc, char **argv) {
   Options options;
   if (!parse(argc, argv, options)) {
-    llvm::errs() << "usage: fuzz-mutants SEEDS [--runs=N] [--shard=I/K] "
+    llvm::errs() << "usage: fuzz-mutants SEEDS... [--runs=N] [--shard=I/K] "
                     "[--first=M] [--corpus=FOLDER]\n";
     return 2;
   }

@@ -57,22 +57,20 @@ void Seeds::add(llvm::StringRef file) {
       texts.push_back({name, text, reader});
 }
 
-Seeds Seeds::load(llvm::StringRef path) {
-  Seeds seeds;
+void Seeds::load(llvm::StringRef path) {
   std::vector<std::string> files;
   std::error_code error;
   namespace fs = llvm::sys::fs;
   if (!fs::is_directory(path)) {
-    seeds.add(path);
-    return seeds;
+    add(path);
+    return;
   }
   for (fs::directory_iterator it(path, error), end; it != end && !error;
        it.increment(error))
     files.push_back(it->path());
   std::sort(files.begin(), files.end());
   for (const std::string &file : files)
-    seeds.add(file);
-  return seeds;
+    add(file);
 }
 
 } // namespace mp::fuzz

@@ -35,9 +35,9 @@ struct Seeds {
   std::vector<ModelSeed> models;
   std::vector<TextSeed> texts;
 
-  /// All files of a folder, in the order of their names, or one file. A text
-  /// that is no model is a text only.
-  static Seeds load(llvm::StringRef path);
+  /// Adds all files of a folder, in the order of their names, or one file. A
+  /// text that is no model is a text only.
+  void load(llvm::StringRef path);
 
 private:
   void add(llvm::StringRef file);

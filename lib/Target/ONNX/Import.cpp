@@ -209,6 +209,48 @@ OwningOpRef<ModuleOp> importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer,
   }
 }
 
+/// Brackets inside brackets of ONNX's text form; its parser calls itself for
+/// each. Protobuf refuses the model of a text with more.
+static constexpr unsigned maxTextDepth = 256;
+
+/// The line of the first bracket that is too deep, as the parser reads
+/// strings and comments; 0 if there is none.
+static unsigned findTooDeep(StringRef text) {
+  unsigned line = 1, depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    switch (text[at]) {
+    case '\n':
+      ++line;
+      break;
+    case '#':
+      at = text.find('\n', at) - 1;
+      break;
+    case '"':
+      for (++at; at < text.size() && text[at] != '"'; ++at) {
+        at += text[at] == '\\';
+        line += at < text.size() && text[at] == '\n';
+      }
+      break;
+    case '(':
+    case '[':
+    case '{':
+      if (++depth > maxTextDepth)
+        return line;
+      break;
+    case ')':
+    case ']':
+    case '}':
+      depth -= depth > 0;
+      break;
+    default:
+      break;
+    }
+    if (at >= text.size())
+      break;
+  }
+  return 0;
+}
+
 OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
                                      StringRef path, MLIRContext *context) {
   context->getOrLoadDialect<ONNXDialect>();
@@ -217,6 +259,11 @@ OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
     silenceProtobuf();
     ::onnx::ModelProto model;
     std::string text = buffer->getBuffer().str();
+    if (unsigned line = findTooDeep(text)) {
+      emitError(loc) << "line " << line << ": expected at most " << maxTextDepth
+                     << " brackets inside brackets";
+      return {};
+    }
     auto status = ::onnx::OnnxParser::Parse(model, text.c_str());
     if (!status.IsOK()) {
       emitError(loc) << StringRef(status.ErrorMessage()).rtrim();
