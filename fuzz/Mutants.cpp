@@ -29,6 +29,7 @@
 #include <sanitizer/asan_interface.h>
 
 #include <chrono>
+#include <csignal>
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -22,7 +22,7 @@ public:
   /// Below `bound`; 0 if that is 0.
   uint64_t below(uint64_t bound) { return bound ? engine() % bound : 0; }
   bool oneIn(uint64_t count) { return below(count) == 0; }
-  template <typename List> auto &pick(List &list) {
+  template <typename List> auto &pick(List &&list) {
     return *std::next(std::begin(list), below(std::size(list)));
   }
   uint64_t next() { return engine(); }

@@ -13,10 +13,7 @@ import onnx.backend.test
 import pytest
 from support import MODELS, MP_OPT
 
-GUARD = pathlib.Path(MP_OPT).parent.parent / "test" / "Unit" / "inference-guard"
-for candidate in (GUARD, GUARD.parents[2] / "bin" / "inference-guard"):
-    if candidate.exists():
-        GUARD = candidate
+GUARD = pathlib.Path(MP_OPT).with_name("inference-guard")
 
 
 def count(models):

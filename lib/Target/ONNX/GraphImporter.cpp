@@ -25,7 +25,7 @@ static constexpr unsigned maxDepth = 64;
 GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
                              TensorSource &source, OpBuilder builder,
                              Location loc)
-    : model(model), source(source), builder(builder), loc(loc),
+    : source(source), builder(builder), loc(loc),
       schemas(loc.getContext()->getOrLoadDialect<ONNXDialect>()->getSchemas()) {
   for (const ::onnx::FunctionProto &function : model.functions())
     functions.insert(
