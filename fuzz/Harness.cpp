@@ -18,6 +18,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -124,12 +125,64 @@ std::string Harness::write(ModuleOp module) {
   return bytes;
 }
 
-/// What protobuf would write as it was read; others have forms of their own.
+/// All names that `node` and its subgraphs use.
+static void collectUses(const ::onnx::NodeProto &node,
+                        llvm::StringSet<> &uses) {
+  for (const std::string &name : node.input())
+    uses.insert(name);
+  for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+    std::vector<const ::onnx::GraphProto *> graphs;
+    if (attribute.has_g())
+      graphs.push_back(&attribute.g());
+    for (const ::onnx::GraphProto &graph : attribute.graphs())
+      graphs.push_back(&graph);
+    for (const ::onnx::GraphProto *graph : graphs) {
+      for (const ::onnx::NodeProto &inner : graph->node())
+        collectUses(inner, uses);
+      for (const ::onnx::ValueInfoProto &output : graph->output())
+        uses.insert(output.name());
+    }
+  }
+}
+
+/// Whether no node, of subgraphs too, stands before one that it needs: import
+/// puts these in order, as ONNX demands it.
+template <typename Nodes> static bool areSorted(const Nodes &nodes) {
+  llvm::StringSet<> later;
+  for (const ::onnx::NodeProto &node : llvm::reverse(nodes)) {
+    for (const std::string &name : node.output())
+      later.insert(name);
+    llvm::StringSet<> uses;
+    collectUses(node, uses);
+    for (const auto &use : uses)
+      if (!use.getKey().empty() && later.contains(use.getKey()))
+        return false;
+    for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+      if (!areSorted(attribute.g().node()))
+        return false;
+      for (const ::onnx::GraphProto &graph : attribute.graphs())
+        if (!areSorted(graph.node()))
+          return false;
+    }
+  }
+  return true;
+}
+
+/// What is written as it was read: as protobuf writes it, nodes in order.
 static bool isCanonical(StringRef bytes) {
   ::onnx::ModelProto model;
   std::string again;
-  return model.ParseFromString(bytes.str()) &&
-         model.SerializePartialToString(&again) && again == bytes;
+  if (!model.ParseFromString(bytes.str()) ||
+      !model.SerializePartialToString(&again) || again != bytes ||
+      !areSorted(model.graph().node()))
+    return false;
+  for (const ::onnx::TrainingInfoProto &training : model.training_info())
+    if (!areSorted(training.initialization().node()) ||
+        !areSorted(training.algorithm().node()))
+      return false;
+  return llvm::all_of(model.functions(), [](const auto &function) {
+    return areSorted(function.node());
+  });
 }
 
 void Harness::checkUnchanged(ModuleOp module, StringRef bytes) {

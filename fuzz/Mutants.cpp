@@ -31,6 +31,7 @@
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 using namespace mp::fuzz;
@@ -38,7 +39,7 @@ using llvm::StringRef;
 
 /// Mutants above this size are left out: time is for many small ones.
 static constexpr size_t maxBytes = 1 << 16;
-/// No input takes this long, sanitizers, slow machines and all.
+/// No input takes this much of a processor's time, sanitizers and all.
 static constexpr unsigned maxSeconds = 30;
 
 //===----------------------------------------------------------------------===//
@@ -66,6 +67,13 @@ static void onTimeout(int) {
   ::abort();
 }
 
+/// Processor time, so that a busy machine changes nothing.
+static void setLimit(unsigned seconds) {
+  itimerval limit = {};
+  limit.it_value.tv_sec = seconds;
+  ::setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 //===----------------------------------------------------------------------===//
 // Mutants
 //===----------------------------------------------------------------------===//
@@ -83,6 +91,9 @@ public:
   Runner(const Options &options) : options(options) {
     for (const std::string &path : options.seeds)
       seeds.load(path);
+    for (const ModelSeed &seed : seeds.models)
+      if (!StringRef(seed.name).starts_with("slow_"))
+        quick.push_back(&seed.bytes);
   }
 
   void replay();
@@ -99,9 +110,12 @@ private:
   void runModelMutant(uint64_t number);
   void runTextMutant(uint64_t number);
   std::string makeStructured(Random &random);
+  const std::string &pickModel(Random &random) { return *random.pick(quick); }
 
   const Options &options;
   Seeds seeds;
+  /// What mutants are made of: thousands of them are.
+  std::vector<const std::string *> quick;
   Harness harness;
   uint64_t replayed = 0, structured = 0, bytes = 0, texts = 0, accepted = 0,
            tooBig = 0;
@@ -114,12 +128,12 @@ private:
 template <typename Run>
 void Runner::time(std::string name, const std::string &input, Run run) {
   currentName = name, currentInput = input;
-  ::alarm(maxSeconds);
+  setLimit(maxSeconds);
   auto start = std::chrono::steady_clock::now();
   accepted += run();
   std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
-  ::alarm(0);
+  setLimit(0);
   total += taken.count();
   if (taken.count() > slowest)
     slowest = taken.count(), slowestName = std::move(name);
@@ -144,10 +158,10 @@ void Runner::replay() {
 
 std::string Runner::makeStructured(Random &random) {
   ::onnx::ModelProto model, other;
-  model.ParsePartialFromString(random.pick(seeds.models).bytes);
+  model.ParsePartialFromString(pickModel(random));
   ModelMutator mutator(model, random);
   if (random.oneIn(6)) {
-    other.ParsePartialFromString(random.pick(seeds.models).bytes);
+    other.ParsePartialFromString(pickModel(random));
     mutator.cross(other);
   } else {
     mutator.mutate();
@@ -164,7 +178,7 @@ void Runner::runModelMutant(uint64_t number) {
   if (isStructured) {
     input = makeStructured(random);
   } else {
-    input = random.pick(seeds.models).bytes;
+    input = pickModel(random);
     for (uint64_t edits = 1 + random.below(6); edits; --edits)
       mutateBytes(input, random);
   }
@@ -189,7 +203,7 @@ void Runner::runTextMutant(uint64_t number) {
 }
 
 void Runner::mutate() {
-  if (seeds.models.empty() || seeds.texts.empty())
+  if (quick.empty() || seeds.texts.empty())
     return;
   for (uint64_t number = options.first; number < options.first + options.runs;
        ++number) {
@@ -259,7 +273,7 @@ int main(int argc, char **argv) {
                     "[--first=M] [--corpus=FOLDER]\n";
     return 2;
   }
-  ::signal(SIGALRM, onTimeout);
+  ::signal(SIGPROF, onTimeout);
   __asan_set_death_callback(keepInput);
   llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
     fail(llvm::Twine("LLVM gives up: ") + reason);
