@@ -36,6 +36,8 @@ endfunction()
 # them makes it.
 function(mp_precompile name exceptions)
   get_property(first GLOBAL PROPERTY MPOPT_PRECOMPILED_${exceptions})
+  # Precompiled, libstdc++ is no system header, and calls what it deprecates.
+  target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)
   if(first)
     target_precompile_headers(${name} REUSE_FROM ${first})
     return()

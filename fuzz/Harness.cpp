@@ -92,6 +92,9 @@ void Harness::checkErrors(bool succeeded, const char *what) {
     fail(Twine(what) + " failed without an error");
   if (!succeeded && firstError.empty())
     fail(Twine(what) + " failed with an empty error");
+  if (errors > 1)
+    fail(Twine(what) + " failed with " + Twine(errors) +
+         " errors, the first of them: " + firstError);
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,9 +193,11 @@ void Harness::checkUnchanged(ModuleOp module, StringRef bytes) {
   checkErrors(!written.empty(), "the export of an unchanged model");
   // External data move to another file.
   if (getExternalFiles(module).empty() && isCanonical(bytes) &&
-      written != bytes)
-    fail("a model that nothing changed is written otherwise: " +
-         Twine(bytes.size()) + " bytes, then " + Twine(written.size()));
+      written != bytes) {
+    writeFile("written.onnx", written);
+    fail("a model that nothing changed is written otherwise: it is left as "
+         "'written.onnx'");
+  }
 }
 
 bool Harness::convert(ModuleOp module, Mode mode) {

@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // usage: fuzz-mutants SEEDS... [--runs=N] [--shard=I/K] [--first=M]
-//                     [--corpus=FOLDER]
+//                     [--skip-replay] [--corpus=FOLDER]
 //
-// Replays all seeds, then runs N mutants of them, each made from its number
-// alone: the same ones on every machine, whatever libFuzzer's coverage would
-// choose there. Of ten, seven are models mutated by their schemas and three
-// are bytes; for every twenty of these a text for another reader is mutated.
+// Replays all seeds (unless told to skip that), then runs N mutants of them,
+// each made from its number alone: the same ones on every machine, whatever
+// libFuzzer's coverage would choose there. Of ten, seven are models mutated by
+// their schemas and three are bytes; for every twenty of these a text for
+// another reader is mutated.
 // --shard runs every K-th of them. An input that ends the process is left as
 // `mutant-M` beside a message that says how to run it alone. --corpus writes
 // the seeds in the form that the libFuzzer targets read, and ends.
@@ -84,6 +85,7 @@ struct Options {
   std::vector<std::string> seeds;
   std::string corpus;
   uint64_t runs = 0, shard = 0, shards = 1, first = 0;
+  bool replay = true;
 };
 
 class Runner {
@@ -257,6 +259,8 @@ static bool parse(int argc, char **argv, Options &options) {
         return false;
     } else if (argument.consume_front("--corpus=")) {
       options.corpus = argument.str();
+    } else if (argument == "--skip-replay") {
+      options.replay = false;
     } else if (argument.starts_with("-")) {
       return false;
     } else {
@@ -270,7 +274,7 @@ int main(int argc, char **argv) {
   Options options;
   if (!parse(argc, argv, options)) {
     llvm::errs() << "usage: fuzz-mutants SEEDS... [--runs=N] [--shard=I/K] "
-                    "[--first=M] [--corpus=FOLDER]\n";
+                    "[--first=M] [--skip-replay] [--corpus=FOLDER]\n";
     return 2;
   }
   ::signal(SIGPROF, onTimeout);
@@ -283,7 +287,8 @@ int main(int argc, char **argv) {
     runner.writeCorpus();
     return 0;
   }
-  runner.replay();
+  if (options.replay)
+    runner.replay();
   runner.mutate();
   runner.report();
   return 0;
