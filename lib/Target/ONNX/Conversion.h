@@ -24,11 +24,18 @@
 
 namespace mp {
 
+/// What is wrong with a field that only import itself may set.
+inline constexpr llvm::StringLiteral reservedField =
+    "uses a field that is reserved";
+
 using EmitErrorFn = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
+
+/// The element type of that number in TensorProto.DataType; null if none has.
+mlir::Type convertElementType(mlir::MLIRContext *context, int32_t dataType);
 
 /// The MLIR type; `!onnx.unknown` where the proto says nothing.
 mlir::Type convertType(mlir::MLIRContext *context,
@@ -62,6 +69,13 @@ public:
 
   std::vector<llvm::StringRef> pieces;
 
+  /// The data that import has cut out and replaced by `token`. Absent if it has
+  /// not: the field is the model's own, or was copied from another tensor.
+  std::optional<llvm::StringRef> take(uint64_t token);
+  /// Puts cut-out data back into every tensor inside `message`; false if it
+  /// holds a token that is none.
+  bool restore(google::protobuf::Message &message);
+
   /// The bytes of an external tensor, checked to lie inside a regular file
   /// below the model's folder; an error names what is wrong.
   llvm::Expected<llvm::StringRef>
@@ -76,6 +90,7 @@ private:
   open(llvm::StringRef name);
 
   std::shared_ptr<llvm::MemoryBuffer> model;
+  std::vector<bool> taken;
   std::string folder;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
   std::shared_ptr<std::vector<std::shared_ptr<llvm::MemoryBuffer>>> owner =

@@ -147,14 +147,18 @@ GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
       constants[scope.values[tensor.name()]] = &tensor;
   }
   for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
-    Type element = getElementType(loc.getContext(),
-                                  ElementKind(sparse.values().data_type()));
+    Type element =
+        convertElementType(loc.getContext(), sparse.values().data_type());
     SmallVector<int64_t> dims(sparse.dims().begin(), sparse.dims().end());
     if (!element || llvm::any_of(dims, [](int64_t dim) { return dim < 0; }))
       return emitError(loc) << "sparse initializer '" << sparse.values().name()
                             << "': expected a tensor type";
     TensorParts parts;
-    parts.fields = protoToAttr(loc.getContext(), sparse);
+    ::onnx::SparseTensorProto whole = sparse;
+    if (!source.restore(whole))
+      return emitError(loc) << "sparse initializer '" << sparse.values().name()
+                            << "': " << reservedField;
+    parts.fields = protoToAttr(loc.getContext(), whole);
     if (failed(create(sparse.values().name(),
                       RankedTensorType::get(dims, element), parts, true)))
       return failure();
@@ -366,8 +370,21 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
     for (const ::onnx::GraphProto &graph : attribute.graphs())
       if (failed(add(graph, attribute.name() + "[]")))
         return failure();
+    // A tensor beside the graph is odd, but kept.
+    bool hasTensors = attribute.has_t() || attribute.tensors_size() ||
+                      attribute.has_sparse_tensor() ||
+                      attribute.sparse_tensors_size();
+    Proto whole;
+    if (hasTensors) {
+      whole = attribute;
+      whole.clear_g();
+      whole.clear_graphs();
+    }
+    if (!source.restore(whole))
+      return nodeError(node)
+             << "attribute '" << attribute.name() << "': " << reservedField;
     DictionaryAttr rest =
-        protoToAttr(loc.getContext(), attribute,
+        protoToAttr(loc.getContext(), hasTensors ? whole : attribute,
                     {Proto::kNameFieldNumber, Proto::kGFieldNumber,
                      Proto::kGraphsFieldNumber});
     bool usual =
@@ -471,6 +488,8 @@ static const ::onnx::TensorProto *getConstant(const Node &node) {
 }
 
 LogicalResult GraphImporter::importNode(const Node &node) {
+  if (node.op_type().empty())
+    return nodeError(node) << "expected the name of an operator";
   const OpFamily *family = getFamily(node);
   auto opset = family ? opsets.find(family->domain) : opsets.end();
   // Runtimes leave out the import of their own domain, but not of ONNX's.

@@ -103,12 +103,21 @@ ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
   auto op =
       FunctionOp::create(builder, loc, function.domain(), function.name());
   op->setAttr(attr::opsets, importOpsets(function.opset_import()));
-  DictionaryAttr rest =
-      protoToAttr(loc.getContext(), function,
-                  {Proto::kNameFieldNumber, Proto::kDomainFieldNumber,
-                   Proto::kInputFieldNumber, Proto::kOutputFieldNumber,
-                   Proto::kNodeFieldNumber, Proto::kOpsetImportFieldNumber,
-                   Proto::kValueInfoFieldNumber});
+  // Defaults of attributes can be tensors.
+  Proto whole;
+  if (function.attribute_proto_size()) {
+    whole = function;
+    whole.clear_node();
+  }
+  if (!source.restore(whole))
+    return emitError(loc) << "function '" << function.name()
+                          << "': " << reservedField;
+  DictionaryAttr rest = protoToAttr(
+      loc.getContext(), function.attribute_proto_size() ? whole : function,
+      {Proto::kNameFieldNumber, Proto::kDomainFieldNumber,
+       Proto::kInputFieldNumber, Proto::kOutputFieldNumber,
+       Proto::kNodeFieldNumber, Proto::kOpsetImportFieldNumber,
+       Proto::kValueInfoFieldNumber});
   if (!rest.empty())
     op->setAttr(attr::extra, rest);
   return graphs->importFunctionBody(function, op.getBody());

@@ -131,6 +131,45 @@ llvm::Expected<StringRef> TensorSource::getExternal(const Tensor &tensor) {
   return file->getBuffer().substr(offset, hasLength ? length : size - offset);
 }
 
+std::optional<StringRef> TensorSource::take(uint64_t token) {
+  taken.resize(pieces.size());
+  if (token >= pieces.size() || taken[token])
+    return std::nullopt;
+  taken[token] = true;
+  return pieces[token];
+}
+
+bool TensorSource::restore(google::protobuf::Message &message) {
+  if (auto *tensor = dynamic_cast<Tensor *>(&message)) {
+    std::optional<uint64_t> token = getToken(*tensor);
+    if (!token)
+      return true;
+    std::optional<StringRef> piece = take(*token);
+    if (!piece)
+      return false;
+    clearToken(*tensor);
+    tensor->set_raw_data(piece->str());
+    return true;
+  }
+  using Field = google::protobuf::FieldDescriptor;
+  const auto &reflection = *message.GetReflection();
+  std::vector<const Field *> fields;
+  reflection.ListFields(message, &fields);
+  for (const Field *field : fields) {
+    if (field->cpp_type() != Field::CPPTYPE_MESSAGE)
+      continue;
+    if (!field->is_repeated()) {
+      if (!restore(*reflection.MutableMessage(&message, field)))
+        return false;
+      continue;
+    }
+    for (int i = 0, e = reflection.FieldSize(message, field); i < e; ++i)
+      if (!restore(*reflection.MutableRepeatedMessage(&message, field, i)))
+        return false;
+  }
+  return true;
+}
+
 std::vector<std::string> TensorSource::getExternalFiles() const {
   std::vector<std::string> names;
   for (const auto &file : files)
@@ -274,6 +313,8 @@ private:
   RankedTensorType type;
   uint64_t elements = 1;
   bool plain = false;
+  /// Data that is not in the tensor, but still in the file.
+  std::optional<StringRef> cutOut;
   StringRef bytes;
   /// Holds `bytes` if they had to be made.
   std::string made;
@@ -285,9 +326,7 @@ private:
 } // namespace
 
 LogicalResult TensorReader::readShape() {
-  Type element = tensor.data_type() >= 0 && tensor.data_type() < 256
-                     ? getElementType(context, ElementKind(tensor.data_type()))
-                     : Type();
+  Type element = convertElementType(context, tensor.data_type());
   if (!element)
     return emitError() << "unknown element type " << tensor.data_type();
   // No more elements than memory could ever hold.
@@ -314,10 +353,8 @@ LogicalResult TensorReader::readData() {
     bytes = *external;
     mapped = true;
     storage = externalKey;
-  } else if (std::optional<uint64_t> token = getToken(tensor)) {
-    if (*token >= source.pieces.size())
-      return emitError() << "reserved field in a tensor";
-    bytes = source.pieces[*token];
+  } else if (cutOut) {
+    bytes = *cutOut;
     mapped = true;
   } else if (tensor.has_raw_data()) {
     bytes = tensor.raw_data();
@@ -363,6 +400,11 @@ TypedAttr TensorReader::makeValue() {
 }
 
 FailureOr<TensorParts> TensorReader::read() {
+  if (std::optional<uint64_t> token = getToken(tensor)) {
+    cutOut = source.take(*token);
+    if (!cutOut)
+      return LogicalResult(emitError() << reservedField);
+  }
   if (failed(readShape()) || failed(readData()))
     return failure();
   TensorParts parts;
@@ -380,9 +422,11 @@ FailureOr<TensorParts> TensorReader::read() {
           {Tensor::kExternalDataFieldNumber, Tensor::kDataLocationFieldNumber});
   }
   DictionaryAttr fields;
-  if (getToken(tensor)) {
+  if (cutOut) {
     Tensor copy = tensor;
     clearToken(copy);
+    if (!plain)
+      copy.set_raw_data(cutOut->str());
     fields = protoToAttr(context, copy, represented);
   } else {
     fields = protoToAttr(context, tensor, represented);
