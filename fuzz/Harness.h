@@ -63,6 +63,7 @@ private:
   std::unique_ptr<mlir::MLIRContext> context;
   unsigned uses = 0;
   unsigned errors = 0;
+  bool verifying = false;
   std::string firstError;
   /// Where models pretend to be; it holds one data file.
   std::string folder;

@@ -316,8 +316,7 @@ LogicalResult GraphImporter::importOperands(const Node &node,
 }
 
 static bool isGraphAttribute(const ::onnx::AttributeProto &attribute) {
-  return attribute.has_g() || attribute.graphs_size() ||
-         attribute.type() == ::onnx::AttributeProto::GRAPHS;
+  return attribute.has_g() || attribute.graphs_size();
 }
 
 LogicalResult GraphImporter::importAttributes(const Node &node,
@@ -327,7 +326,8 @@ LogicalResult GraphImporter::importAttributes(const Node &node,
   bool sorted = true;
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
     StringRef name = attribute.name();
-    if (name.empty() || name.starts_with("onnx.") || name.starts_with("onnx_"))
+    // Dots are for what the compiler says about a node.
+    if (name.empty() || name.contains('.') || name.starts_with("onnx_"))
       return nodeError(node)
              << "expected an attribute name, found '" << name << "'";
     if (!seen.insert(name).second)

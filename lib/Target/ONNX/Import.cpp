@@ -41,7 +41,8 @@ public:
 private:
   Attribute
   importOpsets(const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
-  LogicalResult checkOpsets();
+  LogicalResult
+  checkOpsets(const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
   LogicalResult importFunction(const ::onnx::FunctionProto &function);
   LogicalResult importTraining(const ::onnx::TrainingInfoProto &training);
 
@@ -75,11 +76,12 @@ Attribute ModelImporter::importOpsets(
   return builder.getArrayAttr(result);
 }
 
-LogicalResult ModelImporter::checkOpsets() {
+LogicalResult ModelImporter::checkOpsets(
+    const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports) {
   const SchemaRegistry &schemas =
       loc.getContext()->getLoadedDialect<ONNXDialect>()->getSchemas();
   llvm::StringMap<int64_t> seen;
-  for (const ::onnx::OperatorSetIdProto &import : model.opset_import()) {
+  for (const ::onnx::OperatorSetIdProto &import : imports) {
     StringRef domain = normalizeDomain(import.domain());
     StringRef shown = domain.empty() ? StringRef("ai.onnx") : domain;
     int newest = schemas.getNewestOpset(domain);
@@ -100,6 +102,8 @@ LogicalResult ModelImporter::checkOpsets() {
 LogicalResult
 ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
   using Proto = ::onnx::FunctionProto;
+  if (failed(checkOpsets(function.opset_import())))
+    return failure();
   auto op =
       FunctionOp::create(builder, loc, function.domain(), function.name());
   op->setAttr(attr::opsets, importOpsets(function.opset_import()));
@@ -155,7 +159,7 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
     emitError(loc) << "expected an ONNX model, found no graph";
     return {};
   }
-  if (failed(checkOpsets()))
+  if (failed(checkOpsets(model.opset_import())))
     return {};
   graphs.emplace(model, source, builder, loc);
   auto graph = GraphOp::create(builder, loc);

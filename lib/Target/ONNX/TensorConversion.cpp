@@ -198,6 +198,23 @@ static bool pack(const Values &values, std::string &to) {
   return true;
 }
 
+/// The number of the field that holds the elements of a type one by one.
+static int getTypedField(int32_t dataType) {
+  switch (dataType) {
+  case Tensor::FLOAT:
+    return Tensor::kFloatDataFieldNumber;
+  case Tensor::DOUBLE:
+    return Tensor::kDoubleDataFieldNumber;
+  case Tensor::INT64:
+    return Tensor::kInt64DataFieldNumber;
+  case Tensor::UINT32:
+  case Tensor::UINT64:
+    return Tensor::kUint64DataFieldNumber;
+  default:
+    return Tensor::kInt32DataFieldNumber;
+  }
+}
+
 /// The data in the typed field of its type as raw bytes; absent if they are
 /// not there or do not fit.
 static std::optional<std::string> packTyped(const Tensor &tensor) {
@@ -412,11 +429,10 @@ FailureOr<TensorParts> TensorReader::read() {
   SmallVector<int> represented = {Tensor::kNameFieldNumber};
   if (plain) {
     parts.value = makeValue();
-    represented.append(
-        {Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
-         Tensor::kRawDataFieldNumber, Tensor::kFloatDataFieldNumber,
-         Tensor::kInt32DataFieldNumber, Tensor::kInt64DataFieldNumber,
-         Tensor::kDoubleDataFieldNumber, Tensor::kUint64DataFieldNumber});
+    // A tensor may hold data in several fields; one of them counts.
+    represented.append({Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
+                        storage == "raw" ? int(Tensor::kRawDataFieldNumber)
+                                         : getTypedField(tensor.data_type())});
     if (storage == externalKey)
       represented.append(
           {Tensor::kExternalDataFieldNumber, Tensor::kDataLocationFieldNumber});

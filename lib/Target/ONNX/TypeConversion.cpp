@@ -116,11 +116,11 @@ void patchType(Type type, ::onnx::TypeProto &proto) {
       proto.mutable_tensor_type()->set_elem_type(
           int32_t(getElementKind(tensor.getElementType())));
   } else if (auto sequence = dyn_cast<SequenceType>(type)) {
-    if (proto.value_case() == Proto::kSequenceType)
+    if (proto.sequence_type().has_elem_type())
       patchType(sequence.getElementType(),
                 *proto.mutable_sequence_type()->mutable_elem_type());
   } else if (auto optional = dyn_cast<OptionalType>(type)) {
-    if (proto.value_case() == Proto::kOptionalType)
+    if (proto.optional_type().has_elem_type())
       patchType(optional.getElementType(),
                 *proto.mutable_optional_type()->mutable_elem_type());
   }
