@@ -15,6 +15,10 @@ function(mp_add_library name)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
   mp_compile_options(${name} ${ARG_EXCEPTIONS})
+  # Those that see the dialect see most of MLIR.
+  if(MPOPT_PRECOMPILE AND ARG_LINK_LIBS MATCHES "MPOptONNX")
+    mp_precompile(${name} ${ARG_EXCEPTIONS})
+  endif()
   set_property(GLOBAL APPEND PROPERTY MPOPT_LIBRARIES ${name})
   install(TARGETS ${name} EXPORT MPOptTargets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -26,6 +30,22 @@ function(mp_compile_options name exceptions)
   if(NOT exceptions)
     target_compile_options(${name} PRIVATE -fno-exceptions)
   endif()
+endfunction()
+
+# One precompiled header for all libraries with the same flags: the first of
+# them makes it.
+function(mp_precompile name exceptions)
+  get_property(first GLOBAL PROPERTY MPOPT_PRECOMPILED_${exceptions})
+  # Precompiled, libstdc++ is no system header, and calls what it deprecates.
+  target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)
+  if(first)
+    target_precompile_headers(${name} REUSE_FROM ${first})
+    return()
+  endif()
+  target_precompile_headers(${name} PRIVATE
+    <mp-opt/Dialect/ONNX/ONNX.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h>
+    <mlir/IR/Verifier.h> <mlir/Pass/PassManager.h> <llvm/Support/JSON.h>)
+  set_property(GLOBAL PROPERTY MPOPT_PRECOMPILED_${exceptions} ${name})
 endfunction()
 
 # All targets that the CMakeLists.txt files of a folder and below define and

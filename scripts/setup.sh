@@ -11,7 +11,8 @@ usage() {
 usage: scripts/setup.sh [--no-build] [--with-tests]
 
   --no-build    install what building needs, and stop there
-  --with-tests  install what the tests need as well
+  --with-tests  install what the tests need as well, and build the sanitized
+                mp-opt and the fuzzers (build/sanitized)
 
 environment:
   MPOPT_CACHE   tools and libraries  (default: ~/.cache/mp-opt)
@@ -32,6 +33,8 @@ packages=(
   # memory in huge pages
   libjemalloc-dev
 )
+# For the sanitized build, which only the tests use.
+sanitizer_packages=(clang-22 libclang-rt-22-dev)
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4
 
@@ -48,6 +51,18 @@ onnx_settings=(
 )
 # How its sources are called in the messages it holds, wherever they lie.
 onnx_source_name="onnx-work"
+
+# For the sanitized build. Inference runs on nodes of strangers: undefined
+# behaviour in it ends the process, and so does an index out of a vector.
+sanitizers=address,undefined
+sanitized_onnx_settings=(
+  "${onnx_settings[@]}"
+  -DCMAKE_BUILD_TYPE=None
+  -DCMAKE_CXX_COMPILER="$llvm/bin/clang++"
+  -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only -D_GLIBCXX_ASSERTIONS \
+-fsanitize=$sanitizers,fuzzer-no-link -fno-sanitize=vptr \
+-fno-sanitize-recover=all -w"
+)
 
 # logged FILE COMMAND...: what the command prints goes to FILE, and its end to
 # the terminal if it fails.
@@ -147,19 +162,24 @@ download_onnx() {
   fi
 }
 
-# Where the built ONNX library belongs: another version, other settings or
-# another compiler give another folder.
+# onnx_folder COMPILER SETTINGS...: where the built ONNX library belongs.
+# Another version, other settings or another compiler give another folder.
 onnx_folder() {
-  local key
-  key=$(printf '%s\n' "$onnx_sha256" "${onnx_settings[@]}" \
-    "$onnx_source_name" "$(uname -m)" \
-    "$(c++ -dumpfullversion)" "$(protoc --version)" | sha256sum | cut -c 1-12)
+  local compiler=$1 key
+  shift
+  key=$(printf '%s\n' "$onnx_sha256" "$@" "$onnx_source_name" "$(uname -m)" \
+    "$("$compiler" -dumpfullversion 2>/dev/null || "$compiler" -dumpversion)" \
+    "$(protoc --version)" |
+    sha256sum | cut -c 1-12)
   printf '%s\n' "$cache/onnx-$onnx_version-$key"
 }
 
+# build_onnx FOLDER TARGET SETTINGS...
 build_onnx() {
-  if [[ -d $onnx ]]; then
-    say "${onnx##*/} is there"
+  local folder=$1 target=$2
+  shift 2
+  if [[ -d $folder ]]; then
+    say "${folder##*/} is there"
     return
   fi
   download_onnx
@@ -170,26 +190,30 @@ build_onnx() {
   mkdir -p "$work/source"
   tar -xzf "$cache/downloads/onnx-$onnx_version.tar.gz" -C "$work/source" \
     --strip-components 1
-  logged "$work/log" "$cmake" -S "$work/source" -B "$work/build" -G Ninja \
-    "${onnx_settings[@]}" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
-    -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$work=$onnx_source_name" \
+  logged "$work/log" env CXXFLAGS="-ffile-prefix-map=$work=$onnx_source_name" \
+    "$cmake" -S "$work/source" -B "$work/build" -G Ninja "$@" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
     -DPython3_EXECUTABLE="$cache/venv/bin/python"
-  logged "$work/log" "$cmake" --build "$work/build" --parallel "$jobs"
+  logged "$work/log" "$cmake" --build "$work/build" --target "$target" \
+    --parallel "$jobs"
   logged "$work/log" "$cmake" --install "$work/build" --prefix "$work/prefix"
   # Renamed at the end: the folder is either whole or not there.
-  mv -T "$work/prefix" "$onnx"
+  mv -T "$work/prefix" "$folder"
   rm -rf "$work"
 }
 
+# build_mp_opt FOLDER ONNX SETTINGS...
 build_mp_opt() {
-  logged "$cache/configure.log" "$cmake" -S "$root" -B "$build" -G Ninja \
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+  local folder=$1 onnx=$2
+  shift 2
+  logged "$cache/configure.log" "$cmake" -S "$root" -B "$folder" -G Ninja \
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
     -DLLVM_DIR="$llvm/lib/cmake/llvm" -DMLIR_DIR="$llvm/lib/cmake/mlir" \
     -DONNX_DIR="$onnx/lib/cmake/ONNX" \
     -DPython3_EXECUTABLE="$cache/venv/bin/python" \
     -DMPOPT_TEST_VENV="$cache/venv-test" \
-    -DMPOPT_TRAINING_VENV="$cache/venv-training"
-  "$cmake" --build "$build" --parallel "$jobs"
+    -DMPOPT_TRAINING_VENV="$cache/venv-training" "$@"
+  "$cmake" --build "$folder" --parallel "$jobs"
 }
 
 with_build=1
@@ -202,7 +226,8 @@ for argument; do
   *) usage >&2 && exit 2 ;;
   esac
 done
-step_total=$((3 + with_tests + with_build))
+step_total=$((3 + 2 * with_tests + with_build + with_tests * with_build))
+((with_tests == 0)) || packages+=("${sanitizer_packages[@]}")
 mkdir -p "$cache/downloads"
 cmake=$cache/venv/bin/cmake
 
@@ -214,9 +239,13 @@ install_packages
 step "CMake $cmake_version"
 ensure_venv venv "cmake==$cmake_version"
 step "ONNX $onnx_version"
-onnx=$(onnx_folder)
-build_onnx
+onnx=$(onnx_folder c++ "${onnx_settings[@]}")
+build_onnx "$onnx" all "${onnx_settings[@]}"
 if ((with_tests)); then
+  step "ONNX $onnx_version, sanitized"
+  sanitized_onnx=$(onnx_folder "$llvm/bin/clang++" \
+    "${sanitized_onnx_settings[@]}")
+  build_onnx "$sanitized_onnx" all "${sanitized_onnx_settings[@]}"
   step "Python packages of the tests"
   ensure_venv venv-test -r "$root/scripts/requirements-test.txt"
   ensure_venv venv-training --no-deps \
@@ -225,5 +254,11 @@ fi
 exec 9>&-
 if ((with_build)); then
   step "mp-opt"
-  build_mp_opt
+  build_mp_opt "$build" "$onnx" -DCMAKE_BUILD_TYPE=Release
+fi
+if ((with_build && with_tests)); then
+  step "mp-opt, sanitized"
+  build_mp_opt "$build/sanitized" "$sanitized_onnx" -DCMAKE_BUILD_TYPE=None \
+    -DCMAKE_C_COMPILER="$llvm/bin/clang" \
+    -DCMAKE_CXX_COMPILER="$llvm/bin/clang++" -DMPOPT_SANITIZE="$sanitizers"
 fi

@@ -42,8 +42,6 @@ public:
   bool solve(ArrayRef<unsigned> members);
 
 private:
-  static constexpr int none = -1;
-
   int getVertex(int variable) const;
   void addConstant(const ValueEntry &value);
   void addWidening(int producer, const ValueEntry &value);

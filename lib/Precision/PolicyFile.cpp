@@ -229,9 +229,10 @@ static Error addFiles(PolicyRequest &request, PolicyOptions &options) {
   for (auto [files, opClass] : lists)
     for (const std::string &path : *files)
       if (Error failed =
-              addFile(path, request, [&](StringRef text, StringRef file) {
-                return addListFile(text, file, opClass, options);
-              }))
+              addFile(path, request,
+                      [&, opClass = opClass](StringRef text, StringRef file) {
+                        return addListFile(text, file, opClass, options);
+                      }))
         return failed;
   if (!request.gaudiConfig.empty())
     if (Error failed = addFile(request.gaudiConfig, request,

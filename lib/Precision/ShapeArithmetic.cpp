@@ -126,7 +126,7 @@ static bool isOuterProduct(Operation *op) {
     auto equation = op->getAttrOfType<StringAttr>("equation");
     auto [inputs, output] = equation ? equation.getValue().split("->")
                                      : std::pair<StringRef, StringRef>();
-    return !output.empty() && llvm::all_of(inputs, [&](char c) {
+    return !output.empty() && llvm::all_of(inputs, [output = output](char c) {
       return !isalpha(c) || output.contains(c);
     });
   }

@@ -223,7 +223,8 @@ unsigned Collector::getScope(const ReportNode &node) {
     auto name = names && region < names.size()
                     ? dyn_cast<StringAttr>(names[region])
                     : StringAttr();
-    StringRef own = parent.getDisplayName();
+    std::string display = parent.getDisplayName();
+    StringRef own = display;
     path = report.scopes[parent.scope];
     path += (path.empty() ? "" : "/") + own.rsplit('/').second.str();
     if (!own.contains('/'))

@@ -123,9 +123,13 @@ FailureOr<Attribute> convertAttribute(MLIRContext *context,
                                       TensorSource &source,
                                       EmitErrorFn emitError) {
   Builder builder(context);
-  if (!isPlain(attribute))
+  if (!isPlain(attribute)) {
+    Proto whole = attribute;
+    if (!source.restore(whole))
+      return LogicalResult(emitError() << reservedField);
     return Attribute(ProtoAttr::get(
-        context, protoToAttr(context, attribute, {Proto::kNameFieldNumber})));
+        context, protoToAttr(context, whole, {Proto::kNameFieldNumber})));
+  }
   switch (attribute.type()) {
   case Proto::FLOAT:
     return Attribute(builder.getF32FloatAttr(attribute.f()));

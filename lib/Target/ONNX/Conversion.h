@@ -26,11 +26,18 @@
 
 namespace mp {
 
+/// What is wrong with a field that only import itself may set.
+inline constexpr llvm::StringLiteral reservedField =
+    "uses a field that is reserved";
+
 using EmitErrorFn = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
+
+/// The element type of that number in TensorProto.DataType; null if none has.
+mlir::Type convertElementType(mlir::MLIRContext *context, int32_t dataType);
 
 /// The MLIR type; `!onnx.unknown` where the proto says nothing.
 mlir::Type convertType(mlir::MLIRContext *context,
@@ -65,6 +72,13 @@ public:
 
   std::vector<llvm::StringRef> pieces;
 
+  /// The data that import has cut out and replaced by `token`. Absent if it has
+  /// not: the field is the model's own, or was copied from another tensor.
+  std::optional<llvm::StringRef> take(uint64_t token);
+  /// Puts cut-out data back into every tensor inside `message`; false if it
+  /// holds a token that is none.
+  bool restore(google::protobuf::Message &message);
+
   ExternalData &getExternal() { return files->external; }
   /// Keeps the files mapped.
   std::shared_ptr<void> getOwner() const { return files; }
@@ -75,6 +89,7 @@ private:
     ExternalData external;
   };
   std::shared_ptr<Files> files;
+  std::vector<bool> taken;
 };
 
 /// Converts `tensor`; the name is left to the caller.

@@ -25,7 +25,7 @@ static constexpr unsigned maxDepth = 64;
 GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
                              TensorSource &source, OpBuilder builder,
                              Location loc)
-    : model(model), source(source), builder(builder), loc(loc),
+    : source(source), builder(builder), loc(loc),
       schemas(loc.getContext()->getOrLoadDialect<ONNXDialect>()->getSchemas()) {
   for (const ::onnx::FunctionProto &function : model.functions())
     functions.insert(
@@ -147,14 +147,18 @@ GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
       constants[scope.values[tensor.name()]] = &tensor;
   }
   for (const ::onnx::SparseTensorProto &sparse : graph.sparse_initializer()) {
-    Type element = getElementType(loc.getContext(),
-                                  ElementKind(sparse.values().data_type()));
+    Type element =
+        convertElementType(loc.getContext(), sparse.values().data_type());
     SmallVector<int64_t> dims(sparse.dims().begin(), sparse.dims().end());
     if (!element || llvm::any_of(dims, [](int64_t dim) { return dim < 0; }))
       return emitError(loc) << "sparse initializer '" << sparse.values().name()
                             << "': expected a tensor type";
     TensorParts parts;
-    parts.fields = protoToAttr(loc.getContext(), sparse);
+    ::onnx::SparseTensorProto whole = sparse;
+    if (!source.restore(whole))
+      return emitError(loc) << "sparse initializer '" << sparse.values().name()
+                            << "': " << reservedField;
+    parts.fields = protoToAttr(loc.getContext(), whole);
     if (failed(create(sparse.values().name(),
                       RankedTensorType::get(dims, element), parts, true)))
       return failure();
@@ -312,8 +316,7 @@ LogicalResult GraphImporter::importOperands(const Node &node,
 }
 
 static bool isGraphAttribute(const ::onnx::AttributeProto &attribute) {
-  return attribute.has_g() || attribute.graphs_size() ||
-         attribute.type() == ::onnx::AttributeProto::GRAPHS;
+  return attribute.has_g() || attribute.graphs_size();
 }
 
 LogicalResult GraphImporter::importAttributes(const Node &node,
@@ -323,7 +326,8 @@ LogicalResult GraphImporter::importAttributes(const Node &node,
   bool sorted = true;
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
     StringRef name = attribute.name();
-    if (name.empty() || name.starts_with("onnx.") || name.starts_with("onnx_"))
+    // Dots are for what the compiler says about a node.
+    if (name.empty() || name.contains('.') || name.starts_with("onnx_"))
       return nodeError(node)
              << "expected an attribute name, found '" << name << "'";
     if (!seen.insert(name).second)
@@ -369,8 +373,21 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
     for (const ::onnx::GraphProto &graph : attribute.graphs())
       if (failed(add(graph, attribute.name() + "[]")))
         return failure();
+    // A tensor beside the graph is odd, but kept.
+    bool hasTensors = attribute.has_t() || attribute.tensors_size() ||
+                      attribute.has_sparse_tensor() ||
+                      attribute.sparse_tensors_size();
+    Proto whole;
+    if (hasTensors) {
+      whole = attribute;
+      whole.clear_g();
+      whole.clear_graphs();
+    }
+    if (!source.restore(whole))
+      return nodeError(node)
+             << "attribute '" << attribute.name() << "': " << reservedField;
     DictionaryAttr rest =
-        protoToAttr(loc.getContext(), attribute,
+        protoToAttr(loc.getContext(), hasTensors ? whole : attribute,
                     {Proto::kNameFieldNumber, Proto::kGFieldNumber,
                      Proto::kGraphsFieldNumber});
     bool usual =
@@ -474,6 +491,8 @@ static const ::onnx::TensorProto *getConstant(const Node &node) {
 }
 
 LogicalResult GraphImporter::importNode(const Node &node) {
+  if (node.op_type().empty())
+    return nodeError(node) << "expected the name of an operator";
   const OpFamily *family = getFamily(node);
   auto opset = family ? opsets.find(family->domain) : opsets.end();
   // Runtimes leave out the import of their own domain, but not of ONNX's.

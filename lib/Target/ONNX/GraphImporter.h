@@ -71,7 +71,6 @@ private:
   mlir::Value getAbsent();
   mlir::InFlightDiagnostic nodeError(const ::onnx::NodeProto &node);
 
-  const ::onnx::ModelProto &model;
   TensorSource &source;
   mlir::OpBuilder builder;
   mlir::Location loc;

@@ -42,7 +42,8 @@ public:
 private:
   Attribute
   importOpsets(const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
-  LogicalResult checkOpsets();
+  LogicalResult
+  checkOpsets(const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
   LogicalResult importFunction(const ::onnx::FunctionProto &function);
   LogicalResult importTraining(const ::onnx::TrainingInfoProto &training);
 
@@ -76,11 +77,12 @@ Attribute ModelImporter::importOpsets(
   return builder.getArrayAttr(result);
 }
 
-LogicalResult ModelImporter::checkOpsets() {
+LogicalResult ModelImporter::checkOpsets(
+    const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports) {
   const SchemaRegistry &schemas =
       loc.getContext()->getLoadedDialect<ONNXDialect>()->getSchemas();
   llvm::StringMap<int64_t> seen;
-  for (const ::onnx::OperatorSetIdProto &import : model.opset_import()) {
+  for (const ::onnx::OperatorSetIdProto &import : imports) {
     StringRef domain = normalizeDomain(import.domain());
     StringRef shown = domain.empty() ? StringRef("ai.onnx") : domain;
     int newest = schemas.getNewestOpset(domain);
@@ -101,15 +103,26 @@ LogicalResult ModelImporter::checkOpsets() {
 LogicalResult
 ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
   using Proto = ::onnx::FunctionProto;
+  if (failed(checkOpsets(function.opset_import())))
+    return failure();
   auto op =
       FunctionOp::create(builder, loc, function.domain(), function.name());
   op->setAttr(attr::opsets, importOpsets(function.opset_import()));
-  DictionaryAttr rest =
-      protoToAttr(loc.getContext(), function,
-                  {Proto::kNameFieldNumber, Proto::kDomainFieldNumber,
-                   Proto::kInputFieldNumber, Proto::kOutputFieldNumber,
-                   Proto::kNodeFieldNumber, Proto::kOpsetImportFieldNumber,
-                   Proto::kValueInfoFieldNumber});
+  // Defaults of attributes can be tensors.
+  Proto whole;
+  if (function.attribute_proto_size()) {
+    whole = function;
+    whole.clear_node();
+  }
+  if (!source.restore(whole))
+    return emitError(loc) << "function '" << function.name()
+                          << "': " << reservedField;
+  DictionaryAttr rest = protoToAttr(
+      loc.getContext(), function.attribute_proto_size() ? whole : function,
+      {Proto::kNameFieldNumber, Proto::kDomainFieldNumber,
+       Proto::kInputFieldNumber, Proto::kOutputFieldNumber,
+       Proto::kNodeFieldNumber, Proto::kOpsetImportFieldNumber,
+       Proto::kValueInfoFieldNumber});
   if (!rest.empty())
     op->setAttr(attr::extra, rest);
   return graphs->importFunctionBody(function, op.getBody());
@@ -147,7 +160,7 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
     emitError(loc) << "expected an ONNX model, found no graph";
     return {};
   }
-  if (failed(checkOpsets()))
+  if (failed(checkOpsets(model.opset_import())))
     return {};
   graphs.emplace(model, source, builder, loc);
   auto graph = GraphOp::create(builder, loc);
@@ -223,6 +236,48 @@ OwningOpRef<ModuleOp> importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer,
   }
 }
 
+/// Brackets inside brackets of ONNX's text form; its parser calls itself for
+/// each. Protobuf refuses the model of a text with more.
+static constexpr unsigned maxTextDepth = 256;
+
+/// The line of the first bracket that is too deep, as the parser reads
+/// strings and comments; 0 if there is none.
+static unsigned findTooDeep(StringRef text) {
+  unsigned line = 1, depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    switch (text[at]) {
+    case '\n':
+      ++line;
+      break;
+    case '#':
+      at = text.find('\n', at) - 1;
+      break;
+    case '"':
+      for (++at; at < text.size() && text[at] != '"'; ++at) {
+        at += text[at] == '\\';
+        line += at < text.size() && text[at] == '\n';
+      }
+      break;
+    case '(':
+    case '[':
+    case '{':
+      if (++depth > maxTextDepth)
+        return line;
+      break;
+    case ')':
+    case ']':
+    case '}':
+      depth -= depth > 0;
+      break;
+    default:
+      break;
+    }
+    if (at >= text.size())
+      break;
+  }
+  return 0;
+}
+
 OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
                                      StringRef path, MLIRContext *context,
                                      const ImportOptions &options) {
@@ -232,6 +287,11 @@ OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
     silenceProtobuf();
     ::onnx::ModelProto model;
     std::string text = buffer->getBuffer().str();
+    if (unsigned line = findTooDeep(text)) {
+      emitError(loc) << "line " << line << ": expected at most " << maxTextDepth
+                     << " brackets inside brackets";
+      return {};
+    }
     auto status = ::onnx::OnnxParser::Parse(model, text.c_str());
     if (!status.IsOK()) {
       emitError(loc) << StringRef(status.ErrorMessage()).rtrim();

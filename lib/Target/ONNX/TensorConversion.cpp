@@ -63,6 +63,49 @@ static unsigned getPlainSize(int32_t dataType) {
 }
 
 //===----------------------------------------------------------------------===//
+// Data cut out of tensors
+//===----------------------------------------------------------------------===//
+
+std::optional<StringRef> TensorSource::take(uint64_t token) {
+  taken.resize(pieces.size());
+  if (token >= pieces.size() || taken[token])
+    return std::nullopt;
+  taken[token] = true;
+  return pieces[token];
+}
+
+bool TensorSource::restore(google::protobuf::Message &message) {
+  if (auto *tensor = dynamic_cast<Tensor *>(&message)) {
+    std::optional<uint64_t> token = getToken(*tensor);
+    if (!token)
+      return true;
+    std::optional<StringRef> piece = take(*token);
+    if (!piece)
+      return false;
+    clearToken(*tensor);
+    tensor->set_raw_data(piece->str());
+    return true;
+  }
+  using Field = google::protobuf::FieldDescriptor;
+  const auto &reflection = *message.GetReflection();
+  std::vector<const Field *> fields;
+  reflection.ListFields(message, &fields);
+  for (const Field *field : fields) {
+    if (field->cpp_type() != Field::CPPTYPE_MESSAGE)
+      continue;
+    if (!field->is_repeated()) {
+      if (!restore(*reflection.MutableMessage(&message, field)))
+        return false;
+      continue;
+    }
+    for (int i = 0, e = reflection.FieldSize(message, field); i < e; ++i)
+      if (!restore(*reflection.MutableRepeatedMessage(&message, field, i)))
+        return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
 // Typed data fields
 //===----------------------------------------------------------------------===//
 
@@ -79,6 +122,23 @@ static bool pack(const Values &values, std::string &to) {
     to.append(buffer, sizeof(T));
   }
   return true;
+}
+
+/// The number of the field that holds the elements of a type one by one.
+static int getTypedField(int32_t dataType) {
+  switch (dataType) {
+  case Tensor::FLOAT:
+    return Tensor::kFloatDataFieldNumber;
+  case Tensor::DOUBLE:
+    return Tensor::kDoubleDataFieldNumber;
+  case Tensor::INT64:
+    return Tensor::kInt64DataFieldNumber;
+  case Tensor::UINT32:
+  case Tensor::UINT64:
+    return Tensor::kUint64DataFieldNumber;
+  default:
+    return Tensor::kInt32DataFieldNumber;
+  }
 }
 
 /// The data in the typed field of its type as raw bytes; absent if they are
@@ -196,6 +256,8 @@ private:
   RankedTensorType type;
   uint64_t elements = 1;
   bool plain = false;
+  /// Data that is not in the tensor, but still in the file.
+  std::optional<StringRef> cutOut;
   StringRef bytes;
   /// Holds `bytes` if they had to be made.
   std::string made;
@@ -207,9 +269,7 @@ private:
 } // namespace
 
 LogicalResult TensorReader::readShape() {
-  Type element = tensor.data_type() >= 0 && tensor.data_type() < 256
-                     ? getElementType(context, ElementKind(tensor.data_type()))
-                     : Type();
+  Type element = convertElementType(context, tensor.data_type());
   if (!element)
     return emitError() << "unknown element type " << tensor.data_type();
   // No more elements than memory could ever hold.
@@ -240,10 +300,8 @@ LogicalResult TensorReader::readData() {
   if (tensor.data_location() == Tensor::EXTERNAL) {
     mapped = true;
     storage = externalKey;
-  } else if (std::optional<uint64_t> token = getToken(tensor)) {
-    if (*token >= source.pieces.size())
-      return emitError() << "reserved field in a tensor";
-    bytes = source.pieces[*token];
+  } else if (cutOut) {
+    bytes = *cutOut;
     mapped = true;
   } else if (tensor.has_raw_data()) {
     bytes = tensor.raw_data();
@@ -289,6 +347,11 @@ TypedAttr TensorReader::makeValue() {
 }
 
 FailureOr<TensorParts> TensorReader::read() {
+  if (std::optional<uint64_t> token = getToken(tensor)) {
+    cutOut = source.take(*token);
+    if (!cutOut)
+      return LogicalResult(emitError() << reservedField);
+  }
   if (failed(readShape()) || failed(readData()))
     return failure();
   TensorParts parts;
@@ -296,19 +359,20 @@ FailureOr<TensorParts> TensorReader::read() {
   SmallVector<int> represented = {Tensor::kNameFieldNumber};
   if (plain) {
     parts.value = makeValue();
-    represented.append(
-        {Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
-         Tensor::kRawDataFieldNumber, Tensor::kFloatDataFieldNumber,
-         Tensor::kInt32DataFieldNumber, Tensor::kInt64DataFieldNumber,
-         Tensor::kDoubleDataFieldNumber, Tensor::kUint64DataFieldNumber});
+    // A tensor may hold data in several fields; one of them counts.
+    represented.append({Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
+                        storage == "raw" ? int(Tensor::kRawDataFieldNumber)
+                                         : getTypedField(tensor.data_type())});
     if (storage == externalKey)
       represented.append(
           {Tensor::kExternalDataFieldNumber, Tensor::kDataLocationFieldNumber});
   }
   DictionaryAttr fields;
-  if (getToken(tensor)) {
+  if (cutOut) {
     Tensor copy = tensor;
     clearToken(copy);
+    if (!plain)
+      copy.set_raw_data(cutOut->str());
     fields = protoToAttr(context, copy, represented);
   } else {
     fields = protoToAttr(context, tensor, represented);

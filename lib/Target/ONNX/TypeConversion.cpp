@@ -14,11 +14,17 @@ using namespace mp::onnxir;
 
 namespace mp {
 
+Type convertElementType(MLIRContext *context, int32_t dataType) {
+  return dataType >= 0 && dataType <= UINT8_MAX
+             ? getElementType(context, ElementKind(dataType))
+             : Type();
+}
+
 template <typename TensorProtoType>
 static Type convertTensorType(MLIRContext *context,
                               const TensorProtoType &tensor) {
-  Type element = getElementType(context, ElementKind(tensor.elem_type()));
-  if (!element || tensor.elem_type() < 0 || tensor.elem_type() > 255)
+  Type element = convertElementType(context, tensor.elem_type());
+  if (!element)
     return UnknownType::get(context);
   if (!tensor.has_shape())
     return UnrankedTensorType::get(element);
@@ -46,7 +52,7 @@ Type convertType(MLIRContext *context, const ::onnx::TypeProto &type) {
     return OptionalType::get(
         context, convertType(context, type.optional_type().elem_type()));
   case Proto::kMapType: {
-    Type key = getElementType(context, ElementKind(type.map_type().key_type()));
+    Type key = convertElementType(context, type.map_type().key_type());
     return MapType::get(context, key ? key : UnknownType::get(context),
                         convertType(context, type.map_type().value_type()));
   }
@@ -104,15 +110,17 @@ void convertType(Type type, ::onnx::TypeProto &result) {
 void patchType(Type type, ::onnx::TypeProto &proto) {
   using Proto = ::onnx::TypeProto;
   if (auto tensor = dyn_cast<TensorType>(type)) {
-    if (proto.value_case() == Proto::kTensorType)
+    // What a model leaves open, or says in numbers of a later ONNX, is right.
+    if (proto.value_case() == Proto::kTensorType &&
+        convertElementType(type.getContext(), proto.tensor_type().elem_type()))
       proto.mutable_tensor_type()->set_elem_type(
           int32_t(getElementKind(tensor.getElementType())));
   } else if (auto sequence = dyn_cast<SequenceType>(type)) {
-    if (proto.value_case() == Proto::kSequenceType)
+    if (proto.sequence_type().has_elem_type())
       patchType(sequence.getElementType(),
                 *proto.mutable_sequence_type()->mutable_elem_type());
   } else if (auto optional = dyn_cast<OptionalType>(type)) {
-    if (proto.value_case() == Proto::kOptionalType)
+    if (proto.optional_type().has_elem_type())
       patchType(optional.getElementType(),
                 *proto.mutable_optional_type()->mutable_elem_type());
   }

@@ -7,6 +7,7 @@
 
 #include "TypeInference.h"
 #include "Conversion.h"
+#include "InferenceGuard.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -24,15 +25,20 @@ class NodeInference : public ::onnx::InferenceContext {
 public:
   NodeInference(const ::onnx::NodeProto &node, const OpSchema &schema,
                 ArrayRef<InferenceOperand> operands)
-      : node(node), operands(operands), types(operands.size()),
+      : node(node), types(operands.size()), values(operands.size()),
         results(std::max(size_t(node.output_size()), schema.outputs.size())) {
     for (auto [operand, type] : llvm::zip(operands, types)) {
       convertType(operand.type, type);
+      hideHugeDimensions(type);
       // Absent operands have no type; that present ones have one is taken for
       // granted by some functions. A tensor of undefined type makes them throw.
       if (isa<UnknownType>(operand.type))
         type.mutable_tensor_type();
     }
+    for (auto [index, operand] : llvm::enumerate(operands))
+      if (const FormalParameter *parameter = schema.getInput(index);
+          parameter && operand.value && isSafeValue(*operand.value, *parameter))
+        values[index] = operand.value;
   }
 
   ArrayRef<::onnx::TypeProto> getResults() const {
@@ -54,7 +60,7 @@ public:
                : nullptr;
   }
   const ::onnx::TensorProto *getInputData(size_t index) const override {
-    return index < operands.size() ? operands[index].value : nullptr;
+    return index < values.size() ? values[index] : nullptr;
   }
   size_t getNumOutputs() const override { return node.output_size(); }
   ::onnx::TypeProto *getOutputType(size_t index) override {
@@ -73,8 +79,9 @@ public:
 
 private:
   const ::onnx::NodeProto &node;
-  ArrayRef<InferenceOperand> operands;
   std::vector<::onnx::TypeProto> types;
+  /// Of constants that are safe to read; else null.
+  std::vector<const ::onnx::TensorProto *> values;
   /// Also those that the node leaves out: some functions set all.
   std::vector<::onnx::TypeProto> results;
 };
@@ -108,29 +115,6 @@ static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
   return only ? only : unknown;
 }
 
-/// Whether all operands are there that the schema requires, and no result is
-/// beyond it. ONNX's functions take that for granted; the verifier will name
-/// what is not.
-static bool hasRequiredArity(const ::onnx::NodeProto &node,
-                             const OpSchema &schema,
-                             ArrayRef<InferenceOperand> operands) {
-  for (auto [index, input] : llvm::enumerate(schema.inputs)) {
-    bool isMissing = index >= operands.size();
-    if (isMissing && input.option == FormalParameter::Single)
-      return false;
-    if (isMissing && input.option == FormalParameter::Variadic &&
-        operands.size() < index + input.minArity)
-      return false;
-  }
-  for (auto [index, operand] : llvm::enumerate(operands)) {
-    const FormalParameter *input = schema.getInput(index);
-    if (!input || (input->option != FormalParameter::Optional &&
-                   isa<NoneType>(operand.type)))
-      return false;
-  }
-  return node.output_size() == 0 || schema.getOutput(node.output_size() - 1);
-}
-
 SmallVector<Type> inferResultTypes(MLIRContext *context,
                                    const ::onnx::NodeProto &node,
                                    const OpSchema &schema,
@@ -139,7 +123,7 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
   NodeInference inference(node, schema, operands);
   const auto *onnxSchema =
       static_cast<const ::onnx::OpSchema *>(schema.onnxSchema);
-  if (onnxSchema && hasRequiredArity(node, schema, operands)) {
+  if (onnxSchema && whyRefused(node, schema, operands).empty()) {
     try {
       if (auto infer = onnxSchema->GetTypeAndShapeInferenceFunction())
         infer(inference);

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What stands in front of ONNX's shape inference lets honest models pass.
+
+test/Unit/InferenceGuard.cpp shows what it stops. Here it sees every node of
+ONNX's node tests and of the model collection.
+"""
+
+import pathlib
+import re
+import subprocess
+
+import onnx.backend.test
+import pytest
+from support import MODELS, MP_OPT
+
+GUARD = pathlib.Path(MP_OPT).with_name("inference-guard")
+
+
+def count(models):
+    done = subprocess.run(
+        [GUARD, *models], capture_output=True, text=True, check=True
+    )
+    print(done.stdout)
+    names = ("models", "nodes", "refused", "constant operands", "hidden")
+    last = done.stdout.splitlines()[-1]
+    return {n: int(re.search(rf"\b{n} (\d+)", last).group(1)) for n in names}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def needs_guard():
+    if not GUARD.exists():
+        pytest.skip("inference-guard is not built")
+
+
+def test_node_tests_pass():
+    folder = pathlib.Path(onnx.backend.test.__file__).parent / "data"
+    models = sorted(folder.glob("node/*/model.onnx"))
+    counts = count(models)
+    assert counts["models"] > 1000
+    assert counts["refused"] == 0
+
+
+def test_models_pass():
+    counts = count(sorted(MODELS.glob("*/*/*.onnx")))
+    assert counts["nodes"] > 1000 and counts["constant operands"] > 1000
+    assert counts["refused"] == 0
