@@ -4,6 +4,7 @@
 
     benchmarks/run.py                      mp-opt alone
     benchmarks/run.py --peers ort,occ      and its peers, in the same run
+    benchmarks/run.py --copies             beside cp
 
 Prints a table in Markdown: wall time (median and spread), peak resident
 memory, and peak anonymous memory - what the process allocated, without the
@@ -86,11 +87,21 @@ def watched(command, limit):
     return peak
 
 
-def measure(command, repeat, limit):
+def clear(output):
+    """Every run writes new files; removing the old ones is not its work."""
+    for file in pathlib.Path(output).parent.glob(f"{os.path.basename(output)}*"):
+        file.unlink()
+
+
+def measure(command, output, repeat, limit):
     """(seconds of every run, peak memory), or None past the limit."""
     try:
         peak = watched(command, limit)  # warms the page cache, too
-        return [timed(command, limit) for _ in range(repeat)], peak
+        times = []
+        for _ in range(repeat):
+            clear(output)
+            times.append(timed(command, limit))
+        return times, peak
     except Timeout:
         return None
 
@@ -105,6 +116,27 @@ def commands(arguments, source, folder):
         script = str(HERE / "convert_with_peer.py")
         command = [sys.executable, script, peer, source, output]
         yield peer, command, arguments.peer_repeat
+
+
+def data_bytes(folder, prefix):
+    """The bytes of all files of that prefix: a model and its data."""
+    files = pathlib.Path(folder).glob(f"{prefix}*")
+    return sum(file.stat().st_size for file in files)
+
+
+def measure_copy(source, folder, repeat, limit):
+    """cp of half as many bytes as mp-opt has read and written, so that it
+    reads and writes as many as mp-opt; and how many that are."""
+    source = pathlib.Path(source)
+    total = data_bytes(source.parent, source.name)
+    total += data_bytes(folder, "out.onnx")
+    half = os.path.join(folder, "half")
+    with open(half, "wb") as file:
+        for chunk in range(0, total // 2, 1 << 24):
+            file.write(os.urandom(min(1 << 24, total // 2 - chunk)))
+    copy = os.path.join(folder, "copy")
+    result = measure(["cp", half, copy], copy, repeat, limit)
+    return total, result
 
 
 def row(model, label, result, base):
@@ -137,6 +169,7 @@ def parse():
     add("--repeat", type=int, default=5, help="timed runs of mp-opt")
     add("--peer-repeat", type=int, default=1, help="timed runs of a peer")
     add("--limit", type=float, default=240, help="seconds a run may take")
+    add("--copies", action="store_true", help="cp of as many bytes, too")
     add("--models", default=str(CACHE / "mp-opt" / "benchmark-models"))
     arguments = parser.parse_args()
     if not os.access(arguments.mp_opt, os.X_OK):
@@ -159,12 +192,19 @@ def main():
         folder = tempfile.mkdtemp(dir=arguments.models)
         try:
             for label, command, repeat in commands(arguments, source, folder):
-                result = measure(command, repeat, arguments.limit)
+                output = os.path.join(folder, "out.onnx")
+                result = measure(command, output, repeat, arguments.limit)
                 ours = label.startswith("mp-opt")
                 print(row(name, label, result, None if ours else base))
                 sys.stdout.flush()
                 if ours and result is not None:
                     base = statistics.median(result[0])
+                if ours and "bf16" in label and arguments.copies:
+                    total, copied = measure_copy(
+                        source, folder, arguments.repeat, arguments.limit
+                    )
+                    label = f"cp of as many bytes ({total / 1e6:.0f} MB)"
+                    print(row(name, label, copied, None))
         finally:
             shutil.rmtree(folder)
 
