@@ -102,6 +102,8 @@ LogicalResult ModelImporter::checkOpsets(
 LogicalResult
 ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
   using Proto = ::onnx::FunctionProto;
+  if (function.name().empty())
+    return emitError(loc) << "expected functions to have names";
   if (failed(checkOpsets(function.opset_import())))
     return failure();
   auto op =
