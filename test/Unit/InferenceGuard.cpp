@@ -79,6 +79,11 @@ static constexpr Case cases[] = {
     {"y = GroupNormalization <num_groups = 0> (x, x, x)",
      "attribute 'num_groups' is not positive"},
     {"y = Softmax <axis = 2147483649> (x)", "attribute 'axis' is out of range"},
+    {"y = Einsum <equation = \"i1->i\"> (x)",
+     "attribute 'equation' is no equation"},
+    {"y = Einsum <equation = \"......->\"> (x)",
+     "attribute 'equation' is no equation"},
+    {"y = Einsum <equation = \"b...i, ...i Z -> 1\"> (x, x)", ""},
     {"y = Constant <value_int = 9223372036854775807> ()", ""},
     {"y = Conv <group = 2, strides = [2, 1]> (x, x)", ""},
 };

@@ -317,7 +317,8 @@ LogicalResult GraphExporter::exportFunction(FunctionOp op,
     if (failed(attrToProto(extra, function, emitError)))
       return failure();
   function.set_name(op.getName().str());
-  function.set_domain(op.getDomain().str());
+  if (!op.getDomain().empty())
+    function.set_domain(op.getDomain().str());
   auto addNames = [&](StringRef attribute, auto &names) {
     if (auto entries = yield->getAttrOfType<ArrayAttr>(attribute))
       for (auto name : entries.getAsRange<StringAttr>())

@@ -60,7 +60,7 @@ Value GraphImporter::lookup(StringRef name) {
   for (Scope &scope : llvm::reverse(scopes))
     if (auto it = scope.values.find(name); it != scope.values.end())
       return it->second;
-  if (!outerNames)
+  if (!outerNames || name.empty())
     return {};
   OpBuilder::InsertionGuard guard(builder);
   Scope &outermost = scopes.front();
@@ -123,7 +123,10 @@ GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
   Scope &scope = scopes.back();
   llvm::StringSet<> overridden;
   auto create = [&](const std::string &name, Type type,
-                    const TensorParts &parts, bool sparse) {
+                    const TensorParts &parts, bool sparse) -> LogicalResult {
+    if (name.empty())
+      return emitError(loc) << "graph '" << graph.name()
+                            << "': expected initializers to have names";
     // Before IR 4 every initializer is an input too; later some are.
     bool overridable =
         isa_and_nonnull<BlockArgument>(scope.values.lookup(name)) &&

@@ -103,6 +103,8 @@ LogicalResult ModelImporter::checkOpsets(
 LogicalResult
 ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
   using Proto = ::onnx::FunctionProto;
+  if (function.name().empty())
+    return emitError(loc) << "expected functions to have names";
   if (failed(checkOpsets(function.opset_import())))
     return failure();
   auto op =
@@ -117,12 +119,16 @@ ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
   if (!source.restore(whole))
     return emitError(loc) << "function '" << function.name()
                           << "': " << reservedField;
+  SmallVector<int> represented = {
+      Proto::kNameFieldNumber,        Proto::kInputFieldNumber,
+      Proto::kOutputFieldNumber,      Proto::kNodeFieldNumber,
+      Proto::kOpsetImportFieldNumber, Proto::kValueInfoFieldNumber};
+  // An empty domain may be written down or not.
+  if (!function.domain().empty())
+    represented.push_back(Proto::kDomainFieldNumber);
   DictionaryAttr rest = protoToAttr(
       loc.getContext(), function.attribute_proto_size() ? whole : function,
-      {Proto::kNameFieldNumber, Proto::kDomainFieldNumber,
-       Proto::kInputFieldNumber, Proto::kOutputFieldNumber,
-       Proto::kNodeFieldNumber, Proto::kOpsetImportFieldNumber,
-       Proto::kValueInfoFieldNumber});
+      represented);
   if (!rest.empty())
     op->setAttr(attr::extra, rest);
   return graphs->importFunctionBody(function, op.getBody());

@@ -10,6 +10,7 @@
 #include "Conversion.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -143,6 +144,22 @@ static bool isOfKind(const Proto &attribute, StringRef kind) {
          (own->is_repeated() || reflection->HasField(attribute, own));
 }
 
+/// Letters, one ellipsis a term: at anything else left of the arrow, ONNX
+/// 1.23.2 reads the same character for ever.
+static bool isEquation(StringRef text) {
+  std::string dense = text.str();
+  llvm::erase(dense, ' ');
+  auto areLetters = [](StringRef part) {
+    return llvm::all_of(part, llvm::isAlpha);
+  };
+  SmallVector<StringRef> terms;
+  StringRef(dense).split("->").first.split(terms, ',');
+  return llvm::all_of(terms, [&](StringRef term) {
+    auto [before, after] = term.split("...");
+    return areLetters(before) && areLetters(after);
+  });
+}
+
 /// What is wrong with `attribute`; empty if nothing is.
 static std::string whyRefused(const Proto &attribute,
                               const AttributeSchema &schema) {
@@ -158,6 +175,8 @@ static std::string whyRefused(const Proto &attribute,
   if (schema.isSize() &&
       llvm::any_of(numbers, [](int64_t number) { return number <= 0; }))
     return "attribute '" + schema.name + "' is not positive";
+  if (name == "equation" && !isEquation(attribute.s()))
+    return "attribute 'equation' is no equation";
   if (name == "scales" && !areInRange(attribute.floats()))
     return "attribute '" + schema.name + "' is out of range";
   return "";

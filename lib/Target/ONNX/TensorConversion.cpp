@@ -473,6 +473,13 @@ LogicalResult convertTensor(TypedAttr value, Type type, DictionaryAttr fields,
   FailureOr<TensorData> data = getData(value, emitError);
   if (failed(data))
     return failure();
+  // What stood beside the data may stand where they are to be now.
+  if (storage != externalKey) {
+    tensor.clear_raw_data();
+    tensor.GetReflection()->ClearField(&tensor,
+                                       Tensor::descriptor()->FindFieldByNumber(
+                                           getTypedField(tensor.data_type())));
+  }
   if (storage == "typed" && data->from == data->to)
     unpackTyped(data->bytes, tensor);
   else if (storage == "none" && data->bytes.empty())
