@@ -20,7 +20,7 @@ StringRef getPrecisionName(Type elementType) {
 // UniqueNames
 //===----------------------------------------------------------------------===//
 
-UniqueNames::UniqueNames(ModuleOp module) {
+UniqueNames::UniqueNames(ModuleOp module) : context(module.getContext()) {
   module.walk([&](Operation *op) {
     if (StringRef name = onnxir::getNodeName(op); !name.empty())
       nodes.taken.insert(name);
@@ -36,15 +36,17 @@ UniqueNames::UniqueNames(ModuleOp module) {
   });
 }
 
-std::string UniqueNames::take(Space &space, StringRef base) {
-  std::string name = base.str();
-  if (!space.taken.insert(name).second) {
-    unsigned &next = space.next[base];
-    do {
-      name = (base + "_" + Twine(++next)).str();
-    } while (!space.taken.insert(name).second);
+StringRef UniqueNames::take(Space &space, const Twine &wanted) {
+  StringRef base = StringAttr::get(context, wanted).getValue();
+  if (space.taken.insert(base).second)
+    return base;
+  unsigned &next = space.next[base];
+  for (;;) {
+    StringRef made =
+        StringAttr::get(context, base + "_" + Twine(++next)).getValue();
+    if (space.taken.insert(made).second)
+      return made;
   }
-  return name;
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,8 @@
 #include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/InferredTypes.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace mp {
 #define GEN_PASS_DEF_MERGEFUNCTIONS
 #include "Graph/Passes.h.inc"

@@ -12,8 +12,9 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/Twine.h"
 
 namespace mp {
 
@@ -92,16 +93,22 @@ class UniqueNames {
 public:
   explicit UniqueNames(mlir::ModuleOp module);
   /// `base`, or `base_<n>` with the least n that is new; never given again.
-  std::string getValueName(llvm::StringRef base) { return take(values, base); }
-  std::string getNodeName(llvm::StringRef base) { return take(nodes, base); }
+  /// The context keeps the text.
+  llvm::StringRef getValueName(const llvm::Twine &base) {
+    return take(values, base);
+  }
+  llvm::StringRef getNodeName(const llvm::Twine &base) {
+    return take(nodes, base);
+  }
 
 private:
   struct Space {
-    llvm::StringSet<> taken;
-    llvm::StringMap<unsigned> next;
+    llvm::DenseSet<llvm::StringRef> taken;
+    llvm::DenseMap<llvm::StringRef, unsigned> next;
   };
-  static std::string take(Space &space, llvm::StringRef base);
+  llvm::StringRef take(Space &space, const llvm::Twine &base);
 
+  mlir::MLIRContext *context;
   Space values, nodes;
 };
 
