@@ -19,6 +19,8 @@ SKIPPED = 77
 
 def main():
     program, runs, *seeds = sys.argv[1:]
+    program = os.path.abspath(program)
+    seeds = [os.path.abspath(path) for path in seeds]
     if not os.access(program, os.X_OK):
         print(
             f"skipped: there is no {program}; scripts/setup.sh --with-tests "

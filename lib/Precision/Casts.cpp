@@ -67,6 +67,23 @@ OpResult CastBuilder::create(Value value, Type elementType) {
   return create(builder, value, elementType);
 }
 
+/// Types that casts are made to, as Cast-1 spells them.
+static constexpr std::pair<StringLiteral, ElementKind> castTypes[] = {
+    {"FLOAT", ElementKind::Float},
+    {"FLOAT16", ElementKind::Float16},
+    {"BFLOAT16", ElementKind::BFloat16}};
+
+void setCastType(Operation *cast, ElementKind kind) {
+  Builder builder(cast->getContext());
+  const AttributeSchema *to = getSchema(cast)->getAttribute("to");
+  const auto *named = llvm::find_if(
+      castTypes, [&](const auto &entry) { return entry.second == kind; });
+  if (to && to->kind == "STRING" && named != std::end(castTypes))
+    cast->setAttr("to", builder.getStringAttr(named->first));
+  else
+    cast->setAttr("to", builder.getI64IntegerAttr(int64_t(kind)));
+}
+
 OpResult CastBuilder::create(OpBuilder &builder, Value value,
                              Type elementType) {
   StringRef name = onnxir::getValueName(value);
@@ -76,17 +93,21 @@ OpResult CastBuilder::create(OpBuilder &builder, Value value,
   OperationState state(value.getLoc(), castName);
   state.addOperands(value);
   state.addTypes(withElementType(value.getType(), elementType));
-  state.addAttribute(
-      "to", builder.getI64IntegerAttr(int64_t(getElementKind(elementType))));
   state.addAttribute(onnxir::attr::name,
                      builder.getStringAttr(names.getNodeName(base)));
   state.addAttribute(onnxir::attr::results,
                      builder.getStrArrayAttr({names.getValueName(base)}));
   state.addAttribute(mark::inserted, builder.getUnitAttr());
-  return builder.create(state)->getResult(0);
+  Operation *cast = builder.create(state);
+  setCastType(cast, getElementKind(elementType));
+  return cast->getResult(0);
 }
 
 Type getCastType(Operation *cast) {
+  if (auto name = cast->getAttrOfType<StringAttr>("to"))
+    for (const auto &[spelling, kind] : castTypes)
+      if (name.getValue() == spelling)
+        return getElementType(cast->getContext(), kind);
   auto to = cast->getAttrOfType<IntegerAttr>("to");
   if (!to || to.getInt() < 0 || to.getInt() > int64_t(ElementKind::Int2))
     return {};

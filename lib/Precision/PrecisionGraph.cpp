@@ -128,6 +128,9 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
   });
   if (!hasFloat)
     return settleFixed(entry, typeSlots);
+  // What a call passes may have to be cast inside, at another opset.
+  if (FunctionOp callee = functions.lookup(op))
+    canCast &= admitsCast(callee, low);
   bool isWeakNode = true;
   for (const TypeSlot &slot : typeSlots) {
     int variable = int(variables.size());

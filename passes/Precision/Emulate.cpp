@@ -155,6 +155,10 @@ void Emulator::visitCast(Operation *op) {
 
 /// Types in attributes; element types of values say nothing about these.
 void Emulator::patchAttributes(Operation *op) {
+  // Cast-1 spells its type.
+  if (auto to = op->getAttrOfType<StringAttr>("to");
+      to && to.getValue() == "FLOAT16" && isStandardOp(op, "Cast"))
+    op->setAttr("to", StringAttr::get(op->getContext(), "FLOAT"));
   for (StringRef name :
        {"dtype", "output_datatype", "output_dtype", "output_type", "to"}) {
     auto kind = op->getAttrOfType<IntegerAttr>(name);

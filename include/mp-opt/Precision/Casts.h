@@ -130,6 +130,9 @@ private:
   mlir::OperationName castName;
 };
 
+/// Sets the type of a Cast, in the form of its opset's Cast.
+void setCastType(mlir::Operation *cast, ElementKind kind);
+
 /// The element type that a Cast's `to` asks for; null if it is none.
 mlir::Type getCastType(mlir::Operation *cast);
 

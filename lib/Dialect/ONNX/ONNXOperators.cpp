@@ -35,11 +35,15 @@ public:
       : op(op), schema(schema), bindings(schema.typeVariables.size()) {}
 
   LogicalResult verify();
+  /// Operands and results by number alone.
+  LogicalResult verifyCounts();
+  /// The same without a word.
+  bool hasCounts() const;
 
 private:
   InFlightDiagnostic error() { return op->emitError() << describe(op) << ": "; }
   LogicalResult verifyCount(ArrayRef<FormalParameter> formals, unsigned actual,
-                            StringRef what, bool someOptional);
+                            StringRef what);
   LogicalResult verifyValue(const FormalParameter *formal, unsigned index,
                             Type type, StringRef what);
   LogicalResult verifyAttributes();
@@ -82,19 +86,25 @@ static bool sameKind(Type lhs, Type rhs) {
   return !left || !right || left == right;
 }
 
-LogicalResult NodeVerifier::verifyCount(ArrayRef<FormalParameter> formals,
-                                        unsigned actual, StringRef what,
-                                        bool trailingOptional) {
+/// How few and how many there may be.
+static std::pair<unsigned, unsigned>
+getBounds(ArrayRef<FormalParameter> formals) {
   unsigned least = 0, most = formals.size();
   for (auto [index, formal] : llvm::enumerate(formals)) {
     if (formal.option == FormalParameter::Variadic) {
       most = UINT32_MAX;
       if (formal.minArity)
         least = index + formal.minArity;
-    } else if (formal.option == FormalParameter::Single && !trailingOptional) {
+    } else if (formal.option == FormalParameter::Single) {
       least = index + 1;
     }
   }
+  return {least, most};
+}
+
+LogicalResult NodeVerifier::verifyCount(ArrayRef<FormalParameter> formals,
+                                        unsigned actual, StringRef what) {
+  auto [least, most] = getBounds(formals);
   if (actual >= least && actual <= most)
     return success();
   InFlightDiagnostic diag = error() << "expected ";
@@ -214,11 +224,9 @@ LogicalResult NodeVerifier::verifyAttributes() {
   return success();
 }
 
-LogicalResult NodeVerifier::verify() {
-  if (failed(verifyCount(schema.inputs, op->getNumOperands(), "input",
-                         /*trailingOptional=*/false)) ||
-      failed(verifyCount(schema.outputs, op->getNumResults(), "output",
-                         /*trailingOptional=*/false)))
+LogicalResult NodeVerifier::verifyCounts() {
+  if (failed(verifyCount(schema.inputs, op->getNumOperands(), "input")) ||
+      failed(verifyCount(schema.outputs, op->getNumResults(), "output")))
     return failure();
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     const FormalParameter *formal = schema.getInput(index);
@@ -226,6 +234,29 @@ LogicalResult NodeVerifier::verify() {
         formal->option == FormalParameter::Single)
       return error() << "input #" << index << " ('" << formal->name
                      << "') is not optional, but absent";
+  }
+  return success();
+}
+
+bool NodeVerifier::hasCounts() const {
+  auto isWithin = [](unsigned count, ArrayRef<FormalParameter> formals) {
+    auto [least, most] = getBounds(formals);
+    return count >= least && count <= most;
+  };
+  return isWithin(op->getNumOperands(), schema.inputs) &&
+         isWithin(op->getNumResults(), schema.outputs) &&
+         llvm::none_of(llvm::enumerate(op->getOperandTypes()), [&](auto entry) {
+           return isa<NoneType>(entry.value()) &&
+                  schema.getInput(entry.index())->option ==
+                      FormalParameter::Single;
+         });
+}
+
+LogicalResult NodeVerifier::verify() {
+  if (failed(verifyCounts()))
+    return failure();
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    const FormalParameter *formal = schema.getInput(index);
     if (failed(verifyValue(formal, index, operand.getType(), "input")))
       return failure();
   }
@@ -238,10 +269,19 @@ LogicalResult NodeVerifier::verify() {
 static LogicalResult verifyOperator(Operation *op) {
   const OpSchema *schema = getSchema(op);
   // An op outside its own opsets is a runtime's extension: its schema is a
-  // good guess, not a law.
+  // good guess, not a law. But what computes with operands by their numbers
+  // relies on there being as many as one of the versions has.
   std::optional<int64_t> opset = getOpset(op, schema->domain);
-  if (!opset || *opset < schema->since)
-    return success();
+  if (!opset || *opset < schema->since) {
+    const SchemaRegistry &schemas =
+        op->getContext()->getLoadedDialect<ONNXDialect>()->getSchemas();
+    bool isKnown =
+        llvm::any_of(schemas.lookup(schema->domain, schema->name)->versions,
+                     [&](const auto &known) {
+                       return NodeVerifier(op, *known).hasCounts();
+                     });
+    return isKnown ? success() : NodeVerifier(op, *schema).verifyCounts();
+  }
   return NodeVerifier(op, *schema).verify();
 }
 

@@ -473,19 +473,17 @@ LogicalResult convertTensor(TypedAttr value, Type type, DictionaryAttr fields,
   FailureOr<TensorData> data = getData(value, emitError);
   if (failed(data))
     return failure();
-  // What stood beside the data may stand where they are to be now.
-  if (storage != externalKey) {
-    tensor.clear_raw_data();
+  if (storage == "typed" && data->from == data->to) {
+    // What stood beside the data may stand where they are to be now.
     tensor.GetReflection()->ClearField(&tensor,
                                        Tensor::descriptor()->FindFieldByNumber(
                                            getTypedField(tensor.data_type())));
-  }
-  if (storage == "typed" && data->from == data->to)
     unpackTyped(data->bytes, tensor);
-  else if (storage == "none" && data->bytes.empty())
     return success();
-  else
-    sink.place(*data, storage == externalKey, tensor);
+  }
+  if (storage == "none" && data->bytes.empty())
+    return success();
+  sink.place(*data, storage == externalKey, tensor);
   return success();
 }
 
