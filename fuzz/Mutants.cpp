@@ -237,7 +237,8 @@ void Runner::writeCorpus() const {
     os << content;
   };
   for (const ModelSeed &seed : seeds.models)
-    write("models", seed.name, seed.bytes);
+    if (!StringRef(seed.name).starts_with("slow_"))
+      write("models", seed.name, seed.bytes);
   for (const TextSeed &seed : seeds.texts)
     write("texts", seed.name, std::string(1, char(seed.reader)) + seed.text);
 }

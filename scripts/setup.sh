@@ -58,6 +58,8 @@ sanitizers=address,undefined
 sanitized_onnx_settings=(
   "${onnx_settings[@]}"
   -DCMAKE_BUILD_TYPE=None
+  # Its headers are most of the work: a quarter of the time.
+  -DONNX_USE_UNITY_BUILD=ON
   -DCMAKE_CXX_COMPILER="$llvm/bin/clang++"
   -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only -D_GLIBCXX_ASSERTIONS \
 -fsanitize=$sanitizers,fuzzer-no-link -fno-sanitize=vptr \
@@ -183,7 +185,7 @@ build_onnx() {
     return
   fi
   download_onnx
-  say "building (about 4 minutes on 2 cores)"
+  say "building (2 to 4 minutes on 2 cores)"
   # One folder for every build of it: ccache then knows the files again.
   local work=$cache/onnx-work
   rm -rf "$work"
