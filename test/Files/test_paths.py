@@ -29,6 +29,7 @@ FORBIDDEN = re.compile(
 SYSTEM = re.compile(
     r"/(?:etc/(?:ld\.so\S*|localtime)|usr/lib/\S*|lib/\S*|lib64/\S*"
     r"|proc/self/\S*|proc/\d+/\S*|proc/(?:cpuinfo|meminfo|stat)|sys/\S*"
+    r"|proc/sys/vm/overcommit_memory"
     r"|dev/(?:null|urandom)|usr/share/\S*)"
 )
 
