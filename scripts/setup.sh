@@ -30,7 +30,7 @@ packages=(
   zlib1g-dev libzstd-dev libxml2-dev
   # ONNX
   protobuf-compiler libprotobuf-dev
-  # memory in huge pages
+  # the allocator
   libjemalloc-dev
 )
 # For the sanitized build, which only the tests use.

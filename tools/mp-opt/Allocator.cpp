@@ -5,19 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The IR of a big model is hundreds of megabytes of small objects that are
-// visited in no order. Huge pages save a third of the time, which is what
-// misses of the address translation cost; the allocator of the C library
-// takes them only when the environment says so.
+// The IR of a big model is hundreds of megabytes of small objects: jemalloc
+// lays them out more densely than the allocator of the C library, and does not
+// search through what was freed. Huge pages are not asked for: they gain where
+// address translation is dear, and lose more where memory is fragmented and the
+// kernel has to make them first.
 //
 //===----------------------------------------------------------------------===//
 
-#include <llvm/Support/Compiler.h>
+#include "llvm/Support/Compiler.h"
 
 /// Read by jemalloc when the process starts. Memory is given back at its end:
 /// what one pass frees the next one needs.
 extern "C" {
 LLVM_ATTRIBUTE_VISIBILITY_DEFAULT const char *malloc_conf =
-    "thp:always,metadata_thp:always,narenas:2,dirty_decay_ms:-1,"
-    "muzzy_decay_ms:-1";
+    "narenas:2,dirty_decay_ms:-1,muzzy_decay_ms:-1";
 }
