@@ -16,6 +16,8 @@
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/TypeSlots.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace mp {
 #define GEN_PASS_DEF_INSERTCASTS
 #include "Precision/Passes.h.inc"
@@ -44,6 +46,7 @@ private:
   void stateType(Operation *op, const TypeSlot &slot, const OpSchema *schema);
   Value getCast(Value value, Type elementType);
   void takeOverName(Value value, OpResult cast);
+  void renameSources();
 
   ModuleOp module;
   Type lowType;
@@ -54,6 +57,10 @@ private:
   SmallVector<Value> lowValues;
   llvm::DenseSet<OpOperand *> wanted;
   llvm::DenseMap<std::pair<Value, Type>, Value> casts;
+  /// New names of results, by their ops: set together at the end, since an op
+  /// keeps the names of all its results in one list.
+  llvm::MapVector<Operation *, SmallVector<std::pair<unsigned, StringRef>, 1>>
+      newNames;
 };
 
 } // namespace
@@ -113,9 +120,26 @@ void CastInserter::takeOverName(Value value, OpResult cast) {
     return;
   std::string name = onnxir::getValueName(value).str();
   StringRef type = getPrecisionName(getTensorElementType(value.getType()));
-  setValueName(source,
-               builder.getNames().getValueName(name + "_" + type.str()));
+  newNames[source.getOwner()].emplace_back(
+      source.getResultNumber(),
+      builder.getNames().getValueName(name + "_" + type.str()));
   setValueName(cast, name);
+}
+
+void CastInserter::renameSources() {
+  for (auto &[op, names] : newNames) {
+    if (op->getNumResults() == 1) {
+      setValueName(op->getResult(0), names.front().second);
+      continue;
+    }
+    Builder attributes(op->getContext());
+    auto list = llvm::map_to_vector(op->getResults(), [](OpResult result) {
+      return onnxir::getValueName(result);
+    });
+    for (auto [index, name] : names)
+      list[index] = name;
+    op->setAttr(attr::results, attributes.getStrArrayAttr(list));
+  }
 }
 
 void CastInserter::run() {
@@ -136,6 +160,7 @@ void CastInserter::run() {
       if (!wanted.contains(&use) && !isInsertedCast(use.getOwner()) &&
           is16BitTensor(value.getType()))
         use.set(getCast(value, Float32Type::get(value.getContext())));
+  renameSources();
 }
 
 void InsertCasts::runOnOperation() {

@@ -361,4 +361,6 @@ def test_many_results(tmp_path):
         helper.make_node("MatMul", ["x", "x"], ["h"], name="mm"),
         helper.make_node("Split", ["h"], names, num_outputs=count, name="s"),
     ]
-    accepted(make(nodes, outputs=names), tmp_path)
+    model = make(nodes, outputs=names)
+    accepted(model, tmp_path)
+    assert run(model, tmp_path, "--mixed-bf16", "--allow=Split").returncode == 0
