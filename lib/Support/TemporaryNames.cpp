@@ -43,8 +43,8 @@ std::string makeTemporaryName(StringRef base, int folder) {
   return name + suffix.str();
 }
 
-/// The content of a leftover, to be kept open while it is looked at; null if
-/// the file is in use, or not ours to touch.
+/// False if the file is in use, or not ours to touch. A leftover is locked from
+/// then on, until it is closed.
 static bool isLeftover(const Descriptor &file, struct stat &status) {
   return !::fstat(file.get(), &status) && S_ISREG(status.st_mode) &&
          status.st_uid == ::geteuid() && status.st_nlink == 1 &&
