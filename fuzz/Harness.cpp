@@ -7,6 +7,7 @@
 
 #include "Harness.h"
 
+#include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/PolicyFile.h"
@@ -56,7 +57,7 @@ static void writeFile(const Twine &file, StringRef content) {
 
 Harness::Harness() {
   registerAllPasses();
-  registry.insert<onnxir::ONNXDialect>();
+  registry.insert<onnxir::ONNXDialect, training::MPDialect>();
   SmallString<128> temporary;
   if (std::error_code error =
           fs::createUniqueDirectory("mp-opt-fuzz", temporary))

@@ -8,7 +8,9 @@
 #ifndef MPOPT_PASSES_INITALLPASSES_H
 #define MPOPT_PASSES_INITALLPASSES_H
 
+#include "Autodiff/Passes.h"
 #include "Graph/Passes.h"
+#include "LossScaling/Passes.h"
 #include "Pipelines/Pipelines.h"
 #include "Precision/Passes.h"
 
@@ -16,7 +18,9 @@ namespace mp {
 
 /// Registers the passes and pipelines of mp-opt.
 inline void registerAllPasses() {
+  registerAutodiffPasses();
   registerGraphPasses();
+  registerLossScalingPasses();
   registerPrecisionPasses();
   registerPipelines();
 }

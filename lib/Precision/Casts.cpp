@@ -1,4 +1,4 @@
-//===- Casts.cpp - Names and casts for new values -------------------------===//
+//===- Casts.cpp - Marks of the precision passes, and casts ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,39 +14,6 @@ namespace mp {
 
 StringRef getPrecisionName(Type elementType) {
   return elementType.isBF16() ? "bf16" : elementType.isF16() ? "fp16" : "f32";
-}
-
-//===----------------------------------------------------------------------===//
-// UniqueNames
-//===----------------------------------------------------------------------===//
-
-UniqueNames::UniqueNames(ModuleOp module) : context(module.getContext()) {
-  module.walk([&](Operation *op) {
-    if (StringRef name = onnxir::getNodeName(op); !name.empty())
-      nodes.taken.insert(name);
-    for (OpResult result : op->getResults())
-      if (StringRef name = onnxir::getValueName(result); !name.empty())
-        values.taken.insert(name);
-    for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        if (StringRef name = onnxir::getValueName(argument); !name.empty())
-          values.taken.insert(name);
-    if (auto initializer = dyn_cast<InitializerOp>(op))
-      values.taken.insert(initializer.getName());
-  });
-}
-
-StringRef UniqueNames::take(Space &space, const Twine &wanted) {
-  StringRef base = StringAttr::get(context, wanted).getValue();
-  if (space.taken.insert(base).second)
-    return base;
-  unsigned &next = space.next[base];
-  for (;;) {
-    StringRef made =
-        StringAttr::get(context, base + "_" + Twine(++next)).getValue();
-    if (space.taken.insert(made).second)
-      return made;
-  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -207,11 +207,6 @@ static Interval ruleMax(const OperandRanges &in) {
   return range;
 }
 
-static double getFloat(Operation *op, StringRef name, double otherwise) {
-  auto value = op->getAttrOfType<FloatAttr>(name);
-  return value ? value.getValueAsDouble() : otherwise;
-}
-
 /// One bound of a Clip: an operand, or the attribute of older versions.
 static Interval getClipBound(const OperandRanges &in, unsigned index,
                              StringRef name, double otherwise) {

@@ -26,6 +26,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/FloatSignature.h"
@@ -375,7 +376,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   registerAllPasses();
   DialectRegistry registry;
-  registry.insert<onnxir::ONNXDialect>();
+  registry.insert<onnxir::ONNXDialect, training::MPDialect>();
   if (argc == 3 && StringRef(argv[1]) == "--supports")
     return failed(parsePassPipeline(argv[2], llvm::nulls()));
   return serve(registry);

@@ -10,6 +10,7 @@
 #include "InternalErrors.h"
 #include "Options.h"
 
+#include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
 #include "InitAllPasses.h"
@@ -21,7 +22,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mp::installInternalErrorHandler(argc, argv);
   mlir::DialectRegistry registry;
-  registry.insert<mp::onnxir::ONNXDialect>();
+  registry.insert<mp::onnxir::ONNXDialect, mp::training::MPDialect>();
   mp::registerAllPasses();
   if (argc > 1 && llvm::StringRef(argv[1]) == "diff")
     return mp::runDiff({argv + 2, argv + argc}, registry);

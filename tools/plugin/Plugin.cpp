@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
 #include "InitAllPasses.h"
@@ -21,7 +22,7 @@ static constexpr const char *pluginName = "mp-opt";
 static constexpr const char *pluginVersion = MPOPT_VERSION;
 
 static void registerDialects(mlir::DialectRegistry *registry) {
-  registry->insert<mp::onnxir::ONNXDialect>();
+  registry->insert<mp::onnxir::ONNXDialect, mp::training::MPDialect>();
 }
 
 static void registerPasses() { mp::registerAllPasses(); }

@@ -1,4 +1,4 @@
-//===- Casts.h - Names and casts for new values -----------------*- C++ -*-===//
+//===- Casts.h - Marks of the precision passes, and casts -------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,13 +8,10 @@
 #ifndef MPOPT_PRECISION_CASTS_H
 #define MPOPT_PRECISION_CASTS_H
 
-#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Dialect/ONNX/Nodes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/Twine.h"
 
 namespace mp {
 
@@ -87,30 +84,6 @@ inline constexpr llvm::StringLiteral summary = "mp.summary";
 
 /// "bf16", "fp16", "f32": how names and remarks write an element type.
 llvm::StringRef getPrecisionName(mlir::Type elementType);
-
-/// Names that no node and no value of the model has.
-class UniqueNames {
-public:
-  explicit UniqueNames(mlir::ModuleOp module);
-  /// `base`, or `base_<n>` with the least n that is new; never given again.
-  /// The context keeps the text.
-  llvm::StringRef getValueName(const llvm::Twine &base) {
-    return take(values, base);
-  }
-  llvm::StringRef getNodeName(const llvm::Twine &base) {
-    return take(nodes, base);
-  }
-
-private:
-  struct Space {
-    llvm::DenseSet<llvm::StringRef> taken;
-    llvm::DenseMap<llvm::StringRef, unsigned> next;
-  };
-  llvm::StringRef take(Space &space, const llvm::Twine &base);
-
-  mlir::MLIRContext *context;
-  Space values, nodes;
-};
 
 /// Makes casts with unique names.
 class CastBuilder {

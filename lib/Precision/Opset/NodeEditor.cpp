@@ -21,26 +21,6 @@ namespace mp {
 // Questions
 //===----------------------------------------------------------------------===//
 
-bool hasOperand(Operation *node, unsigned index) {
-  return index < node->getNumOperands() &&
-         !isa<NoneType>(node->getOperand(index).getType());
-}
-
-bool hasResult(Operation *node, unsigned index) {
-  return index < node->getNumResults() &&
-         !isa<NoneType>(node->getResult(index).getType());
-}
-
-int64_t getInt(Operation *node, StringRef name, int64_t byDefault) {
-  auto value = node->getAttrOfType<IntegerAttr>(name);
-  return value ? value.getInt() : byDefault;
-}
-
-StringRef getString(Operation *node, StringRef name, StringRef byDefault) {
-  auto value = node->getAttrOfType<StringAttr>(name);
-  return value ? value.getValue() : byDefault;
-}
-
 bool isReadable(Operation *node, StringRef name) {
   return !isa_and_nonnull<ProtoAttr>(node->getAttr(name));
 }

@@ -19,15 +19,6 @@
 
 namespace mp {
 
-/// True if operand or result `index` exists and is not left out.
-bool hasOperand(mlir::Operation *node, unsigned index);
-bool hasResult(mlir::Operation *node, unsigned index);
-
-/// The attribute's value, or `byDefault` where it has none.
-int64_t getInt(mlir::Operation *node, llvm::StringRef name, int64_t byDefault);
-llvm::StringRef getString(mlir::Operation *node, llvm::StringRef name,
-                          llvm::StringRef byDefault);
-
 /// True if the attribute is absent or holds its value: a function's reference
 /// to what its callers give does not.
 bool isReadable(mlir::Operation *node, llvm::StringRef name);

@@ -1,0 +1,125 @@
+//===- Autodiff.h - Gradients of ONNX graphs --------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reverse-mode differentiation of a block: nodes are visited from the last to
+// the first, and the rule of each (lib/Autodiff/Rules, by family) turns the
+// gradients of its results into those of its operands. A gradient has the type
+// of its value. Rules write the com.microsoft training vocabulary where it has
+// an op, and standard ops elsewhere; they expect the forms that ops have at
+// opset `minDifferentiableOpset` or later.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_AUTODIFF_AUTODIFF_H
+#define MPOPT_AUTODIFF_AUTODIFF_H
+
+#include "mp-opt/Target/ONNX/NodeBuilder.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mp {
+
+/// From here on every axis and size is an input (Reduce*, Split ...).
+inline constexpr int64_t minDifferentiableOpset = 18;
+
+/// What rules see of the node that they differentiate.
+class NodeAdjoint {
+public:
+  NodeAdjoint(NodeBuilder &builder, mlir::Operation *node,
+              llvm::ArrayRef<mlir::Value> gradients,
+              const llvm::DenseSet<mlir::Value> &wanted)
+      : b(builder), node(node), gradients(gradients), wanted(wanted) {}
+
+  NodeBuilder &b;
+
+  mlir::Operation *getNode() const { return node; }
+  bool has(unsigned operand) const { return hasOperand(node, operand); }
+  /// Operand `index`; null if it is absent.
+  mlir::Value in(unsigned index) const {
+    return has(index) ? node->getOperand(index) : mlir::Value();
+  }
+  mlir::Value out(unsigned index = 0) const { return node->getResult(index); }
+  /// The gradient of result `index`; null if the loss does not depend on it.
+  mlir::Value grad(unsigned index = 0) const {
+    return index < gradients.size() ? gradients[index] : mlir::Value();
+  }
+  /// The same, or zeros.
+  mlir::Value gradOrZeros(unsigned index);
+
+  /// True if the gradient of operand `index` is asked for.
+  bool wants(unsigned index) const {
+    return has(index) && wants(node->getOperand(index));
+  }
+  /// The same of a value that the node's regions capture.
+  bool wants(mlir::Value value) const { return wanted.contains(value); }
+
+  /// States the gradient of operand `index`; nothing happens if it is not
+  /// wanted. Called twice for one operand, the gradients add up.
+  void set(unsigned index, mlir::Value gradient) {
+    if (wants(index))
+      set(node->getOperand(index), gradient);
+  }
+  void set(mlir::Value value, mlir::Value gradient) {
+    found.emplace_back(value, gradient);
+  }
+  llvm::ArrayRef<std::pair<mlir::Value, mlir::Value>> getFound() const {
+    return found;
+  }
+
+  /// Why the node cannot be differentiated: an error that names it.
+  mlir::LogicalResult fail(const llvm::Twine &reason) const;
+
+private:
+  mlir::Operation *node;
+  llvm::ArrayRef<mlir::Value> gradients;
+  const llvm::DenseSet<mlir::Value> &wanted;
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> found;
+};
+
+/// Writes the gradients of a node's wanted operands; its results have one
+/// gradient at least.
+using GradientFn = mlir::LogicalResult (*)(NodeAdjoint &);
+
+struct GradientRule {
+  /// Qualified: "Relu", "com.microsoft.Gelu".
+  llvm::StringLiteral op;
+  /// Null: the gradient is zero (or nowhere defined) by the op's nature.
+  GradientFn apply;
+};
+
+/// The rule for the operator of `node`; null if there is none.
+const GradientRule *findGradientRule(mlir::Operation *node);
+
+/// Gradients by value, in the order in which they were asked for.
+using Gradients = llvm::MapVector<mlir::Value, mlir::Value>;
+
+struct DifferentiationRequest {
+  /// Nodes are differentiated in here; gradients go to its end, before what
+  /// ends it, or where `builder` stands if `appends` is false.
+  mlir::Block *block = nullptr;
+  /// Values in the block and their gradients.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> seeds;
+  /// Values in the block, or from outside, whose gradients are wanted.
+  llvm::SmallVector<mlir::Value> wanted;
+};
+
+/// Differentiates where `builder` stands. Values that the seeds do not depend
+/// on have no gradient. Fails with an error that names the node without a
+/// rule, and a path from the loss through it.
+mlir::FailureOr<Gradients> differentiate(NodeBuilder &builder,
+                                         const DifferentiationRequest &request);
+
+/// The values that regions of `op` use and do not define, in order.
+llvm::SetVector<mlir::Value> getCaptured(mlir::Operation *op);
+
+/// True if gradients flow through the value: its elements are floats.
+bool isDifferentiable(mlir::Value value);
+
+} // namespace mp
+
+#endif // MPOPT_AUTODIFF_AUTODIFF_H

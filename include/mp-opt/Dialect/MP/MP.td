@@ -1,0 +1,153 @@
+//===- MP.td - The mp dialect ------------------------------*- tablegen -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DIALECT_MP_MP_TD
+#define MPOPT_DIALECT_MP_MP_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def MP_Dialect : Dialect {
+  let name = "mp";
+  let cppNamespace = "::mp::training";
+  let summary = "one training step, and the scaling of its loss";
+  let description = [{
+    What a graph of the onnx dialect needs beside its nodes to be a training
+    step: where the backward pass starts, where the gradients of parameters
+    leave it, which value takes the place of which state. Loss scaling is
+    written in these ops, and all of them become standard ONNX ops
+    (`mp-expand-loss-scaling`) before a model is written.
+
+    A step with dynamic loss scaling:
+
+    ```mlir
+    %seed = mp.loss_seed %loss : tensor<f32>
+    %scaled_seed = mp.scale_loss %seed by %scale : tensor<f32>, tensor<f32>
+    // ... the backward pass, from %scaled_seed to %d ...
+    %unscaled = mp.unscale %d by %scale : tensor<8xf32>, tensor<f32>
+    %finite = mp.all_finite %d, %unscaled : tensor<8xf32>, tensor<8xf32> -> tensor<i1>
+    %g = mp.gradient %unscaled of %w : tensor<8xf32>, tensor<8xf32>
+    // ... the optimizer, from %g to %w_new ...
+    %w_next = mp.update %w to %w_new if %finite : tensor<i1>, : tensor<8xf32>
+    ```
+
+    All values here are fp32: the precision passes put casts in front of the
+    operands that were computed in 16 bit.
+  }];
+}
+
+class MP_Op<string mnemonic, list<Trait> traits = []>
+    : Op<MP_Dialect, mnemonic, traits>;
+
+def MP_F32Tensor : TensorOf<[F32, F64]>;
+def MP_Scale : 0DTensorOf<[F32]>;
+def MP_Count : 0DTensorOf<[I32, I64]>;
+def MP_Flag : 0DTensorOf<[I1]>;
+
+def MP_LossSeedOp : MP_Op<"loss_seed", [Pure, AllTypesMatch<["loss", "result"]>]> {
+  let summary = "the gradient of a loss with respect to itself";
+  let description = [{
+    One, in the loss's type: where the backward pass starts. The loss is a
+    scalar, or a tensor of one element.
+  }];
+  let arguments = (ins AnyRankedTensor:$loss);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$loss attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def MP_ScaleLossOp : MP_Op<"scale_loss", [Pure, AllTypesMatch<["seed", "result"]>]> {
+  let summary = "multiplies the start of the backward pass by the loss scale";
+  let description = [{
+    Only the seed is scaled, in fp32; the loss that the user reads is the true
+    one. A scale of one is no scaling: the op folds to its operand.
+  }];
+  let arguments = (ins MP_F32Tensor:$seed, MP_Scale:$scale);
+  let results = (outs MP_F32Tensor:$result);
+  let assemblyFormat = "$seed `by` $scale attr-dict `:` type($seed) `,` type($scale)";
+  let hasFolder = 1;
+}
+
+def MP_UnscaleOp : MP_Op<"unscale", [Pure, AllTypesMatch<["gradient", "result"]>]> {
+  let summary = "divides a gradient by the loss scale, in fp32";
+  let arguments = (ins MP_F32Tensor:$gradient, MP_Scale:$scale);
+  let results = (outs MP_F32Tensor:$result);
+  let assemblyFormat = "$gradient `by` $scale attr-dict `:` type($gradient) `,` type($scale)";
+  let hasFolder = 1;
+}
+
+def MP_AllFiniteOp : MP_Op<"all_finite", [Pure]> {
+  let summary = "true if no element of any operand is infinite or NaN";
+  let description = [{
+    One test over all gradients, before the first update. Operands that occur
+    twice are tested once.
+  }];
+  let arguments = (ins Variadic<MP_F32Tensor>:$values);
+  let results = (outs MP_Flag:$result);
+  let assemblyFormat = [{
+    ($values^ `:` type($values))? attr-dict `->` type($result)
+  }];
+  let hasCanonicalizeMethod = 1;
+}
+
+def MP_UpdateScaleOp : MP_Op<"update_scale", [Pure]> {
+  let summary = "the loss scale and its counters after a step";
+  let description = [{
+    After a finite step, `clean` grows by one, and `tolerance` is `hysteresis`;
+    when `clean` reaches `growth_interval`, the scale is multiplied by
+    `growth_factor` and `clean` starts again. After another step, `clean` is
+    zero, `skipped` grows by one and `tolerance` falls by one, to no less than
+    zero; where it is zero, the scale is multiplied by `backoff_factor`.
+    The scale never leaves `floor` to `cap`, which are positive and finite:
+    where a growth would cross the cap it ends there, and so with the floor.
+  }];
+  let arguments = (ins MP_Scale:$scale, MP_Count:$clean, MP_Count:$tolerance,
+                       MP_Count:$skipped, MP_Flag:$finite,
+                       F64Attr:$growth_factor, F64Attr:$backoff_factor,
+                       I64Attr:$growth_interval, I64Attr:$hysteresis,
+                       F64Attr:$floor, F64Attr:$cap);
+  let results = (outs MP_Scale:$new_scale, MP_Count:$new_clean,
+                      MP_Count:$new_tolerance, MP_Count:$new_skipped);
+  let assemblyFormat = [{
+    $scale `,` $clean `,` $tolerance `,` $skipped `after` $finite attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def MP_GradientOp : MP_Op<"gradient", [Pure, AllTypesMatch<["gradient", "result"]>]> {
+  let summary = "where the gradient of a parameter leaves the backward pass";
+  let description = [{
+    Unscaled, in fp32: what data-parallel training reduces over all machines is
+    this value. The optimizer reads the result.
+  }];
+  let arguments = (ins MP_F32Tensor:$gradient, AnyType:$parameter);
+  let results = (outs MP_F32Tensor:$result);
+  let assemblyFormat = [{
+    $gradient `of` $parameter attr-dict `:` type($gradient) `,` type($parameter)
+  }];
+}
+
+def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "result"]>]> {
+  let summary = "the value that a state has in the next step";
+  let description = [{
+    `state` is an input of the graph, the result one of its outputs. Where
+    `condition` is false the state keeps its value, bit by bit. With `always`
+    the state changes in skipped steps too: it counts steps, or holds sums that
+    are set back.
+  }];
+  let arguments = (ins AnyType:$state, AnyType:$value,
+                       Optional<MP_Flag>:$condition, UnitAttr:$always);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $state `to` $value (`if` $condition^ `:` type($condition) `,`)?
+    (`always` $always^)? attr-dict `:` type($result)
+  }];
+}
+
+#endif // MPOPT_DIALECT_MP_MP_TD

@@ -1,0 +1,63 @@
+//===- Nodes.h - Reading nodes, and names for new ones --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DIALECT_ONNX_NODES_H
+#define MPOPT_DIALECT_ONNX_NODES_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/Twine.h"
+
+namespace mp {
+
+/// True if operand or result `index` exists and is not left out.
+bool hasOperand(mlir::Operation *node, unsigned index);
+bool hasResult(mlir::Operation *node, unsigned index);
+
+/// The attribute's value, or `byDefault` where it has none.
+int64_t getInt(mlir::Operation *node, llvm::StringRef name, int64_t byDefault);
+double getFloat(mlir::Operation *node, llvm::StringRef name, double byDefault);
+llvm::StringRef getString(mlir::Operation *node, llvm::StringRef name,
+                          llvm::StringRef byDefault);
+
+/// The integers of a list; empty if it is absent.
+llvm::ArrayRef<int64_t> getInts(mlir::Operation *node, llvm::StringRef name);
+
+/// The elements of a small integer constant (initializer or Constant); absent
+/// for every other value.
+std::optional<llvm::SmallVector<int64_t>> getConstantInts(mlir::Value value);
+
+/// Names that no node and no value of the model has.
+class UniqueNames {
+public:
+  explicit UniqueNames(mlir::ModuleOp module);
+  /// `base`, or `base_<n>` with the least n that is new; never given again.
+  /// The context keeps the text.
+  llvm::StringRef getValueName(const llvm::Twine &base) {
+    return take(values, base);
+  }
+  llvm::StringRef getNodeName(const llvm::Twine &base) {
+    return take(nodes, base);
+  }
+
+private:
+  struct Space {
+    llvm::DenseSet<llvm::StringRef> taken;
+    llvm::DenseMap<llvm::StringRef, unsigned> next;
+  };
+  llvm::StringRef take(Space &space, const llvm::Twine &base);
+
+  mlir::MLIRContext *context;
+  Space values, nodes;
+};
+
+} // namespace mp
+
+#endif // MPOPT_DIALECT_ONNX_NODES_H

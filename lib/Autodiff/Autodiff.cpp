@@ -1,0 +1,228 @@
+//===- Autodiff.cpp - Gradients of ONNX graphs ----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Autodiff/Autodiff.h"
+
+#include "Rules.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+Value NodeAdjoint::gradOrZeros(unsigned index) {
+  Value gradient = grad(index);
+  return gradient ? gradient : b.zerosLike(out(index));
+}
+
+LogicalResult NodeAdjoint::fail(const Twine &reason) const {
+  return node->emitError() << describe(node) << ": " << reason;
+}
+
+const GradientRule *findGradientRule(Operation *node) {
+  static const llvm::StringMap<const GradientRule *> table = [] {
+    llvm::StringMap<const GradientRule *> made;
+    for (ArrayRef<GradientRule> family :
+         {getActivationRules(), getContractionRules(), getElementwiseRules(),
+          getReductionRules()})
+      for (const GradientRule &rule : family)
+        made[rule.op] = &rule;
+    return made;
+  }();
+  return table.lookup(getQualifiedName(getDomain(node), getOpType(node)));
+}
+
+bool isDifferentiable(Value value) {
+  return isa_and_nonnull<FloatType>(getTensorElementType(value.getType()));
+}
+
+llvm::SetVector<Value> getCaptured(Operation *op) {
+  llvm::SetVector<Value> captured;
+  if (op->getNumRegions())
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+  return captured;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Differentiator {
+public:
+  Differentiator(NodeBuilder &builder, const DifferentiationRequest &request)
+      : builder(builder), request(request) {}
+
+  FailureOr<Gradients> run();
+
+private:
+  void findActive();
+  LogicalResult visit(Operation *node);
+  Value take(Value value);
+  LogicalResult reportMissingRule(Operation *node);
+
+  NodeBuilder &builder;
+  const DifferentiationRequest &request;
+  /// Nodes of the block, in order.
+  std::vector<Operation *> nodes;
+  /// Values that depend on what is wanted.
+  llvm::DenseSet<Value> active;
+  /// What has been found of each value's gradient, to be added up.
+  llvm::DenseMap<Value, SmallVector<Value, 2>> parts;
+};
+
+} // namespace
+
+/// Operands and what regions capture.
+static llvm::SetVector<Value> getInputs(Operation *op) {
+  llvm::SetVector<Value> inputs = getCaptured(op);
+  inputs.insert(op->operand_begin(), op->operand_end());
+  return inputs;
+}
+
+void Differentiator::findActive() {
+  for (Value value : request.wanted)
+    active.insert(value);
+  for (Operation &op : *request.block) {
+    if (!isNode(&op))
+      continue;
+    nodes.push_back(&op);
+    if (llvm::any_of(getInputs(&op),
+                     [&](Value input) { return active.contains(input); }))
+      for (Value result : op.getResults())
+        if (isDifferentiable(result))
+          active.insert(result);
+  }
+}
+
+/// The gradient of `value` from all parts of it; null if there is none.
+Value Differentiator::take(Value value) {
+  auto it = parts.find(value);
+  if (it == parts.end() || it->second.empty())
+    return {};
+  SmallVector<Value, 2> &list = it->second;
+  if (list.size() > 1) {
+    builder.setBase(onnxir::getValueName(value) + "_grad");
+    list = {builder.create("Sum", list, {}, value.getType())};
+  }
+  return list.front();
+}
+
+/// A way from `from` to a value that `isEnd` is true for, through what uses
+/// it; empty if there is none.
+static std::vector<Operation *>
+findPath(ArrayRef<Value> from, llvm::function_ref<bool(Operation *)> isEnd,
+         Block *block) {
+  llvm::DenseMap<Operation *, Operation *> cameFrom;
+  std::vector<Operation *> queue;
+  auto push = [&](Value value, Operation *definer) {
+    for (Operation *user : value.getUsers()) {
+      user = block->findAncestorOpInBlock(*user);
+      if (user && isNode(user) && cameFrom.try_emplace(user, definer).second)
+        queue.push_back(user);
+    }
+  };
+  for (Value value : from)
+    push(value, nullptr);
+  for (size_t next = 0; next < queue.size(); ++next) {
+    Operation *op = queue[next];
+    if (isEnd(op)) {
+      std::vector<Operation *> path;
+      for (; op; op = cameFrom.lookup(op))
+        path.push_back(op);
+      std::reverse(path.begin(), path.end());
+      return path;
+    }
+    for (Value result : op->getResults())
+      if (isDifferentiable(result))
+        push(result, op);
+  }
+  return {};
+}
+
+LogicalResult Differentiator::reportMissingRule(Operation *node) {
+  InFlightDiagnostic diag = node->emitError()
+                            << describe(node)
+                            << ": there is no gradient for this operator";
+  std::vector<Operation *> before = findPath(
+      request.wanted, [&](Operation *op) { return op == node; }, request.block);
+  llvm::DenseSet<Operation *> ends;
+  for (auto &[value, gradient] : request.seeds)
+    if (Operation *definer = value.getDefiningOp())
+      ends.insert(definer);
+  std::vector<Operation *> behind = findPath(
+      llvm::to_vector_of<Value>(node->getResults()),
+      [&](Operation *op) { return ends.contains(op); }, request.block);
+  before.insert(before.end(), behind.begin(), behind.end());
+  // The middle of a long path says little.
+  constexpr size_t most = 12;
+  std::string text;
+  for (auto [index, op] : llvm::enumerate(before)) {
+    if (before.size() > most && index == most / 2)
+      text += " -> ...";
+    if (before.size() > most && index >= most / 2 &&
+        index < before.size() - most / 2 && op != node)
+      continue;
+    StringRef name = getNodeName(op);
+    if (name.empty())
+      name = onnxir::getValueName(op->getResult(0));
+    text += (text.empty() ? "'" : " -> '") + name.str() + "'";
+  }
+  return diag << "; it is on the path " << text << " to the loss";
+}
+
+LogicalResult Differentiator::visit(Operation *node) {
+  SmallVector<Value> gradients;
+  for (Value result : node->getResults())
+    gradients.push_back(active.contains(result) ? take(result) : Value());
+  if (llvm::none_of(gradients, [](Value value) { return bool(value); }))
+    return success();
+  const GradientRule *rule = findGradientRule(node);
+  if (!rule)
+    return reportMissingRule(node);
+  if (!rule->apply)
+    return success();
+  StringRef name = getNodeName(node);
+  if (name.empty())
+    name = onnxir::getValueName(node->getResult(0));
+  builder.setBase(name + "_grad");
+  NodeAdjoint adjoint(builder, node, gradients, active);
+  if (failed(rule->apply(adjoint)))
+    return failure();
+  for (auto [value, gradient] : adjoint.getFound())
+    parts[value].push_back(gradient);
+  return success();
+}
+
+FailureOr<Gradients> Differentiator::run() {
+  findActive();
+  for (auto [value, gradient] : request.seeds)
+    parts[value].push_back(gradient);
+  for (Operation *node : llvm::reverse(nodes))
+    if (failed(visit(node)))
+      return failure();
+  Gradients found;
+  for (Value value : request.wanted)
+    if (Value gradient = take(value))
+      found[value] = gradient;
+  return found;
+}
+
+FailureOr<Gradients> differentiate(NodeBuilder &builder,
+                                   const DifferentiationRequest &request) {
+  return Differentiator(builder, request).run();
+}
+
+} // namespace mp

@@ -1,0 +1,24 @@
+//===- DecompositionTables.h - The families of decompositions ---*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One table per file of Decompositions/.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_AUTODIFF_DECOMPOSITIONTABLES_H
+#define MPOPT_LIB_AUTODIFF_DECOMPOSITIONTABLES_H
+
+#include "mp-opt/Autodiff/Decompositions.h"
+
+namespace mp {
+
+llvm::ArrayRef<Decomposition> getActivationDecompositions();
+llvm::ArrayRef<Decomposition> getBroadcastDecompositions();
+
+} // namespace mp
+
+#endif // MPOPT_LIB_AUTODIFF_DECOMPOSITIONTABLES_H

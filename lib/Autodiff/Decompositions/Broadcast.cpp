@@ -1,0 +1,56 @@
+//===- Broadcast.cpp - Sums over broadcast axes in standard ops -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../DecompositionTables.h"
+
+using namespace mlir;
+
+namespace mp {
+
+/// The sizes `shape`, with ones in front up to `rank` of them.
+static Value padShape(NodeDecomposition &op, Value shape, Value rank) {
+  Value missing = op.b.sub(rank, op.b.shapeOf(shape));
+  Value ones = op.b.expand(op.b.ints(1), missing);
+  return op.b.concat({ones, shape}, 0);
+}
+
+/// BroadcastGradientArgs(a, b): the axes of the common shape along which
+/// operands of these shapes were broadcast.
+static LogicalResult broadcastGradientArgs(NodeDecomposition &op) {
+  Value rankA = op.b.shapeOf(op.in(0)), rankB = op.b.shapeOf(op.in(1));
+  Value rank = op.b.create("Max", {rankA, rankB});
+  Value sizes[] = {padShape(op, op.in(0), rank), padShape(op, op.in(1), rank)};
+  Value one = op.b.ints(1);
+  for (unsigned index : {0, 1}) {
+    if (!op.wants(index))
+      continue;
+    // Sizes of 1 where the other has more; equal ones need no sum.
+    Value isOne = op.b.create("Equal", {sizes[index], one});
+    Value axes = op.b.create("NonZero", {isOne});
+    op.replace(index, op.b.reshape(axes, ArrayRef<int64_t>(-1)));
+  }
+  return success();
+}
+
+/// ReduceSumTraining: ReduceSum whose axes need not be a constant.
+static LogicalResult reduceSumTraining(NodeDecomposition &op) {
+  Operation *node = op.getNode();
+  SmallVector<NamedAttribute> attributes;
+  for (StringRef name : {"keepdims", "noop_with_empty_axes"})
+    if (Attribute value = node->getAttr(name))
+      attributes.emplace_back(op.b.getBuilder().getStringAttr(name), value);
+  op.replace(op.b.create("ReduceSum", {op.in(0), op.in(1)}, attributes));
+  return success();
+}
+
+static constexpr Decomposition table[] = {
+    {"com.microsoft.BroadcastGradientArgs", broadcastGradientArgs},
+    {"com.microsoft.ReduceSumTraining", reduceSumTraining}};
+
+ArrayRef<Decomposition> getBroadcastDecompositions() { return table; }
+
+} // namespace mp

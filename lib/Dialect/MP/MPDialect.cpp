@@ -1,0 +1,95 @@
+//===- MPDialect.cpp - The mp dialect -------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/MP/MP.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+#include "mp-opt/Dialect/MP/MPDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "mp-opt/Dialect/MP/MPOps.cpp.inc"
+
+namespace mp::training {
+
+void MPDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "mp-opt/Dialect/MP/MPOps.cpp.inc"
+      >();
+}
+
+LogicalResult LossSeedOp::verify() {
+  auto type = cast<RankedTensorType>(getLoss().getType());
+  if (!isa<FloatType>(type.getElementType()))
+    return emitOpError() << "expected a loss of floats, got " << type;
+  if (llvm::any_of(type.getShape(), [](int64_t size) {
+        return size != 1 && size != ShapedType::kDynamic;
+      }))
+    return emitOpError() << "expected a loss of one element, got " << type;
+  return success();
+}
+
+/// True if `scale` is known to be one.
+static bool isOne(Attribute scale) {
+  auto elements = dyn_cast_or_null<DenseFPElementsAttr>(scale);
+  return elements && elements.isSplat() &&
+         elements.getSplatValue<APFloat>().isExactlyValue(1.0);
+}
+
+OpFoldResult ScaleLossOp::fold(FoldAdaptor adaptor) {
+  return isOne(adaptor.getScale()) ? getSeed() : Value();
+}
+
+OpFoldResult UnscaleOp::fold(FoldAdaptor adaptor) {
+  return isOne(adaptor.getScale()) ? getGradient() : Value();
+}
+
+LogicalResult AllFiniteOp::canonicalize(AllFiniteOp op,
+                                        PatternRewriter &rewriter) {
+  llvm::SetVector<Value> unique(op.getValues().begin(), op.getValues().end());
+  if (unique.size() == op.getValues().size())
+    return rewriter.notifyMatchFailure(op, "no operand occurs twice");
+  rewriter.modifyOpInPlace(
+      op, [&] { op.getValuesMutable().assign(unique.getArrayRef()); });
+  return success();
+}
+
+LogicalResult UpdateScaleOp::verify() {
+  double growth = getGrowthFactor().convertToDouble();
+  double backoff = getBackoffFactor().convertToDouble();
+  double floor = getFloor().convertToDouble();
+  double cap = getCap().convertToDouble();
+  if (!(growth >= 1) || !std::isfinite(growth))
+    return emitOpError() << "expected a growth factor of at least 1, got "
+                         << getGrowthFactorAttr();
+  if (!(backoff > 0 && backoff <= 1))
+    return emitOpError()
+           << "expected a backoff factor above 0 and at most 1, got "
+           << getBackoffFactorAttr();
+  if (getGrowthInterval() < 1)
+    return emitOpError() << "expected a growth interval of at least 1, got "
+                         << getGrowthInterval();
+  if (getHysteresis() < 1)
+    return emitOpError() << "expected a hysteresis of at least 1, got "
+                         << getHysteresis();
+  // What fp32 cannot hold as a normal number is no bound in it.
+  constexpr double least = 0x1p-126, most = 0x1.fffffep127;
+  if (!(floor >= least && floor <= cap && cap <= most))
+    return emitOpError() << "expected 2^-126 <= floor <= cap, finite in f32, "
+                            "got "
+                         << getFloorAttr() << " and " << getCapAttr();
+  return success();
+}
+
+} // namespace mp::training

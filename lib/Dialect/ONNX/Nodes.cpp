@@ -1,0 +1,103 @@
+//===- Nodes.cpp - Reading nodes, and names for new ones ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/ONNX/Nodes.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+bool hasOperand(Operation *node, unsigned index) {
+  return index < node->getNumOperands() &&
+         !isa<NoneType>(node->getOperand(index).getType());
+}
+
+bool hasResult(Operation *node, unsigned index) {
+  return index < node->getNumResults() &&
+         !isa<NoneType>(node->getResult(index).getType());
+}
+
+int64_t getInt(Operation *node, StringRef name, int64_t byDefault) {
+  auto value = node->getAttrOfType<IntegerAttr>(name);
+  return value ? value.getInt() : byDefault;
+}
+
+StringRef getString(Operation *node, StringRef name, StringRef byDefault) {
+  auto value = node->getAttrOfType<StringAttr>(name);
+  return value ? value.getValue() : byDefault;
+}
+
+double getFloat(Operation *node, StringRef name, double byDefault) {
+  auto value = node->getAttrOfType<FloatAttr>(name);
+  return value ? value.getValueAsDouble() : byDefault;
+}
+
+ArrayRef<int64_t> getInts(Operation *node, StringRef name) {
+  auto value = node->getAttrOfType<DenseI64ArrayAttr>(name);
+  return value ? value.asArrayRef() : ArrayRef<int64_t>();
+}
+
+std::optional<SmallVector<int64_t>> getConstantInts(Value value) {
+  Operation *op = value.getDefiningOp();
+  Attribute held;
+  if (auto initializer = dyn_cast_or_null<InitializerOp>(op)) {
+    held = initializer.getValueAttr();
+  } else if (op && isStandardOp(op, "Constant")) {
+    if (auto list = op->getAttrOfType<DenseI64ArrayAttr>("value_ints"))
+      return llvm::to_vector(list.asArrayRef());
+    if (auto number = op->getAttrOfType<IntegerAttr>("value_int"))
+      return SmallVector<int64_t>{number.getInt()};
+    held = op->getAttr("value");
+  }
+  if (auto tensor = dyn_cast_or_null<TensorAttr>(held))
+    held = tensor.getValue();
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(held);
+  constexpr int64_t most = 4096;
+  if (!elements || elements.getNumElements() > most ||
+      !isa<IntegerType>(elements.getElementType()))
+    return std::nullopt;
+  return llvm::map_to_vector(elements.getValues<APInt>(),
+                             [](const APInt &n) { return n.getSExtValue(); });
+}
+
+//===----------------------------------------------------------------------===//
+// UniqueNames
+//===----------------------------------------------------------------------===//
+
+UniqueNames::UniqueNames(ModuleOp module) : context(module.getContext()) {
+  module.walk([&](Operation *op) {
+    if (StringRef name = onnxir::getNodeName(op); !name.empty())
+      nodes.taken.insert(name);
+    for (OpResult result : op->getResults())
+      if (StringRef name = onnxir::getValueName(result); !name.empty())
+        values.taken.insert(name);
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (StringRef name = onnxir::getValueName(argument); !name.empty())
+          values.taken.insert(name);
+    if (auto initializer = dyn_cast<InitializerOp>(op))
+      values.taken.insert(initializer.getName());
+  });
+}
+
+StringRef UniqueNames::take(Space &space, const Twine &wanted) {
+  StringRef base = StringAttr::get(context, wanted).getValue();
+  if (space.taken.insert(base).second)
+    return base;
+  unsigned &next = space.next[base];
+  for (;;) {
+    StringRef made =
+        StringAttr::get(context, base + "_" + Twine(++next)).getValue();
+    if (space.taken.insert(made).second)
+      return made;
+  }
+}
+
+} // namespace mp

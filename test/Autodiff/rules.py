@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases for gradient rules, and their gradients by several ways.
+
+A case is a graph of one operator (or a few) in ONNX's text form, with values
+for its inputs. Its loss is the sum of all float outputs, each element times a
+random weight. Everything is computed in float64 by ONNX's reference evaluator.
+"""
+
+import dataclasses
+import functools
+import pathlib
+import sys
+import typing
+import zlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
+from support import run_mp_opt, scratch_dir  # noqa: E402
+
+HERE = pathlib.Path(__file__).parent
+OPSET = 22
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    # Nodes in ONNX's text form, e.g. "y = Add(a, b)".
+    body: str
+    # Shapes (tuples) of random float inputs, or arrays, by name.
+    inputs: dict
+    # Outputs of the graph, by default y.
+    outputs: tuple = ("y",)
+    # What to differentiate with respect to: by default all float inputs.
+    wrt: tuple = ()
+    # The same function of torch tensors, in the order of the inputs; returns
+    # the outputs (one or a tuple). None where torch has no such operator.
+    torch: typing.Optional[typing.Callable] = None
+    # Random inputs are uniform in this range.
+    low: float = -2.0
+    high: float = 2.0
+    # Finite differences: half the step, and the tolerance relative to the
+    # largest derivative.
+    step: float = 1e-6
+    tolerance: float = 1e-6
+    opset: int = OPSET
+    # False where an operator needs to see its sizes.
+    dynamic: bool = True
+
+    def __repr__(self):
+        return self.name
+
+
+def generator(text):
+    return np.random.default_rng(zlib.crc32(text.encode()))
+
+
+def values_of(case):
+    """The inputs' values; floats are float64."""
+    rng, values = generator(case.name), {}
+    for name, spec in case.inputs.items():
+        if isinstance(spec, tuple):
+            values[name] = rng.uniform(case.low, case.high, spec)
+        else:
+            values[name] = np.asarray(spec)
+    return values
+
+
+def wanted_of(case):
+    values = values_of(case)
+    floats = [n for n in values if values[n].dtype.kind == "f"]
+    return list(case.wrt) or floats
+
+
+def parse_body(case):
+    text = f'<ir_version: 10, opset_import: ["": {case.opset}, '
+    text += '"com.microsoft": 1]>\n'
+    text += "g () => () {" + case.body + "}"
+    return list(onnx.parser.parse_model(text).graph.node)
+
+
+def type_of(array, names=None):
+    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+    shape = names if names is not None else array.shape
+    return kind, list(shape)
+
+
+@functools.lru_cache(maxsize=None)
+def _weights(name, shapes):
+    rng = generator(name + "/weights")
+    return [rng.uniform(0.5, 1.5, shape) for shape in shapes]
+
+
+def evaluate_outputs(case, values):
+    inputs = [
+        helper.make_tensor_value_info(n, *type_of(v)) for n, v in values.items()
+    ]
+    outputs = [
+        helper.make_tensor_value_info(n, TensorProto.DOUBLE, None)
+        for n in case.outputs
+    ]
+    graph = helper.make_graph(parse_body(case), "g", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
+    return ReferenceEvaluator(model).run(None, values)
+
+
+def weights_of(case):
+    """One random weight for each element of each output."""
+    outputs = evaluate_outputs(case, values_of(case))
+    return _weights(case.name, tuple(o.shape for o in outputs))
+
+
+def opsets(case):
+    return [
+        helper.make_opsetid("", case.opset),
+        helper.make_opsetid("com.microsoft", 1),
+    ]
+
+
+def make_model(case, values, dtype=TensorProto.DOUBLE, dynamic=False):
+    """The case's graph with its loss; floats are of one type."""
+    numpy_type = helper.tensor_dtype_to_np_dtype(dtype)
+    inputs = []
+    for name, value in values.items():
+        if value.dtype.kind == "f":
+            value = value.astype(numpy_type)
+        names = [f"{name}_{axis}" for axis in range(value.ndim)]
+        inputs.append(
+            helper.make_tensor_value_info(
+                name, *type_of(value, names if dynamic else None)
+            )
+        )
+    nodes, initializers, sums = parse_body(case), [], []
+    for index, weight in enumerate(weights_of(case)):
+        names = [f"weight_{index}", f"weighted_{index}", f"sum_{index}"]
+        initializers.append(
+            onnx.numpy_helper.from_array(weight.astype(numpy_type), names[0])
+        )
+        nodes += [
+            helper.make_node("Mul", [case.outputs[index], names[0]], names[1:2]),
+            helper.make_node("ReduceSum", names[1:2], names[2:], keepdims=0),
+        ]
+        sums.append(names[2])
+    nodes.append(helper.make_node("Sum", sums, ["loss"]))
+    loss = helper.make_tensor_value_info("loss", dtype, [])
+    graph = helper.make_graph(nodes, "g", inputs, [loss], initializers)
+    return helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
+
+
+def loss_of(case, values):
+    outputs = evaluate_outputs(case, values)
+    return sum(
+        float(np.sum(o * w)) for o, w in zip(outputs, weights_of(case))
+    )
+
+
+def differentiate(case, dtype=TensorProto.DOUBLE, dynamic=False, expand=True):
+    """The model that mp-opt makes of the case."""
+    folder = scratch_dir("rule")
+    model = make_model(case, values_of(case), dtype, dynamic)
+    onnx.save(model, folder / "m.onnx")
+    flags = ["--onnx-decompose-gradients"] if expand else []
+    wrt = ",".join(wanted_of(case))
+    run_mp_opt(
+        folder / "m.onnx",
+        f"--mp-differentiate=loss=loss outputs=true wrt={wrt}",
+        *flags,
+        "--mp-expand-loss-scaling",
+        "-o",
+        folder / "g.onnx",
+    )
+    return onnx.load(folder / "g.onnx")
+
+
+def gradients(case, dynamic=False):
+    """By mp-opt, decomposed, evaluated in float64."""
+    model = differentiate(case, dynamic=dynamic)
+    names = [w + "_grad" for w in wanted_of(case)]
+    evaluator = ReferenceEvaluator(model)
+    found = evaluator.run(names, values_of(case))
+    return dict(zip(wanted_of(case), found))
+
+
+def difference_quotients(case):
+    """Central differences in float64, element by element."""
+    values, found = values_of(case), {}
+    for name in wanted_of(case):
+        flat = np.zeros(values[name].size)
+        for index in range(flat.size):
+            ends = []
+            for sign in (1, -1):
+                moved = values[name].copy()
+                moved.flat[index] += sign * case.step
+                ends.append(loss_of(case, {**values, name: moved}))
+            flat[index] = (ends[0] - ends[1]) / (2 * case.step)
+        found[name] = flat.reshape(values[name].shape)
+    return found
+
+
+def torch_gradients(case):
+    """By torch.autograd in float64."""
+    import torch
+
+    values = values_of(case)
+    tensors = {n: torch.tensor(v) for n, v in values.items()}
+    for name in wanted_of(case):
+        tensors[name].requires_grad_(True)
+    outputs = case.torch(*tensors.values())
+    if not isinstance(outputs, tuple):
+        outputs = (outputs,)
+    weights = map(torch.tensor, weights_of(case))
+    sum((o * w).sum() for o, w in zip(outputs, weights)).backward()
+    return {n: tensors[n].grad.numpy() for n in wanted_of(case)}
+
+
+def families():
+    return sorted(p.stem for p in (HERE / "cases").glob("*.py"))
+
+
+@functools.lru_cache(maxsize=None)
+def cases_of(family):
+    """The list CASES of cases/<family>.py."""
+    names = {"Case": Case, "np": np}
+    path = HERE / "cases" / f"{family}.py"
+    exec(compile(path.read_text(), path, "exec"), names)
+    cases = names["CASES"]
+    assert len({case.name for case in cases}) == len(cases), family
+    return cases
+
+
+def stored_torch_gradients(case, family):
+    """What make_torch_references.py has written; None if torch has no such
+    operator."""
+    if case.torch is None:
+        return None
+    arrays = np.load(HERE / "torch" / f"{family}.npz")
+    return {w: arrays[f"{case.name}:{w}"] for w in wanted_of(case)}
