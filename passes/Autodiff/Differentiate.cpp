@@ -206,8 +206,7 @@ static void addStatistics(GraphOp graph, NodeBuilder &builder) {
         continue;
       builder.setInsertionPointToEnd(&editor.getBlock());
       auto update = training::UpdateOp::create(
-          builder.getBuilder(), node.getLoc(), state.getType(), state,
-          node.getResult(index), Value(), false);
+          builder.getBuilder(), node.getLoc(), state, node.getResult(index));
       builder.rename(update, onnxir::getValueName(state) + "_new");
       editor.addOutput(update);
     }

@@ -15,6 +15,53 @@ class TrainingPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
                            "::mp::training::MPDialect"];
 }
 
+def AddLoss : TrainingPass<"mp-add-loss"> {
+  let summary = "Add a loss to a forward graph";
+  let description = [{
+    After: the graph's first output is the loss, a scalar, of the output that
+    `loss` names or of its first float output; what it is compared with is the
+    input `labels`. The graph is marked `mp.loss`, the nodes that were added
+    `mp.hazard`: they stay fp32.
+
+    Example: test/Autodiff/mp-add-loss.mlir
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"\"\"",
+           "softmax-cross-entropy, mse, bce or nll, each with :NAME of an "
+           "output; or output:NAME">,
+    Option<"classAxis", "class-axis", "int64_t", /*default=*/"1",
+           "axis of the classes">,
+  ];
+}
+
+def AddOptimizer : TrainingPass<"mp-add-optimizer"> {
+  let summary = "Add an optimizer to a graph with gradients";
+  let description = [{
+    Before: `mp-differentiate`. After: each parameter, each state of the
+    optimizer, the count of steps and the learning rate are inputs of the graph
+    with defaults; each but the learning rate has an `mp.update`, which is an
+    output called NAME_new.
+
+    `clip-norm` bounds the norm of all gradients together. With `accumulate`,
+    the mean of so many steps' gradients makes one update.
+
+    Example: test/Autodiff/mp-add-optimizer.mlir
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
+           "sgd, momentum, nesterov, adam, adamw, adagrad or lamb, with "
+           "numbers as in adamw:beta2=0.95,eps=1e-6">,
+    Option<"learningRate", "lr", "double", /*default=*/"0.001",
+           "default of the learning rate">,
+    Option<"weightDecay", "weight-decay", "double", /*default=*/"0.0",
+           "decay of the parameters">,
+    Option<"clipNorm", "clip-norm", "double", /*default=*/"0.0",
+           "bound of the gradients' norm; 0 for none">,
+    Option<"accumulate", "accumulate", "int64_t", /*default=*/"1",
+           "steps whose gradients are averaged for one update">,
+  ];
+}
+
 def Differentiate : TrainingPass<"mp-differentiate"> {
   let summary = "Add the backward pass of a loss";
   let description = [{

@@ -17,8 +17,8 @@ class GraphPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
 def RaiseOpset : GraphPass<"onnx-raise-opset"> {
   let summary = "Raise the opset of a model where nodes keep their meaning";
   let description = [{
-    With `to`: after it the model imports that version of `domain`; an error
-    names the node that has no form there.
+    With `to` or `at-least`: after it the model imports that version of
+    `domain`; an error names the node that has no form there.
 
     Without: after `mp-classify`, the default domain is raised to the lowest
     version at which the allowed ops admit the 16-bit type (bf16 and Conv: 22).
@@ -57,6 +57,8 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
            "domain to raise; empty for the default one">,
     Option<"to", "to", "int64_t", /*default=*/"0",
            "version to raise to; 0 for what the 16-bit type needs">,
+    Option<"atLeast", "at-least", "int64_t", /*default=*/"0",
+           "like `to`, but newer versions stay">,
     Option<"limit", "limit", "int64_t", /*default=*/"25",
            "newest version to raise to without `to`: what comes later few "
            "runtimes load">,

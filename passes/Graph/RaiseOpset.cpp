@@ -124,6 +124,11 @@ void RaiseOpset::raiseAsNeeded(Type lowType) {
 void RaiseOpset::runOnOperation() {
   if (to)
     return raiseTo(to);
+  if (atLeast) {
+    if (getOpset(getOperation(), domain).value_or(1) < atLeast)
+      raiseTo(atLeast);
+    return;
+  }
   // The policy may forbid it.
   auto options = getOperation()->getAttrOfType<DictionaryAttr>(mark::options);
   auto raise = options ? options.getAs<BoolAttr>("raise_opset") : BoolAttr();

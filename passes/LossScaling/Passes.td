@@ -15,6 +15,36 @@ class LossScalingPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
                            "::mp::training::MPDialect"];
 }
 
+def InjectLossScaling : LossScalingPass<"mp-inject-loss-scaling"> {
+  let summary = "Scale losses, unscale gradients, skip steps that overflow";
+  let description = [{
+    Before: a graph that trains. After: what starts its backward pass is
+    multiplied by the loss scale, every gradient is divided by it, in fp32,
+    where it leaves, which an `mp.gradient` marks. All gradients are tested,
+    scaled and unscaled, before the first update; updates of a step where one
+    is not finite keep their states. With a dynamic scale, it and its counters
+    are inputs and outputs of the graph: `loss_scale` and
+    `loss_scale.clean_steps`, `.tolerance`, `.skipped_steps`.
+
+    Graphs of onnxruntime (operators that accumulate gradients into inputs) are
+    recognised by their schemas and dataflow. There the optimizer is another
+    model; with a dynamic scale, `.window_finite` and `.window_steps` are states
+    too, and the scale changes where `lazy_reset_grad` starts a new window.
+
+    Graphs that do not train stay as they are. The scale is a number or
+    `dynamic`; `auto` is dynamic for fp16, where the module says that this is
+    the 16-bit type, and none else.
+
+    Example: test/LossScaling/mp-inject-loss-scaling.mlir
+  }];
+  let options = [
+    Option<"lossScale", "loss-scale", "std::string", /*default=*/"\"auto\"",
+           "none, a number, auto, or dynamic with settings: init, "
+           "growth-factor, backoff-factor, growth-interval, hysteresis, floor, "
+           "cap">,
+  ];
+}
+
 def ExpandLossScaling : LossScalingPass<"mp-expand-loss-scaling"> {
   let summary = "Write the mp dialect in standard ONNX ops";
   let description = [{

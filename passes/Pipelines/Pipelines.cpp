@@ -7,8 +7,12 @@
 
 #include "Pipelines/Pipelines.h"
 
+#include "Autodiff/Passes.h"
 #include "Graph/Passes.h"
+#include "LossScaling/Passes.h"
 #include "Precision/Passes.h"
+
+#include "mp-opt/Autodiff/Autodiff.h"
 
 #include "mlir/Pass/PassRegistry.h"
 
@@ -51,6 +55,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   ClassifyOptions policy = getClassifyOptions(options);
   policy.typeOnly = true;
   pm.addPass(createClassify(policy));
+  pm.addPass(createInjectLossScaling({options.lossScale}));
   pm.addPass(createAnnotateUnits());
   pm.addPass(createAnnotateShapeArithmetic());
   pm.addPass(createAnnotateLongReductions());
@@ -76,6 +81,28 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (addReports)
     addReports(pm);
   pm.addPass(createMergeFunctions());
+  pm.addPass(createExpandLossScaling());
+}
+
+void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  RaiseOpsetOptions raising;
+  raising.atLeast = minDifferentiableOpset;
+  pm.addPass(createRaiseOpset(raising));
+  pm.addPass(createAddLoss({options.loss, options.classAxis}));
+  DifferentiateOptions differentiating;
+  differentiating.freeze.assign(options.freeze.begin(), options.freeze.end());
+  differentiating.outputs = options.optimizer == "none";
+  pm.addPass(createDifferentiate(differentiating));
+  if (options.optimizer != "none")
+    pm.addPass(createAddOptimizer({options.optimizer, options.learningRate,
+                                   options.weightDecay, options.clipNorm,
+                                   options.accumulate}));
+  pm.addPass(createDecomposeGradients({/*contractions=*/true}));
+}
+
+void buildTrainingExport(OpPassManager &pm) {
+  pm.addPass(createDecomposeGradients());
+  pm.addPass(createExpandLossScaling());
 }
 
 void buildEmulationPipeline(OpPassManager &pm) {
@@ -90,6 +117,11 @@ void registerPipelines() {
       "Rewrite a model to compute in 16 bit where that is safe",
       [](OpPassManager &pm, const MixedPrecisionOptions &options) {
         buildMixedPrecisionPipeline(pm, options);
+      });
+  PassPipelineRegistration<TrainingOptions>(
+      "mp-train", "Make a training step of a forward model",
+      [](OpPassManager &pm, const TrainingOptions &options) {
+        buildTrainingPipeline(pm, options);
       });
 }
 

@@ -74,26 +74,67 @@ struct MixedPrecisionOptions
       llvm::cl::desc("newest opset to raise to; what comes later few runtimes "
                      "load"),
       llvm::cl::init(25)};
+  Option<std::string> lossScale{
+      *this, "loss-scale",
+      llvm::cl::desc("of graphs that train: none, a number, dynamic, or auto "
+                     "for dynamic with fp16 and none with bf16"),
+      llvm::cl::init("auto")};
   Option<bool> keepMarks{
       *this, "keep-marks",
       llvm::cl::desc("leave the marks of the passes in the module"),
       llvm::cl::init(false)};
 };
 
+struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
+  Option<std::string> loss{*this, "loss", llvm::cl::desc("what is minimized"),
+                           llvm::cl::init("")};
+  Option<int64_t> classAxis{*this, "class-axis",
+                            llvm::cl::desc("axis of the loss's classes"),
+                            llvm::cl::init(1)};
+  ListOption<std::string> freeze{
+      *this, "freeze",
+      llvm::cl::desc("patterns for names of parameters that stay")};
+  Option<std::string> optimizer{
+      *this, "optimizer",
+      llvm::cl::desc("optimizer with its numbers, or none for gradients"),
+      llvm::cl::init("sgd")};
+  Option<double> learningRate{*this, "lr",
+                              llvm::cl::desc("default of the learning rate"),
+                              llvm::cl::init(0.001)};
+  Option<double> weightDecay{*this, "weight-decay",
+                             llvm::cl::desc("decay of the parameters"),
+                             llvm::cl::init(0)};
+  Option<double> clipNorm{*this, "clip-norm",
+                          llvm::cl::desc("bound of the gradients' norm"),
+                          llvm::cl::init(0)};
+  Option<int64_t> accumulate{
+      *this, "accumulate",
+      llvm::cl::desc("steps whose gradients make one update"),
+      llvm::cl::init(1)};
+};
+
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
-/// Decides precision and carries it out: specialize functions, safety analyses,
-/// classify, raise the opset, assign, check strictness, insert casts, simplify,
-/// convert weights, verify, merge functions. `addReports` adds the passes that
-/// want to see marks: all is done then, but functions are still one a call.
+/// Decides precision and carries it out: specialize functions, scale the loss
+/// of a graph that trains, safety analyses, classify, raise the opset, assign,
+/// check strictness, insert casts, simplify, convert weights, verify, merge
+/// functions. `addReports` adds the passes that want to see marks: all is done
+/// then, but functions are still one a call.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  AddPassesFn addReports = {});
 
+/// Makes a training step of a forward model: loss, backward pass, optimizer.
+/// Precision is decided between this and `buildTrainingExport`, which writes
+/// the step in standard operators; both are empty for other models.
+void buildTrainingPipeline(mlir::OpPassManager &pm,
+                           const TrainingOptions &options);
+void buildTrainingExport(mlir::OpPassManager &pm);
+
 /// Shows what 16-bit storage does in fp32: mp-emulate, in functions too.
 void buildEmulationPipeline(mlir::OpPassManager &pm);
 
-/// Registers `mp-mixed-precision`.
+/// Registers `mp-mixed-precision` and `mp-train`.
 void registerPipelines();
 
 } // namespace mp

@@ -12,6 +12,7 @@
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
+#include "LossScaling/Passes.h"
 #include "Precision/Passes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -57,8 +58,14 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
       if (isWanted)
         reports.addEnd(pm);
     };
+    if (this->options.training)
+      buildTrainingPipeline(pm, *this->options.training);
     if (this->options.mixed)
       buildMixedPrecisionPipeline(pm, *this->options.mixed, addReports);
+    else if (this->options.training)
+      pm.addPass(createInjectLossScaling({this->options.lossScale}));
+    if (this->options.training)
+      buildTrainingExport(pm);
     if (this->options.emulate)
       buildEmulationPipeline(pm);
     pm.addInstrumentation(std::make_unique<StrictWatch>(failureCode));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "TrainingFlags.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -24,6 +25,7 @@ namespace mp {
 static constexpr StringLiteral help = R"(mp-opt: mixed precision for ONNX models
 
 usage: mp-opt INPUT [--mixed-bf16 | --mixed-fp16] [-o OUTPUT] [options]
+       mp-opt INPUT --train --loss=LOSS ...    a training step: --help=train
 
 INPUT is an ONNX model (.onnx), ONNX text (.onnxtxt), MLIR text (.mlir) or MLIR
 bytecode (.mlirbc); other names are recognised by content, '-' is standard
@@ -85,7 +87,6 @@ Examples:
   mp-opt model.onnx --mixed-bf16 -o model.bf16.onnx
   mp-opt model.onnx --mixed-fp16 --deny=Gelu --deny-node='head/.*' -o out.onnx
   mp-opt model.onnx --mixed-bf16 --emulate -o emulated.onnx
-  mp-opt model.onnx | less
   mp-opt model.mlir --mp-mixed-precision=precision=bf16 --mlir-print-ir-after-all
 
 Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 4 not
@@ -195,6 +196,7 @@ struct Options::Flags {
   cl::opt<std::string> writeStep{"debug-write-step", cl::ReallyHidden,
                                  cl::desc("write what is at STEP:DESCRIPTOR"),
                                  cl::cat(category)};
+  TrainingFlags training{category};
 
   bool needMixed() const;
   void fill(MixedPrecisionOptions &mixed) const;
@@ -230,6 +232,7 @@ void Options::Flags::fill(MixedPrecisionOptions &mixed) const {
   mixed.minSaving = minSaving.getValue();
   mixed.dims = dims;
   mixed.maxWeightCopy = maxWeightCopy.getValue();
+  mixed.lossScale = training.lossScale.getValue();
 }
 
 PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options) {
@@ -350,6 +353,10 @@ std::optional<int> Options::parse(int argc, char **argv,
       outs() << help;
       return exitOk;
     }
+    if (text == "--help=train" || text == "-help=train") {
+      printTrainingHelp();
+      return exitOk;
+    }
     if (text == "--help=all" || text == "-help=all")
       argument = "--help";
   }
@@ -375,6 +382,12 @@ std::optional<int> Options::parse(int argc, char **argv,
     return usageError("--policy: expected a file name");
   if (isMixed)
     mixed.emplace(), flags.fill(*mixed);
+  if (Error failed = flags.training.check(isMixed))
+    return usageError(toString(std::move(failed)));
+  if (flags.training.train)
+    training.emplace(), flags.training.fill(*training);
+  if (flags.training.lossScale != "auto")
+    lossScale = flags.training.lossScale;
   schemas = flags.schemas;
   externalDataRoots = flags.externalDataRoots;
   if (Error failed = checkRoots(externalDataRoots))

@@ -45,6 +45,10 @@ struct Options {
   std::string output;
   Format emit = Format::Auto;
   std::optional<MixedPrecisionOptions> mixed;
+  /// Make a training step first.
+  std::optional<TrainingOptions> training;
+  /// Of a step without mixed precision; else it is in `mixed`.
+  std::string lossScale = "none";
   bool emulate = false;
   SummaryForm summary = SummaryForm::None;
   /// Names of nodes or values.

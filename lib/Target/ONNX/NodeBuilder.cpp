@@ -283,25 +283,24 @@ Value NodeBuilder::reduceSum(Value value, ArrayRef<int64_t> axes,
 
 Value NodeBuilder::reduceMean(Value value, ArrayRef<int64_t> axes,
                               bool keepDims) {
+  if (axes.empty())
+    return create("ReduceMean", {value}, attr("keepdims", keepDims));
   Value sum = reduceSum(value, axes, keepDims);
   Type element = getTensorElementType(value.getType());
-  if (auto tensor = dyn_cast<RankedTensorType>(value.getType())) {
-    int64_t count = 1;
-    auto sizes = tensor.getShape();
+  int64_t count = 1;
+  if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
     for (int64_t axis : axes) {
-      int64_t size = sizes[axis < 0 ? axis + tensor.getRank() : axis];
-      count = size == ShapedType::kDynamic || count < 0 ? -1 : count * size;
+      int64_t size =
+          tensor.getDimSize(axis < 0 ? axis + tensor.getRank() : axis);
+      count = size == ShapedType::kDynamic ? 0 : count * size;
     }
-    if (axes.empty())
-      count = tensor.hasStaticShape() ? tensor.getNumElements() : -1;
-    if (count > 0)
-      return div(sum, scalar(double(count), element));
-  }
-  Value count = axes.empty() ? create("Size", {value})
-                             : create("ReduceProd",
-                                      {gather(shapeOf(value), ints(axes), 0)},
-                                      attr("keepdims", int64_t(0)));
-  return div(sum, castTo(count, element));
+  else
+    count = 0;
+  if (count > 0)
+    return div(sum, scalar(double(count), element));
+  Value product = create("ReduceProd", {gather(shapeOf(value), ints(axes), 0)},
+                         attr("keepdims", int64_t(0)));
+  return div(sum, castTo(product, element));
 }
 
 /// Along axis `axis` of the result, counted from the last one: whether the

@@ -139,11 +139,20 @@ def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "resul
     `state` is an input of the graph, the result one of its outputs. Where
     `condition` is false the state keeps its value, bit by bit. With `always`
     the state changes in skipped steps too: it counts steps, or holds sums that
-    are set back.
+    are set back. A step is skipped, or not, for all updates of one `group`:
+    one optimizer.
   }];
   let arguments = (ins AnyType:$state, AnyType:$value,
-                       Optional<MP_Flag>:$condition, UnitAttr:$always);
+                       Optional<MP_Flag>:$condition, UnitAttr:$always,
+                       OptionalAttr<I64Attr>:$group);
   let results = (outs AnyType:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$state, "::mlir::Value":$value,
+                   CArg<"::mlir::Value", "{}">:$condition,
+                   CArg<"bool", "false">:$always), [{
+      build($_builder, $_state, value.getType(), state, value, condition, always,
+            ::mlir::IntegerAttr());
+    }]>];
   let assemblyFormat = [{
     $state `to` $value (`if` $condition^ `:` type($condition) `,`)?
     (`always` $always^)? attr-dict `:` type($result)

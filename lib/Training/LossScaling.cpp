@@ -1,0 +1,557 @@
+//===- LossScaling.cpp - Scaling a loss, and skipping bad steps -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Training/LossScaling.h"
+
+#include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mp::onnxir;
+using namespace mp::training;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+/// What fp32 holds as a normal number.
+static bool isScale(double number) {
+  return number >= 0x1p-126 && number <= 0x1.fffffep127;
+}
+
+llvm::Error LossScale::parse(StringRef text) {
+  auto error = [&](const Twine &message) {
+    return llvm::createStringError("loss scale '" + text + "': " + message);
+  };
+  auto [kind, rest] = text.split(':');
+  if (kind == "none" && rest.empty())
+    return llvm::Error::success();
+  if (kind != "dynamic") {
+    if (kind != text || kind.getAsDouble(initial))
+      return error("expected none, dynamic or a number");
+    if (!isScale(initial))
+      return error("expected a positive number that fp32 holds");
+    mode = Static;
+    return llvm::Error::success();
+  }
+  mode = Dynamic;
+  double interval = growthInterval, tolerance = hysteresis;
+  std::pair<StringRef, double *> known[] = {{"init", &initial},
+                                            {"growth-factor", &growthFactor},
+                                            {"backoff-factor", &backoffFactor},
+                                            {"growth-interval", &interval},
+                                            {"hysteresis", &tolerance},
+                                            {"floor", &floor},
+                                            {"cap", &cap}};
+  SmallVector<StringRef> parts;
+  rest.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [key, value] = part.split('=');
+    auto *entry =
+        llvm::find_if(known, [&](const auto &one) { return one.first == key; });
+    if (entry == std::end(known))
+      return error("there is no setting '" + key + "'" +
+                   suggestNearest(key, llvm::make_first_range(known)));
+    if (value.getAsDouble(*entry->second))
+      return error("'" + value + "' is no number");
+  }
+  auto isCount = [](double number) {
+    return number >= 1 && number <= 0x1p30 && number == std::floor(number);
+  };
+  if (!isCount(interval) || !isCount(tolerance))
+    return error("growth-interval and hysteresis are counts from 1 on");
+  growthInterval = int64_t(interval);
+  hysteresis = int64_t(tolerance);
+  if (!(growthFactor >= 1) || !std::isfinite(growthFactor))
+    return error("expected a growth-factor of at least 1");
+  if (!(backoffFactor > 0 && backoffFactor <= 1))
+    return error("expected a backoff-factor above 0 and at most 1");
+  if (!isScale(floor) || !isScale(cap) || floor > cap)
+    return error("expected a floor and a cap above it, both positive numbers "
+                 "that fp32 holds");
+  if (!(initial >= floor && initial <= cap))
+    return error("expected init between floor and cap");
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Training graphs as runtimes have them
+//===----------------------------------------------------------------------===//
+
+/// The operand of `node` whose formal parameter has one of these names.
+static OpOperand *findOperand(Operation *node, ArrayRef<StringRef> names) {
+  const OpSchema *schema = getSchema(node);
+  for (OpOperand &operand : node->getOpOperands()) {
+    const FormalParameter *formal =
+        schema ? schema->getInput(operand.getOperandNumber()) : nullptr;
+    if (formal && llvm::is_contained(names, formal->name) &&
+        !isa<NoneType>(operand.get().getType()))
+      return &operand;
+  }
+  return nullptr;
+}
+
+/// Adds what `node` takes as a gradient into a buffer.
+static void addAccumulator(Operation *node, TrainingGraph &training) {
+  OpOperand *buffer = findOperand(node, {"accumulation_buffer", "old_sum"});
+  OpOperand *value = findOperand(node, {"value"});
+  if (!buffer || !value || !isa<TensorType>(value->get().getType()))
+    return;
+  training.gradients.push_back(value);
+  if (OpOperand *flag = findOperand(node, {"overwrite_flag", "update_signal"}))
+    if (!training.startsWindow)
+      training.startsWindow = flag->get();
+}
+
+/// True if the result of the use is a multiple of the value: it is a factor,
+/// or what a gradient operator takes as the gradient of its result.
+static bool isLinearUse(OpOperand &use) {
+  Operation *node = use.getOwner();
+  const OpSchema *schema = getSchema(node);
+  const FormalParameter *formal =
+      schema ? schema->getInput(use.getOperandNumber()) : nullptr;
+  if (!formal)
+    return false;
+  if (llvm::is_contained({"dY", "dy", "Y_grad"}, formal->name))
+    return true;
+  StringRef type = getOpType(node);
+  bool isFirst = use.getOperandNumber() == 0;
+  return type == "Mul" ||
+         (isFirst &&
+          llvm::is_contained({"Div", "Expand", "Identity", "Neg", "Reshape",
+                              "Scale", "Squeeze", "Tile", "Unsqueeze"},
+                             type));
+}
+
+/// Values that `values` are computed from, with them.
+static llvm::DenseSet<Value> findSources(ArrayRef<Value> values) {
+  llvm::DenseSet<Value> found(values.begin(), values.end());
+  std::vector<Value> queue(values.begin(), values.end());
+  while (!queue.empty()) {
+    Operation *op = queue.back().getDefiningOp();
+    queue.pop_back();
+    if (op)
+      for (Value operand : op->getOperands())
+        if (found.insert(operand).second)
+          queue.push_back(operand);
+  }
+  return found;
+}
+
+/// A constant of one float that is not zero.
+static bool isNumber(Operation &op) {
+  auto initializer = dyn_cast<InitializerOp>(op);
+  Attribute held =
+      initializer ? Attribute(initializer.getValueAttr()) : op.getAttr("value");
+  if (!initializer && !isStandardOp(&op, "Constant"))
+    return false;
+  if (auto tensor = dyn_cast_or_null<TensorAttr>(held))
+    held = tensor.getValue();
+  auto elements = dyn_cast_or_null<DenseFPElementsAttr>(held);
+  return elements && elements.getNumElements() == 1 &&
+         elements.getElementType().isF32() &&
+         elements.getSplatValue<APFloat>().isFiniteNonZero();
+}
+
+static LogicalResult findSeed(GraphOp graph, TrainingGraph &training) {
+  SmallVector<llvm::DenseSet<Value>> sources;
+  for (OpOperand *gradient : training.gradients)
+    sources.push_back(findSources(gradient->get()));
+  SmallVector<Value> candidates;
+  for (Operation &op : graph.getBody().front()) {
+    if (!isNumber(op))
+      continue;
+    Value value = op.getResult(0);
+    bool reachesAll = llvm::all_of(
+        sources, [&](const auto &set) { return set.contains(value); });
+    bool isFactor = llvm::all_of(value.getUses(), [](OpOperand &use) {
+      return isLinearUse(use) || isStandardOp(use.getOwner(), "Shape") ||
+             isStandardOp(use.getOwner(), "Size");
+    });
+    if (reachesAll && isFactor)
+      candidates.push_back(value);
+  }
+  // Further factors on the way come behind the seed.
+  for (Value value : candidates) {
+    bool isFirst = llvm::none_of(candidates, [&](Value other) {
+      return other != value &&
+             llvm::any_of(value.getUsers(), [&](Operation *user) {
+               return user->getNumResults() &&
+                      findSources(user->getResults().front()).contains(other) &&
+                      isLinearUse(*value.getUses().begin());
+             });
+    });
+    if (isFirst) {
+      training.seeds.push_back(value);
+      return success();
+    }
+  }
+  return graph.emitError() << "loss scaling: the graph accumulates gradients, "
+                              "but no constant is found that all of them are "
+                              "multiples of, where the backward pass starts";
+}
+
+FailureOr<TrainingGraph> findTraining(GraphOp graph) {
+  TrainingGraph training;
+  for (Operation &op : graph.getBody().front()) {
+    if (auto seed = dyn_cast<LossSeedOp>(op))
+      training.seeds.push_back(seed.getResult());
+    else if (auto gradient = dyn_cast<GradientOp>(op))
+      training.gradients.push_back(&gradient.getGradientMutable());
+  }
+  if (!training.gradients.empty())
+    return training;
+  for (Operation &op : graph.getBody().front())
+    if (isNode(&op))
+      addAccumulator(&op, training);
+  if (!training.gradients.empty() && failed(findSeed(graph, training)))
+    return failure();
+  return training;
+}
+
+//===----------------------------------------------------------------------===//
+// Scaling
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class LossScaler {
+public:
+  LossScaler(GraphOp graph, NodeBuilder &builder, const TrainingGraph &training,
+             const LossScale &settings)
+      : graph(graph), editor(graph), b(builder), training(training),
+        settings(settings) {}
+
+  void run();
+
+private:
+  struct States {
+    Value scale, clean, tolerance, skipped;
+  };
+
+  /// A state and what it becomes.
+  Value addState(StringRef name, TypedAttr initial);
+  void addOutput(Value state, Value next, Value condition, bool always);
+  void addStates();
+  States update(Value finite);
+  void startWindow();
+  void scaleSeeds();
+  void unscale();
+  Value testFinite(ArrayRef<Value> values);
+  Value both(Value a, Value b);
+
+  void skipUpdates();
+  void finishWindow();
+  void finishStep(Value due, Value finite);
+
+  GraphOp graph;
+  GraphEditor editor;
+  NodeBuilder &b;
+  const TrainingGraph &training;
+  const LossScale &settings;
+  Location loc = graph.getLoc();
+
+  States states;
+  /// Of onnxruntime's windows: whether all of it was finite, and its steps.
+  Value windowFinite, windowSteps;
+  /// What scales this step.
+  Value scale;
+  /// Of each gradient: scaled and unscaled.
+  SmallVector<std::pair<Value, Value>> gradients;
+};
+
+} // namespace
+
+Value LossScaler::addState(StringRef name, TypedAttr initial) {
+  return editor.addInput(b.getNames().getValueName("loss_scale" + name),
+                         initial);
+}
+
+template <typename T> static TypedAttr getScalar(Type type, T value) {
+  return DenseElementsAttr::get(RankedTensorType::get({}, type), value);
+}
+
+void LossScaler::addStates() {
+  Builder &types = b.getBuilder();
+  Type i32 = types.getI32Type(), i64 = types.getI64Type();
+  states.scale =
+      addState("", getScalar(types.getF32Type(), float(settings.initial)));
+  states.clean = addState(".clean_steps", getScalar(i32, int32_t(0)));
+  states.tolerance =
+      addState(".tolerance", getScalar(i32, int32_t(settings.hysteresis)));
+  states.skipped = addState(".skipped_steps", getScalar(i64, int64_t(0)));
+  if (!training.startsWindow)
+    return;
+  windowFinite = addState(".window_finite", getScalar(types.getI1Type(), true));
+  windowSteps = addState(".window_steps", getScalar(i64, int64_t(0)));
+}
+
+LossScaler::States LossScaler::update(Value finite) {
+  Builder &types = b.getBuilder();
+  auto op = UpdateScaleOp::create(
+      b.getBuilder(), loc,
+      TypeRange{states.scale.getType(), states.clean.getType(),
+                states.tolerance.getType(), states.skipped.getType()},
+      states.scale, states.clean, states.tolerance, states.skipped, finite,
+      types.getF64FloatAttr(settings.growthFactor),
+      types.getF64FloatAttr(settings.backoffFactor),
+      types.getI64IntegerAttr(settings.growthInterval),
+      types.getI64IntegerAttr(settings.hysteresis),
+      types.getF64FloatAttr(settings.floor),
+      types.getF64FloatAttr(settings.cap));
+  return {op.getNewScale(), op.getNewClean(), op.getNewTolerance(),
+          op.getNewSkipped()};
+}
+
+void LossScaler::addOutput(Value state, Value next, Value condition,
+                           bool always) {
+  auto update =
+      UpdateOp::create(b.getBuilder(), loc, state, next, condition, always);
+  b.rename(update.getResult(), onnxir::getValueName(state) + "_new");
+  editor.addOutput(update.getResult());
+}
+
+/// Where windows of accumulation are given from outside, the scale changes
+/// when the next one starts: within a window it is constant.
+void LossScaler::startWindow() {
+  Operation *first = nullptr;
+  for (Operation &op : editor.getBlock())
+    if (!isa<InitializerOp>(op)) {
+      first = &op;
+      break;
+    }
+  b.setInsertionPoint(first);
+  b.setBase("loss_scale");
+  Value starts = b.reshape(training.startsWindow, ArrayRef<int64_t>());
+  Value hadSteps = b.create("Greater", {windowSteps, b.intScalar(0)});
+  Value counts = b.create("And", {starts, hadSteps});
+  States next = update(windowFinite);
+  auto choose = [&](Value after, Value before) {
+    return b.where(counts, after, before);
+  };
+  states = {choose(next.scale, states.scale), choose(next.clean, states.clean),
+            choose(next.tolerance, states.tolerance),
+            choose(next.skipped, states.skipped)};
+}
+
+void LossScaler::scaleSeeds() {
+  for (Value seed : training.seeds) {
+    b.setInsertionPointAfter(seed.getDefiningOp());
+    if (scale.getDefiningOp() && !isa<InitializerOp>(scale.getDefiningOp()))
+      if (seed.getDefiningOp()->isBeforeInBlock(scale.getDefiningOp()))
+        b.setInsertionPointAfter(scale.getDefiningOp());
+    b.setBase(onnxir::getValueName(seed));
+    auto scaled =
+        ScaleLossOp::create(b.getBuilder(), loc, seed.getType(), seed, scale);
+    b.rename(scaled.getResult(), onnxir::getValueName(seed) + "_scaled");
+    seed.replaceUsesWithIf(scaled.getResult(), [&](OpOperand &use) {
+      return use.getOwner() != scaled;
+    });
+  }
+}
+
+void LossScaler::unscale() {
+  for (OpOperand *gradient : training.gradients) {
+    b.setInsertionPoint(gradient->getOwner());
+    Value scaled = gradient->get();
+    auto unscaled =
+        UnscaleOp::create(b.getBuilder(), loc, scaled.getType(), scaled, scale);
+    b.rename(unscaled.getResult(), onnxir::getValueName(scaled) + "_unscaled");
+    gradient->set(unscaled.getResult());
+    gradients.emplace_back(scaled, unscaled.getResult());
+    // Where gradients leave is marked, if it is not.
+    if (isa<GradientOp>(gradient->getOwner()))
+      continue;
+    OpOperand *buffer =
+        findOperand(gradient->getOwner(), {"accumulation_buffer", "old_sum"});
+    auto marker = GradientOp::create(b.getBuilder(), loc, scaled.getType(),
+                                     unscaled.getResult(), buffer->get());
+    b.rename(marker.getResult(), onnxir::getValueName(scaled) + "_out");
+    gradient->set(marker.getResult());
+  }
+}
+
+Value LossScaler::testFinite(ArrayRef<Value> values) {
+  b.setInsertionPointToEnd(&editor.getBlock());
+  auto test = AllFiniteOp::create(
+      b.getBuilder(), loc,
+      RankedTensorType::get({}, b.getBuilder().getI1Type()), values);
+  b.rename(test.getResult(), "gradients_finite");
+  return test.getResult();
+}
+
+/// Null stands for true.
+Value LossScaler::both(Value first, Value second) {
+  if (!first || !second || first == second)
+    return first ? first : second;
+  return b.create("And", {first, second});
+}
+
+/// The updates that `value` goes into, by the group that they belong to.
+static llvm::SmallDenseSet<int64_t> findGroups(Value value) {
+  llvm::SmallDenseSet<int64_t> groups;
+  llvm::DenseSet<Operation *> seen;
+  std::vector<Value> queue{value};
+  while (!queue.empty()) {
+    Value next = queue.back();
+    queue.pop_back();
+    for (Operation *user : next.getUsers()) {
+      if (!seen.insert(user).second)
+        continue;
+      if (auto update = dyn_cast<UpdateOp>(user))
+        groups.insert(update.getGroup().value_or(0));
+      queue.insert(queue.end(), user->result_begin(), user->result_end());
+    }
+  }
+  return groups;
+}
+
+/// A step whose gradients are not all finite changes nothing that an update
+/// speaks of. An optimizer is skipped as a whole, and without the others.
+void LossScaler::skipUpdates() {
+  SmallVector<UpdateOp> updates(editor.getBlock().getOps<UpdateOp>());
+  llvm::MapVector<int64_t, SmallVector<Value>> tested;
+  for (UpdateOp update : updates)
+    tested[update.getGroup().value_or(0)];
+  for (auto [gradient, values] : llvm::zip(training.gradients, gradients)) {
+    Value out = cast<GradientOp>(gradient->getOwner()).getResult();
+    for (int64_t group : findGroups(out))
+      tested[group].append({values.first, values.second});
+  }
+  // What earlier steps of a window have added up.
+  for (UpdateOp update : updates)
+    if (update.getAlways() &&
+        isa<FloatType>(getTensorElementType(update.getState().getType())))
+      tested[update.getGroup().value_or(0)].push_back(update.getState());
+  Value allFinite;
+  llvm::DenseMap<int64_t, Value> finite;
+  for (auto &[group, values] : tested) {
+    finite[group] = testFinite(values);
+    b.setBase("loss_scale");
+    allFinite = both(allFinite, finite[group]);
+  }
+  llvm::SetVector<Value> windows;
+  for (UpdateOp update : updates) {
+    if (update.getAlways())
+      continue;
+    if (update.getCondition())
+      windows.insert(update.getCondition());
+    // Behind the test, which needs all gradients.
+    update->moveBefore(editor.getYield());
+    b.setInsertionPoint(update);
+    b.setBase("loss_scale");
+    update.getConditionMutable().assign(
+        both(update.getCondition(), finite[update.getGroup().value_or(0)]));
+  }
+  if (settings.mode != LossScale::Dynamic)
+    return;
+  b.setInsertionPointToEnd(&editor.getBlock());
+  Value due;
+  for (Value window : windows)
+    due = due ? b.create("Or", {due, window}) : window;
+  finishStep(due, allFinite);
+}
+
+/// The scale changes where an update is due. Where the loss itself is not
+/// finite, no scale would help: the step counts as skipped, and the scale
+/// stays.
+void LossScaler::finishStep(Value due, Value finite) {
+  b.setInsertionPointToEnd(&editor.getBlock());
+  b.setBase("loss_scale");
+  SmallVector<Value> losses;
+  for (Value seed : training.seeds)
+    if (auto op = seed.getDefiningOp<LossSeedOp>())
+      losses.push_back(op.getLoss());
+  Value lossFinite = testFinite(losses);
+  b.rename(lossFinite, "loss_finite");
+  b.setBase("loss_scale");
+  States next = update(finite);
+  Value changes = both(due, lossFinite);
+  addOutput(states.scale, next.scale, changes, true);
+  addOutput(states.clean, next.clean, due, true);
+  addOutput(states.tolerance, next.tolerance, changes, true);
+  addOutput(states.skipped, next.skipped, due, true);
+}
+
+/// The window so far, for the step that starts the next one.
+void LossScaler::finishWindow() {
+  SmallVector<Value> values;
+  for (auto [scaled, unscaled] : gradients)
+    values.append({scaled, unscaled});
+  Value finite = testFinite(values);
+  b.setBase("loss_scale");
+  Value starts = b.reshape(training.startsWindow, ArrayRef<int64_t>());
+  Value soFar = b.create("Or", {starts, windowFinite});
+  Value one = b.intScalar(1);
+  Value steps = b.where(starts, one, b.add(windowSteps, one));
+  SmallVector<std::pair<Value, Value>> results = {
+      {windowFinite, b.create("And", {soFar, finite})}, {windowSteps, steps}};
+  for (auto [state, next] : results)
+    addOutput(state, next, Value(), true);
+}
+
+void LossScaler::run() {
+  Builder &types = b.getBuilder();
+  if (settings.mode == LossScale::Static) {
+    b.setInsertionPoint(&editor.getBlock().front());
+    b.setBase("loss_scale");
+    scale = b.scalar(settings.initial, types.getF32Type());
+    b.rename(scale, "loss_scale");
+  } else {
+    addStates();
+    States before = states;
+    if (training.startsWindow) {
+      startWindow();
+      SmallVector<std::pair<Value, Value>> changes = {
+          {before.scale, states.scale},
+          {before.clean, states.clean},
+          {before.tolerance, states.tolerance},
+          {before.skipped, states.skipped}};
+      b.setInsertionPointToEnd(&editor.getBlock());
+      for (auto [state, next] : changes)
+        addOutput(state, next, Value(), true);
+    }
+    scale = states.scale;
+  }
+  scaleSeeds();
+  unscale();
+  if (training.startsWindow && settings.mode == LossScale::Dynamic)
+    finishWindow();
+  else if (!editor.getBlock().getOps<UpdateOp>().empty())
+    skipUpdates();
+}
+
+LogicalResult scaleLosses(GraphOp graph, NodeBuilder &builder,
+                          const TrainingGraph &training,
+                          const LossScale &settings) {
+  if (settings.mode == LossScale::None)
+    return success();
+  int exponent;
+  if (settings.mode == LossScale::Static &&
+      std::frexp(settings.initial, &exponent) != 0.5)
+    graph.emitWarning() << "loss scale " << settings.initial
+                        << " is no power of two: it changes gradients by "
+                           "rounding";
+  if (settings.initial < 1)
+    graph.emitWarning() << "loss scale " << settings.initial
+                        << " makes gradients smaller";
+  for (OpOperand *gradient : training.gradients)
+    if (auto type = getTensorElementType(gradient->get().getType());
+        !type || !(type.isF32() || type.isF64()))
+      return graph.emitError()
+             << "loss scaling: expected gradients in fp32, got '"
+             << onnxir::getValueName(gradient->get()) << "' of type "
+             << gradient->get().getType();
+  LossScaler(graph, builder, training, settings).run();
+  return success();
+}
+
+} // namespace mp

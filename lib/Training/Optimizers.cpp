@@ -1,0 +1,346 @@
+//===- Optimizers.cpp - Optimizers that a training step may have ----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Training/Optimizers.h"
+
+#include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+
+/// One parameter in one step.
+struct ParameterStep {
+  NodeBuilder &b;
+  const OptimizerSettings &settings;
+  Value weight, gradient;
+  /// Scalars of the parameter's type: the learning rate, and the number of the
+  /// step that this one is.
+  Value learningRate, step;
+  /// The states of the parameter, which become new ones.
+  SmallVector<Value, 2> slots;
+
+  double number(StringRef name) const { return settings.numbers.lookup(name); }
+
+  /// The gradient with the decay added to it.
+  Value decayed() {
+    double decay = settings.weightDecay;
+    return decay ? b.add(gradient, b.scale(weight, decay)) : gradient;
+  }
+  /// weight - learningRate * direction
+  Value moveAlong(Value direction) {
+    return b.sub(weight, b.mul(learningRate, direction));
+  }
+  /// rate * old + (1 - rate) * next
+  Value mean(Value old, Value next, double rate) {
+    return b.add(b.scale(old, rate), b.scale(next, 1 - rate));
+  }
+  /// 1 - rate^step
+  Value correction(double rate) {
+    Value power = b.create("Pow", {b.scalarLike(rate, step), step});
+    return b.sub(b.scalarLike(1, step), power);
+  }
+  /// Means of the gradient and its square, and the direction they give.
+  Value adaptiveDirection(Value from);
+};
+
+} // namespace
+
+struct OptimizerRule {
+  StringLiteral name;
+  /// What its states are called, behind the parameter's name.
+  SmallVector<StringRef, 2> slots;
+  std::vector<std::pair<StringRef, double>> numbers;
+  /// The parameter's new value.
+  Value (*update)(ParameterStep &);
+};
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+static Value updateSGD(ParameterStep &p) { return p.moveAlong(p.decayed()); }
+
+static Value updateMomentum(ParameterStep &p) {
+  Value &velocity = p.slots[0];
+  velocity = p.b.add(p.b.scale(velocity, p.number("momentum")), p.decayed());
+  return p.moveAlong(velocity);
+}
+
+static Value updateNesterov(ParameterStep &p) {
+  Value &velocity = p.slots[0];
+  Value gradient = p.decayed();
+  velocity = p.b.add(p.b.scale(velocity, p.number("momentum")), gradient);
+  return p.moveAlong(
+      p.b.add(gradient, p.b.scale(velocity, p.number("momentum"))));
+}
+
+Value ParameterStep::adaptiveDirection(Value from) {
+  double beta1 = number("beta1"), beta2 = number("beta2");
+  slots[0] = mean(slots[0], from, beta1);
+  slots[1] = mean(slots[1], b.mul(from, from), beta2);
+  Value first = b.div(slots[0], correction(beta1));
+  Value second = b.create("Sqrt", {b.div(slots[1], correction(beta2))});
+  return b.div(first, b.addScalar(second, number("eps")));
+}
+
+static Value updateAdam(ParameterStep &p) {
+  return p.moveAlong(p.adaptiveDirection(p.decayed()));
+}
+
+static Value updateAdamW(ParameterStep &p) {
+  Value direction = p.adaptiveDirection(p.gradient);
+  if (p.settings.weightDecay) {
+    Value rate = p.b.scale(p.learningRate, p.settings.weightDecay);
+    p.weight = p.b.sub(p.weight, p.b.mul(rate, p.weight));
+  }
+  return p.moveAlong(direction);
+}
+
+static Value updateAdagrad(ParameterStep &p) {
+  Value gradient = p.decayed();
+  Value &sum = p.slots[0];
+  sum = p.b.add(sum, p.b.mul(gradient, gradient));
+  Value root = p.b.create("Sqrt", {sum});
+  return p.moveAlong(p.b.div(gradient, p.b.addScalar(root, p.number("eps"))));
+}
+
+static Value getNorm(NodeBuilder &b, Value value) {
+  return b.create("Sqrt", {b.reduceSum(b.mul(value, value), {}, false)});
+}
+
+static Value updateLAMB(ParameterStep &p) {
+  NodeBuilder &b = p.b;
+  Value direction = p.adaptiveDirection(p.gradient);
+  if (p.settings.weightDecay)
+    direction = b.add(direction, b.scale(p.weight, p.settings.weightDecay));
+  Value weightNorm = getNorm(b, p.weight), norm = getNorm(b, direction);
+  Value zero = b.scalarLike(0, norm), one = b.scalarLike(1, norm);
+  Value hasBoth = b.create("And", {b.create("Greater", {weightNorm, zero}),
+                                   b.create("Greater", {norm, zero})});
+  // What is not taken must not divide by zero.
+  Value divisor = b.where(hasBoth, norm, one);
+  Value trust = b.where(hasBoth, b.div(weightNorm, divisor), one);
+  return p.moveAlong(b.mul(trust, direction));
+}
+
+static ArrayRef<OptimizerRule> getRules() {
+  static const OptimizerRule rules[] = {
+      {"sgd", {}, {}, updateSGD},
+      {"momentum", {"velocity"}, {{"momentum", 0.9}}, updateMomentum},
+      {"nesterov", {"velocity"}, {{"momentum", 0.9}}, updateNesterov},
+      {"adam",
+       {"exp_avg", "exp_avg_sq"},
+       {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}},
+       updateAdam},
+      {"adamw",
+       {"exp_avg", "exp_avg_sq"},
+       {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}},
+       updateAdamW},
+      {"adagrad", {"sum"}, {{"eps", 1e-10}}, updateAdagrad},
+      {"lamb",
+       {"exp_avg", "exp_avg_sq"},
+       {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-6}},
+       updateLAMB},
+  };
+  return rules;
+}
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+std::string getOptimizerNames() {
+  return llvm::join(
+      llvm::map_range(getRules(),
+                      [](const OptimizerRule &rule) { return rule.name; }),
+      ", ");
+}
+
+/// Decays are shares of one; what is added to a divisor is positive.
+static bool isInRange(StringRef name, double number) {
+  return name == "eps" ? number > 0 && std::isfinite(number)
+                       : number >= 0 && number < 1;
+}
+
+llvm::Error OptimizerSettings::parse(StringRef text) {
+  auto error = [&](const Twine &message) {
+    return llvm::createStringError("optimizer '" + text + "': " + message);
+  };
+  auto [name, rest] = text.split(':');
+  const auto *found =
+      llvm::find_if(getRules(), [&](const OptimizerRule &known) {
+        return known.name == name;
+      });
+  if (found == getRules().end())
+    return error(
+        "expected " + getOptimizerNames() +
+        suggestNearest(name, llvm::map_range(getRules(), [](const auto &known) {
+                         return StringRef(known.name);
+                       })));
+  rule = found;
+  for (auto [key, value] : rule->numbers)
+    numbers[key] = value;
+  SmallVector<StringRef> parts;
+  rest.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [key, value] = part.split('=');
+    auto it = numbers.find(key);
+    if (it == numbers.end())
+      return error("it has no number '" + key + "'" +
+                   suggestNearest(key, numbers.keys()));
+    if (value.getAsDouble(it->second) || !isInRange(key, it->second))
+      return error("'" + value + "' is no value for '" + key + "'");
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class OptimizerBuilder {
+public:
+  OptimizerBuilder(GraphOp graph, NodeBuilder &builder,
+                   const OptimizerSettings &settings)
+      : editor(graph), b(builder), settings(settings) {}
+
+  void run();
+
+private:
+  BlockArgument addState(const Twine &name, TypedAttr initial);
+  BlockArgument addZeros(const Twine &name, Value like);
+  void addUpdate(Value state, Value next, bool always = false);
+  void accumulate();
+  void clip();
+  void update(Value parameter, Value gradient);
+
+  GraphEditor editor;
+  NodeBuilder &b;
+  const OptimizerSettings &settings;
+  SmallVector<std::pair<Value, Value>> gradients;
+  Value learningRate, step;
+  /// True in the last of the steps that are accumulated; null without.
+  Value applies;
+};
+
+} // namespace
+
+BlockArgument OptimizerBuilder::addState(const Twine &name, TypedAttr initial) {
+  return editor.addInput(b.getNames().getValueName(name), initial);
+}
+
+BlockArgument OptimizerBuilder::addZeros(const Twine &name, Value like) {
+  auto type = cast<RankedTensorType>(like.getType());
+  return addState(name, cast<TypedAttr>(b.getBuilder().getZeroAttr(type)));
+}
+
+void OptimizerBuilder::addUpdate(Value state, Value next, bool always) {
+  auto update =
+      training::UpdateOp::create(b.getBuilder(), state.getLoc(), state, next,
+                                 always ? Value() : applies, always);
+  b.rename(update.getResult(), onnxir::getValueName(state) + "_new");
+  editor.addOutput(update.getResult());
+}
+
+/// Gradients become means over so many steps; the sums start again after an
+/// update, whatever they hold.
+void OptimizerBuilder::accumulate() {
+  b.setBase("accumulate");
+  Builder &types = b.getBuilder();
+  auto countType = RankedTensorType::get({}, types.getI64Type());
+  Value count = addState("accumulated_steps",
+                         DenseElementsAttr::get(countType, int64_t(0)));
+  Value next = b.add(count, b.intScalar(1));
+  applies = b.create("Equal", {next, b.intScalar(settings.accumulate)});
+  addUpdate(count, b.where(applies, b.intScalar(0), next), /*always=*/true);
+  for (auto &[parameter, gradient] : gradients) {
+    Value sums =
+        addZeros(onnxir::getValueName(parameter) + ".accumulated", gradient);
+    Value sum = b.add(sums, gradient);
+    addUpdate(sums, b.where(applies, b.scalarLike(0, sum), sum),
+              /*always=*/true);
+    gradient = b.div(sum, b.scalarLike(double(settings.accumulate), sum));
+  }
+}
+
+void OptimizerBuilder::clip() {
+  b.setBase("clip_norm");
+  Type f32 = b.getBuilder().getF32Type();
+  SmallVector<Value> squares;
+  for (auto [parameter, gradient] : gradients)
+    squares.push_back(b.castTo(
+        b.reduceSum(b.mul(gradient, gradient), {}, /*keepDims=*/false), f32));
+  Value sum = squares.size() == 1 ? squares.front() : b.create("Sum", squares);
+  Value norm = b.create("Sqrt", {sum});
+  // As torch has it: a norm of zero divides nothing.
+  Value factor =
+      b.div(b.scalar(settings.clipNorm, f32), b.addScalar(norm, 1e-6));
+  factor = b.create("Min", {factor, b.scalar(1, f32)});
+  for (auto &[parameter, gradient] : gradients)
+    gradient = b.mul(gradient, b.castLike(factor, gradient));
+}
+
+void OptimizerBuilder::update(Value parameter, Value gradient) {
+  std::string name = onnxir::getValueName(parameter).str();
+  b.setBase(name + "_update");
+  ParameterStep p{b,
+                  settings,
+                  parameter,
+                  gradient,
+                  b.castLike(learningRate, parameter),
+                  step ? b.castLike(step, parameter) : Value(),
+                  {}};
+  SmallVector<Value, 2> states;
+  for (StringRef slot : settings.rule->slots)
+    states.push_back(addZeros(name + "." + slot, parameter));
+  p.slots = states;
+  Value next = settings.rule->update(p);
+  addUpdate(parameter, next);
+  for (auto [state, value] : llvm::zip(states, p.slots))
+    addUpdate(state, value);
+}
+
+void OptimizerBuilder::run() {
+  Builder &types = b.getBuilder();
+  for (auto gradient : editor.getBlock().getOps<training::GradientOp>())
+    gradients.emplace_back(gradient.getParameter(), gradient.getResult());
+  b.setInsertionPointToEnd(&editor.getBlock());
+  if (settings.accumulate > 1)
+    accumulate();
+  if (settings.clipNorm > 0)
+    clip();
+  b.setBase("optimizer");
+  learningRate = addState(
+      "learning_rate",
+      DenseElementsAttr::get(RankedTensorType::get({}, types.getF32Type()),
+                             float(settings.learningRate)));
+  Value count = addState(
+      "step", DenseElementsAttr::get(
+                  RankedTensorType::get({}, types.getI64Type()), int64_t(0)));
+  step = b.add(count, b.intScalar(1));
+  addUpdate(count, step);
+  for (auto [parameter, gradient] : gradients)
+    update(parameter, gradient);
+}
+
+void addOptimizer(GraphOp graph, NodeBuilder &builder,
+                  const OptimizerSettings &settings) {
+  OptimizerBuilder(graph, builder, settings).run();
+}
+
+} // namespace mp

@@ -1,0 +1,60 @@
+//===- InjectLossScaling.cpp - Scale losses, unscale gradients ------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LossScaling/Passes.h"
+
+#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Training/LossScaling.h"
+
+namespace mp {
+#define GEN_PASS_DEF_INJECTLOSSSCALING
+#include "LossScaling/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+using namespace mp::onnxir;
+
+namespace {
+
+struct InjectLossScaling
+    : public mp::impl::InjectLossScalingBase<InjectLossScaling> {
+  using InjectLossScalingBase::InjectLossScalingBase;
+
+  void runOnOperation() override;
+};
+
+} // namespace
+
+/// fp16 has too few exponents for gradients; bf16 has all of fp32's.
+static bool isFP16(ModuleOp module) {
+  auto low = module->getAttrOfType<TypeAttr>(mark::low);
+  return low && low.getValue().isF16();
+}
+
+void InjectLossScaling::runOnOperation() {
+  ModuleOp module = getOperation();
+  GraphOp graph = getMainGraph(module);
+  std::string wanted = lossScale;
+  if (wanted == "auto")
+    wanted = isFP16(module) ? "dynamic" : "none";
+  LossScale settings;
+  if (llvm::Error failed = settings.parse(wanted)) {
+    module.emitError() << toString(std::move(failed));
+    return signalPassFailure();
+  }
+  if (!graph || settings.mode == LossScale::None)
+    return;
+  FailureOr<TrainingGraph> training = findTraining(graph);
+  if (failed(training))
+    return signalPassFailure();
+  if (training->gradients.empty())
+    return;
+  NodeBuilder builder(module);
+  if (failed(scaleLosses(graph, builder, *training, settings)))
+    return signalPassFailure();
+}

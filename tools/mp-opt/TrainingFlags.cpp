@@ -1,0 +1,109 @@
+//===- TrainingFlags.cpp - What the command line says of training ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrainingFlags.h"
+
+#include "mp-opt/Training/LossScaling.h"
+#include "mp-opt/Training/Optimizers.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace mp {
+
+static constexpr StringLiteral help =
+    R"(mp-opt --train: a training step of a forward model
+
+usage: mp-opt INPUT --train --loss=LOSS [--optimizer=NAME] [--mixed-bf16 |
+              --mixed-fp16] -o OUTPUT [options]
+
+The result is one model: batch, parameters and state in; loss, updated
+parameters and state out. Parameters and states are inputs with defaults; the
+output NAME_new is what the input NAME is in the next step.
+
+  --loss=LOSS           softmax-cross-entropy  scores [N, C, ...], classes int64
+                        nll                    the same of log-probabilities
+                        mse                    a target like the output
+                        bce                    probabilities of 0 and 1
+                        output:NAME            the model computes it already
+                        LOSS:NAME takes the output NAME, not the first one. What
+                        it is compared with is the input 'labels'.
+  --class-axis=N        axis of the classes (default: 1)
+  --optimizer=NAME      sgd (default), momentum, nesterov, adam, adamw, adagrad,
+                        lamb; with numbers as in adamw:beta2=0.95,eps=1e-6; or
+                        none: the gradients become outputs
+  --lr=RATE             default of the input 'learning_rate' (default: 0.001)
+  --weight-decay=D      decay of the parameters (default: 0)
+  --clip-norm=NORM      bound of the norm of all gradients together
+  --accumulate=N        steps whose mean gradient makes one update
+  --freeze=REGEX        parameters, by name, that are not trained (repeatable)
+  --loss-scale=SCALE    none, a number, or dynamic (the default for fp16; bf16
+                        needs none), which takes settings: dynamic:init=65536,
+                        growth-factor=2,backoff-factor=0.5,growth-interval=2000,
+                        hysteresis=1,floor=1,cap=16777216
+
+Parameters are the float initializers of rank one or more that the loss depends
+on. --loss-scale also applies to training graphs of onnxruntime.
+
+Example:
+  mp-opt net.onnx --train --loss=softmax-cross-entropy --optimizer=adamw \
+         --lr=3e-4 --clip-norm=1 --mixed-fp16 -o step.onnx
+)";
+
+void printTrainingHelp() { outs() << help; }
+
+static Error error(const Twine &message) { return createStringError(message); }
+
+Error TrainingFlags::check(bool isMixed) const {
+  const std::reference_wrapper<const cl::Option> ofSteps[] = {
+      loss,     classAxis, optimizer,  learningRate,
+      clipNorm, freeze,    accumulate, weightDecay};
+  for (const cl::Option &option : ofSteps)
+    if (!train && option.getNumOccurrences())
+      return error("--" + option.ArgStr + " needs --train");
+  if (lossScale.getNumOccurrences() && !train && !isMixed)
+    return error("--loss-scale needs --train, --mixed-bf16, --mixed-fp16 or "
+                 "--policy");
+  if (train && loss.empty())
+    return error("--train needs --loss; see --help=train");
+  if (!(learningRate > 0) || !std::isfinite(learningRate))
+    return error("--lr: expected a positive number");
+  if (!(weightDecay >= 0) || !std::isfinite(weightDecay))
+    return error("--weight-decay: expected a number from 0 on");
+  if (clipNorm.getNumOccurrences() &&
+      (!(clipNorm > 0) || !std::isfinite(clipNorm)))
+    return error("--clip-norm: expected a positive number");
+  if (accumulate < 1)
+    return error("--accumulate: expected a count from 1 on");
+  if (optimizer != "none") {
+    OptimizerSettings settings;
+    if (Error failed = settings.parse(optimizer))
+      return failed;
+  } else if (learningRate.getNumOccurrences() ||
+             weightDecay.getNumOccurrences() || clipNorm.getNumOccurrences() ||
+             accumulate.getNumOccurrences()) {
+    return error("--optimizer=none: no update is made that --lr, "
+                 "--weight-decay, --clip-norm or --accumulate could speak of");
+  }
+  return lossScale == "auto" ? Error::success() : LossScale().parse(lossScale);
+}
+
+void TrainingFlags::fill(TrainingOptions &options) const {
+  options.loss = loss.getValue();
+  options.classAxis = classAxis.getValue();
+  options.freeze = freeze;
+  options.optimizer = optimizer.getValue();
+  options.learningRate = learningRate.getValue();
+  options.weightDecay = weightDecay.getValue();
+  options.clipNorm = clipNorm.getValue();
+  options.accumulate = accumulate.getValue();
+}
+
+} // namespace mp
