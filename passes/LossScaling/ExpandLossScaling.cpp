@@ -7,6 +7,7 @@
 
 #include "LossScaling/Passes.h"
 
+#include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -175,4 +176,5 @@ void ExpandLossScaling::runOnOperation() {
   Expander expander(module);
   for (Operation *op : ops)
     expander.expand(op);
+  stripMarks(module);
 }

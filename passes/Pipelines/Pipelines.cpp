@@ -56,6 +56,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   policy.typeOnly = true;
   pm.addPass(createClassify(policy));
   pm.addPass(createInjectLossScaling({options.lossScale}));
+  pm.addPass(createAnnotateUpdates());
   pm.addPass(createAnnotateUnits());
   pm.addPass(createAnnotateShapeArithmetic());
   pm.addPass(createAnnotateLongReductions());

@@ -76,6 +76,18 @@ def AnnotateLongReductions : AnnotatePass<"mp-annotate-long-reductions"> {
   }];
 }
 
+def AnnotateUpdates : Pass<"mp-annotate-updates", "::mlir::ModuleOp"> {
+  let summary = "Mark what an optimizer computes";
+  let description = [{
+    After: nodes that depend on an `mp.gradient` have `mp.hazard`:
+    `mp-classify` keeps the optimizer's step in fp32, whatever lists say.
+
+    Example: test/Precision/mp-annotate-updates.mlir
+  }];
+  let dependentDialects = ["::mp::onnxir::ONNXDialect",
+                           "::mp::training::MPDialect"];
+}
+
 def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
   let summary = "Mark constants that only mask a softmax";
   let description = [{

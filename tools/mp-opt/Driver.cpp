@@ -52,14 +52,14 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
   config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
     bool isWanted = reports.isWanted();
     bool reportsMixed = isWanted && this->options.mixed;
-    if (isWanted)
-      reports.addStart(pm);
     auto addReports = [&](OpPassManager &pm) {
       if (isWanted)
         reports.addEnd(pm);
     };
     if (this->options.training)
       buildTrainingPipeline(pm, *this->options.training);
+    if (isWanted)
+      reports.addStart(pm);
     if (this->options.mixed)
       buildMixedPrecisionPipeline(pm, *this->options.mixed, addReports);
     else if (this->options.training)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Training steps that mp-opt makes, run in onnxruntime."""
+
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
+from support import run_mp_opt, scratch_dir  # noqa: E402
+
+UPDATED = "_new"
+SCALE = "loss_scale"
+SKIPPED = "loss_scale.skipped_steps"
+
+
+def make_net(sizes=(4, 8, 3), seed=0, unused=False):
+    """A forward model: layers of MatMul, Add and, between them, Relu."""
+    rng = np.random.default_rng(seed)
+    nodes, weights, value = [], [], "x"
+    for index, (inner, outer) in enumerate(zip(sizes, sizes[1:])):
+        weight = rng.normal(size=(inner, outer)) / np.sqrt(inner)
+        for name, array in (("w", weight), ("b", np.zeros(outer))):
+            array = array.astype(np.float32)
+            weights.append(
+                onnx.numpy_helper.from_array(array, f"{name}{index}")
+            )
+        last = index == len(sizes) - 2
+        made = ["y" if last else f"a{index}"]
+        nodes.append(
+            helper.make_node("MatMul", [value, f"w{index}"], [f"m{index}"])
+        )
+        nodes.append(helper.make_node("Add", [f"m{index}", f"b{index}"], made))
+        value = made[0]
+        if not last:
+            nodes.append(helper.make_node("Relu", [value], [f"r{index}"]))
+            value = f"r{index}"
+    outputs = [helper.make_tensor_value_info("y", 1, ["N", sizes[-1]])]
+    if unused:
+        weights.append(
+            onnx.numpy_helper.from_array(np.ones(3, np.float32), "unused")
+        )
+        nodes.append(helper.make_node("Add", ["unused", "unused"], ["aside"]))
+        outputs.append(helper.make_tensor_value_info("aside", 1, [3]))
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", 1, ["N", sizes[0]])],
+        outputs,
+        weights,
+    )
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9
+    )
+
+
+def batch(sizes=(4, 8, 3), count=8, seed=1, scale=1.0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(count, sizes[0])).astype(np.float32)
+    labels = rng.normal(size=(count, sizes[-1])) * scale
+    return {"x": x, "labels": labels.astype(np.float32)}
+
+
+def session_options():
+    """One thread, and nothing rewritten: sums keep their order."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    )
+    return options
+
+
+class Step:
+    """A step model with its state."""
+
+    def __init__(self, source, *flags, train=True):
+        folder = scratch_dir("step")
+        if isinstance(source, onnx.ModelProto):
+            onnx.save(source, folder / "source.onnx")
+            source = folder / "source.onnx"
+        path = folder / "step.onnx"
+        train = ["--train"] if train else []
+        self.messages = run_mp_opt(
+            source, *train, *flags, "-o", path, "--summary=none"
+        ).stderr
+        self.model = onnx.load(path)
+        onnx.checker.check_model(self.model, full_check=True)
+        self.session = onnxruntime.InferenceSession(
+            path, session_options(), providers=["CPUExecutionProvider"]
+        )
+        self.outputs = [o.name for o in self.session.get_outputs()]
+        self.state = {
+            t.name: onnx.numpy_helper.to_array(t)
+            for t in self.model.graph.initializer
+            if t.name + UPDATED in self.outputs
+        }
+
+    def run(self, feeds):
+        """One step; the outputs by name."""
+        values = self.session.run(None, {**self.state, **feeds})
+        results = dict(zip(self.outputs, values))
+        self.state = {
+            name: results[name + UPDATED] for name in self.state
+        }
+        return results
+
+    def trained(self):
+        """The state without that of loss scaling."""
+        return {
+            name: value
+            for name, value in self.state.items()
+            if not name.startswith(SCALE)
+        }
+
+
+def same_bits(a, b):
+    return a.keys() == b.keys() and all(
+        a[n].dtype == b[n].dtype and a[n].tobytes() == b[n].tobytes()
+        for n in a
+    )
