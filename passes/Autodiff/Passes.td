@@ -62,6 +62,34 @@ def AddOptimizer : TrainingPass<"mp-add-optimizer"> {
   ];
 }
 
+def InlineTraining : TrainingPass<"mp-inline-training"> {
+  let summary = "Move the algorithms of training_info into the main graph";
+  let description = [{
+    After: there is no `onnx.training`; the nodes of its algorithm are at the
+    end of the main graph, its inputs are the graph's, its outputs too.
+    Initializers with an update_binding are inputs with defaults, and have an
+    `mp.update`, whose group is the number of the entry.
+
+    Names that an algorithm or a binding takes and nobody defines are errors.
+    An initialization is left out, with a warning.
+
+    Example: test/Autodiff/mp-inline-training.mlir
+  }];
+}
+
+def ExpandTraining : TrainingPass<"mp-expand-training"> {
+  let summary = "Write Gradient and the standard's optimizers in other ops";
+  let description = [{
+    After: the main graph has no node of ai.onnx.preview.training. A Gradient
+    is the backward pass that it stands for, from an `mp.loss_seed` to an
+    `mp.gradient` for each result; where its operands are not the values that
+    it names, of a copy of the graph. Adam, Momentum and Adagrad are their
+    specification's formulas.
+
+    Example: test/Autodiff/mp-expand-training.mlir
+  }];
+}
+
 def Differentiate : TrainingPass<"mp-differentiate"> {
   let summary = "Add the backward pass of a loss";
   let description = [{

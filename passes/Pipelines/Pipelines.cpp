@@ -86,9 +86,17 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
 }
 
 void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  bool hasAlgorithm = options.loss.empty();
+  if (hasAlgorithm)
+    pm.addPass(createInlineTraining());
   RaiseOpsetOptions raising;
   raising.atLeast = minDifferentiableOpset;
   pm.addPass(createRaiseOpset(raising));
+  if (hasAlgorithm) {
+    pm.addPass(createExpandTraining());
+    pm.addPass(createDecomposeGradients({/*contractions=*/true}));
+    return;
+  }
   pm.addPass(createAddLoss({options.loss, options.classAxis}));
   DifferentiateOptions differentiating;
   differentiating.freeze.assign(options.freeze.begin(), options.freeze.end());

@@ -124,7 +124,8 @@ void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  AddPassesFn addReports = {});
 
-/// Makes a training step of a forward model: loss, backward pass, optimizer.
+/// Makes a training step of a forward model: loss, backward pass, optimizer;
+/// without a loss of what the model's training_info says.
 /// Precision is decided between this and `buildTrainingExport`, which writes
 /// the step in standard operators; both are empty for other models.
 void buildTrainingPipeline(mlir::OpPassManager &pm,

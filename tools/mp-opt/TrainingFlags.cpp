@@ -24,6 +24,9 @@ static constexpr StringLiteral help =
 usage: mp-opt INPUT --train --loss=LOSS [--optimizer=NAME] [--mixed-bf16 |
               --mixed-fp16] -o OUTPUT [options]
 
+       mp-opt INPUT --train [--mixed-bf16 | --mixed-fp16] -o OUTPUT
+              the step that the model's training_info describes
+
 The result is one model: batch, parameters and state in; loss, updated
 parameters and state out. Parameters and states are inputs with defaults; the
 output NAME_new is what the input NAME is in the next step.
@@ -71,8 +74,10 @@ Error TrainingFlags::check(bool isMixed) const {
   if (lossScale.getNumOccurrences() && !train && !isMixed)
     return error("--loss-scale needs --train, --mixed-bf16, --mixed-fp16 or "
                  "--policy");
-  if (train && loss.empty())
-    return error("--train needs --loss; see --help=train");
+  for (const cl::Option &option : ofSteps)
+    if (train && loss.empty() && option.getNumOccurrences())
+      return error("--" + option.ArgStr + " needs --loss: without it the " +
+                   "model's training_info says what is done");
   if (!(learningRate > 0) || !std::isfinite(learningRate))
     return error("--lr: expected a positive number");
   if (!(weightDecay >= 0) || !std::isfinite(weightDecay))

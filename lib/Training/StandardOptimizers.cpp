@@ -1,0 +1,172 @@
+//===- StandardOptimizers.cpp - Optimizers of ai.onnx.preview.training ----===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The formulas of the operators' specification: R the learning rate, T the
+// update count, then as many tensors X as there are gradients G of them and
+// states of each kind. Results come in the order of X and the states.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Training/TrainingInfo.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+
+/// One of the tensors that an optimizer node updates.
+struct TensorUpdate {
+  NodeBuilder &b;
+  Operation *node;
+  /// Scalars of the tensor's type.
+  Value rate, count;
+  Value tensor, gradient;
+  SmallVector<Value, 2> states;
+
+  double number(StringRef name, double byDefault = 0) const {
+    return getFloat(node, name, byDefault);
+  }
+  Value regularized() {
+    double norm = number("norm_coefficient");
+    return norm ? b.add(b.scale(tensor, norm), gradient) : gradient;
+  }
+  Value isFirst() {
+    Value zero = b.scalarLike(0, count);
+    return b.create("Not", {b.create("Greater", {count, zero})});
+  }
+  Value power(double base) {
+    return b.create("Pow", {b.scalarLike(base, count), count});
+  }
+};
+
+struct StandardOptimizer {
+  StringLiteral name;
+  unsigned states;
+  /// The tensor's new value; sets the new states.
+  Value (*update)(TensorUpdate &);
+};
+
+} // namespace
+
+static Value updateMomentum(TensorUpdate &u) {
+  NodeBuilder &b = u.b;
+  Value gradient = u.regularized();
+  double alpha = u.number("alpha"), beta = u.number("beta");
+  Value share = gradient;
+  if (beta != 1)
+    share = b.mul(gradient, b.where(u.isFirst(), b.scalarLike(1, gradient),
+                                    b.scalarLike(beta, gradient)));
+  Value momentum = b.add(b.scale(u.states[0], alpha), share);
+  u.states[0] = momentum;
+  Value direction = momentum;
+  if (getString(u.node, "mode", "standard") == "nesterov")
+    direction = b.add(gradient, b.scale(momentum, alpha));
+  return b.sub(u.tensor, b.mul(u.rate, direction));
+}
+
+static Value updateAdagrad(TensorUpdate &u) {
+  NodeBuilder &b = u.b;
+  Value gradient = u.regularized();
+  Value rate = u.rate;
+  if (double decay = u.number("decay_factor"))
+    rate = b.div(rate, b.addScalar(b.scale(u.count, decay), 1));
+  u.states[0] = b.add(u.states[0], b.mul(gradient, gradient));
+  Value root =
+      b.addScalar(b.create("Sqrt", {u.states[0]}), u.number("epsilon", 1e-6f));
+  return b.sub(u.tensor, b.div(b.mul(rate, gradient), root));
+}
+
+static Value updateAdam(TensorUpdate &u) {
+  NodeBuilder &b = u.b;
+  Value gradient = u.regularized();
+  double alpha = u.number("alpha", 0.9f), beta = u.number("beta", 0.999f);
+  u.states[0] =
+      b.add(b.scale(u.states[0], alpha), b.scale(gradient, 1 - alpha));
+  u.states[1] = b.add(b.scale(u.states[1], beta),
+                      b.scale(b.mul(gradient, gradient), 1 - beta));
+  Value root =
+      b.addScalar(b.create("Sqrt", {u.states[1]}), u.number("epsilon", 1e-6f));
+  Value one = b.scalarLike(1, u.rate);
+  // Both factors are zero where the count is; they are not taken then.
+  Value first = u.isFirst();
+  Value divisor = b.where(first, one, b.sub(one, u.power(alpha)));
+  Value factor = b.create("Sqrt", {b.sub(one, u.power(beta))});
+  Value rate = b.where(first, u.rate, b.div(b.mul(u.rate, factor), divisor));
+  Value next = b.sub(u.tensor, b.div(b.mul(rate, u.states[0]), root));
+  double post = u.number("norm_coefficient_post");
+  return post ? b.scale(next, 1 - post) : next;
+}
+
+static constexpr StandardOptimizer optimizers[] = {
+    {"Adagrad", 1, updateAdagrad},
+    {"Adam", 2, updateAdam},
+    {"Momentum", 1, updateMomentum}};
+
+static LogicalResult expand(NodeBuilder &b, Operation *node,
+                            const StandardOptimizer &optimizer) {
+  // R and T, then X, G and the states.
+  unsigned kinds = 2 + optimizer.states;
+  unsigned count = (node->getNumOperands() - 2) / kinds;
+  if (node->getNumOperands() != 2 + count * kinds ||
+      node->getNumResults() != count * (kinds - 1))
+    return node->emitError()
+           << describe(node) << ": expected 2 operands and " << kinds
+           << " for each tensor, and " << kinds - 1 << " results for each, got "
+           << node->getNumOperands() << " and " << node->getNumResults();
+  b.setInsertionPoint(node);
+  StringRef name = getNodeName(node);
+  if (name.empty())
+    name = optimizer.name;
+  b.setBase(name);
+  auto replace = [&](unsigned index, Value value) {
+    OpResult result = node->getResult(index);
+    if (isa<NoneType>(result.getType()))
+      return;
+    std::string text = onnxir::getValueName(result).str();
+    result.replaceAllUsesWith(value);
+    setValueName(result, b.getNames().getValueName(text + "_replaced"));
+    setValueName(cast<OpResult>(value), text);
+  };
+  for (unsigned index = 0; index < count; ++index) {
+    auto operand = [&](unsigned kind) {
+      return node->getOperand(2 + kind * count + index);
+    };
+    Value tensor = operand(0);
+    TensorUpdate update{b,
+                        node,
+                        b.castLike(node->getOperand(0), tensor),
+                        b.castLike(node->getOperand(1), tensor),
+                        tensor,
+                        operand(1),
+                        {}};
+    for (unsigned state = 0; state < optimizer.states; ++state)
+      update.states.push_back(operand(2 + state));
+    replace(index, optimizer.update(update));
+    for (unsigned state = 0; state < optimizer.states; ++state)
+      replace((1 + state) * count + index, update.states[state]);
+  }
+  node->erase();
+  return success();
+}
+
+LogicalResult expandOptimizers(GraphOp graph, NodeBuilder &builder) {
+  for (Operation &node : llvm::make_early_inc_range(graph.getBody().front())) {
+    if (!isNode(&node) || getDomain(&node) != "ai.onnx.preview.training")
+      continue;
+    for (const StandardOptimizer &optimizer : optimizers)
+      if (optimizer.name == getOpType(&node)) {
+        if (failed(expand(builder, &node, optimizer)))
+          return failure();
+        break;
+      }
+  }
+  return success();
+}
+
+} // namespace mp
