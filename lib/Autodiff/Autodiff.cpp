@@ -34,8 +34,8 @@ const GradientRule *findGradientRule(Operation *node) {
   static const llvm::StringMap<const GradientRule *> table = [] {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
-         {getActivationRules(), getContractionRules(), getElementwiseRules(),
-          getReductionRules()})
+         {getActivationRules(), getContractionRules(), getControlFlowRules(),
+          getElementwiseRules(), getIterationRules(), getReductionRules()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;
@@ -62,25 +62,28 @@ namespace {
 
 class Differentiator {
 public:
-  Differentiator(NodeBuilder &builder, const DifferentiationRequest &request)
+  Differentiator(NodeBuilder &builder, DifferentiationRequest &request)
       : builder(builder), request(request) {}
 
   FailureOr<Gradients> run();
 
 private:
-  void findActive();
+  void replace(Operation *node, Operation *made);
   LogicalResult visit(Operation *node);
   Value take(Value value);
   LogicalResult reportMissingRule(Operation *node);
 
   NodeBuilder &builder;
-  const DifferentiationRequest &request;
+  DifferentiationRequest &request;
   /// Nodes of the block, in order.
   std::vector<Operation *> nodes;
   /// Values that depend on what is wanted.
   llvm::DenseSet<Value> active;
   /// What has been found of each value's gradient, to be added up.
   llvm::DenseMap<Value, SmallVector<Value, 2>> parts;
+  /// Nodes that others have taken the place of. They are kept, for values are
+  /// told apart by their addresses.
+  SmallVector<Operation *> replaced;
 };
 
 } // namespace
@@ -92,19 +95,16 @@ static llvm::SetVector<Value> getInputs(Operation *op) {
   return inputs;
 }
 
-void Differentiator::findActive() {
-  for (Value value : request.wanted)
-    active.insert(value);
-  for (Operation &op : *request.block) {
-    if (!isNode(&op))
-      continue;
-    nodes.push_back(&op);
-    if (llvm::any_of(getInputs(&op),
-                     [&](Value input) { return active.contains(input); }))
+llvm::DenseSet<Value> findDependents(Block &block, ArrayRef<Value> from) {
+  llvm::DenseSet<Value> found(from.begin(), from.end());
+  for (Operation &op : block)
+    if (isNode(&op) && llvm::any_of(getInputs(&op), [&](Value input) {
+          return found.contains(input);
+        }))
       for (Value result : op.getResults())
         if (isDifferentiable(result))
-          active.insert(result);
-  }
+          found.insert(result);
+  return found;
 }
 
 /// The gradient of `value` from all parts of it; null if there is none.
@@ -184,6 +184,10 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
 }
 
 LogicalResult Differentiator::visit(Operation *node) {
+  // Of a wanted value in the middle of a graph, gradients go no further.
+  if (llvm::none_of(getInputs(node),
+                    [&](Value input) { return active.contains(input); }))
+    return success();
   SmallVector<Value> gradients;
   for (Value result : node->getResults())
     gradients.push_back(active.contains(result) ? take(result) : Value());
@@ -203,25 +207,54 @@ LogicalResult Differentiator::visit(Operation *node) {
     return failure();
   for (auto [value, gradient] : adjoint.getFound())
     parts[value].push_back(gradient);
+  if (adjoint.getNode() != node)
+    replace(node, adjoint.getNode());
   return success();
 }
 
+/// `made` has taken over the uses of the results of `node`.
+void Differentiator::replace(Operation *node, Operation *made) {
+  for (auto [from, to] : llvm::zip(node->getResults(), made->getResults())) {
+    if (active.contains(from))
+      active.insert(to);
+    if (auto it = parts.find(from); it != parts.end()) {
+      SmallVector<Value, 2> gradients = it->second;
+      parts[to] = gradients;
+    }
+    llvm::replace(request.wanted, Value(from), Value(to));
+    for (auto &[value, gradient] : request.seeds)
+      value = value == from ? Value(to) : value;
+  }
+  replaced.push_back(node);
+}
+
 FailureOr<Gradients> Differentiator::run() {
-  findActive();
+  if (failed(expandFunctions(builder, request)))
+    return failure();
+  active = findDependents(*request.block, request.wanted);
+  for (Operation &op : *request.block)
+    if (isNode(&op))
+      nodes.push_back(&op);
   for (auto [value, gradient] : request.seeds)
     parts[value].push_back(gradient);
-  for (Operation *node : llvm::reverse(nodes))
-    if (failed(visit(node)))
-      return failure();
+  LogicalResult result = success();
+  for (size_t index = nodes.size(); index > 0 && succeeded(result); --index)
+    result = visit(nodes[index - 1]);
   Gradients found;
   for (Value value : request.wanted)
-    if (Value gradient = take(value))
+    if (Value gradient = succeeded(result) ? take(value) : Value())
       found[value] = gradient;
+  for (Operation *node : replaced) {
+    builder.getTypes().forget(node);
+    node->erase();
+  }
+  if (failed(result))
+    return failure();
   return found;
 }
 
 FailureOr<Gradients> differentiate(NodeBuilder &builder,
-                                   const DifferentiationRequest &request) {
+                                   DifferentiationRequest &request) {
   return Differentiator(builder, request).run();
 }
 

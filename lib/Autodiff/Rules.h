@@ -19,7 +19,9 @@ namespace mp {
 
 llvm::ArrayRef<GradientRule> getActivationRules();
 llvm::ArrayRef<GradientRule> getContractionRules();
+llvm::ArrayRef<GradientRule> getControlFlowRules();
 llvm::ArrayRef<GradientRule> getElementwiseRules();
+llvm::ArrayRef<GradientRule> getIterationRules();
 llvm::ArrayRef<GradientRule> getReductionRules();
 
 } // namespace mp

@@ -65,6 +65,32 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
   ];
 }
 
+def InlineFunctions : GraphPass<"onnx-inline-functions"> {
+  let summary = "Put the bodies of model-local functions in place of calls";
+  let description = [{
+    After: no node of the main graph and its subgraphs calls a function of the
+    model. Each call is replaced by the nodes of the function, transitively:
+    they are called `<call>/<node>`, their references to attributes are the
+    call's values or the function's defaults (an attribute without either is
+    absent), inputs that the call leaves out are absent, and types are inferred
+    from the call's operands on. Results keep the names that they had; metadata
+    of the call goes to nodes that have none. Functions that were called and
+    are no more are dropped. Functions at a lower opset are raised to the
+    model's as by `onnx-raise-opset`.
+
+    An error names a call of a function that calls itself, one that does not
+    fit its function, a function whose nodes mean something else at the opset of
+    the graph, and the call at which the `limit` of nodes is passed.
+
+    Example: test/Graph/onnx-inline-functions.mlir
+  }];
+  let options = [
+    Option<"limit", "limit", "uint64_t", /*default=*/"0",
+           "most nodes that calls may turn into; 0 for ten times the model's, "
+           "and 100,000 at least">,
+  ];
+}
+
 def SpecializeFunctions : GraphPass<"onnx-specialize-functions"> {
   let summary = "Give every call of a model-local function a typed clone";
   let description = [{

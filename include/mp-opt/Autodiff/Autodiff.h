@@ -71,6 +71,12 @@ public:
     return found;
   }
 
+  /// Adds results to the node, for the backward pass to use; returns the node
+  /// that takes its place.
+  mlir::Operation *extendNode(llvm::ArrayRef<mlir::Type> types) {
+    return node = b.extend(node, types);
+  }
+
   /// Why the node cannot be differentiated: an error that names it.
   mlir::LogicalResult fail(const llvm::Twine &reason) const;
 
@@ -109,10 +115,22 @@ struct DifferentiationRequest {
 };
 
 /// Differentiates where `builder` stands. Values that the seeds do not depend
-/// on have no gradient. Fails with an error that names the node without a
-/// rule, and a path from the loss through it.
+/// on have no gradient. Nodes on the way that have no rule are first written as
+/// the functions that define them; where that makes new values of those in
+/// `request`, it holds the new ones afterwards. Fails with an error that names
+/// the node without a rule, and a path from the loss through it.
 mlir::FailureOr<Gradients> differentiate(NodeBuilder &builder,
-                                         const DifferentiationRequest &request);
+                                         DifferentiationRequest &request);
+
+/// The values that depend on `from`, and these, as far as gradients flow
+/// through the nodes of `block`.
+llvm::DenseSet<mlir::Value> findDependents(mlir::Block &block,
+                                           llvm::ArrayRef<mlir::Value> from);
+
+/// Writes nodes that depend on what is wanted, and the seeds on them, as the
+/// functions that define them, where they have no rule.
+mlir::LogicalResult expandFunctions(NodeBuilder &builder,
+                                    DifferentiationRequest &request);
 
 /// The values that regions of `op` use and do not define, in order.
 llvm::SetVector<mlir::Value> getCaptured(mlir::Operation *op);

@@ -17,11 +17,15 @@ GraphOp getMainGraph(ModuleOp module) {
   return graphs.empty() ? GraphOp() : *graphs.begin();
 }
 
-/// A ValueInfoProto, in the form that import gives it.
+/// A ValueInfoProto, in the form that import gives it; without a type if the
+/// value is no tensor.
 DictionaryAttr GraphEditor::describe(StringRef name, Type type) {
   auto field = [&](StringRef key, Attribute value) {
     return builder.getNamedAttr(key, value);
   };
+  if (!getTensorElementType(type))
+    return builder.getDictionaryAttr(
+        field("name", builder.getStringAttr(name)));
   SmallVector<NamedAttribute> tensor;
   Type element = getTensorElementType(type);
   tensor.push_back(field("elem_type", builder.getI64IntegerAttr(
@@ -56,12 +60,12 @@ void GraphEditor::insert(StringRef list, unsigned position, Attribute entry) {
 
 BlockArgument GraphEditor::addInput(StringRef name, Type type) {
   insert(attr::inputs, getBlock().getNumArguments(), describe(name, type));
-  return getBlock().addArgument(type, graph.getLoc());
+  return getBlock().addArgument(type, region.getLoc());
 }
 
 BlockArgument GraphEditor::addInput(StringRef name, TypedAttr value) {
   OpBuilder before = OpBuilder::atBlockBegin(&getBlock());
-  InitializerOp::create(before, graph.getLoc(), value.getType(),
+  InitializerOp::create(before, region.getLoc(), value.getType(),
                         builder.getStringAttr(name), value, DictionaryAttr(),
                         /*overridable=*/builder.getUnitAttr(), UnitAttr());
   return addInput(name, value.getType());
@@ -73,6 +77,15 @@ BlockArgument GraphEditor::makeInput(InitializerOp initializer) {
   initializer.getResult().replaceAllUsesWith(input);
   initializer.setOverridable(true);
   return input;
+}
+
+void GraphEditor::eraseInput(unsigned index) {
+  YieldOp yield = getYield();
+  SmallVector<Attribute> entries(
+      yield->getAttrOfType<ArrayAttr>(attr::inputs).getValue());
+  entries.erase(entries.begin() + index);
+  yield->setAttr(attr::inputs, builder.getArrayAttr(entries));
+  getBlock().eraseArgument(index);
 }
 
 void GraphEditor::addOutput(Value value) {

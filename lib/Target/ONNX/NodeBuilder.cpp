@@ -85,7 +85,8 @@ Value NodeBuilder::create(StringRef op, ArrayRef<Value> operands,
 
 Operation *NodeBuilder::createNode(StringRef op, ArrayRef<Value> operands,
                                    ArrayRef<Type> resultTypes,
-                                   ArrayRef<NamedAttribute> attributes) {
+                                   ArrayRef<NamedAttribute> attributes,
+                                   ArrayRef<StringRef> subgraphs) {
   OperationState state(builder.getUnknownLoc(),
                        OperationName(("onnx." + op).str(), getContext()));
   while (!operands.empty() && !operands.back())
@@ -107,11 +108,63 @@ Operation *NodeBuilder::createNode(StringRef op, ArrayRef<Value> operands,
                      builder.getStringAttr(names.getNodeName(text)));
   state.addAttribute(onnxir::attr::results,
                      builder.getStrArrayAttr(resultNames));
+  if (!subgraphs.empty())
+    state.addAttribute(onnxir::attr::regions,
+                       builder.getStrArrayAttr(subgraphs));
+  for (size_t count = subgraphs.size(); count > 0; --count)
+    state.addRegion();
   Operation *node = builder.create(state);
+  for (auto [region, subgraph] : llvm::zip(node->getRegions(), subgraphs)) {
+    OpBuilder inside = OpBuilder::atBlockEnd(&region.emplaceBlock());
+    auto yield = YieldOp::create(inside, node->getLoc(), ValueRange());
+    yield->setAttr(onnxir::attr::inputs, builder.getArrayAttr({}));
+    yield->setAttr(onnxir::attr::outputs, builder.getArrayAttr({}));
+    yield->setAttr(onnxir::attr::graph,
+                   builder.getDictionaryAttr(attr("name", subgraph)));
+  }
   if (!domain.empty())
     importDomain(domain);
-  types.inferResults(node, {});
+  if (subgraphs.empty())
+    types.inferResults(node, {});
   return node;
+}
+
+Operation *NodeBuilder::extend(Operation *node, ArrayRef<Type> more) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(node);
+  OperationState state(node->getLoc(), node->getName());
+  state.addOperands(node->getOperands());
+  state.addTypes(node->getResultTypes());
+  state.addTypes(more);
+  state.addAttributes(node->getAttrs());
+  SmallVector<Attribute> list;
+  for (OpResult result : node->getResults())
+    list.push_back(builder.getStringAttr(onnxir::getValueName(result)));
+  for (size_t count = more.size(); count > 0; --count)
+    list.push_back(builder.getStringAttr(names.getValueName(
+        (base.empty() ? "" : base + "/") + getOpType(node) + "_saved")));
+  state.attributes.set(onnxir::attr::results, builder.getArrayAttr(list));
+  for (size_t count = node->getNumRegions(); count > 0; --count)
+    state.addRegion();
+  Operation *made = builder.create(state);
+  for (auto [to, from] : llvm::zip(made->getRegions(), node->getRegions()))
+    to.takeBody(from);
+  node->replaceAllUsesWith(
+      made->getResults().take_front(node->getNumResults()));
+  return made;
+}
+
+void NodeBuilder::eraseUnused(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (isa<YieldOp>(op) || !op.use_empty())
+      continue;
+    op.walk([&](Operation *inner) {
+      types.forget(inner);
+      if (Attribute value = inner->getAttr("value"))
+        constants.erase({inner->getBlock(), value});
+    });
+    op.erase();
+  }
 }
 
 void NodeBuilder::rename(Value value, const Twine &name) {

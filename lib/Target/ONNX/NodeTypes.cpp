@@ -36,6 +36,7 @@ public:
 /// The small constants met so far; null for those that are not small.
 struct NodeTypes::Constants {
   const ::onnx::TensorProto *lookup(Value value);
+  void erase(Operation *op) { tensors.erase(op); }
 
 private:
   std::unique_ptr<::onnx::TensorProto> convert(Operation *op);
@@ -134,6 +135,17 @@ void NodeTypes::inferSubgraphInputs(Operation *node) {
       argument.setType(refine(argument.getType(), type));
   }
 }
+
+void NodeTypes::inferNested(Operation *node) {
+  inferSubgraphInputs(node);
+  for (Region &region : node->getRegions())
+    for (Operation &inner : region.getOps())
+      if (isNode(&inner))
+        inferNested(&inner);
+  inferResults(node, {});
+}
+
+void NodeTypes::forget(Operation *node) { constants->erase(node); }
 
 /// What subgraphs yield, as far as they agree.
 static SmallVector<Type> inferFromSubgraphs(Operation *node) {

@@ -21,11 +21,13 @@ namespace mp {
 
 class GraphEditor {
 public:
-  explicit GraphEditor(onnxir::GraphOp graph)
-      : graph(graph), builder(graph.getContext()) {}
+  explicit GraphEditor(onnxir::GraphOp graph) : GraphEditor(graph.getBody()) {}
+  /// The same of a subgraph.
+  explicit GraphEditor(mlir::Region &region)
+      : region(region), builder(region.getContext()) {}
 
-  mlir::Block &getBlock() { return graph.getBody().front(); }
-  onnxir::YieldOp getYield() { return onnxir::getYield(graph.getBody()); }
+  mlir::Block &getBlock() { return region.front(); }
+  onnxir::YieldOp getYield() { return onnxir::getYield(region); }
 
   /// An input at the end of the inputs. `name` must be new.
   mlir::BlockArgument addInput(llvm::StringRef name, mlir::Type type);
@@ -34,6 +36,9 @@ public:
   /// Makes an initializer the default of an input of its name, which takes over
   /// its uses. The initializer must not be one already.
   mlir::BlockArgument makeInput(onnxir::InitializerOp initializer);
+
+  /// Takes away an input without uses.
+  void eraseInput(unsigned index);
 
   /// An output at the end of the outputs, under the value's name.
   void addOutput(mlir::Value value);
@@ -47,7 +52,7 @@ private:
   mlir::DictionaryAttr describe(llvm::StringRef name, mlir::Type type);
   void insert(llvm::StringRef list, unsigned position, mlir::Attribute entry);
 
-  onnxir::GraphOp graph;
+  mlir::Region &region;
   mlir::Builder builder;
 };
 

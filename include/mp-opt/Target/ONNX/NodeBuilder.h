@@ -52,12 +52,19 @@ public:
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
                      mlir::Type type = {});
   /// The same with several results: null types are inferred, `NoneType` ones
-  /// are outputs left out. `regions` are taken over, and yield what their
-  /// yields yield.
+  /// are outputs left out. `subgraphs` are the names of subgraphs, which are
+  /// empty as yet: GraphEditor gives them inputs and outputs.
   mlir::Operation *
   createNode(llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands,
              llvm::ArrayRef<mlir::Type> types,
-             llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+             llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+             llvm::ArrayRef<llvm::StringRef> subgraphs = {});
+  /// A node like `node` in its place, with more results; takes over its uses
+  /// and subgraphs. `node` is left without both, for the caller to erase.
+  mlir::Operation *extend(mlir::Operation *node,
+                          llvm::ArrayRef<mlir::Type> types);
+  /// Erases the block's nodes that nothing uses.
+  void eraseUnused(mlir::Block &block);
 
   /// Renames a value that a node defines; others keep their names.
   void rename(mlir::Value value, const llvm::Twine &name);

@@ -36,6 +36,12 @@ public:
   /// The same for the inputs of the node's subgraphs; before visiting these.
   void inferSubgraphInputs(mlir::Operation *node);
 
+  /// Both, for the node and all nodes of its subgraphs.
+  void inferNested(mlir::Operation *node);
+
+  /// Forgets what is kept of a node that is about to be erased.
+  void forget(mlir::Operation *node);
+
   /// `better` where `type` is vague and `better` does not contradict it.
   static mlir::Type refine(mlir::Type type, mlir::Type better);
 

@@ -1,0 +1,64 @@
+//===- BodyAdjoint.h - Gradients inside subgraphs ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_AUTODIFF_BODYADJOINT_H
+#define MPOPT_LIB_AUTODIFF_BODYADJOINT_H
+
+#include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Target/ONNX/NodeCopier.h"
+
+namespace mp {
+
+/// A subgraph of the backward pass: computes again what a subgraph of the
+/// forward pass computes, and differentiates it.
+class BodyAdjoint {
+public:
+  /// `forward` is a subgraph of the op's node, `backward` the one to write.
+  BodyAdjoint(NodeAdjoint &op, mlir::Region &forward, mlir::Region &backward);
+
+  mlir::BlockArgument addInput(const llvm::Twine &name, mlir::Type type);
+  void addOutput(mlir::Value value);
+
+  /// What stands for an input of `forward`.
+  void map(mlir::Value value, mlir::Value copy) {
+    copier.mapping.map(value, copy);
+  }
+  mlir::Value getCopy(mlir::Value value) {
+    return copier.mapping.lookupOrDefault(value);
+  }
+  /// The gradient of what `forward` yields at `index`.
+  void addSeed(unsigned index, mlir::Value gradient) {
+    seeds.emplace_back(index, gradient);
+  }
+  /// Values of `forward`, or captured ones, whose gradients are wanted.
+  void want(mlir::Value value) { wanted.push_back(value); }
+
+  mlir::LogicalResult differentiate();
+  /// Of a wanted value; null if no seed depends on it.
+  mlir::Value getGradient(mlir::Value value) const {
+    return gradients.lookup(value);
+  }
+  /// To be called at the end: takes away what no gradient needs. Fails with an
+  /// error if a node is left that would draw other random numbers.
+  mlir::LogicalResult finish();
+
+private:
+  NodeAdjoint &op;
+  NodeBuilder &b;
+  mlir::Region &forward, &backward;
+  NodeCopier copier;
+  llvm::SmallVector<std::pair<unsigned, mlir::Value>> seeds;
+  llvm::SmallVector<mlir::Value> wanted;
+  llvm::DenseMap<mlir::Value, mlir::Value> gradients;
+};
+
+/// The values that the node's subgraphs capture and whose gradients are wanted.
+llvm::SmallVector<mlir::Value> getWantedCaptures(NodeAdjoint &op);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_AUTODIFF_BODYADJOINT_H

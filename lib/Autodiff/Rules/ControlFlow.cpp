@@ -1,0 +1,65 @@
+//===- ControlFlow.cpp - Gradients of If ----------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The backward If computes again, in the branch that is taken, what its
+// gradients need. Outputs of the forward If could hold it instead, but then
+// each branch would have to yield something for what only the other one
+// computes, in shapes that it does not know.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../BodyAdjoint.h"
+#include "../Rules.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+static LogicalResult writeBranch(NodeAdjoint &op, Region &forward,
+                                 Region &backward, ArrayRef<Value> captured) {
+  BodyAdjoint branch(op, forward, backward);
+  for (unsigned index = 0; index < op.getNode()->getNumResults(); ++index)
+    if (op.grad(index))
+      branch.addSeed(index, op.grad(index));
+  for (Value value : captured)
+    branch.want(value);
+  if (failed(branch.differentiate()))
+    return failure();
+  for (Value value : captured) {
+    Value gradient = branch.getGradient(value);
+    branch.addOutput(gradient ? gradient : op.b.zerosLike(value));
+  }
+  return branch.finish();
+}
+
+static LogicalResult ifRule(NodeAdjoint &op) {
+  Operation *node = op.getNode();
+  SmallVector<Value> captured = getWantedCaptures(op);
+  SmallVector<Type> types;
+  for (Value value : captured)
+    types.push_back(value.getType());
+  SmallVector<StringRef> names;
+  auto regions = node->getAttrOfType<ArrayAttr>(attr::regions);
+  for (auto name : regions.getAsRange<StringAttr>())
+    names.push_back(name.getValue());
+  Operation *made = op.b.createNode("If", {op.in(0)}, types, {}, names);
+  OpBuilder::InsertionGuard guard(op.b.getBuilder());
+  for (auto [forward, backward] :
+       llvm::zip(node->getRegions(), made->getRegions()))
+    if (failed(writeBranch(op, forward, backward, captured)))
+      return failure();
+  for (auto [value, gradient] : llvm::zip(captured, made->getResults()))
+    op.set(value, gradient);
+  return success();
+}
+
+static constexpr GradientRule rules[] = {{"If", ifRule}};
+
+ArrayRef<GradientRule> getControlFlowRules() { return rules; }
+
+} // namespace mp
