@@ -18,6 +18,7 @@ namespace mp {
 
 llvm::ArrayRef<Decomposition> getActivationDecompositions();
 llvm::ArrayRef<Decomposition> getBroadcastDecompositions();
+llvm::ArrayRef<Decomposition> getRecurrentDecompositions();
 
 } // namespace mp
 

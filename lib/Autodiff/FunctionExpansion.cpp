@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Autodiff/Decompositions.h"
 #include "mp-opt/Target/ONNX/FunctionBodies.h"
 
 using namespace mlir;
@@ -73,13 +74,20 @@ static void release(Operation *holder, DifferentiationRequest &request) {
   holder->destroy();
 }
 
+static LogicalResult expand(NodeBuilder &builder, Operation *node) {
+  if (const Decomposition *decomposition = findDecomposition(node))
+    return decompose(builder, node, *decomposition);
+  return expandFunctionBody(builder, node);
+}
+
 LogicalResult expandFunctions(NodeBuilder &builder,
                               DifferentiationRequest &request) {
   std::string base = builder.getBase().str();
   for (unsigned round = 0; round < maxRounds; ++round) {
     SmallVector<Operation *> nodes = findNodesOnPath(request);
     llvm::erase_if(nodes, [](Operation *node) {
-      return findGradientRule(node) || !hasFunctionBody(node);
+      return findGradientRule(node) ||
+             (!findDecomposition(node) && !hasFunctionBody(node));
     });
     if (nodes.empty())
       break;
@@ -87,10 +95,9 @@ LogicalResult expandFunctions(NodeBuilder &builder,
     LogicalResult result = success();
     for (Operation *node : nodes) {
       OpBuilder::InsertionGuard guard(builder.getBuilder());
-      if (failed(expandFunctionBody(builder, node))) {
-        result = failure();
+      result = expand(builder, node);
+      if (failed(result))
         break;
-      }
     }
     release(holder, request);
     if (failed(result))

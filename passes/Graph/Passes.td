@@ -65,6 +65,19 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
   ];
 }
 
+def DecomposeRecurrent : GraphPass<"onnx-decompose-recurrent"> {
+  let summary = "Write LSTM, GRU and RNN as Scan";
+  let description = [{
+    After: the main graph and its subgraphs have no LSTM, GRU or RNN; for each
+    direction there is a Scan, whose body has the steps' arithmetic. All of
+    these operators' attributes and operands are covered: peepholes, lengths of
+    sequences, initial states, clipping, coupled gates, both layouts, all
+    activations. Sizes may be unknown. The opset must be 13 at least.
+
+    Example: test/Graph/onnx-decompose-recurrent.mlir
+  }];
+}
+
 def InlineFunctions : GraphPass<"onnx-inline-functions"> {
   let summary = "Put the bodies of model-local functions in place of calls";
   let description = [{

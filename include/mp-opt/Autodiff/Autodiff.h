@@ -115,8 +115,8 @@ struct DifferentiationRequest {
 };
 
 /// Differentiates where `builder` stands. Values that the seeds do not depend
-/// on have no gradient. Nodes on the way that have no rule are first written as
-/// the functions that define them; where that makes new values of those in
+/// on have no gradient. Nodes on the way that have no rule are first written in
+/// others (see expandFunctions); where that makes new values of those in
 /// `request`, it holds the new ones afterwards. Fails with an error that names
 /// the node without a rule, and a path from the loss through it.
 mlir::FailureOr<Gradients> differentiate(NodeBuilder &builder,
@@ -127,8 +127,9 @@ mlir::FailureOr<Gradients> differentiate(NodeBuilder &builder,
 llvm::DenseSet<mlir::Value> findDependents(mlir::Block &block,
                                            llvm::ArrayRef<mlir::Value> from);
 
-/// Writes nodes that depend on what is wanted, and the seeds on them, as the
-/// functions that define them, where they have no rule.
+/// Writes nodes that depend on what is wanted, and the seeds on them, in other
+/// nodes where they have no rule: by their decomposition, or as the functions
+/// that define them.
 mlir::LogicalResult expandFunctions(NodeBuilder &builder,
                                     DifferentiationRequest &request);
 

@@ -64,6 +64,10 @@ struct Decomposition {
 /// The decomposition of the operator of `node`; null if there is none.
 const Decomposition *findDecomposition(mlir::Operation *node);
 
+/// True for the recurrent operators of the default domain, which turn into
+/// Scan.
+bool isRecurrent(mlir::Operation *node);
+
 /// Writes `node` in standard ops and erases it.
 mlir::LogicalResult decompose(NodeBuilder &builder, mlir::Operation *node,
                               const Decomposition &decomposition);
