@@ -34,8 +34,9 @@ const GradientRule *findGradientRule(Operation *node) {
   static const llvm::StringMap<const GradientRule *> table = [] {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
-         {getActivationRules(), getContractionRules(), getElementwiseRules(),
-          getReductionRules()})
+         {getActivationRules(), getContractionRules(), getDataMovementRules(),
+          getEinsumRules(), getElementwiseRules(), getFunctionRules(),
+          getIndexingRules(), getPaddingRules(), getReductionRules()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;
