@@ -124,6 +124,15 @@ static Value fitOperand(NodeAdjoint &op, Value product, FusedOperand operand,
   return op.b.transpose(op.b.sumTo(product, moved), back);
 }
 
+/// ONNX's inference does not know the op; the rank of its result is that of
+/// its operands.
+static void refineRank(Value value, int64_t rank) {
+  Type element = onnxir::getTensorElementType(value.getType());
+  SmallVector<int64_t> sizes(rank, ShapedType::kDynamic);
+  value.setType(NodeTypes::refine(value.getType(),
+                                  RankedTensorType::get(sizes, element)));
+}
+
 /// Y = alpha * A' * B', of transposed or rearranged operands.
 static LogicalResult fusedMatMulRule(NodeAdjoint &op) {
   Operation *node = op.getNode();
@@ -138,6 +147,7 @@ static LogicalResult fusedMatMulRule(NodeAdjoint &op) {
     return op.fail("the ranks of its operands are unknown");
   if (*rankA < 2 || *rankB < 2)
     return op.fail("an operand is no matrix");
+  refineRank(op.grad(), std::max(*rankA, *rankB));
   auto turn = [](FusedOperand operand) {
     return FusedOperand{operand.value, !operand.isTransposed,
                         operand.movesBatch};
