@@ -34,8 +34,10 @@ const GradientRule *findGradientRule(Operation *node) {
   static const llvm::StringMap<const GradientRule *> table = [] {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
-         {getActivationRules(), getContractionRules(), getElementwiseRules(),
-          getReductionRules()})
+         {getActivationRules(), getContractionRules(), getConvolutionRules(),
+          getDropoutRules(), getElementwiseRules(), getLayerNormRules(),
+          getLossRules(), getNormalizationRules(), getPoolingRules(),
+          getReductionRules(), getResizeRules()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;
@@ -62,7 +64,7 @@ namespace {
 
 class Differentiator {
 public:
-  Differentiator(NodeBuilder &builder, const DifferentiationRequest &request)
+  Differentiator(NodeBuilder &builder, DifferentiationRequest &request)
       : builder(builder), request(request) {}
 
   FailureOr<Gradients> run();
@@ -72,15 +74,18 @@ private:
   LogicalResult visit(Operation *node);
   Value take(Value value);
   LogicalResult reportMissingRule(Operation *node);
+  void eraseReplaced(Gradients &found);
 
   NodeBuilder &builder;
-  const DifferentiationRequest &request;
+  DifferentiationRequest &request;
   /// Nodes of the block, in order.
   std::vector<Operation *> nodes;
   /// Values that depend on what is wanted.
   llvm::DenseSet<Value> active;
   /// What has been found of each value's gradient, to be added up.
   llvm::DenseMap<Value, SmallVector<Value, 2>> parts;
+  /// Nodes, and those with more results in their place.
+  std::vector<std::pair<Operation *, Operation *>> replaced;
 };
 
 } // namespace
@@ -201,9 +206,30 @@ LogicalResult Differentiator::visit(Operation *node) {
   NodeAdjoint adjoint(builder, node, gradients, active);
   if (failed(rule->apply(adjoint)))
     return failure();
+  if (adjoint.getNode() != node)
+    replaced.emplace_back(node, adjoint.getNode());
   for (auto [value, gradient] : adjoint.getFound())
     parts[value].push_back(gradient);
   return success();
+}
+
+/// Values stay apart until the walk has ended: it knows them by their address.
+void Differentiator::eraseReplaced(Gradients &found) {
+  llvm::DenseMap<Value, Value> values;
+  for (auto [node, made] : replaced)
+    for (OpResult result : node->getResults())
+      values[result] = made->getResult(result.getResultNumber());
+  Gradients renamed;
+  for (auto [value, gradient] : found)
+    renamed[values.lookup_or(value, value)] =
+        values.lookup_or(gradient, gradient);
+  found = std::move(renamed);
+  for (Value &value : request.wanted)
+    value = values.lookup_or(value, value);
+  for (auto &[value, gradient] : request.seeds)
+    value = values.lookup_or(value, value);
+  for (auto [node, made] : replaced)
+    node->erase();
 }
 
 FailureOr<Gradients> Differentiator::run() {
@@ -217,11 +243,12 @@ FailureOr<Gradients> Differentiator::run() {
   for (Value value : request.wanted)
     if (Value gradient = take(value))
       found[value] = gradient;
+  eraseReplaced(found);
   return found;
 }
 
 FailureOr<Gradients> differentiate(NodeBuilder &builder,
-                                   const DifferentiationRequest &request) {
+                                   DifferentiationRequest &request) {
   return Differentiator(builder, request).run();
 }
 

@@ -18,6 +18,12 @@ namespace mp {
 
 llvm::ArrayRef<Decomposition> getActivationDecompositions();
 llvm::ArrayRef<Decomposition> getBroadcastDecompositions();
+llvm::ArrayRef<Decomposition> getConvolutionDecompositions();
+llvm::ArrayRef<Decomposition> getDropoutDecompositions();
+llvm::ArrayRef<Decomposition> getLossDecompositions();
+llvm::ArrayRef<Decomposition> getNormalizationDecompositions();
+llvm::ArrayRef<Decomposition> getPoolingDecompositions();
+llvm::ArrayRef<Decomposition> getResizeDecompositions();
 
 } // namespace mp
 

@@ -51,7 +51,10 @@ const Decomposition *findDecomposition(Operation *node) {
   static const llvm::StringMap<const Decomposition *> table = [] {
     llvm::StringMap<const Decomposition *> made;
     for (ArrayRef<Decomposition> family :
-         {getActivationDecompositions(), getBroadcastDecompositions()})
+         {getActivationDecompositions(), getBroadcastDecompositions(),
+          getConvolutionDecompositions(), getDropoutDecompositions(),
+          getLossDecompositions(), getNormalizationDecompositions(),
+          getPoolingDecompositions(), getResizeDecompositions()})
       for (const Decomposition &entry : family)
         made[entry.op] = &entry;
     return made;

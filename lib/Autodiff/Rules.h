@@ -19,8 +19,15 @@ namespace mp {
 
 llvm::ArrayRef<GradientRule> getActivationRules();
 llvm::ArrayRef<GradientRule> getContractionRules();
+llvm::ArrayRef<GradientRule> getConvolutionRules();
+llvm::ArrayRef<GradientRule> getDropoutRules();
 llvm::ArrayRef<GradientRule> getElementwiseRules();
+llvm::ArrayRef<GradientRule> getLayerNormRules();
+llvm::ArrayRef<GradientRule> getLossRules();
+llvm::ArrayRef<GradientRule> getNormalizationRules();
+llvm::ArrayRef<GradientRule> getPoolingRules();
 llvm::ArrayRef<GradientRule> getReductionRules();
+llvm::ArrayRef<GradientRule> getResizeRules();
 
 } // namespace mp
 

@@ -56,7 +56,8 @@ void DecomposeGradients::runOnOperation() {
   ModuleOp module = getOperation();
   std::vector<std::pair<Operation *, const Decomposition *>> nodes;
   module.walk([&](Operation *op) {
-    if (!isNode(op) || getDomain(op) != "com.microsoft")
+    // Runtimes also write these operators in the default domain.
+    if (!isNode(op))
       return;
     const Decomposition *found = findDecomposition(op);
     if (found && (found->isContraction || !contractions))

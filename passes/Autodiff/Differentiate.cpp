@@ -246,7 +246,7 @@ void Differentiate::runOnOperation() {
   FailureOr<Gradients> gradients = differentiate(builder, request);
   if (failed(gradients))
     return signalPassFailure();
-  for (Value parameter : *parameters) {
+  for (Value parameter : request.wanted) {
     Value gradient = gradients->lookup(parameter);
     if (!gradient) {
       graph.emitError() << "parameter '" << onnxir::getValueName(parameter)

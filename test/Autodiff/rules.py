@@ -19,6 +19,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
+import reference_ops  # noqa: E402
 from support import run_mp_opt, scratch_dir  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
@@ -49,6 +50,8 @@ class Case:
     opset: int = OPSET
     # False where an operator needs to see its sizes.
     dynamic: bool = True
+    # False at kinks, where difference quotients are between the derivatives.
+    smooth: bool = True
 
     def __repr__(self):
         return self.name
@@ -94,6 +97,10 @@ def _weights(name, shapes):
     return [rng.uniform(0.5, 1.5, shape) for shape in shapes]
 
 
+def evaluator_of(model):
+    return ReferenceEvaluator(model, new_ops=reference_ops.OPS)
+
+
 def evaluate_outputs(case, values):
     inputs = [
         helper.make_tensor_value_info(n, *type_of(v)) for n, v in values.items()
@@ -104,7 +111,7 @@ def evaluate_outputs(case, values):
     ]
     graph = helper.make_graph(parse_body(case), "g", inputs, outputs)
     model = helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
-    return ReferenceEvaluator(model).run(None, values)
+    return evaluator_of(model).run(None, values)
 
 
 def weights_of(case):
@@ -179,8 +186,7 @@ def gradients(case, dynamic=False):
     """By mp-opt, decomposed, evaluated in float64."""
     model = differentiate(case, dynamic=dynamic)
     names = [w + "_grad" for w in wanted_of(case)]
-    evaluator = ReferenceEvaluator(model)
-    found = evaluator.run(names, values_of(case))
+    found = evaluator_of(model).run(names, values_of(case))
     return dict(zip(wanted_of(case), found))
 
 

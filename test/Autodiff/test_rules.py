@@ -36,6 +36,9 @@ def assert_close(actual, expected, tolerance):
 
 @each_case
 def test_difference_quotients(family, case):
+    if not case.smooth:
+        assert case.torch is not None, "a kink needs an expectation"
+        pytest.skip("the function has a kink there")
     actual = rules.gradients(case)
     expected = rules.difference_quotients(case)
     assert any(np.ptp(v) > 0 for v in expected.values() if v.size)

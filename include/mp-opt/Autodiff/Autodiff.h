@@ -51,6 +51,13 @@ public:
   /// The same, or zeros.
   mlir::Value gradOrZeros(unsigned index);
 
+  /// Result `index`; the node gets it, of this type, if it lacks it.
+  mlir::Value require(unsigned index, mlir::Type type) {
+    mlir::Value result = b.addResult(node, index, type);
+    node = result.getDefiningOp();
+    return result;
+  }
+
   /// True if the gradient of operand `index` is asked for.
   bool wants(unsigned index) const {
     return has(index) && wants(node->getOperand(index));
@@ -109,10 +116,11 @@ struct DifferentiationRequest {
 };
 
 /// Differentiates where `builder` stands. Values that the seeds do not depend
-/// on have no gradient. Fails with an error that names the node without a
+/// on have no gradient. Nodes may get more results; what is wanted of them is
+/// replaced in `request`. Fails with an error that names the node without a
 /// rule, and a path from the loss through it.
 mlir::FailureOr<Gradients> differentiate(NodeBuilder &builder,
-                                         const DifferentiationRequest &request);
+                                         DifferentiationRequest &request);
 
 /// The values that regions of `op` use and do not define, in order.
 llvm::SetVector<mlir::Value> getCaptured(mlir::Operation *op);
