@@ -35,9 +35,11 @@ const GradientRule *findGradientRule(Operation *node) {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
          {getActivationRules(), getContractionRules(), getControlFlowRules(),
-          getDataMovementRules(), getEinsumRules(), getElementwiseRules(),
-          getFunctionRules(), getIndexingRules(), getIterationRules(),
-          getPaddingRules(), getReductionRules()})
+          getConvolutionRules(), getDataMovementRules(), getDropoutRules(),
+          getEinsumRules(), getElementwiseRules(), getFunctionRules(),
+          getIndexingRules(), getIterationRules(), getLayerNormRules(),
+          getLossRules(), getNormalizationRules(), getPaddingRules(),
+          getPoolingRules(), getReductionRules(), getResizeRules()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;

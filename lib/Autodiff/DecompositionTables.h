@@ -20,8 +20,14 @@ llvm::ArrayRef<Decomposition> getActivationDecompositions();
 llvm::ArrayRef<Decomposition> getArithmeticDecompositions();
 llvm::ArrayRef<Decomposition> getBookkeepingDecompositions();
 llvm::ArrayRef<Decomposition> getBroadcastDecompositions();
+llvm::ArrayRef<Decomposition> getConvolutionDecompositions();
+llvm::ArrayRef<Decomposition> getDropoutDecompositions();
 llvm::ArrayRef<Decomposition> getIndexingDecompositions();
+llvm::ArrayRef<Decomposition> getLossDecompositions();
+llvm::ArrayRef<Decomposition> getNormalizationDecompositions();
+llvm::ArrayRef<Decomposition> getPoolingDecompositions();
 llvm::ArrayRef<Decomposition> getRecurrentDecompositions();
+llvm::ArrayRef<Decomposition> getResizeDecompositions();
 
 } // namespace mp
 

@@ -53,7 +53,10 @@ const Decomposition *findDecomposition(Operation *node) {
     for (ArrayRef<Decomposition> family :
          {getActivationDecompositions(), getArithmeticDecompositions(),
           getBookkeepingDecompositions(), getBroadcastDecompositions(),
-          getIndexingDecompositions(), getRecurrentDecompositions()})
+          getConvolutionDecompositions(), getDropoutDecompositions(),
+          getIndexingDecompositions(), getLossDecompositions(),
+          getNormalizationDecompositions(), getPoolingDecompositions(),
+          getRecurrentDecompositions(), getResizeDecompositions()})
       for (const Decomposition &entry : family)
         made[entry.op] = &entry;
     return made;

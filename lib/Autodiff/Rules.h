@@ -20,14 +20,21 @@ namespace mp {
 llvm::ArrayRef<GradientRule> getActivationRules();
 llvm::ArrayRef<GradientRule> getContractionRules();
 llvm::ArrayRef<GradientRule> getControlFlowRules();
+llvm::ArrayRef<GradientRule> getConvolutionRules();
 llvm::ArrayRef<GradientRule> getDataMovementRules();
+llvm::ArrayRef<GradientRule> getDropoutRules();
 llvm::ArrayRef<GradientRule> getEinsumRules();
 llvm::ArrayRef<GradientRule> getElementwiseRules();
 llvm::ArrayRef<GradientRule> getFunctionRules();
 llvm::ArrayRef<GradientRule> getIndexingRules();
 llvm::ArrayRef<GradientRule> getIterationRules();
+llvm::ArrayRef<GradientRule> getLayerNormRules();
+llvm::ArrayRef<GradientRule> getLossRules();
+llvm::ArrayRef<GradientRule> getNormalizationRules();
 llvm::ArrayRef<GradientRule> getPaddingRules();
+llvm::ArrayRef<GradientRule> getPoolingRules();
 llvm::ArrayRef<GradientRule> getReductionRules();
+llvm::ArrayRef<GradientRule> getResizeRules();
 
 } // namespace mp
 

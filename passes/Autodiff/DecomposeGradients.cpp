@@ -57,7 +57,8 @@ static std::vector<std::pair<Operation *, const Decomposition *>>
 findNodes(ModuleOp module, bool contractions) {
   std::vector<std::pair<Operation *, const Decomposition *>> nodes;
   module.walk([&](Operation *op) {
-    if (!isNode(op) || getDomain(op) != "com.microsoft")
+    // Runtimes also write these operators in the default domain.
+    if (!isNode(op))
       return;
     const Decomposition *found = findDecomposition(op);
     if (found && (found->isContraction || !contractions))

@@ -20,6 +20,7 @@ from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
 from operators import OPERATORS  # noqa: E402
+import reference_ops  # noqa: E402
 from support import run_mp_opt, scratch_dir  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
@@ -107,7 +108,7 @@ def _weights(name, shapes):
 
 def evaluate(case, model, names, values):
     if case.engine == "reference":
-        return ReferenceEvaluator(model, new_ops=OPERATORS).run(names, values)
+        return ReferenceEvaluator(model, new_ops=OPERATORS + reference_ops.OPS).run(names, values)
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

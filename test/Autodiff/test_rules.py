@@ -34,6 +34,7 @@ def assert_close(actual, expected, tolerance):
 @each_case
 def test_difference_quotients(family, case):
     if case.kinks:
+        assert case.torch is not None, "a kink needs an expectation"
         pytest.skip("there is no derivative here")
     actual = rules.gradients(case)
     expected = rules.difference_quotients(case)

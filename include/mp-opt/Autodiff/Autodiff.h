@@ -51,6 +51,13 @@ public:
   /// The same, or zeros.
   mlir::Value gradOrZeros(unsigned index);
 
+  /// Result `index`; the node gets it, of this type, if it lacks it.
+  mlir::Value require(unsigned index, mlir::Type type) {
+    mlir::Value result = b.addResult(node, index, type);
+    node = result.getDefiningOp();
+    return result;
+  }
+
   /// True if the gradient of operand `index` is asked for.
   bool wants(unsigned index) const {
     return has(index) && wants(node->getOperand(index));
@@ -117,7 +124,8 @@ struct DifferentiationRequest {
 /// Differentiates where `builder` stands. Values that the seeds do not depend
 /// on have no gradient. Nodes on the way that have no rule are first written in
 /// others (see expandFunctions); where that makes new values of those in
-/// `request`, it holds the new ones afterwards. Fails with an error that names
+/// `request`, it holds the new ones afterwards, as it does where nodes got more
+/// results. Fails with an error that names
 /// the node without a rule, and a path from the loss through it.
 mlir::FailureOr<Gradients> differentiate(NodeBuilder &builder,
                                          DifferentiationRequest &request);

@@ -167,6 +167,40 @@ void NodeBuilder::eraseUnused(Block &block) {
   }
 }
 
+Value NodeBuilder::addResult(Operation *node, unsigned index, Type type) {
+  if (hasResult(node, index))
+    return node->getResult(index);
+  StringRef base = onnxir::getNodeName(node);
+  if (base.empty())
+    base = onnxir::getValueName(node->getResult(0));
+  StringRef name = names.getValueName(base + "/" + Twine(index));
+  if (index < node->getNumResults()) {
+    node->getResult(index).setType(type);
+    setValueName(node->getResult(index), name);
+    return node->getResult(index);
+  }
+  OperationState state(node->getLoc(), node->getName(), node->getOperands(),
+                       node->getResultTypes(), node->getAttrs());
+  SmallVector<StringRef> results;
+  for (Value result : node->getResults())
+    results.push_back(onnxir::getValueName(result));
+  while (results.size() < index) {
+    state.types.push_back(builder.getNoneType());
+    results.push_back("");
+  }
+  state.types.push_back(type);
+  results.push_back(name);
+  NamedAttrList attributes(node->getAttrs());
+  attributes.set(onnxir::attr::results, builder.getStrArrayAttr(results));
+  state.attributes = attributes;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(node);
+  Operation *made = builder.create(state);
+  node->replaceAllUsesWith(
+      made->getResults().take_front(node->getNumResults()));
+  return made->getResult(index);
+}
+
 void NodeBuilder::rename(Value value, const Twine &name) {
   if (auto result = dyn_cast<OpResult>(value))
     setValueName(result, names.getValueName(name));

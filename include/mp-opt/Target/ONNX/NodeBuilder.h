@@ -66,6 +66,11 @@ public:
   /// Erases the block's nodes that nothing uses.
   void eraseUnused(mlir::Block &block);
 
+  /// Result `index` of `node`, whose type is `type` if it is not there yet. A
+  /// node with fewer results is followed by one with more, which takes over its
+  /// uses; it must be erased in the end.
+  mlir::Value addResult(mlir::Operation *node, unsigned index, mlir::Type type);
+
   /// Renames a value that a node defines; others keep their names.
   void rename(mlir::Value value, const llvm::Twine &name);
 

@@ -1,0 +1,122 @@
+//===- CrossEntropy.cpp - Of losses by labels -----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CrossEntropy.h"
+
+#include "NormGradients.h"
+#include "Sizes.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+static int64_t getClassAxis(const CrossEntropy &loss) {
+  return loss.classAxis < 0
+             ? loss.classAxis + *NodeBuilder::getRank(loss.logProb)
+             : loss.classAxis;
+}
+
+/// The label that does not count; null if all do.
+static Value getIgnored(NodeBuilder &b, const CrossEntropy &loss) {
+  Value ignored = loss.ignored;
+  if (!ignored) {
+    if (!loss.node->getAttr("ignore_index"))
+      return {};
+    ignored = b.intScalar(getInt(loss.node, "ignore_index", 0));
+  }
+  return b.castLike(ignored, loss.labels);
+}
+
+/// The labels, with a size of 1 for the classes.
+static Value spreadLabels(NodeBuilder &b, const CrossEntropy &loss,
+                          Value labels) {
+  return b.unsqueeze(labels, getClassAxis(loss));
+}
+
+/// The weight of each label, 0 if it is ignored; null if all are 1.
+static Value getWeights(NodeBuilder &b, const CrossEntropy &loss,
+                        Type elementType) {
+  Value ignored = getIgnored(b, loss);
+  Value isIgnored =
+      ignored ? b.create("Equal", {loss.labels, ignored}) : Value();
+  Value one = b.scalar(1, elementType), zero = b.scalar(0, elementType);
+  if (!loss.weights)
+    return isIgnored ? b.where(isIgnored, zero, one) : Value();
+  Value weights = b.castTo(loss.weights, elementType);
+  if (!loss.weighsLabels) {
+    // Ignored labels need not be classes.
+    Value first = b.castLike(b.intScalar(0), loss.labels);
+    Value labels =
+        isIgnored ? b.where(isIgnored, first, loss.labels) : loss.labels;
+    weights = b.gather(weights, labels, 0);
+  }
+  return isIgnored ? b.where(isIgnored, zero, weights) : weights;
+}
+
+static bool isMean(const CrossEntropy &loss) {
+  return getString(loss.node, "reduction", "mean") == "mean";
+}
+
+/// What the mean divides by; 1 where nothing counts.
+static Value getTotal(NodeBuilder &b, const CrossEntropy &loss, Value weights,
+                      Type elementType) {
+  if (!weights)
+    return b.castTo(b.create("Size", {loss.labels}), elementType);
+  Value sum = b.reduceSum(weights, {}, /*keepDims=*/false);
+  Value isZero = b.create("Equal", {sum, b.scalar(0, elementType)});
+  return b.where(isZero, b.scalar(1, elementType), sum);
+}
+
+Value getLabelSlope(NodeBuilder &b, const CrossEntropy &loss) {
+  Value slope = widen(b, loss.grad);
+  Type element = getTensorElementType(slope.getType());
+  Value weights = getWeights(b, loss, element);
+  if (isMean(loss))
+    slope = b.div(slope, getTotal(b, loss, weights, element));
+  if (weights)
+    slope = b.mul(slope, weights);
+  // A scalar fits everywhere.
+  return weights || getString(loss.node, "reduction", "mean") == "none"
+             ? spreadLabels(b, loss, slope)
+             : slope;
+}
+
+Value matchLabels(NodeBuilder &b, const CrossEntropy &loss) {
+  SizeMath math(b);
+  int64_t axis = getClassAxis(loss);
+  int64_t rank = *NodeBuilder::getRank(loss.logProb);
+  Value classes = math.range(math.of(loss.logProb, axis));
+  SmallVector<int64_t> behind =
+      llvm::to_vector(llvm::seq<int64_t>(1, rank - axis));
+  return b.create("Equal",
+                  {spreadLabels(b, loss, loss.labels),
+                   b.castLike(b.unsqueeze(classes, behind), loss.labels)});
+}
+
+Value getScoresGradient(NodeBuilder &b, const CrossEntropy &loss) {
+  Value prob = b.create("Exp", {widen(b, loss.logProb)});
+  Value target = b.castLike(matchLabels(b, loss), prob);
+  return b.mul(b.sub(prob, target), getLabelSlope(b, loss));
+}
+
+Value getLoss(NodeBuilder &b, const CrossEntropy &loss) {
+  Value logProb = widen(b, loss.logProb);
+  Type element = getTensorElementType(logProb.getType());
+  Value chosen = b.where(matchLabels(b, loss), logProb, b.scalar(0, element));
+  Value losses =
+      b.neg(b.reduceSum(chosen, getClassAxis(loss), /*keepDims=*/false));
+  Value weights = getWeights(b, loss, element);
+  if (weights)
+    losses = b.mul(losses, weights);
+  if (getString(loss.node, "reduction", "mean") == "none")
+    return losses;
+  Value sum = b.reduceSum(losses, {}, /*keepDims=*/false);
+  return isMean(loss) ? b.div(sum, getTotal(b, loss, weights, element)) : sum;
+}
+
+} // namespace mp

@@ -1,0 +1,301 @@
+//===- Interpolation.cpp - Of Resize --------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Interpolation.h"
+
+#include "NormGradients.h"
+#include "Sizes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+
+/// One axis: sizes, and places of new cells among the old ones.
+struct ResizedAxis {
+  /// Its place among the resized axes, of which there are `count`.
+  int64_t index, count;
+  Size from, to;
+  /// New cells for each old one, a vector of one element.
+  Value scale;
+};
+
+class Transposer {
+public:
+  Transposer(NodeBuilder &b, const Interpolation &resize)
+      : b(b), math(b), resize(resize) {
+    Type type = getTensorElementType(resize.image.getType());
+    element = type.isF64() ? type : Float32Type::get(b.getContext());
+    coordinates =
+        getString(resize.node, "coordinate_transformation_mode", "half_pixel");
+    mode = getString(resize.node, "mode", "nearest");
+  }
+
+  bool isKnownMode() const;
+  Value run();
+
+private:
+  Value number(double value) { return b.scalar(value, element); }
+  Value floatOf(Size size) { return math.scalar(size, element); }
+  Value clamp(Value value, Value low, Value high) {
+    return b.create("Min", {b.create("Max", {value, low}), high});
+  }
+  Value findScale(const ResizedAxis &axis, Value sizes);
+  Value findPlaces(const ResizedAxis &axis);
+  Value makeNearest(Value places, Value cells, Value last);
+  Value makeLinear(Value places, Value cells, Value last);
+  Value makeCubic(Value places, Value cells, Value last);
+  Value makeMatrix(const ResizedAxis &axis);
+
+  NodeBuilder &b;
+  SizeMath math;
+  const Interpolation &resize;
+  Type element;
+  StringRef coordinates, mode;
+};
+
+} // namespace
+
+static constexpr StringLiteral coordinateModes[] = {
+    "align_corners",      "asymmetric",           "half_pixel",
+    "pytorch_half_pixel", "half_pixel_symmetric", "tf_crop_and_resize"};
+static constexpr StringLiteral modes[] = {"cubic", "linear", "nearest"};
+static constexpr StringLiteral nearestModes[] = {
+    "ceil", "floor", "round_prefer_ceil", "round_prefer_floor"};
+
+bool Transposer::isKnownMode() const {
+  return llvm::is_contained(coordinateModes, coordinates) &&
+         llvm::is_contained(modes, mode) &&
+         llvm::is_contained(nearestModes, getString(resize.node, "nearest_mode",
+                                                    "round_prefer_floor"));
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// Stated, or as much as the sizes differ; the same for all axes if the ratio
+/// of sizes is kept.
+Value Transposer::findScale(const ResizedAxis &axis, Value sizes) {
+  if (resize.scales)
+    return b.castTo(b.slice(resize.scales, 0, axis.index, axis.index + 1),
+                    element);
+  StringRef policy =
+      getString(resize.node, "keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch" || !sizes)
+    return b.div(floatOf(axis.to), floatOf(axis.from));
+  return sizes;
+}
+
+/// Where the new cells lie among the old ones, whose numbers count from 0.
+Value Transposer::findPlaces(const ResizedAxis &axis) {
+  Value cells = b.castTo(math.range(axis.to), element);
+  Value half = number(0.5), one = number(1);
+  auto halfPixel = [&] {
+    return b.sub(b.div(b.add(cells, half), axis.scale), half);
+  };
+  if (coordinates == "asymmetric")
+    return b.div(cells, axis.scale);
+  if (coordinates == "half_pixel")
+    return halfPixel();
+  if (coordinates == "half_pixel_symmetric") {
+    Value length = b.mul(axis.scale, floatOf(axis.from));
+    Value rest = b.sub(one, b.div(floatOf(axis.to), length));
+    return b.add(b.mul(b.mul(floatOf(axis.from), half), rest), halfPixel());
+  }
+  Value isSingle = b.create("Equal", {axis.to.getValue(b), b.ints(1)});
+  if (coordinates == "pytorch_half_pixel")
+    return b.where(isSingle, number(0), halfPixel());
+  // From the first cell to the last one.
+  Value steps = floatOf(math.max(math.sub(axis.to, 1), 1));
+  Value last = floatOf(math.sub(axis.from, 1));
+  Value even = b.div(b.mul(cells, last), steps);
+  if (coordinates == "align_corners")
+    return b.where(isSingle, number(0), even);
+  auto roi = [&](int64_t index) {
+    return b.castTo(b.slice(resize.roi, 0, index, index + 1), element);
+  };
+  Value start = roi(axis.index), end = roi(axis.index + axis.count);
+  Value inside = b.add(b.mul(start, last), b.mul(even, b.sub(end, start)));
+  return b.where(isSingle, b.mul(b.mul(half, b.add(start, end)), last), inside);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// `places` is a column, `cells` the numbers of the old cells, `last` the last
+/// of them.
+Value Transposer::makeNearest(Value places, Value cells, Value last) {
+  StringRef rounding =
+      getString(resize.node, "nearest_mode", "round_prefer_floor");
+  bool isUp = rounding == "ceil" || rounding == "round_prefer_floor";
+  double shift = llvm::StringSwitch<double>(rounding)
+                     .Case("round_prefer_floor", -0.5)
+                     .Case("round_prefer_ceil", 0.5)
+                     .Default(0);
+  Value shifted = shift == 0 ? places : b.add(places, number(shift));
+  Value chosen = b.create(isUp ? "Ceil" : "Floor", {shifted});
+  return b.castTo(b.create("Equal", {clamp(chosen, number(0), last), cells}),
+                  element);
+}
+
+/// A hat around each place.
+Value Transposer::makeLinear(Value places, Value cells, Value last) {
+  Value distance =
+      b.create("Abs", {b.sub(clamp(places, number(0), last), cells)});
+  return b.create("Relu", {b.sub(number(1), distance)});
+}
+
+/// Four taps each; those outside count for the cell at the edge, or not at all.
+Value Transposer::makeCubic(Value places, Value cells, Value last) {
+  double a = getFloat(resize.node, "cubic_coeff_a", -0.75);
+  bool excludes = getInt(resize.node, "exclude_outside", 0);
+  Value floor = b.create("Floor", {places});
+  SmallVector<Value> taps, weights;
+  for (int64_t tap : {-1, 0, 1, 2}) {
+    Value position = b.add(floor, number(double(tap)));
+    Value d = b.create("Abs", {b.sub(places, position)});
+    // Horner: two polynomials of the distance.
+    auto cubic = [&](double c3, double c2, double c1, double c0) {
+      Value sum = b.add(b.mul(d, number(c3)), number(c2));
+      sum = b.add(b.mul(sum, d), number(c1));
+      return b.add(b.mul(sum, d), number(c0));
+    };
+    Value weight = tap == 0 || tap == 1 ? cubic(a + 2, -(a + 3), 0, 1)
+                                        : cubic(a, -5 * a, 8 * a, -4 * a);
+    Value nearest = clamp(position, number(0), last);
+    if (excludes)
+      weight =
+          b.where(b.create("Equal", {position, nearest}), weight, number(0));
+    taps.push_back(nearest);
+    weights.push_back(weight);
+  }
+  SmallVector<Value> parts;
+  for (auto [tap, weight] : llvm::zip(taps, weights))
+    parts.push_back(
+        b.where(b.create("Equal", {tap, cells}), weight, number(0)));
+  Value matrix = b.create("Sum", parts);
+  return excludes ? b.div(matrix, b.create("Sum", weights)) : matrix;
+}
+
+Value Transposer::makeMatrix(const ResizedAxis &axis) {
+  Value places = b.unsqueeze(findPlaces(axis), 1);
+  Value cells = b.castTo(math.range(axis.from), element);
+  Value last = floatOf(math.sub(axis.from, 1));
+  Value matrix = mode == "nearest"  ? makeNearest(places, cells, last)
+                 : mode == "linear" ? makeLinear(places, cells, last)
+                                    : makeCubic(places, cells, last);
+  if (coordinates != "tf_crop_and_resize")
+    return matrix;
+  // Outside, the result is a number that does not depend on the image.
+  Value isInside = b.create("Equal", {places, clamp(places, number(0), last)});
+  return b.where(isInside, matrix, number(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+/// Elements of a small constant; empty for other values.
+static SmallVector<double> getConstantFloats(Value value) {
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  Attribute held;
+  if (auto initializer = dyn_cast_or_null<InitializerOp>(op))
+    held =
+        initializer.getOverridable() ? TypedAttr() : initializer.getValueAttr();
+  else if (op && isStandardOp(op, "Constant"))
+    held = op->getAttr("value");
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(held);
+  if (!elements || elements.getNumElements() > 64 ||
+      !isa<FloatType>(elements.getElementType()))
+    return {};
+  return llvm::map_to_vector(elements.getValues<APFloat>(), [](APFloat number) {
+    return number.convertToDouble();
+  });
+}
+
+/// `value` times `matrix` along `axis`.
+static Value contract(NodeBuilder &b, Value value, int64_t axis, int64_t rank,
+                      Value matrix) {
+  if (axis == rank - 1)
+    return b.matmul(value, matrix);
+  if (axis == rank - 2)
+    return b.matmul(b.transpose(matrix, {1, 0}), value);
+  auto order = llvm::to_vector(llvm::seq<int64_t>(rank));
+  std::swap(order[axis], order[rank - 1]);
+  return b.transpose(b.matmul(b.transpose(value, order), matrix), order);
+}
+
+Value Transposer::run() {
+  int64_t rank = *NodeBuilder::getRank(resize.image);
+  SmallVector<int64_t> axes = llvm::to_vector(getInts(resize.node, "axes"));
+  if (axes.empty())
+    axes = llvm::to_vector(llvm::seq<int64_t>(rank));
+  SmallVector<double> scales = getConstantFloats(resize.scales);
+  StringRef policy =
+      getString(resize.node, "keep_aspect_ratio_policy", "stretch");
+  Value common;
+  if (!resize.scales && resize.sizes && policy != "stretch") {
+    SmallVector<Size> old;
+    for (int64_t axis : axes)
+      old.push_back(math.of(resize.image, axis < 0 ? axis + rank : axis));
+    Value ratios = b.div(b.castTo(resize.sizes, element),
+                         b.castTo(math.vector(old), element));
+    common = b.create(policy == "not_larger" ? "ReduceMin" : "ReduceMax",
+                      {ratios}, b.attr("keepdims", int64_t(0)));
+  }
+  Value grad = widen(b, resize.grad);
+  for (auto [index, stated] : llvm::enumerate(axes)) {
+    int64_t place = stated < 0 ? stated + rank : stated;
+    ResizedAxis axis{int64_t(index),
+                     int64_t(axes.size()),
+                     math.of(resize.image, place),
+                     math.of(resize.grad, place),
+                     {}};
+    bool isSame = resize.scales
+                      ? index < scales.size() && scales[index] == 1
+                      : axis.from.isKnown() && axis.to.is(axis.from.get());
+    if (isSame && coordinates != "tf_crop_and_resize")
+      continue;
+    axis.scale = findScale(axis, common);
+    grad = contract(b, grad, place, rank, makeMatrix(axis));
+  }
+  return b.castLike(grad, resize.grad);
+}
+
+Value getResizeGradient(NodeBuilder &b, const Interpolation &resize,
+                        StringRef &reason) {
+  auto rank = NodeBuilder::getRank(resize.image);
+  bool axesFit =
+      rank && llvm::all_of(getInts(resize.node, "axes"), [&](int64_t axis) {
+        return axis >= -*rank && axis < *rank;
+      });
+  Transposer transposer(b, resize);
+  if (!rank)
+    reason = "the rank of its operand is unknown";
+  else if (!axesFit)
+    reason = "its axes do not fit its operand";
+  else if (getInt(resize.node, "antialias", 0))
+    reason = "there is no gradient for antialias";
+  else if (!transposer.isKnownMode())
+    reason = "there is no gradient for this mode";
+  else if (!resize.roi &&
+           getString(resize.node, "coordinate_transformation_mode", "") ==
+               "tf_crop_and_resize")
+    reason = "expected a region of interest";
+  else
+    return transposer.run();
+  return {};
+}
+
+} // namespace mp

@@ -1,0 +1,35 @@
+//===- Interpolation.h - Of Resize ------------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Resizing is linear, axis by axis: a matrix (new size x old size) whose rows
+// are the weights of the old cells. Its transpose is the gradient, for every
+// mode.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_AUTODIFF_INTERPOLATION_H
+#define MPOPT_LIB_AUTODIFF_INTERPOLATION_H
+
+#include "mp-opt/Target/ONNX/NodeBuilder.h"
+
+namespace mp {
+
+struct Interpolation {
+  /// Resize or its gradient: has the attributes.
+  mlir::Operation *node;
+  /// The gradient of the result, and the operands; all but the image may be
+  /// null.
+  mlir::Value grad, image, roi, scales, sizes;
+};
+
+/// Null, and why, if the operator cannot be transposed.
+mlir::Value getResizeGradient(NodeBuilder &b, const Interpolation &resize,
+                              llvm::StringRef &reason);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_AUTODIFF_INTERPOLATION_H

@@ -1,0 +1,68 @@
+//===- Loss.cpp - Gradients of losses -------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../CrossEntropy.h"
+#include "../Rules.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+/// reduction and ignore_index, as the gradient has them too.
+static SmallVector<NamedAttribute> copyAttributes(NodeAdjoint &op) {
+  SmallVector<NamedAttribute> attributes;
+  for (StringRef name : {"reduction", "ignore_index"})
+    if (Attribute value = op.getNode()->getAttr(name))
+      attributes.emplace_back(op.b.getBuilder().getStringAttr(name), value);
+  return attributes;
+}
+
+static LogicalResult failOnRank(NodeAdjoint &op) {
+  return op.fail("the rank of its scores is unknown");
+}
+
+/// SoftmaxCrossEntropyLoss(scores, labels, weights) -> loss, log_prob
+static LogicalResult crossEntropyRule(NodeAdjoint &op) {
+  if (!NodeBuilder::getRank(op.in(0)))
+    return failOnRank(op);
+  // log_prob = scores - log sum exp scores
+  Value arriving = op.grad(1);
+  Value logProb = op.require(1, op.in(0).getType());
+  if (op.grad())
+    op.set(0, op.b.create("com.microsoft.SoftmaxCrossEntropyLossGrad",
+                          {op.grad(), logProb, op.in(1), op.in(2)},
+                          copyAttributes(op), op.in(0).getType()));
+  if (arriving) {
+    Value sum = op.b.reduceSum(arriving, 1, /*keepDims=*/true);
+    Value share = op.b.mul(op.b.create("Exp", {logProb}), sum);
+    op.set(0, op.b.sub(arriving, share));
+  }
+  return success();
+}
+
+/// NegativeLogLikelihoodLoss(log_prob, labels, weights)
+static LogicalResult likelihoodRule(NodeAdjoint &op) {
+  if (!NodeBuilder::getRank(op.in(0)))
+    return failOnRank(op);
+  CrossEntropy loss{op.getNode(), op.grad(), op.in(0), op.in(1), op.in(2)};
+  loss.classAxis = 1;
+  Value slope = getLabelSlope(op.b, loss);
+  Value zero = op.b.scalarLike(0, slope);
+  Value isLabel = matchLabels(op.b, loss);
+  op.set(0,
+         op.b.castLike(op.b.where(isLabel, op.b.neg(slope), zero), op.in(0)));
+  return success();
+}
+
+static constexpr GradientRule rules[] = {
+    {"NegativeLogLikelihoodLoss", likelihoodRule},
+    {"SoftmaxCrossEntropyLoss", crossEntropyRule}};
+
+ArrayRef<GradientRule> getLossRules() { return rules; }
+
+} // namespace mp

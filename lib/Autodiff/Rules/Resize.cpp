@@ -1,0 +1,39 @@
+//===- Resize.cpp - Gradients of resizing ---------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ResizeGrad has kernels for few modes, and none outside GPUs; rules write
+// standard ops for all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Interpolation.h"
+#include "../Rules.h"
+
+using namespace mlir;
+
+namespace mp {
+
+static LogicalResult resizeRule(NodeAdjoint &op) {
+  if (op.wants(1))
+    return op.fail("there is no gradient for its region of interest");
+  if (!op.wants(0))
+    return success();
+  Interpolation resize{op.getNode(), op.grad(), op.in(0),
+                       op.in(1),     op.in(2),  op.in(3)};
+  StringRef reason;
+  Value gradient = getResizeGradient(op.b, resize, reason);
+  if (!gradient)
+    return op.fail(reason);
+  op.set(0, gradient);
+  return success();
+}
+
+static constexpr GradientRule rules[] = {{"Resize", resizeRule}};
+
+ArrayRef<GradientRule> getResizeRules() { return rules; }
+
+} // namespace mp
