@@ -92,6 +92,12 @@ Value ParameterStep::adaptiveDirection(Value from) {
   slots[0] = mean(slots[0], from, beta1);
   slots[1] = mean(slots[1], b.mul(from, from), beta2);
   Value first = b.div(slots[0], correction(beta1));
+  if (number("mode") == 1) {
+    // The same but for eps, which is added before the correction.
+    Value root = b.create("Sqrt", {correction(beta2)});
+    Value second = b.addScalar(b.create("Sqrt", {slots[1]}), number("eps"));
+    return b.div(b.mul(first, root), second);
+  }
   Value second = b.create("Sqrt", {b.div(slots[1], correction(beta2))});
   return b.div(first, b.addScalar(second, number("eps")));
 }
@@ -102,11 +108,16 @@ static Value updateAdam(ParameterStep &p) {
 
 static Value updateAdamW(ParameterStep &p) {
   Value direction = p.adaptiveDirection(p.gradient);
-  if (p.settings.weightDecay) {
-    Value rate = p.b.scale(p.learningRate, p.settings.weightDecay);
-    p.weight = p.b.sub(p.weight, p.b.mul(rate, p.weight));
-  }
-  return p.moveAlong(direction);
+  double decay = p.settings.weightDecay;
+  auto shrink = [&](Value weight) {
+    Value rate = p.b.scale(p.learningRate, decay);
+    return p.b.sub(weight, p.b.mul(rate, weight));
+  };
+  bool decaysLast = p.number("mode") == 1;
+  if (decay && !decaysLast)
+    p.weight = shrink(p.weight);
+  Value next = p.moveAlong(direction);
+  return decay && decaysLast ? shrink(next) : next;
 }
 
 static Value updateAdagrad(ParameterStep &p) {
@@ -147,7 +158,7 @@ static ArrayRef<OptimizerRule> getRules() {
        updateAdam},
       {"adamw",
        {"exp_avg", "exp_avg_sq"},
-       {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}},
+       {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"mode", 0}},
        updateAdamW},
       {"adagrad", {"sum"}, {{"eps", 1e-10}}, updateAdagrad},
       {"lamb",
@@ -171,6 +182,8 @@ std::string getOptimizerNames() {
 
 /// Decays are shares of one; what is added to a divisor is positive.
 static bool isInRange(StringRef name, double number) {
+  if (name == "mode")
+    return number == 0 || number == 1;
   return name == "eps" ? number > 0 && std::isfinite(number)
                        : number >= 0 && number < 1;
 }

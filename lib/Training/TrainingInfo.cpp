@@ -175,7 +175,15 @@ LogicalResult TrainingInliner::bindUpdates() {
     auto update = training::UpdateOp::create(
         b.getBuilder(), training.getLoc(), expected, state, next, Value(),
         false, b.getBuilder().getI64IntegerAttr(number));
-    b.rename(update.getResult(), key + "_new");
+    // Often the value has the name already that the next state is to have.
+    std::string nextName = (key + "_new").str();
+    if (auto result = dyn_cast<OpResult>(next);
+        result && onnxir::getValueName(next) == nextName) {
+      b.rename(next, key + "_next");
+      setValueName(cast<OpResult>(update.getResult()), nextName);
+    } else {
+      b.rename(update.getResult(), nextName);
+    }
     editor.addOutput(update.getResult());
     bound.insert(name);
   }

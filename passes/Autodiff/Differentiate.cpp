@@ -124,8 +124,20 @@ LogicalResult Differentiate::selectNamed(GraphOp graph,
   return success();
 }
 
+/// True where a node reads its statistics, which it learns by itself.
+static bool isStatistic(OpOperand &use) {
+  const OpSchema *schema = getSchema(use.getOwner());
+  const FormalParameter *formal =
+      schema ? schema->getInput(use.getOperandNumber()) : nullptr;
+  return formal &&
+         llvm::is_contained({"input_mean", "input_var", "mean", "var"},
+                            formal->name);
+}
+
 /// True for what training changes: a float of 32 or 64 bits, no scalar.
 static bool isTrainable(Value value) {
+  if (llvm::all_of(value.getUses(), isStatistic))
+    return false;
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() >= 1 &&
          (type.getElementType().isF32() || type.getElementType().isF64());

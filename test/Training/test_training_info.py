@@ -191,16 +191,16 @@ def two_entries():
 
 def test_two_optimizers_are_skipped_one_by_one():
     """One bad gradient: the other optimizer steps, the scale falls once."""
-    step = Step(two_entries(), "--loss-scale=dynamic:init=64")
+    step = Step(two_entries(), "--loss-scale=dynamic:init=1024")
     x, t = np.ones((5, 4), np.float32), np.zeros((5, 2), np.float32)
     before = dict(step.state)
-    # The second loss is finite; its gradient is not after scaling by 64.
-    results = step.run({"x": x, "t": t, "u": np.array(1e37, np.float32)})
+    # The second loss is finite; its gradient is not after scaling by 1024.
+    results = step.run({"x": x, "t": t, "u": np.array(3e36, np.float32)})
     assert np.isfinite(results["loss2"])
     changed = {n for n in before if before[n].tobytes() != step.state[n].tobytes()}
     assert {"w", "state0", "count"} <= changed
     assert not {"b", "v2"} & changed
-    assert step.state["loss_scale"] == 32
+    assert step.state["loss_scale"] == 512
     assert step.state["loss_scale.skipped_steps"] == 1
 
 

@@ -15,6 +15,9 @@
 //   adam      m, s: decaying means of g + wd w and of its square
 //             w -= lr m / (1 - beta1^t) / (sqrt(s / (1 - beta2^t)) + eps)
 //   adamw     the same of g alone, after w -= lr wd w
+//             with mode=1, as Hugging Face and onnxruntime have it:
+//             w -= lr m / (1 - beta1^t) sqrt(1 - beta2^t) / (sqrt(s) + eps),
+//             then the decay
 //   adagrad   s += (g + wd w)^2;  w -= lr (g + wd w) / (sqrt(s) + eps)
 //   lamb      r = m / (1 - beta1^t) / (sqrt(s / (1 - beta2^t)) + eps) + wd w
 //             w -= lr r |w| / |r|   (the quotient is 1 where a norm is zero)
@@ -37,7 +40,7 @@ struct OptimizerSettings {
   const OptimizerRule *rule = nullptr;
   double learningRate = 0;
   double weightDecay = 0;
-  /// momentum, beta1, beta2 and eps, as far as the rule has them.
+  /// momentum, beta1, beta2, eps and mode, as far as the rule has them.
   llvm::StringMap<double> numbers;
   /// Gradients are scaled so that the norm of all of them together is not
   /// more; 0 for no limit.

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole training steps made from forward models, against onnxruntime-training.
+
+The stored gradients and curves are those of onnxruntime's own training graphs
+(test/models/train); the steps run in stock onnxruntime.
+"""
+
+import functools
+import json
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from steps import SKIPPED, Step
+from support import MODELS
+
+NAMES = sorted(p.parent.name for p in MODELS.glob("train/*/forward.onnx"))
+# Masks are drawn by the runtime: another graph draws other ones.
+RANDOM = {"bert2_dropout"}
+each_model = pytest.mark.parametrize("name", NAMES)
+STEPS = 40
+
+
+def folder_of(name):
+    return MODELS / "train" / name
+
+
+def loss_flag(name):
+    return "--loss=mse" if name == "mlp_mse" else "--loss=softmax-cross-entropy"
+
+
+@functools.lru_cache(maxsize=None)
+def curve(name):
+    return json.loads((folder_of(name) / "curve.json").read_text())["fp32"]
+
+
+@functools.lru_cache(maxsize=None)
+def make_step(name, *flags):
+    return Step(folder_of(name) / "forward.onnx", loss_flag(name), *flags)
+
+
+def batches(name):
+    data = np.load(folder_of(name) / "data.npz")
+    count = len(data["labels"])
+    return [{n: data[n][i] for n in data.files} for i in range(count)]
+
+
+def relative_rms(actual, expected):
+    scale = np.sqrt(np.mean(np.square(expected, dtype=np.float64)))
+    error = np.sqrt(np.mean(np.square(actual - expected, dtype=np.float64)))
+    return error / scale if scale else error
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in RANDOM])
+def test_fp32_gradients_are_those_of_onnxruntime_training(name):
+    reference = np.load(folder_of(name) / "ref.npz")
+    step = make_step(name, "--optimizer=none")
+    feeds = {n[3:]: reference[n] for n in reference.files if n[:3] == "in:"}
+    feeds["labels"] = feeds.pop("labels", feeds.pop("target", None))
+    results = step.run(feeds)
+    expected = {
+        n[4:]: reference[n] for n in reference.files if n.endswith("_grad")
+    }
+    assert expected and expected.keys() <= results.keys()
+    everything = np.concatenate([e.ravel() for e in expected.values()])
+    typical = np.sqrt(np.mean(np.square(everything)))
+    for gradient, value in expected.items():
+        error = np.sqrt(np.mean(np.square(results[gradient] - value)))
+        size = np.sqrt(np.mean(np.square(value)))
+        # A gradient that is zero but for rounding has no relative error.
+        assert error <= 1e-5 * max(size, 1e-2 * typical), gradient
+
+
+# As onnxruntime's AdamWOptimizer in the stored optimizer models.
+OPTIMIZERS = {"adamw": "adamw:eps=1e-6,mode=1", "sgd": "sgd"}
+PRECISIONS = {
+    "fp32": (),
+    "bf16": ("--mixed-bf16", "--emulate"),
+    "fp16": ("--mixed-fp16", "--emulate"),
+}
+LAST = 8  # one pass over the stored batches
+SEEDS = range(5)
+
+
+@functools.lru_cache(maxsize=None)
+def train(name, optimizer, precision, seed=7):
+    onnxruntime.set_seed(seed)
+    step = Step(
+        folder_of(name) / "forward.onnx",
+        loss_flag(name),
+        f"--optimizer={OPTIMIZERS[optimizer]}",
+        f"--lr={curve(name)[optimizer]['lr']}",
+        *PRECISIONS[precision],
+    )
+    feeds, losses, skipped = batches(name), [], []
+    for index in range(STEPS):
+        losses.append(float(step.run(feeds[index % len(feeds)])["loss"]))
+        skipped.append(int(step.state.get(SKIPPED, 0)))
+    return np.array(losses), skipped
+
+
+def last_loss(losses):
+    return np.mean(losses[-LAST:])
+
+
+@each_model
+@pytest.mark.parametrize("optimizer", list(OPTIMIZERS))
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_curves(name, optimizer, precision):
+    """The mean of the last pass over the batches, against fp32's curve.
+
+    Dropout draws other masks in another graph: there, two standard deviations
+    over the seeds are the measure.
+    """
+    expected = np.array(curve(name)[optimizer]["loss"])
+    losses, skipped = train(name, optimizer, precision)
+    bound = 0.02 * last_loss(expected)
+    if name in RANDOM:
+        ends = [last_loss(train(name, optimizer, "fp32", s)[0]) for s in SEEDS]
+        bound = max(bound, 2 * np.std(ends, ddof=1))
+        assert np.std(ends) > 0
+    assert abs(last_loss(losses) - last_loss(expected)) <= bound
+    if precision == "fp32" and name not in RANDOM:
+        # Statistics of a batch of eight amplify rounding from step to step.
+        rtol = 1e-2 if name == "resnet8" else 1e-3
+        np.testing.assert_allclose(losses, expected, rtol=rtol)
+    elif precision != "fp32":
+        assert (losses != train(name, optimizer, "fp32")[0]).any()
+    # After the first steps, which find the scale, next to none is skipped.
+    assert skipped[-1] - skipped[19] <= 0.01 * (STEPS - 20)
