@@ -9,6 +9,9 @@ Usage: python ort_training_worker.py JOB.json
 A job is an object; "kind" is one of
   run    one inference of a training graph: model, checkpoint, feeds (npz),
          outputs (names), result (npz to write)
+  nodes  models without a checkpoint: cases, a list of objects with a name, a
+         model and feeds (npz); results are <name>:<output>, and <name>:error
+         where onnxruntime has no kernel
   train  a training loop: model, eval_model, optimizer, checkpoint, data (npz,
          one batch per leading index), learning_rate, steps, result (npz:
          loss, and every parameter after step 1 as param:<name>)
@@ -58,6 +61,25 @@ def run(job):
     return dict(zip(job["outputs"], results))
 
 
+def nodes(job):
+    results = {}
+    for case in job["cases"]:
+        feeds = dict(np.load(case["feeds"]))
+        try:
+            session = onnxruntime.InferenceSession(
+                case["model"],
+                session_options(),
+                providers=["CPUExecutionProvider"],
+            )
+            values = session.run(None, feeds)
+        except Exception as error:
+            results[case["name"] + ":error"] = np.array(str(error))
+            continue
+        for output, value in zip(session.get_outputs(), values):
+            results[f"{case['name']}:{output.name}"] = value
+    return results
+
+
 def train(job):
     onnxruntime.set_seed(SEED)
     state = native.load_checkpoint(job["checkpoint"])
@@ -92,7 +114,7 @@ def main():
     onnxruntime.set_default_logger_severity(3)
     with open(sys.argv[1], encoding="utf-8") as file:
         job = json.load(file)
-    results = {"run": run, "train": train}[job["kind"]](job)
+    results = {"nodes": nodes, "run": run, "train": train}[job["kind"]](job)
     np.savez(job["result"], **results)
 
 

@@ -93,7 +93,9 @@ static LogicalResult zeroGradient(NodeDecomposition &op) {
 
 /// Group(X ...): true once all operands are there.
 static LogicalResult group(NodeDecomposition &op) {
-  op.replace(op.b.create("Identity", {op.b.boolScalar(true)}));
+  auto type = RankedTensorType::get({1}, op.b.getBuilder().getI1Type());
+  Value done = op.b.constant(DenseElementsAttr::get(type, true));
+  op.replace(op.b.create("Identity", {done}));
   return success();
 }
 

@@ -11,26 +11,32 @@ using namespace mlir;
 
 namespace mp {
 
-/// The sizes `shape`, with ones in front up to `rank` of them.
+/// The sizes `shape`, with -1 in front up to `rank` of them.
 static Value padShape(NodeDecomposition &op, Value shape, Value rank) {
   Value missing = op.b.sub(rank, op.b.shapeOf(shape));
-  Value ones = op.b.expand(op.b.ints(1), missing);
-  return op.b.concat({ones, shape}, 0);
+  return op.b.concat({op.b.expand(op.b.ints(-1), missing), shape}, 0);
 }
 
 /// BroadcastGradientArgs(a, b): the axes of the common shape along which
-/// operands of these shapes were broadcast.
+/// operands of these shapes were broadcast: those that an operand does not
+/// have, and those where it has a size of 1 and the other does not.
 static LogicalResult broadcastGradientArgs(NodeDecomposition &op) {
   Value rankA = op.b.shapeOf(op.in(0)), rankB = op.b.shapeOf(op.in(1));
   Value rank = op.b.create("Max", {rankA, rankB});
   Value sizes[] = {padShape(op, op.in(0), rank), padShape(op, op.in(1), rank)};
-  Value one = op.b.ints(1);
+  Value zero = op.b.ints(0), one = op.b.ints(1);
   for (unsigned index : {0, 1}) {
     if (!op.wants(index))
       continue;
-    // Sizes of 1 where the other has more; equal ones need no sum.
-    Value isOne = op.b.create("Equal", {sizes[index], one});
-    Value axes = op.b.create("NonZero", {isOne});
+    Value size = sizes[index], other = sizes[1 - index];
+    // Axes that the other operand does not have are as good as ones.
+    Value isOther = op.b.create(
+        "Not", {op.b.create("Equal", {op.b.create("Abs", {other}), one})});
+    Value isStretched =
+        op.b.create("And", {op.b.create("Equal", {size, one}), isOther});
+    Value isMissing = op.b.create("Less", {size, zero});
+    Value axes =
+        op.b.create("NonZero", {op.b.create("Or", {isMissing, isStretched})});
     op.replace(index, op.b.reshape(axes, ArrayRef<int64_t>(-1)));
   }
   return success();

@@ -159,33 +159,42 @@ static LogicalResult whereRule(NodeAdjoint &op) {
   return success();
 }
 
-/// A value at a bound still has its gradient; what is beyond leaves it to the
-/// bound, and if the bounds have crossed, everything does to the upper one.
+/// 1 where `a` is greater, 0 where `b` is, and half of it where both are one.
+static Value weigh(NodeAdjoint &op, Value a, Value b) {
+  Value isGreater = op.b.create("Greater", {a, b});
+  Value isNotLess = op.b.create("GreaterOrEqual", {a, b});
+  Value sum = op.b.add(op.b.castLike(isGreater, op.grad()),
+                       op.b.castLike(isNotLess, op.grad()));
+  return op.b.scale(sum, 0.5);
+}
+
+/// Min(Max(X, low), high). Fixed bounds take the gradient of what is at them;
+/// bounds that have a gradient themselves share it, as operands of Max do.
 static LogicalResult clipRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
-  Value x = op.in(0), low = op.in(1), high = op.in(2);
-  Value zero = b.scalarLike(0, x);
+  Value x = op.in(0), low = op.in(1), high = op.in(2), grad = op.grad();
+  auto split = [&](unsigned bound, Value weight) {
+    Value rest = b.sub(b.scalarLike(1, weight), weight);
+    if (op.wants(bound))
+      op.set(bound, b.sumTo(b.mul(grad, rest), op.in(bound)));
+    grad = b.mul(grad, weight);
+  };
+  if (op.wants(1) || op.wants(2)) {
+    if (high)
+      split(2, weigh(op, high, low ? b.create("Max", {x, low}) : x));
+    if (low)
+      split(1, weigh(op, x, low));
+    op.set(0, grad);
+    return success();
+  }
   Value isInside;
   if (low)
-    isInside = b.create("GreaterOrEqual", {x, low});
+    isInside = b.create("Greater", {x, low});
   if (high) {
-    Value isBelow = b.create("LessOrEqual", {x, high});
+    Value isBelow = b.create("Less", {x, high});
     isInside = isInside ? b.create("And", {isInside, isBelow}) : isBelow;
   }
-  if (op.wants(0))
-    op.set(0, isInside ? b.where(isInside, op.grad(), zero) : op.grad());
-  if (op.wants(1)) {
-    Value mask = b.create("Less", {x, low});
-    if (high)
-      mask = b.create("And", {mask, b.create("LessOrEqual", {low, high})});
-    op.set(1, b.sumTo(b.where(mask, op.grad(), zero), low));
-  }
-  if (op.wants(2)) {
-    Value mask = b.create("Greater", {x, high});
-    if (low)
-      mask = b.create("Or", {mask, b.create("Greater", {low, high})});
-    op.set(2, b.sumTo(b.where(mask, op.grad(), zero), high));
-  }
+  op.set(0, isInside ? b.where(isInside, grad, b.scalarLike(0, x)) : grad);
   return success();
 }
 

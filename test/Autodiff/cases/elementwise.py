@@ -171,3 +171,60 @@ CASES += [
         ),
     }.items()
 ]
+
+# Where there is no derivative, or the formula has none.
+ZEROS = np.array([0.0, 0.0, 0.0, 2.0])
+
+CASES += [
+    Case(name, body, inputs, torch=f, kinks=True)
+    for name, body, inputs, f in [
+        (
+            "max-ties",
+            "y = Max(a, b)",
+            {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([1.0, 3.0, 2.0])},
+            lambda a, b: torch.maximum(a, b),
+        ),
+        (
+            "min-ties",
+            "y = Min(a, b)",
+            {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([2.0])},
+            lambda a, b: torch.minimum(a, b),
+        ),
+        (
+            # All of them share, which chains of torch.maximum do not do.
+            "max-ties-three",
+            "y = Max(a, b, c)",
+            {n: np.array([1.0, float(n == "c")]) for n in "abc"},
+            lambda *x: torch.stack(x).amax(0),
+        ),
+        (
+            "clip-bounds",
+            "y = Clip(a, l, h)",
+            {
+                "a": np.array([-1.0, 0.0, 1.0, 2.0]),
+                "l": np.array(-1.0),
+                "h": np.array(1.0),
+            },
+            lambda a, low, high: a.clamp(low, high),
+        ),
+        (
+            "pow-zeros",
+            "y = Pow(a, b)",
+            {"a": ZEROS, "b": np.array([0.0, 2.0, 1.0, 0.0])},
+            lambda a, b: a**b,
+        ),
+        (
+            "pow-zero-constant",
+            "e = Constant<value=double {0.0}>() y = Pow(a, e)",
+            {"a": ZEROS},
+            lambda a: a**0.0,
+        ),
+        (
+            "relu6",
+            "l = Constant<value=double {0.0}>() "
+            "h = Constant<value=double {6.0}>() y = Clip(a, l, h)",
+            {"a": np.array([-1.0, 0.0, 3.0, 6.0, 7.0])},
+            lambda a: a.clamp(0, 6),
+        ),
+    ]
+]
