@@ -26,6 +26,14 @@ Value NodeAdjoint::gradOrZeros(unsigned index) {
   return gradient ? gradient : b.zerosLike(out(index));
 }
 
+Value NodeAdjoint::require(unsigned index, Type type) {
+  Value result = b.addResult(node, index, type);
+  if (result.getDefiningOp() != node)
+    replaced.push_back(node);
+  node = result.getDefiningOp();
+  return result;
+}
+
 LogicalResult NodeAdjoint::fail(const Twine &reason) const {
   return node->emitError() << describe(node) << ": " << reason;
 }
@@ -206,8 +214,8 @@ LogicalResult Differentiator::visit(Operation *node) {
   NodeAdjoint adjoint(builder, node, gradients, active);
   if (failed(rule->apply(adjoint)))
     return failure();
-  if (adjoint.getNode() != node)
-    replaced.emplace_back(node, adjoint.getNode());
+  for (Operation *former : adjoint.getReplaced())
+    replaced.emplace_back(former, adjoint.getNode());
   for (auto [value, gradient] : adjoint.getFound())
     parts[value].push_back(gradient);
   return success();
