@@ -26,6 +26,14 @@ Value NodeAdjoint::gradOrZeros(unsigned index) {
   return gradient ? gradient : b.zerosLike(out(index));
 }
 
+Value NodeAdjoint::require(unsigned index, Type type) {
+  Value result = b.addResult(node, index, type);
+  if (result.getDefiningOp() != node)
+    replaced.push_back(node);
+  node = result.getDefiningOp();
+  return result;
+}
+
 LogicalResult NodeAdjoint::fail(const Twine &reason) const {
   return node->emitError() << describe(node) << ": " << reason;
 }
@@ -211,8 +219,8 @@ LogicalResult Differentiator::visit(Operation *node) {
     return failure();
   for (auto [value, gradient] : adjoint.getFound())
     parts[value].push_back(gradient);
-  if (adjoint.getNode() != node)
-    replace(node, adjoint.getNode());
+  for (Operation *former : adjoint.getReplaced())
+    replace(former, adjoint.getNode());
   return success();
 }
 

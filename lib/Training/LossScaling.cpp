@@ -165,9 +165,17 @@ static LogicalResult findSeed(GraphOp graph, TrainingGraph &training) {
   SmallVector<llvm::DenseSet<Value>> sources;
   for (OpOperand *gradient : training.gradients)
     sources.push_back(findSources(gradient->get()));
+  // What the loss and the other results are computed from is no seed.
+  SmallVector<Value> results;
+  for (Value value : onnxir::getYield(graph.getBody()).getValues())
+    if (llvm::none_of(training.gradients, [&](OpOperand *gradient) {
+          return gradient->getOwner() == value.getDefiningOp();
+        }))
+      results.push_back(value);
+  llvm::DenseSet<Value> forward = findSources(results);
   SmallVector<Value> candidates;
   for (Operation &op : graph.getBody().front()) {
-    if (!isNumber(op))
+    if (!isNumber(op) || forward.contains(op.getResult(0)))
       continue;
     Value value = op.getResult(0);
     bool reachesAll = llvm::all_of(

@@ -51,12 +51,11 @@ public:
   /// The same, or zeros.
   mlir::Value gradOrZeros(unsigned index);
 
-  /// Result `index`; the node gets it, of this type, if it lacks it.
-  mlir::Value require(unsigned index, mlir::Type type) {
-    mlir::Value result = b.addResult(node, index, type);
-    node = result.getDefiningOp();
-    return result;
-  }
+  /// Result `index`; the node gets it, of this type, if it lacks it. Of several
+  /// results the last one comes first: the others then have a place already.
+  mlir::Value require(unsigned index, mlir::Type type);
+  /// The nodes that had fewer results.
+  llvm::ArrayRef<mlir::Operation *> getReplaced() const { return replaced; }
 
   /// True if the gradient of operand `index` is asked for.
   bool wants(unsigned index) const {
@@ -81,6 +80,7 @@ public:
   /// Adds results to the node, for the backward pass to use; returns the node
   /// that takes its place.
   mlir::Operation *extendNode(llvm::ArrayRef<mlir::Type> types) {
+    replaced.push_back(node);
     return node = b.extend(node, types);
   }
 
@@ -92,6 +92,7 @@ private:
   llvm::ArrayRef<mlir::Value> gradients;
   const llvm::DenseSet<mlir::Value> &wanted;
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> found;
+  llvm::SmallVector<mlir::Operation *, 1> replaced;
 };
 
 /// Writes the gradients of a node's wanted operands; its results have one

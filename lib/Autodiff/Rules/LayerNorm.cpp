@@ -80,8 +80,8 @@ static Normalization findStatistics(NodeAdjoint &op, const LayerNorm &norm) {
     return normalize(op.b, x, norm.axes, norm.epsilon);
   Type type = getStatisticsType(op, norm);
   Normalization found{norm.axes, true, {}, {}, {}};
-  found.mean = op.require(1, type);
   found.factor = op.require(2, type);
+  found.mean = op.require(1, type);
   return found;
 }
 

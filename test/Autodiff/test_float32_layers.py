@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The same gradients in fp32, as onnxruntime computes them.
+
+Statistics that a forward node states are fp32: only there are they what the
+gradient reads.
+"""
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto
+
+import rules
+
+FAMILIES = ["convolution", "loss", "normalization", "pooling", "resize"]
+# What onnxruntime does not run: an output_padding of a stride or more, an even
+# LRN, GlobalLpPool of this version, and a Resize that excludes what is outside
+# or of a vector.
+MISSING = (
+    "transposed-padded-past-stride",
+    "lrn-2",
+    "lrn-4",
+    "global-lp",
+    "linear-exclude-outside",
+    "one-axis",
+)
+
+
+
+
+STATISTICS = [
+    rules.Case(
+        f"layer-{'-'.join(outputs)}",
+        "y, mean, inv = LayerNormalization(x, s, b)",
+        {"x": (2, 3, 4), "s": (4,), "b": (4,)},
+        wrt=("x", "s", "b") if "y" in outputs else ("x",),
+        outputs=outputs,
+    )
+    for outputs in [("y", "mean", "inv"), ("mean",), ("inv",)]
+]
+
+
+def gradients(case):
+    model = rules.differentiate(case, dtype=TensorProto.FLOAT)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, ["CPUExecutionProvider"]
+    )
+    values = {
+        name: value.astype(np.float32) if value.dtype.kind == "f" else value
+        for name, value in rules.values_of(case).items()
+    }
+    names = rules.wanted_of(case)
+    known = {i.name for i in session.get_inputs()}
+    found = session.run(
+        [n + "_grad" for n in names],
+        {n: v for n, v in values.items() if n in known},
+    )
+    return dict(zip(names, found))
+
+
+def assert_near(actual, expected):
+    largest = max(np.abs(v).max() for v in expected.values())
+    for name, value in expected.items():
+        assert actual[name].shape == value.shape
+        assert actual[name].dtype == np.float32
+        assert np.abs(actual[name] - value).max() <= 2e-4 * largest, name
+
+
+@pytest.mark.parametrize("case", STATISTICS, ids=str)
+def test_statistics(case):
+    assert_near(gradients(case), rules.difference_quotients(case))
+
+
+@pytest.mark.parametrize(
+    "family, case",
+    [
+        pytest.param(family, case, id=f"{family}-{case.name}")
+        for family in FAMILIES
+        for case in rules.cases_of(family)
+        if not case.name.startswith(MISSING)
+    ],
+)
+def test_case(family, case):
+    expected = rules.stored_torch_gradients(case, family)
+    assert_near(
+        gradients(case), expected or rules.difference_quotients(case)
+    )
