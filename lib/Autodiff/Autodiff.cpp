@@ -35,7 +35,9 @@ const GradientRule *findGradientRule(Operation *node) {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
          {getActivationRules(), getContractionRules(), getControlFlowRules(),
-          getElementwiseRules(), getIterationRules(), getReductionRules()})
+          getDataMovementRules(), getEinsumRules(), getElementwiseRules(),
+          getFunctionRules(), getIndexingRules(), getIterationRules(),
+          getPaddingRules(), getReductionRules()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;

@@ -17,7 +17,10 @@
 namespace mp {
 
 llvm::ArrayRef<Decomposition> getActivationDecompositions();
+llvm::ArrayRef<Decomposition> getArithmeticDecompositions();
+llvm::ArrayRef<Decomposition> getBookkeepingDecompositions();
 llvm::ArrayRef<Decomposition> getBroadcastDecompositions();
+llvm::ArrayRef<Decomposition> getIndexingDecompositions();
 llvm::ArrayRef<Decomposition> getRecurrentDecompositions();
 
 } // namespace mp

@@ -51,8 +51,9 @@ const Decomposition *findDecomposition(Operation *node) {
   static const llvm::StringMap<const Decomposition *> table = [] {
     llvm::StringMap<const Decomposition *> made;
     for (ArrayRef<Decomposition> family :
-         {getActivationDecompositions(), getBroadcastDecompositions(),
-          getRecurrentDecompositions()})
+         {getActivationDecompositions(), getArithmeticDecompositions(),
+          getBookkeepingDecompositions(), getBroadcastDecompositions(),
+          getIndexingDecompositions(), getRecurrentDecompositions()})
       for (const Decomposition &entry : family)
         made[entry.op] = &entry;
     return made;

@@ -20,8 +20,13 @@ namespace mp {
 llvm::ArrayRef<GradientRule> getActivationRules();
 llvm::ArrayRef<GradientRule> getContractionRules();
 llvm::ArrayRef<GradientRule> getControlFlowRules();
+llvm::ArrayRef<GradientRule> getDataMovementRules();
+llvm::ArrayRef<GradientRule> getEinsumRules();
 llvm::ArrayRef<GradientRule> getElementwiseRules();
+llvm::ArrayRef<GradientRule> getFunctionRules();
+llvm::ArrayRef<GradientRule> getIndexingRules();
 llvm::ArrayRef<GradientRule> getIterationRules();
+llvm::ArrayRef<GradientRule> getPaddingRules();
 llvm::ArrayRef<GradientRule> getReductionRules();
 
 } // namespace mp

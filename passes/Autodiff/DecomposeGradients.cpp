@@ -52,8 +52,9 @@ static void removeImport(Operation *holder, StringRef domain) {
   holder->setAttr(attr::opsets, ArrayAttr::get(holder->getContext(), kept));
 }
 
-void DecomposeGradients::runOnOperation() {
-  ModuleOp module = getOperation();
+/// Nodes to decompose, with what does it.
+static std::vector<std::pair<Operation *, const Decomposition *>>
+findNodes(ModuleOp module, bool contractions) {
   std::vector<std::pair<Operation *, const Decomposition *>> nodes;
   module.walk([&](Operation *op) {
     if (!isNode(op) || getDomain(op) != "com.microsoft")
@@ -62,12 +63,21 @@ void DecomposeGradients::runOnOperation() {
     if (found && (found->isContraction || !contractions))
       nodes.emplace_back(op, found);
   });
+  return nodes;
+}
+
+void DecomposeGradients::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto nodes = findNodes(module, contractions);
   if (nodes.empty())
     return;
   NodeBuilder builder(module);
-  for (auto &[node, decomposition] : nodes)
-    if (failed(decompose(builder, node, *decomposition)))
-      return signalPassFailure();
+  // Decompositions may write ops of the vocabulary, such as sums over
+  // broadcast axes.
+  for (; !nodes.empty(); nodes = findNodes(module, contractions))
+    for (auto &[node, decomposition] : nodes)
+      if (failed(decompose(builder, node, *decomposition)))
+        return signalPassFailure();
   module.walk([&](Operation *op) {
     if (isa<ModuleOp, FunctionOp>(op))
       removeImport(op, "com.microsoft");

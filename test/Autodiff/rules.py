@@ -19,6 +19,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
+from operators import OPERATORS  # noqa: E402
 from support import run_mp_opt, scratch_dir  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
@@ -47,11 +48,20 @@ class Case:
     step: float = 1e-6
     tolerance: float = 1e-6
     opset: int = OPSET
+    # Of the comparison with torch.
+    torch_tolerance: float = 1e-9
+    # The inputs are where there is no derivative, and torch decides.
+    kinks: bool = False
     # False where an operator needs to see its sizes.
     dynamic: bool = True
     # What evaluates: "reference", or "onnxruntime" where ONNX's evaluator
     # lacks an operator or computes something else.
     engine: str = "reference"
+    # Passes of mp-opt that write the forward pass in what this has.
+    passes: tuple = ()
+    # The same function for difference quotients, where the reference evaluator
+    # does not have what the body has.
+    forward: str = ""
 
     def __repr__(self):
         return self.name
@@ -78,10 +88,10 @@ def wanted_of(case):
     return list(case.wrt) or floats
 
 
-def parse_body(case):
+def parse_body(case, body=None):
     text = f'<ir_version: 10, opset_import: ["": {case.opset}, '
     text += '"com.microsoft": 1]>\n'
-    text += "g () => () {" + case.body + "}"
+    text += "g () => () {" + (body or case.body) + "}"
     return list(onnx.parser.parse_model(text).graph.node)
 
 
@@ -97,9 +107,21 @@ def _weights(name, shapes):
     return [rng.uniform(0.5, 1.5, shape) for shape in shapes]
 
 
+@functools.lru_cache(maxsize=None)
+def _rewrite(model, passes):
+    folder = scratch_dir("forward")
+    (folder / "m.onnx").write_bytes(model)
+    run_mp_opt(folder / "m.onnx", *passes, "-o", folder / "f.onnx")
+    return onnx.load(folder / "f.onnx")
+
+
+def rewrite(model, passes):
+    return _rewrite(model.SerializeToString(), passes) if passes else model
+
+
 def evaluate(case, model, names, values):
     if case.engine == "reference":
-        return ReferenceEvaluator(model).run(names, values)
+        return ReferenceEvaluator(model, new_ops=OPERATORS).run(names, values)
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -119,9 +141,10 @@ def evaluate_outputs(case, values):
         helper.make_tensor_value_info(n, TensorProto.DOUBLE, None)
         for n in case.outputs
     ]
-    graph = helper.make_graph(parse_body(case), "g", inputs, outputs)
+    nodes = parse_body(case, case.forward)
+    graph = helper.make_graph(nodes, "g", inputs, outputs)
     model = helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
-    return evaluate(case, model, None, values)
+    return evaluate(case, rewrite(model, case.passes), None, values)
 
 
 def weights_of(case):
@@ -236,10 +259,19 @@ def families():
     return sorted(p.stem for p in (HERE / "cases").glob("*.py"))
 
 
+class Torch:
+    """The module, imported when something of it is asked for."""
+
+    def __getattr__(self, name):
+        import torch
+
+        return getattr(torch, name)
+
+
 @functools.lru_cache(maxsize=None)
 def cases_of(family):
     """The list CASES of cases/<family>.py."""
-    names = {"Case": Case, "np": np}
+    names = {"Case": Case, "np": np, "torch": Torch()}
     path = HERE / "cases" / f"{family}.py"
     exec(compile(path.read_text(), path, "exec"), names)
     cases = names["CASES"]

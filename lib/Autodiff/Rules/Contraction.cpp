@@ -81,8 +81,84 @@ static LogicalResult gemmRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"Gemm", gemmRule},
-                                         {"MatMul", matMulRule}};
+//===----------------------------------------------------------------------===//
+// FusedMatMul
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// An operand of FusedMatMul: transposed, or with its first axis moved behind
+/// the batch axes, or both.
+struct FusedOperand {
+  Value value;
+  bool isTransposed, movesBatch;
+};
+
+} // namespace
+
+static Value fusedMatMul(NodeAdjoint &op, FusedOperand a, FusedOperand b) {
+  NodeBuilder &builder = op.b;
+  double alpha = getFloat(op.getNode(), "alpha", 1);
+  return builder.create("com.microsoft.FusedMatMul", {a.value, b.value},
+                        {builder.floatAttr("alpha", alpha),
+                         builder.attr("transA", int64_t(a.isTransposed)),
+                         builder.attr("transB", int64_t(b.isTransposed)),
+                         builder.attr("transBatchA", int64_t(a.movesBatch)),
+                         builder.attr("transBatchB", int64_t(b.movesBatch))});
+}
+
+/// `product` has the batch axes first; `operand` may have another order, and
+/// fewer batch axes.
+static Value fitOperand(NodeAdjoint &op, Value product, FusedOperand operand,
+                        int64_t rank) {
+  if (!operand.movesBatch)
+    return op.b.sumTo(product, operand.value);
+  SmallVector<int64_t> forth, back{rank - 2};
+  for (int64_t axis = 1; axis < rank - 1; ++axis)
+    forth.push_back(axis);
+  for (int64_t axis = 0; axis < rank - 2; ++axis)
+    back.push_back(axis);
+  forth.append({0, rank - 1});
+  back.push_back(rank - 1);
+  Value moved = op.b.transpose(operand.value, forth);
+  return op.b.transpose(op.b.sumTo(product, moved), back);
+}
+
+/// Y = alpha * A' * B', of transposed or rearranged operands.
+static LogicalResult fusedMatMulRule(NodeAdjoint &op) {
+  Operation *node = op.getNode();
+  FusedOperand grad{op.grad(), false, false};
+  FusedOperand a{op.in(0), getInt(node, "transA", 0) != 0,
+                 getInt(node, "transBatchA", 0) != 0};
+  FusedOperand b{op.in(1), getInt(node, "transB", 0) != 0,
+                 getInt(node, "transBatchB", 0) != 0};
+  auto rankA = NodeBuilder::getRank(a.value);
+  auto rankB = NodeBuilder::getRank(b.value);
+  if (!rankA || !rankB)
+    return op.fail("the ranks of its operands are unknown");
+  if (*rankA < 2 || *rankB < 2)
+    return op.fail("an operand is no matrix");
+  auto turn = [](FusedOperand operand) {
+    return FusedOperand{operand.value, !operand.isTransposed,
+                        operand.movesBatch};
+  };
+  if (op.wants(0)) {
+    Value product = a.isTransposed ? fusedMatMul(op, b, turn(grad))
+                                   : fusedMatMul(op, grad, turn(b));
+    op.set(0, fitOperand(op, product, a, *rankA));
+  }
+  if (op.wants(1)) {
+    Value product = b.isTransposed ? fusedMatMul(op, turn(grad), a)
+                                   : fusedMatMul(op, turn(a), grad);
+    op.set(1, fitOperand(op, product, b, *rankB));
+  }
+  return success();
+}
+
+static constexpr GradientRule rules[] = {
+    {"Gemm", gemmRule},
+    {"MatMul", matMulRule},
+    {"com.microsoft.FusedMatMul", fusedMatMulRule}};
 
 ArrayRef<GradientRule> getContractionRules() { return rules; }
 

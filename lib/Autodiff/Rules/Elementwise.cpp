@@ -4,10 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Operators with several operands, which broadcast. Operators without a
+// derivative, or whose derivative is zero wherever it exists, are here too.
+//
+//===----------------------------------------------------------------------===//
 
 #include "../Rules.h"
 
 using namespace mlir;
+using namespace mp::onnxir;
 
 namespace mp {
 
@@ -34,6 +40,79 @@ static LogicalResult mulRule(NodeAdjoint &op) {
   return success();
 }
 
+/// dA = dY / B, and dB = -dA * Y: no square of B that could overflow.
+static LogicalResult divRule(NodeAdjoint &op) {
+  Value quotient = op.b.div(op.grad(), op.in(1));
+  if (op.wants(0))
+    op.set(0, op.b.sumTo(quotient, op.in(0), op.in(1)));
+  if (op.wants(1))
+    op.set(1, op.b.neg(op.b.sumTo(op.b.mul(quotient, op.out()), op.in(1),
+                                  op.in(0))));
+  return success();
+}
+
+/// Y = A - B * q with a whole number q, which has no derivative.
+static LogicalResult modRule(NodeAdjoint &op) {
+  if (op.wants(0))
+    op.set(0, op.b.sumTo(op.grad(), op.in(0), op.in(1)));
+  if (op.wants(1)) {
+    Value whole = op.b.div(op.b.sub(op.out(), op.in(0)), op.in(1));
+    op.set(1, op.b.sumTo(op.b.mul(op.grad(), whole), op.in(1), op.in(0)));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Pow
+//===----------------------------------------------------------------------===//
+
+/// B * A^(B - 1), which is 0 for B = 0 whatever A is.
+static Value differentiateBase(NodeAdjoint &op, Value base, Value exponent) {
+  if (auto known = getConstantFloat(op.in(1))) {
+    if (*known == 1)
+      return op.b.fullLike(1, base);
+    if (*known == 2)
+      return op.b.scale(base, 2);
+    if (*known != 0)
+      return op.b.scale(
+          op.b.create("Pow", {base, op.b.scalarLike(*known - 1, base)}),
+          *known);
+  }
+  Value power = op.b.create("Pow", {base, op.b.addScalar(exponent, -1)});
+  Value isZero = op.b.create("Equal", {exponent, op.b.scalarLike(0, exponent)});
+  return op.b.where(isZero, op.b.scalarLike(0, base),
+                    op.b.mul(exponent, power));
+}
+
+/// Y * log(A), which is 0 for A = 0 and B >= 0.
+static Value differentiateExponent(NodeAdjoint &op, Value base,
+                                   Value exponent) {
+  NodeBuilder &b = op.b;
+  Value zero = b.scalarLike(0, base);
+  Value isZero =
+      b.create("And", {b.create("Equal", {base, zero}),
+                       b.create("GreaterOrEqual", {exponent, zero})});
+  return b.where(isZero, zero, b.mul(op.out(), b.create("Log", {base})));
+}
+
+static LogicalResult powRule(NodeAdjoint &op) {
+  Value base = op.in(0), exponent = op.b.castLike(op.in(1), base);
+  if (op.wants(0)) {
+    Value slope = differentiateBase(op, base, exponent);
+    op.set(0, op.b.sumTo(op.b.mul(op.grad(), slope), base, exponent));
+  }
+  if (op.wants(1)) {
+    Value slope = differentiateExponent(op, base, exponent);
+    Value sum = op.b.sumTo(op.b.mul(op.grad(), slope), op.in(1), base);
+    op.set(1, op.b.castLike(sum, op.in(1)));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Any number of operands
+//===----------------------------------------------------------------------===//
+
 static LogicalResult sumRule(NodeAdjoint &op) {
   for (unsigned index = 0; index < op.getNode()->getNumOperands(); ++index)
     if (op.wants(index))
@@ -41,8 +120,124 @@ static LogicalResult sumRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
-    {"Add", addRule}, {"Mul", mulRule}, {"Sub", subRule}, {"Sum", sumRule}};
+static LogicalResult meanRule(NodeAdjoint &op) {
+  unsigned count = op.getNode()->getNumOperands();
+  Value share = op.b.scale(op.grad(), 1.0 / count);
+  for (unsigned index = 0; index < count; ++index)
+    if (op.wants(index))
+      op.set(index, op.b.sumTo(share, op.in(index)));
+  return success();
+}
+
+/// Max and Min: the operands that have the result's value share its gradient.
+static LogicalResult extremumRule(NodeAdjoint &op) {
+  NodeBuilder &b = op.b;
+  SmallVector<Value> isEqual, counts;
+  for (Value operand : op.getNode()->getOperands()) {
+    isEqual.push_back(b.create("Equal", {operand, op.out()}));
+    counts.push_back(b.castLike(isEqual.back(), op.grad()));
+  }
+  Value share = counts.size() == 1 ? op.grad()
+                                   : b.div(op.grad(), b.create("Sum", counts));
+  Value zero = b.scalarLike(0, share);
+  for (auto [index, mask] : llvm::enumerate(isEqual))
+    if (op.wants(index))
+      op.set(index, b.sumTo(b.where(mask, share, zero), op.in(index)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+static LogicalResult whereRule(NodeAdjoint &op) {
+  Value zero = op.b.scalarLike(0, op.grad());
+  if (op.wants(1))
+    op.set(1, op.b.sumTo(op.b.where(op.in(0), op.grad(), zero), op.in(1)));
+  if (op.wants(2))
+    op.set(2, op.b.sumTo(op.b.where(op.in(0), zero, op.grad()), op.in(2)));
+  return success();
+}
+
+/// A value at a bound still has its gradient; what is beyond leaves it to the
+/// bound, and if the bounds have crossed, everything does to the upper one.
+static LogicalResult clipRule(NodeAdjoint &op) {
+  NodeBuilder &b = op.b;
+  Value x = op.in(0), low = op.in(1), high = op.in(2);
+  Value zero = b.scalarLike(0, x);
+  Value isInside;
+  if (low)
+    isInside = b.create("GreaterOrEqual", {x, low});
+  if (high) {
+    Value isBelow = b.create("LessOrEqual", {x, high});
+    isInside = isInside ? b.create("And", {isInside, isBelow}) : isBelow;
+  }
+  if (op.wants(0))
+    op.set(0, isInside ? b.where(isInside, op.grad(), zero) : op.grad());
+  if (op.wants(1)) {
+    Value mask = b.create("Less", {x, low});
+    if (high)
+      mask = b.create("And", {mask, b.create("LessOrEqual", {low, high})});
+    op.set(1, b.sumTo(b.where(mask, op.grad(), zero), low));
+  }
+  if (op.wants(2)) {
+    Value mask = b.create("Greater", {x, high});
+    if (low)
+      mask = b.create("Or", {mask, b.create("Greater", {low, high})});
+    op.set(2, b.sumTo(b.where(mask, op.grad(), zero), high));
+  }
+  return success();
+}
+
+static LogicalResult castRule(NodeAdjoint &op) {
+  op.set(0, op.b.castLike(op.grad(), op.in(0)));
+  return success();
+}
+
+static LogicalResult identityRule(NodeAdjoint &op) {
+  op.set(0, op.grad());
+  return success();
+}
+
+/// start, start + delta, start + 2 * delta ...
+static LogicalResult rangeRule(NodeAdjoint &op) {
+  if (op.wants(0))
+    op.set(0, op.b.reduceSum(op.grad(), {}, /*keepDims=*/false));
+  if (op.wants(2)) {
+    Value size = op.b.squeeze(op.b.shapeOf(op.grad()), 0);
+    Value steps =
+        op.b.create("Range", {op.b.intScalar(0), size, op.b.intScalar(1)});
+    Value product = op.b.mul(op.grad(), op.b.castLike(steps, op.grad()));
+    op.set(2, op.b.reduceSum(product, {}, /*keepDims=*/false));
+  }
+  return success();
+}
+
+static constexpr GradientRule rules[] = {{"Add", addRule},
+                                         {"Bernoulli", nullptr},
+                                         {"Cast", castRule},
+                                         {"CastLike", castRule},
+                                         {"Ceil", nullptr},
+                                         {"Clip", clipRule},
+                                         {"Div", divRule},
+                                         {"EyeLike", nullptr},
+                                         {"Floor", nullptr},
+                                         {"Hardmax", nullptr},
+                                         {"Identity", identityRule},
+                                         {"Max", extremumRule},
+                                         {"Mean", meanRule},
+                                         {"Min", extremumRule},
+                                         {"Mod", modRule},
+                                         {"Mul", mulRule},
+                                         {"Pow", powRule},
+                                         {"RandomNormalLike", nullptr},
+                                         {"RandomUniformLike", nullptr},
+                                         {"Range", rangeRule},
+                                         {"Round", nullptr},
+                                         {"Sign", nullptr},
+                                         {"Sub", subRule},
+                                         {"Sum", sumRule},
+                                         {"Where", whereRule}};
 
 ArrayRef<GradientRule> getElementwiseRules() { return rules; }
 

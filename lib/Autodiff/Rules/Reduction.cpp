@@ -4,10 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A gradient with its reduced axes as sizes 1 broadcasts to the operand. What
+// a rule needs of the operand beside that is reduced over the same axes.
+//
+//===----------------------------------------------------------------------===//
 
 #include "../Rules.h"
 
+#include "llvm/ADT/APFloat.h"
+
 using namespace mlir;
+using namespace mp::onnxir;
 
 namespace mp {
 
@@ -27,6 +35,24 @@ static Value keepAxes(NodeAdjoint &op, Value reduced) {
   }
   return op.b.create("Unsqueeze", {reduced, axes});
 }
+
+/// `value`, of the operand's shape, reduced as the operand was, by `name`;
+/// axes are kept.
+static Value reduceAlike(NodeAdjoint &op, StringRef name, Value value) {
+  SmallVector<NamedAttribute> attributes{op.b.attr("keepdims", int64_t(1))};
+  int64_t isNoop = getInt(op.getNode(), "noop_with_empty_axes", 0);
+  if (isNoop)
+    attributes.push_back(op.b.attr("noop_with_empty_axes", isNoop));
+  return op.b.create(name, {value, op.in(1)}, attributes);
+}
+
+static Value isEqualTo(NodeAdjoint &op, Value value, double number) {
+  return op.b.create("Equal", {value, op.b.scalarLike(number, value)});
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
 
 static LogicalResult sumRule(NodeAdjoint &op) {
   op.set(0, op.b.expandLike(keepAxes(op, op.grad()), op.in(0)));
@@ -56,8 +82,131 @@ static LogicalResult meanRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"ReduceMean", meanRule},
-                                         {"ReduceSum", sumRule}};
+static LogicalResult sumSquareRule(NodeAdjoint &op) {
+  op.set(0, op.b.mul(keepAxes(op, op.grad()), op.b.scale(op.in(0), 2)));
+  return success();
+}
+
+static LogicalResult l1Rule(NodeAdjoint &op) {
+  op.set(0, op.b.mul(keepAxes(op, op.grad()), op.b.create("Sign", {op.in(0)})));
+  return success();
+}
+
+/// X / Y; zero at the origin, where there is no derivative.
+static LogicalResult l2Rule(NodeAdjoint &op) {
+  Value norm = keepAxes(op, op.out());
+  Value ratio = op.b.where(isEqualTo(op, norm, 0), op.b.scalarLike(0, norm),
+                           op.b.div(keepAxes(op, op.grad()), norm));
+  op.set(0, op.b.mul(op.in(0), ratio));
+  return success();
+}
+
+static LogicalResult logSumRule(NodeAdjoint &op) {
+  Value sum = reduceAlike(op, "ReduceSum", op.in(0));
+  op.set(0, op.b.expandLike(op.b.div(keepAxes(op, op.grad()), sum), op.in(0)));
+  return success();
+}
+
+/// exp(X - Y), of which infinities are no part: a row of them has Y = -inf.
+static LogicalResult logSumExpRule(NodeAdjoint &op) {
+  NodeBuilder &b = op.b;
+  Value sum = keepAxes(op, op.out());
+  auto type = cast<FloatType>(getTensorElementType(sum.getType()));
+  double lowest =
+      APFloat::getLargest(type.getFloatSemantics(), /*Negative=*/true)
+          .convertToDouble();
+  Value finite = b.create("Max", {sum, b.scalarLike(lowest, sum)});
+  Value share = b.create("Exp", {b.sub(op.in(0), finite)});
+  op.set(0, b.mul(keepAxes(op, op.grad()), share));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Extrema and products
+//===----------------------------------------------------------------------===//
+
+/// The elements that have the result's value share its gradient.
+static LogicalResult extremumRule(NodeAdjoint &op) {
+  NodeBuilder &b = op.b;
+  Value isEqual = b.create("Equal", {op.in(0), keepAxes(op, op.out())});
+  Value count = reduceAlike(op, "ReduceSum", b.castLike(isEqual, op.grad()));
+  Value share = b.div(keepAxes(op, op.grad()), count);
+  op.set(0, b.where(isEqual, share, b.scalarLike(0, share)));
+  return success();
+}
+
+/// The product of the others: division by an element that is zero says
+/// nothing, so that zeros are counted and left out of the product.
+static LogicalResult prodRule(NodeAdjoint &op) {
+  NodeBuilder &b = op.b;
+  Value x = op.in(0), one = b.scalarLike(1, x), zero = b.scalarLike(0, x);
+  Value isZero = isEqualTo(op, x, 0);
+  Value nonzero = b.where(isZero, one, x);
+  Value product = reduceAlike(op, "ReduceProd", nonzero);
+  Value count = reduceAlike(op, "ReduceSum", b.castLike(isZero, x));
+  Value grad = keepAxes(op, op.grad());
+  Value ofZero = b.where(isEqualTo(op, count, 1), product, zero);
+  Value ofOther = b.where(isEqualTo(op, count, 0), product, zero);
+  Value others = b.where(isZero, ofZero, b.div(ofOther, nonzero));
+  op.set(0, b.mul(grad, others));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Along one axis
+//===----------------------------------------------------------------------===//
+
+/// Each element is in the sums from its own on: the sum from the other end.
+static LogicalResult cumSumRule(NodeAdjoint &op) {
+  int64_t isReverse = getInt(op.getNode(), "reverse", 0);
+  int64_t isExclusive = getInt(op.getNode(), "exclusive", 0);
+  op.set(0, op.b.create("CumSum", {op.grad(), op.in(1)},
+                        {op.b.attr("reverse", int64_t(!isReverse)),
+                         op.b.attr("exclusive", isExclusive)}));
+  return success();
+}
+
+static LogicalResult topKRule(NodeAdjoint &op) {
+  Value indices = op.out(1);
+  if (!hasResult(op.getNode(), 1))
+    return op.fail("its indices are left out");
+  int64_t axis = getInt(op.getNode(), "axis", -1);
+  op.set(0, op.b.create("com.microsoft.GatherElementsGrad",
+                        {op.grad(), op.b.shapeOf(op.in(0)), indices},
+                        op.b.attr("axis", axis), op.in(0).getType()));
+  return success();
+}
+
+static LogicalResult softmaxRule(NodeAdjoint &op) {
+  int64_t axis = getInt(op.getNode(), "axis", -1);
+  op.set(0, op.b.create("com.microsoft.SoftmaxGrad_13", {op.grad(), op.out()},
+                        op.b.attr("axis", axis), op.in(0).getType()));
+  return success();
+}
+
+static LogicalResult logSoftmaxRule(NodeAdjoint &op) {
+  NodeBuilder &b = op.b;
+  int64_t axis = getInt(op.getNode(), "axis", -1);
+  // The schema of LogSoftmaxGrad_13 leaves bfloat16 out.
+  if (!getTensorElementType(op.in(0).getType()).isBF16()) {
+    op.set(0, b.create("com.microsoft.LogSoftmaxGrad_13", {op.grad(), op.out()},
+                       b.attr("axis", axis), op.in(0).getType()));
+    return success();
+  }
+  Value sum = b.reduceSum(op.grad(), axis, /*keepDims=*/true);
+  Value share = b.mul(b.create("Exp", {op.out()}), sum);
+  op.set(0, b.sub(op.grad(), share));
+  return success();
+}
+
+static constexpr GradientRule rules[] = {
+    {"CumSum", cumSumRule},       {"LogSoftmax", logSoftmaxRule},
+    {"ReduceL1", l1Rule},         {"ReduceL2", l2Rule},
+    {"ReduceLogSum", logSumRule}, {"ReduceLogSumExp", logSumExpRule},
+    {"ReduceMax", extremumRule},  {"ReduceMean", meanRule},
+    {"ReduceMin", extremumRule},  {"ReduceProd", prodRule},
+    {"ReduceSum", sumRule},       {"ReduceSumSquare", sumSquareRule},
+    {"Softmax", softmaxRule},     {"TopK", topKRule}};
 
 ArrayRef<GradientRule> getReductionRules() { return rules; }
 

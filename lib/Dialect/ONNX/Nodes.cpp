@@ -44,27 +44,49 @@ ArrayRef<int64_t> getInts(Operation *node, StringRef name) {
   return value ? value.asArrayRef() : ArrayRef<int64_t>();
 }
 
-std::optional<SmallVector<int64_t>> getConstantInts(Value value) {
+/// The value of an initializer or Constant; null for every other one.
+static Attribute getConstantValue(Value value) {
   Operation *op = value.getDefiningOp();
   Attribute held;
-  if (auto initializer = dyn_cast_or_null<InitializerOp>(op)) {
+  if (auto initializer = dyn_cast_or_null<InitializerOp>(op))
     held = initializer.getValueAttr();
-  } else if (op && isStandardOp(op, "Constant")) {
+  else if (op && isStandardOp(op, "Constant"))
+    held = op->getAttr("value");
+  if (auto tensor = dyn_cast_or_null<TensorAttr>(held))
+    held = tensor.getValue();
+  return held;
+}
+
+std::optional<SmallVector<int64_t>> getConstantInts(Value value) {
+  if (Operation *op = value.getDefiningOp();
+      op && isStandardOp(op, "Constant")) {
     if (auto list = op->getAttrOfType<DenseI64ArrayAttr>("value_ints"))
       return llvm::to_vector(list.asArrayRef());
     if (auto number = op->getAttrOfType<IntegerAttr>("value_int"))
       return SmallVector<int64_t>{number.getInt()};
-    held = op->getAttr("value");
   }
-  if (auto tensor = dyn_cast_or_null<TensorAttr>(held))
-    held = tensor.getValue();
-  auto elements = dyn_cast_or_null<DenseElementsAttr>(held);
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(getConstantValue(value));
   constexpr int64_t most = 4096;
   if (!elements || elements.getNumElements() > most ||
       !isa<IntegerType>(elements.getElementType()))
     return std::nullopt;
   return llvm::map_to_vector(elements.getValues<APInt>(),
                              [](const APInt &n) { return n.getSExtValue(); });
+}
+
+std::optional<double> getConstantFloat(Value value) {
+  if (Operation *op = value.getDefiningOp(); op && isStandardOp(op, "Constant"))
+    if (auto number = op->getAttrOfType<FloatAttr>("value_float"))
+      return number.getValueAsDouble();
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(getConstantValue(value));
+  if (!elements || elements.getNumElements() != 1 ||
+      !isa<FloatType>(elements.getElementType()))
+    return std::nullopt;
+  APFloat number = *elements.getValues<APFloat>().begin();
+  bool isInexact = false;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                 &isInexact);
+  return number.convertToDouble();
 }
 
 //===----------------------------------------------------------------------===//

@@ -280,13 +280,21 @@ Value NodeBuilder::reshape(Value value, ArrayRef<int64_t> shape) {
 Value NodeBuilder::reshapeLike(Value value, Value like) {
   if (value.getType() == like.getType() && getShape(value))
     return value;
+  Type type =
+      withElementType(like.getType(), getTensorElementType(value.getType()));
+  // One unknown size is what is left: no need of `like` when the model runs.
+  auto tensor = dyn_cast<RankedTensorType>(like.getType());
+  if (tensor && tensor.getNumDynamicDims() == 1 &&
+      !llvm::is_contained(tensor.getShape(), 0)) {
+    SmallVector<int64_t> sizes(tensor.getShape());
+    llvm::replace(sizes, ShapedType::kDynamic, int64_t(-1));
+    return create("Reshape", {value, ints(sizes)}, {}, type);
+  }
   // By default a 0 means the size that is there: wrong without elements.
   SmallVector<NamedAttribute> attributes;
   if (getOpset(module, "").value_or(1) >= 14)
     attributes.push_back(attr("allowzero", int64_t(1)));
-  return create(
-      "Reshape", {value, shapeOf(like)}, attributes,
-      withElementType(like.getType(), getTensorElementType(value.getType())));
+  return create("Reshape", {value, shapeOf(like)}, attributes, type);
 }
 
 Value NodeBuilder::transpose(Value value, ArrayRef<int64_t> permutation) {

@@ -34,6 +34,9 @@ llvm::ArrayRef<int64_t> getInts(mlir::Operation *node, llvm::StringRef name);
 /// for every other value.
 std::optional<llvm::SmallVector<int64_t>> getConstantInts(mlir::Value value);
 
+/// The element of a float constant that has one; absent for every other value.
+std::optional<double> getConstantFloat(mlir::Value value);
+
 /// Names that no node and no value of the model has.
 class UniqueNames {
 public:

@@ -1,0 +1,163 @@
+//===- Bookkeeping.cpp - Ops around gradients in standard ops -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops of onnxruntime's training graphs that compute nothing of a gradient:
+// they take tensors apart, pass them on, or check them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../DecompositionTables.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Parts and wholes
+//===----------------------------------------------------------------------===//
+
+/// ConcatTraining: Concat, and the lengths of its operands.
+static LogicalResult concatTraining(NodeDecomposition &op) {
+  Operation *node = op.getNode();
+  int64_t axis = getInt(node, "axis", 0);
+  SmallVector<Value> operands(node->getOperands()), lengths;
+  if (op.wants(0))
+    op.replace(0, op.b.create("Concat", operands, op.b.attr("axis", axis)));
+  if (op.wants(1)) {
+    for (Value operand : operands)
+      lengths.push_back(op.b.dimOf(operand, axis));
+    op.replace(1,
+               op.b.create("Concat", lengths, op.b.attr("axis", int64_t(0))));
+  }
+  return success();
+}
+
+/// SplitTraining: Split whose sizes need not be a constant.
+static LogicalResult splitTraining(NodeDecomposition &op) {
+  Operation *node = op.getNode();
+  SmallVector<Type> types(node->getResultTypes());
+  Operation *split =
+      op.b.createNode("Split", {op.in(0), op.in(1)}, types,
+                      op.b.attr("axis", getInt(node, "axis", 0)));
+  for (unsigned index = 0; index < types.size(); ++index)
+    if (op.wants(index))
+      op.replace(index, split->getResult(index));
+  return success();
+}
+
+/// View(input, shapes ...): the elements in their order, in these shapes.
+static LogicalResult view(NodeDecomposition &op) {
+  NodeBuilder &b = op.b;
+  Value flat = b.reshape(op.in(0), {-1}), start = b.ints(0);
+  for (unsigned index = 0; index < op.getNode()->getNumResults(); ++index) {
+    if (!op.has(index + 1))
+      return op.fail("there is a result without a shape");
+    Value shape = op.in(index + 1);
+    Value length =
+        b.create("ReduceProd", {shape}, b.attr("keepdims", int64_t(1)));
+    Value end = b.add(start, length);
+    if (op.wants(index)) {
+      Value part = b.create("Slice", {flat, start, end, b.ints(0)});
+      op.replace(index, b.reshape(part, shape));
+    }
+    start = end;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Passing on
+//===----------------------------------------------------------------------===//
+
+static LogicalResult passThrough(NodeDecomposition &op) {
+  for (unsigned index = 0; index < op.getNode()->getNumResults(); ++index) {
+    if (!op.wants(index))
+      continue;
+    if (!op.has(index))
+      return op.fail("there is a result without an operand");
+    op.replace(index, op.b.create("Identity", {op.in(index)}));
+  }
+  return success();
+}
+
+/// ZeroGradient(old_gradient, reset_signal)
+static LogicalResult zeroGradient(NodeDecomposition &op) {
+  op.replace(op.b.zerosLike(op.in(0)));
+  return success();
+}
+
+/// Group(X ...): true once all operands are there.
+static LogicalResult group(NodeDecomposition &op) {
+  op.replace(op.b.create("Identity", {op.b.boolScalar(true)}));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// True if no element of `mask` is, also of none.
+static Value none(NodeDecomposition &op, Value mask) {
+  Type type = op.b.getBuilder().getI64Type();
+  Value count = op.b.reduceSum(op.b.castTo(mask, type), {}, /*keepDims=*/false);
+  return op.b.create("Equal", {count, op.b.intScalar(0)});
+}
+
+/// IsInf takes 16-bit floats from opset 20 on only.
+static Value isInfinite(NodeDecomposition &op, unsigned index) {
+  return op.b.create("IsInf", {op.wide(index)});
+}
+
+static Value isNaN(NodeDecomposition &op, unsigned index) {
+  return op.b.create("IsNaN", {op.in(index)});
+}
+
+static LogicalResult isFinite(NodeDecomposition &op) {
+  Value isEither = op.b.create("Or", {isInfinite(op, 0), isNaN(op, 0)});
+  op.replace(op.b.create("Not", {isEither}));
+  return success();
+}
+
+/// IsAllFinite(X ...): no operand has an infinity or a NaN, or none of the
+/// one kind if an attribute says so.
+static LogicalResult isAllFinite(NodeDecomposition &op) {
+  bool onlyInf = getInt(op.getNode(), "isinf_only", 0);
+  bool onlyNaN = getInt(op.getNode(), "isnan_only", 0);
+  if (onlyInf && onlyNaN)
+    return op.fail("both 'isinf_only' and 'isnan_only' are set");
+  Value all;
+  for (unsigned index = 0; index < op.getNode()->getNumOperands(); ++index) {
+    Value mask = onlyNaN ? isNaN(op, index) : isInfinite(op, index);
+    if (!onlyInf && !onlyNaN)
+      mask = op.b.create("Or", {mask, isNaN(op, index)});
+    Value isGood = none(op, mask);
+    all = all ? op.b.create("And", {all, isGood}) : isGood;
+  }
+  op.replace(all ? all : op.b.boolScalar(true));
+  return success();
+}
+
+static LogicalResult all(NodeDecomposition &op) {
+  op.replace(none(op, op.b.create("Not", {op.in(0)})));
+  return success();
+}
+
+static constexpr Decomposition table[] = {
+    {"com.microsoft.All", all},
+    {"com.microsoft.ConcatTraining", concatTraining},
+    {"com.microsoft.Group", group},
+    {"com.microsoft.IsAllFinite", isAllFinite},
+    {"com.microsoft.IsFinite", isFinite},
+    {"com.microsoft.PassThrough", passThrough},
+    {"com.microsoft.SplitTraining", splitTraining},
+    {"com.microsoft.View", view},
+    {"com.microsoft.ZeroGradient", zeroGradient}};
+
+ArrayRef<Decomposition> getBookkeepingDecompositions() { return table; }
+
+} // namespace mp
