@@ -57,6 +57,8 @@ class Case:
     # What evaluates: "reference", or "onnxruntime" where ONNX's evaluator
     # lacks an operator or computes something else.
     engine: str = "reference"
+    # Of the inputs; float32 where an operator has no other.
+    dtype: type = np.float64
     # Passes of mp-opt that write the forward pass in what this has.
     passes: tuple = ()
     # The same function for difference quotients, where the reference evaluator
@@ -72,13 +74,15 @@ def generator(text):
 
 
 def values_of(case):
-    """The inputs' values; floats are float64."""
+    """The inputs' values; floats are of the case's type."""
     rng, values = generator(case.name), {}
     for name, spec in case.inputs.items():
         if isinstance(spec, tuple):
             values[name] = rng.uniform(case.low, case.high, spec)
         else:
             values[name] = np.asarray(spec)
+        if values[name].dtype.kind == "f":
+            values[name] = values[name].astype(case.dtype)
     return values
 
 
@@ -138,7 +142,9 @@ def evaluate_outputs(case, values):
         helper.make_tensor_value_info(n, *type_of(v)) for n, v in values.items()
     ]
     outputs = [
-        helper.make_tensor_value_info(n, TensorProto.DOUBLE, None)
+        helper.make_tensor_value_info(
+            n, helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype)), None
+        )
         for n in case.outputs
     ]
     nodes = parse_body(case, case.forward)
@@ -197,9 +203,10 @@ def loss_of(case, values):
     )
 
 
-def differentiate(case, dtype=TensorProto.DOUBLE, dynamic=False, expand=True):
+def differentiate(case, dtype=None, dynamic=False, expand=True):
     """The model that mp-opt makes of the case."""
     folder = scratch_dir("rule")
+    dtype = dtype or helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype))
     model = make_model(case, values_of(case), dtype, dynamic)
     onnx.save(model, folder / "m.onnx")
     flags = ["--onnx-decompose-gradients"] if expand else []
@@ -216,10 +223,12 @@ def differentiate(case, dtype=TensorProto.DOUBLE, dynamic=False, expand=True):
 
 
 def gradients(case, dynamic=False):
-    """By mp-opt, decomposed, evaluated in float64."""
+    """By mp-opt, decomposed, evaluated in the case's type."""
     model = differentiate(case, dynamic=dynamic)
     names = [w + "_grad" for w in wanted_of(case)]
     found = evaluate(case, model, names, values_of(case))
+    assert all(value.dtype == case.dtype for value in found)
+    found = [np.asarray(value, np.float64) for value in found]
     return dict(zip(wanted_of(case), found))
 
 
@@ -244,7 +253,10 @@ def torch_gradients(case):
     import torch
 
     values = values_of(case)
-    tensors = {n: torch.tensor(v) for n, v in values.items()}
+    tensors = {
+        n: torch.tensor(v.astype(np.float64) if v.dtype.kind == "f" else v)
+        for n, v in values.items()
+    }
     for name in wanted_of(case):
         tensors[name].requires_grad_(True)
     outputs = case.torch(*tensors.values())
