@@ -22,6 +22,7 @@ llvm::ArrayRef<Decomposition> getBookkeepingDecompositions();
 llvm::ArrayRef<Decomposition> getBroadcastDecompositions();
 llvm::ArrayRef<Decomposition> getIndexingDecompositions();
 llvm::ArrayRef<Decomposition> getRecurrentDecompositions();
+llvm::ArrayRef<Decomposition> getRecurrentGradDecompositions();
 
 } // namespace mp
 

@@ -53,7 +53,8 @@ const Decomposition *findDecomposition(Operation *node) {
     for (ArrayRef<Decomposition> family :
          {getActivationDecompositions(), getArithmeticDecompositions(),
           getBookkeepingDecompositions(), getBroadcastDecompositions(),
-          getIndexingDecompositions(), getRecurrentDecompositions()})
+          getIndexingDecompositions(), getRecurrentDecompositions(),
+          getRecurrentGradDecompositions()})
       for (const Decomposition &entry : family)
         made[entry.op] = &entry;
     return made;
