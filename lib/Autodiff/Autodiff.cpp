@@ -59,6 +59,16 @@ bool isDifferentiable(Value value) {
   return isa_and_nonnull<FloatType>(getTensorElementType(value.getType()));
 }
 
+bool holdsDifferentiable(Value value) {
+  Type type = value.getType();
+  while (isa<SequenceType, OptionalType>(type)) {
+    auto sequence = dyn_cast<SequenceType>(type);
+    type = sequence ? sequence.getElementType()
+                    : cast<OptionalType>(type).getElementType();
+  }
+  return isa_and_nonnull<FloatType>(getTensorElementType(type));
+}
+
 llvm::SetVector<Value> getCaptured(Operation *op) {
   llvm::SetVector<Value> captured;
   if (op->getNumRegions())
@@ -114,7 +124,7 @@ llvm::DenseSet<Value> findDependents(Block &block, ArrayRef<Value> from) {
           return found.contains(input);
         }))
       for (Value result : op.getResults())
-        if (isDifferentiable(result))
+        if (holdsDifferentiable(result))
           found.insert(result);
   return found;
 }
@@ -158,7 +168,7 @@ findPath(ArrayRef<Value> from, llvm::function_ref<bool(Operation *)> isEnd,
       return path;
     }
     for (Value result : op->getResults())
-      if (isDifferentiable(result))
+      if (holdsDifferentiable(result))
         push(result, op);
   }
   return {};

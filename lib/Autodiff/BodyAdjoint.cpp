@@ -14,12 +14,13 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-SmallVector<Value> getWantedCaptures(NodeAdjoint &op) {
-  SmallVector<Value> values;
-  for (Value value : getCaptured(op.getNode()))
+WantedCaptures::WantedCaptures(NodeAdjoint &op) {
+  for (Value value : getCaptured(op.getNode())) {
     if (op.wants(value) && isDifferentiable(value))
-      values.push_back(value);
-  return values;
+      tensors.push_back(value);
+    else if (op.wants(value))
+      containers.push_back(value);
+  }
 }
 
 BodyAdjoint::BodyAdjoint(NodeAdjoint &op, Region &forward, Region &backward)

@@ -57,7 +57,14 @@ private:
 };
 
 /// The values that the node's subgraphs capture and whose gradients are wanted.
-llvm::SmallVector<mlir::Value> getWantedCaptures(NodeAdjoint &op);
+struct WantedCaptures {
+  llvm::SmallVector<mlir::Value> tensors;
+  /// Sequences and optionals: what takes a tensor from one has no rule, and
+  /// differentiation says so.
+  llvm::SmallVector<mlir::Value> containers;
+
+  explicit WantedCaptures(NodeAdjoint &op);
+};
 
 } // namespace mp
 

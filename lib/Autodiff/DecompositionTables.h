@@ -27,6 +27,7 @@ llvm::ArrayRef<Decomposition> getLossDecompositions();
 llvm::ArrayRef<Decomposition> getNormalizationDecompositions();
 llvm::ArrayRef<Decomposition> getPoolingDecompositions();
 llvm::ArrayRef<Decomposition> getRecurrentDecompositions();
+llvm::ArrayRef<Decomposition> getRecurrentGradDecompositions();
 llvm::ArrayRef<Decomposition> getResizeDecompositions();
 
 } // namespace mp

@@ -56,7 +56,8 @@ const Decomposition *findDecomposition(Operation *node) {
           getConvolutionDecompositions(), getDropoutDecompositions(),
           getIndexingDecompositions(), getLossDecompositions(),
           getNormalizationDecompositions(), getPoolingDecompositions(),
-          getRecurrentDecompositions(), getResizeDecompositions()})
+          getRecurrentDecompositions(), getRecurrentGradDecompositions(),
+          getResizeDecompositions()})
       for (const Decomposition &entry : family)
         made[entry.op] = &entry;
     return made;

@@ -33,30 +33,35 @@ void IterationAdjoint::inferBody() {
   }
 }
 
-void IterationAdjoint::findActive(ArrayRef<Value> inputs) {
-  captured = getWantedCaptures(op);
+LogicalResult IterationAdjoint::findActive(ArrayRef<Value> inputs) {
+  WantedCaptures wanted(op);
+  captured = wanted.tensors;
+  containers = wanted.containers;
   SmallVector<Value> from(inputs);
   llvm::append_range(from, captured);
+  llvm::append_range(from, containers);
   llvm::SmallBitVector isActive(layout.states);
   auto add = [&](unsigned state) {
     isActive.set(state);
     from.push_back(getInput(state));
   };
   for (unsigned state = 0; state < layout.states; ++state)
-    if (isDifferentiable(getInput(state)) &&
-        op.wants(layout.firstOperand + state))
+    if (op.wants(layout.firstOperand + state))
       add(state);
   for (size_t known = ~size_t(0); known != from.size();) {
     known = from.size();
     auto dependents = findDependents(getBody().front(), from);
-    for (unsigned state = 0; state < layout.states; ++state) {
-      Value next = getYield().getOperand(layout.firstYield + state);
-      if (!isActive[state] && isDifferentiable(next) &&
-          isDifferentiable(getInput(state)) && dependents.contains(next))
+    for (unsigned state = 0; state < layout.states; ++state)
+      if (!isActive[state] &&
+          dependents.contains(getYield().getOperand(layout.firstYield + state)))
         add(state);
-    }
   }
   active.assign(isActive.set_bits_begin(), isActive.set_bits_end());
+  for (unsigned state : active)
+    if (!isDifferentiable(getInput(state)))
+      return op.fail("gradients flow through state #" + Twine(state) +
+                     ", which is no tensor of floats");
+  return success();
 }
 
 /// True if both shapes are known and some size differs.
@@ -157,6 +162,8 @@ void IterationAdjoint::addCarriedInputs(BodyAdjoint &body) {
     carried.push_back(body.addInput("sum", value.getType()));
     body.want(value);
   }
+  for (Value value : containers)
+    body.want(value);
 }
 
 void IterationAdjoint::addCarriedOutputs(BodyAdjoint &body) {

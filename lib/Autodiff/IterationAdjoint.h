@@ -44,7 +44,7 @@ protected:
   /// Infers the types of the body from those that its inputs have now.
   void inferBody();
   /// Fills `captured` and `active`; gradients also come from `inputs`.
-  void findActive(llvm::ArrayRef<mlir::Value> inputs);
+  mlir::LogicalResult findActive(llvm::ArrayRef<mlir::Value> inputs);
   mlir::LogicalResult checkStates();
 
   /// Stands for a result that the forward node is going to have: `value`, of
@@ -66,7 +66,7 @@ protected:
   Layout layout;
   /// States that gradients flow through.
   llvm::SmallVector<unsigned> active;
-  llvm::SmallVector<mlir::Value> captured;
+  llvm::SmallVector<mlir::Value> captured, containers;
 
 private:
   struct Saved {

@@ -58,6 +58,10 @@ class Case:
     # What evaluates: "reference", or "onnxruntime" where ONNX's evaluator
     # lacks an operator or computes something else.
     engine: str = "reference"
+    # Of the inputs; float32 where an operator has no other.
+    dtype: type = np.float64
+    # Passes of mp-opt that write the forward pass in what this has.
+    passes: tuple = ()
     # The same function for difference quotients, where the reference evaluator
     # does not have what the body has.
     forward: str = ""
@@ -71,13 +75,15 @@ def generator(text):
 
 
 def values_of(case):
-    """The inputs' values; floats are float64."""
+    """The inputs' values; floats are of the case's type."""
     rng, values = generator(case.name), {}
     for name, spec in case.inputs.items():
         if isinstance(spec, tuple):
             values[name] = rng.uniform(case.low, case.high, spec)
         else:
             values[name] = np.asarray(spec)
+        if values[name].dtype.kind == "f":
+            values[name] = values[name].astype(case.dtype)
     return values
 
 
@@ -106,9 +112,22 @@ def _weights(name, shapes):
     return [rng.uniform(0.5, 1.5, shape) for shape in shapes]
 
 
+@functools.lru_cache(maxsize=None)
+def _rewrite(model, passes):
+    folder = scratch_dir("forward")
+    (folder / "m.onnx").write_bytes(model)
+    run_mp_opt(folder / "m.onnx", *passes, "-o", folder / "f.onnx")
+    return onnx.load(folder / "f.onnx")
+
+
+def rewrite(model, passes):
+    return _rewrite(model.SerializeToString(), passes) if passes else model
+
+
 def evaluate(case, model, names, values):
     if case.engine == "reference":
-        return ReferenceEvaluator(model, new_ops=OPERATORS + reference_ops.OPS).run(names, values)
+        ops = OPERATORS + reference_ops.OPS
+        return ReferenceEvaluator(model, new_ops=ops).run(names, values)
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -125,13 +144,15 @@ def evaluate_outputs(case, values):
         helper.make_tensor_value_info(n, *type_of(v)) for n, v in values.items()
     ]
     outputs = [
-        helper.make_tensor_value_info(n, TensorProto.DOUBLE, None)
+        helper.make_tensor_value_info(
+            n, helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype)), None
+        )
         for n in case.outputs
     ]
     nodes = parse_body(case, case.forward)
     graph = helper.make_graph(nodes, "g", inputs, outputs)
     model = helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
-    return evaluate(case, model, None, values)
+    return evaluate(case, rewrite(model, case.passes), None, values)
 
 
 def weights_of(case):
@@ -184,9 +205,10 @@ def loss_of(case, values):
     )
 
 
-def differentiate(case, dtype=TensorProto.DOUBLE, dynamic=False, expand=True):
+def differentiate(case, dtype=None, dynamic=False, expand=True):
     """The model that mp-opt makes of the case."""
     folder = scratch_dir("rule")
+    dtype = dtype or helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype))
     model = make_model(case, values_of(case), dtype, dynamic)
     onnx.save(model, folder / "m.onnx")
     flags = ["--onnx-decompose-gradients"] if expand else []
@@ -203,10 +225,12 @@ def differentiate(case, dtype=TensorProto.DOUBLE, dynamic=False, expand=True):
 
 
 def gradients(case, dynamic=False):
-    """By mp-opt, decomposed, evaluated in float64."""
+    """By mp-opt, decomposed, evaluated in the case's type."""
     model = differentiate(case, dynamic=dynamic)
     names = [w + "_grad" for w in wanted_of(case)]
     found = evaluate(case, model, names, values_of(case))
+    assert all(value.dtype == case.dtype for value in found)
+    found = [np.asarray(value, np.float64) for value in found]
     return dict(zip(wanted_of(case), found))
 
 
@@ -231,7 +255,10 @@ def torch_gradients(case):
     import torch
 
     values = values_of(case)
-    tensors = {n: torch.tensor(v) for n, v in values.items()}
+    tensors = {
+        n: torch.tensor(v.astype(np.float64) if v.dtype.kind == "f" else v)
+        for n, v in values.items()
+    }
     for name in wanted_of(case):
         tensors[name].requires_grad_(True)
     outputs = case.torch(*tensors.values())

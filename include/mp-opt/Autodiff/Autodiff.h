@@ -145,8 +145,11 @@ mlir::LogicalResult expandFunctions(NodeBuilder &builder,
 /// The values that regions of `op` use and do not define, in order.
 llvm::SetVector<mlir::Value> getCaptured(mlir::Operation *op);
 
-/// True if gradients flow through the value: its elements are floats.
+/// True if the value can have a gradient: it is a tensor of floats.
 bool isDifferentiable(mlir::Value value);
+/// The same, or it holds such tensors: a sequence, an optional. Gradients would
+/// flow through it, but no rule knows how.
+bool holdsDifferentiable(mlir::Value value);
 
 } // namespace mp
 

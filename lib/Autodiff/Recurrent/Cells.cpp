@@ -127,9 +127,11 @@ getActivations(NodeDecomposition &op, unsigned directions, unsigned direction,
       ArrayRef(all).slice(direction * byDefault.size(), byDefault.size()));
 }
 
-/// What goes into an activation is clipped first.
+/// What goes into an activation is clipped first; by onnxruntime, the cell's
+/// state is not.
 Value Step::activate(unsigned index, Value value) {
-  if (double clip = getFloat(node, "clip", 0); clip > 0)
+  double clip = getFloat(node, "clip", 0);
+  if (clip > 0 && value != newCell)
     value = b.create(
         "Clip", {value, b.scalarLike(-clip, value), b.scalarLike(clip, value)});
   const Activation &function = activations[index];

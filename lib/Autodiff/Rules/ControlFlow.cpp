@@ -21,16 +21,19 @@ using namespace mp::onnxir;
 namespace mp {
 
 static LogicalResult writeBranch(NodeAdjoint &op, Region &forward,
-                                 Region &backward, ArrayRef<Value> captured) {
+                                 Region &backward,
+                                 const WantedCaptures &captured) {
   BodyAdjoint branch(op, forward, backward);
   for (unsigned index = 0; index < op.getNode()->getNumResults(); ++index)
     if (op.grad(index))
       branch.addSeed(index, op.grad(index));
-  for (Value value : captured)
+  for (Value value : captured.tensors)
+    branch.want(value);
+  for (Value value : captured.containers)
     branch.want(value);
   if (failed(branch.differentiate()))
     return failure();
-  for (Value value : captured) {
+  for (Value value : captured.tensors) {
     Value gradient = branch.getGradient(value);
     branch.addOutput(gradient ? gradient : op.b.zerosLike(value));
   }
@@ -39,9 +42,9 @@ static LogicalResult writeBranch(NodeAdjoint &op, Region &forward,
 
 static LogicalResult ifRule(NodeAdjoint &op) {
   Operation *node = op.getNode();
-  SmallVector<Value> captured = getWantedCaptures(op);
+  WantedCaptures captured(op);
   SmallVector<Type> types;
-  for (Value value : captured)
+  for (Value value : captured.tensors)
     types.push_back(value.getType());
   SmallVector<StringRef> names;
   auto regions = node->getAttrOfType<ArrayAttr>(attr::regions);
@@ -53,7 +56,7 @@ static LogicalResult ifRule(NodeAdjoint &op) {
        llvm::zip(node->getRegions(), made->getRegions()))
     if (failed(writeBranch(op, forward, backward, captured)))
       return failure();
-  for (auto [value, gradient] : llvm::zip(captured, made->getResults()))
+  for (auto [value, gradient] : llvm::zip(captured.tensors, made->getResults()))
     op.set(value, gradient);
   return success();
 }

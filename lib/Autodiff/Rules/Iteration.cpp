@@ -199,8 +199,7 @@ LogicalResult ScanAdjoint::run() {
   for (unsigned index = 0; index < inputs; ++index)
     if (op.wants(layout.states + index))
       from.push_back(getBody().getArgument(layout.states + index));
-  findActive(from);
-  if (failed(checkStates()))
+  if (failed(findActive(from)) || failed(checkStates()))
     return failure();
   SmallVector<Value> operands;
   SmallVector<Type> types;
@@ -287,8 +286,7 @@ LogicalResult LoopAdjoint::run() {
   number.setType(
       NodeTypes::refine(number.getType(), RankedTensorType::get({}, int64)));
   inferBody();
-  findActive({});
-  if (failed(checkStates()))
+  if (failed(findActive({})) || failed(checkStates()))
     return failure();
   // One number for each iteration: as many as there were.
   Value count = b.squeeze(b.create("Shape", {save(number)}), 0);

@@ -19,6 +19,8 @@
 
 #include "onnx/defs/schema.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -107,6 +109,25 @@ static FailureOr<bool> getBody(Operation *node, const ::onnx::OpSchema &schema,
   return schema.BuildContextDependentFunction(context, body, opset);
 }
 
+/// Bodies that are made for a node lack the outputs that it leaves out. An
+/// input stands for each of them: nothing uses it. False if the node has one.
+static bool completeOutputs(Operation *node, ::onnx::FunctionProto &body) {
+  llvm::StringSet<> defined;
+  for (const std::string &name : body.input())
+    defined.insert(name);
+  for (const ::onnx::NodeProto &inner : body.node())
+    for (const std::string &name : inner.output())
+      defined.insert(name);
+  for (int index = 0; index < body.output_size(); ++index) {
+    if (defined.contains(body.output(index)))
+      continue;
+    if (hasResult(node, unsigned(index)) || !body.input_size())
+      return false;
+    body.set_output(index, body.input(0));
+  }
+  return true;
+}
+
 /// The node's attributes, and the schema's defaults of the others.
 static AttributeValues getValues(Operation *node,
                                  const ::onnx::OpSchema &schema) {
@@ -160,10 +181,13 @@ expand(NodeBuilder &builder, Operation *node, const ::onnx::OpSchema &schema) {
   FailureOr<bool> found = getBody(node, schema, body);
   if (failed(found))
     return failure();
-  if (!*found)
+  if (!*found || !completeOutputs(node, body))
     return LogicalResult(emitError()
                          << "ONNX defines the operator by a function, but not "
                             "for these operands and attributes");
+  for (::onnx::NodeProto &inner : *body.mutable_node())
+    if (inner.domain().empty())
+      inner.clear_domain();
   OwningOpRef<ModuleOp> holder = ModuleOp::create(node->getLoc());
   OpBuilder place = OpBuilder::atBlockEnd(holder->getBody());
   auto function =
@@ -178,6 +202,7 @@ expand(NodeBuilder &builder, Operation *node, const ::onnx::OpSchema &schema) {
                                         "operator is not valid at this opset");
   AttributeValues values = getValues(node, schema);
   FunctionInliner inliner(builder, function, node, values);
+  inliner.castsConstants = true;
   if (failed(inliner.run()))
     return failure();
   SmallVector<Operation *> nodes(inliner.getNodes());

@@ -119,6 +119,34 @@ void FunctionInliner::resolveAttributes(Operation *op) {
   }
 }
 
+void FunctionInliner::castConstants(Operation *op) {
+  const OpSchema *schema = getSchema(op);
+  auto getVariable = [&](unsigned index) {
+    const FormalParameter *input = schema ? schema->getInput(index) : nullptr;
+    return input && input->homogeneous ? int(input->typeVariable) : -1;
+  };
+  auto isConstant = [](Value value) {
+    Operation *definer = value.getDefiningOp();
+    return definer && isStandardOp(definer, "Constant");
+  };
+  for (OpOperand &operand : op->getOpOperands()) {
+    Type type = getTensorElementType(operand.get().getType());
+    if (!isa_and_nonnull<FloatType>(type) || !isConstant(operand.get()))
+      continue;
+    for (auto [index, other] : llvm::enumerate(op->getOperands())) {
+      Type wanted = getTensorElementType(other.getType());
+      int variable = getVariable(operand.getOperandNumber());
+      if (wanted == type || !isa_and_nonnull<FloatType>(wanted) ||
+          isConstant(other) || variable < 0 || getVariable(index) != variable)
+        continue;
+      OpBuilder::InsertionGuard guard(builder.getBuilder());
+      builder.setInsertionPoint(op);
+      operand.set(builder.castTo(operand.get(), wanted));
+      break;
+    }
+  }
+}
+
 /// What the call carries is said of its nodes, unless they say it themselves.
 void FunctionInliner::addMetadata(Operation *op) {
   constexpr StringLiteral key = "metadata_props";
@@ -156,6 +184,8 @@ void FunctionInliner::copyNodes() {
       addMetadata(inner);
     });
     nodes.insert(node);
+    if (castsConstants)
+      castConstants(node);
     builder.getTypes().inferNested(node);
   }
 }

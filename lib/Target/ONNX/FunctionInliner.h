@@ -21,6 +21,10 @@ public:
   FunctionInliner(NodeBuilder &builder, onnxir::FunctionOp function,
                   mlir::Operation *call, const AttributeValues &values);
 
+  /// Constants are cast to the type of what they are combined with: some of
+  /// ONNX's own functions have them in fp32 only.
+  bool castsConstants = false;
+
   mlir::LogicalResult run();
   llvm::ArrayRef<mlir::Operation *> getNodes() const {
     return nodes.getArrayRef();
@@ -32,6 +36,7 @@ private:
   mlir::LogicalResult checkOpsets();
   void copyNodes();
   void resolveAttributes(mlir::Operation *op);
+  void castConstants(mlir::Operation *op);
   void addMetadata(mlir::Operation *op);
   mlir::LogicalResult replaceResults();
 

@@ -55,6 +55,8 @@ NodeTypes::Constants::convert(Operation *op) {
         initializer.getOverridable() ? TypedAttr() : initializer.getValueAttr();
   else if (isStandardOp(op, "Constant"))
     value = op->getAttr("value");
+  if (auto tensor = dyn_cast_or_null<TensorAttr>(value))
+    value = tensor.getValue();
   auto elements = dyn_cast_or_null<DenseElementsAttr>(value);
   if (!elements || uint64_t(elements.getRawData().size()) > maxConstantBytes)
     return nullptr;

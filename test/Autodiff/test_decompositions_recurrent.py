@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LSTMTraining, GRUTraining and their gradients against the kernels of
+onnxruntime-training, in float32."""
+
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+import rules  # noqa: F401, it says where the next ones are
+import training
+from support import run_mp_opt, scratch_dir
+
+pytestmark = training.needs_runtime
+
+STEPS, BATCH, INPUT, HIDDEN = 4, 3, 2, 5
+
+WORKER = """
+import sys
+import numpy as np
+import onnxruntime
+onnxruntime.set_default_logger_severity(4)
+model, feeds, result = sys.argv[1:]
+session = onnxruntime.InferenceSession(
+    model, providers=["CPUExecutionProvider"]
+)
+np.savez(result, *session.run(None, dict(np.load(feeds))))
+"""
+
+
+def make_model(op, inputs, outputs, attributes, opset):
+    """Absent inputs are None, absent outputs an empty name."""
+    names = [
+        "" if value is None else f"x{index}"
+        for index, value in enumerate(inputs)
+    ]
+    node = helper.make_node(
+        op,
+        names,
+        outputs,
+        domain="com.microsoft",
+        hidden_size=HIDDEN,
+        **attributes,
+    )
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape
+            )
+            for name, v in zip(names, inputs)
+            if name
+        ],
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+            for name in filter(None, outputs)
+        ],
+    )
+    opsets = [("", opset), ("com.microsoft", 1)]
+    return helper.make_model(
+        graph,
+        ir_version=8,
+        opset_imports=[helper.make_opsetid(*o) for o in opsets],
+    )
+
+
+def feeds_of(inputs):
+    return {f"x{i}": v for i, v in enumerate(inputs) if v is not None}
+
+
+def by_training(op, inputs, outputs, attributes):
+    folder = scratch_dir("recurrent")
+    model = make_model(op, inputs, outputs, attributes, 17)
+    onnx.save(model, folder / "m.onnx")
+    np.savez(folder / "feeds.npz", **feeds_of(inputs))
+    subprocess.run(
+        [
+            training.PYTHON,
+            "-c",
+            WORKER,
+            *(str(folder / n) for n in ("m.onnx", "feeds.npz", "result.npz")),
+        ],
+        check=True,
+        timeout=120,
+    )
+    result = np.load(folder / "result.npz")
+    return [result[f"arr_{index}"] for index in range(len(result.files))]
+
+
+def by_decomposition(op, inputs, outputs, attributes, opset):
+    folder = scratch_dir("recurrent")
+    model = make_model(op, inputs, outputs, attributes, opset)
+    onnx.save(model, folder / "m.onnx")
+    run_mp_opt(
+        folder / "m.onnx",
+        "--onnx-decompose-gradients",
+        "-o",
+        folder / "d.onnx",
+    )
+    made = onnx.load(folder / "d.onnx")
+    assert {node.domain for node in made.graph.node} <= {""}
+    session = onnxruntime.InferenceSession(
+        made.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, feeds_of(inputs))
+
+
+def compare(op, inputs, outputs, attributes, expected=None):
+    if expected is None:
+        expected = by_training(op, inputs, outputs, attributes)
+    for opset in (15, 17, 18):
+        actual = by_decomposition(op, inputs, outputs, attributes, opset)
+        for value, right in zip(actual, expected, strict=True):
+            assert value.shape == right.shape, opset
+            np.testing.assert_allclose(
+                value, right, rtol=2e-5, atol=2e-6, err_msg=f"opset {opset}"
+            )
+    return expected
+
+
+def uniform(rng, *shape):
+    return rng.uniform(-1, 1, shape).astype(np.float32)
+
+
+def operands(gates, states, bias=True, initial=True):
+    rng = np.random.default_rng(gates)
+    x = uniform(rng, STEPS, BATCH, INPUT)
+    w = uniform(rng, 1, gates * HIDDEN, INPUT)
+    r = uniform(rng, 1, gates * HIDDEN, HIDDEN)
+    b = uniform(rng, 1, 2 * gates * HIDDEN) if bias else None
+    first = [
+        uniform(rng, 1, BATCH, HIDDEN) if initial else None
+        for _ in range(states)
+    ]
+    return x, w, r, b, first
+
+
+EACH = pytest.mark.parametrize(
+    "bias, initial", [(True, True), (True, False), (False, True)]
+)
+
+
+@EACH
+def test_lstm(bias, initial):
+    x, w, r, b, first = operands(4, 2, bias, initial)
+    names = ["y", "h", "c", "cells", "gates"]
+    found = compare("LSTMTraining", [x, w, r, b, None, *first], names, {})
+    y, h, c, cells, gates = found
+    rng = np.random.default_rng(7)
+    gradients = [uniform(rng, *value.shape) for value in (y, h, c)]
+    compare(
+        "LSTMGrad",
+        [x, w, r, None, *first, y, cells, gates, *gradients],
+        ["dx", "dw", "dr", "db", "dh", "dc"],
+        {},
+    )
+
+
+@EACH
+@pytest.mark.parametrize("linear", [0, 1])
+def test_gru(bias, initial, linear):
+    x, w, r, b, first = operands(3, 1, bias, initial)
+    attributes = {"linear_before_reset": linear}
+    names = ["y", "h", "gates"]
+    found = compare("GRUTraining", [x, w, r, b, None, *first], names, attributes)
+    y, h, gates = found
+    rng = np.random.default_rng(8)
+    gradients = [uniform(rng, *value.shape) for value in (y, h)]
+    compare(
+        "GRUGrad",
+        [x, w, r, b, None, *first, y, gates, *gradients],
+        ["dx", "dw", "dr", "db", "dh"],
+        attributes,
+    )
