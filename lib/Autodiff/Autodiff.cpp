@@ -26,6 +26,12 @@ Value NodeAdjoint::gradOrZeros(unsigned index) {
   return gradient ? gradient : b.zerosLike(out(index));
 }
 
+void NodeAdjoint::set(Value value, Value gradient) {
+  // Inference may not know the shape, which is that of the value.
+  gradient.setType(NodeTypes::refine(gradient.getType(), value.getType()));
+  found.emplace_back(value, gradient);
+}
+
 LogicalResult NodeAdjoint::fail(const Twine &reason) const {
   return node->emitError() << describe(node) << ": " << reason;
 }
