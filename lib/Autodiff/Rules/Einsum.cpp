@@ -230,11 +230,12 @@ static LogicalResult setGradient(NodeAdjoint &op, const Product &forward,
   if (!splitDiagonals(b, term, op.in(index), product))
     return op.fail("its equation leaves no letter for a diagonal");
 
-  // The ellipsis goes first, so that axes that it was broadcast along do.
+  // An ellipsis goes first, so that axes that it was broadcast along do. It
+  // stays in the result: not every runtime sums over it.
   std::string letters = term;
   letters.erase(std::remove(letters.begin(), letters.end(), ellipsis),
                 letters.end());
-  std::string prefix(hasEllipsis ? 1 : 0, ellipsis);
+  std::string prefix(product.hasLetter(ellipsis) ? 1 : 0, ellipsis);
   SmallVector<int64_t> missing;
   product.result = prefix;
   for (auto [position, letter] : llvm::enumerate(letters)) {
