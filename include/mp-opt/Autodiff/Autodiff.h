@@ -70,9 +70,7 @@ public:
     if (wants(index))
       set(node->getOperand(index), gradient);
   }
-  void set(mlir::Value value, mlir::Value gradient) {
-    found.emplace_back(value, gradient);
-  }
+  void set(mlir::Value value, mlir::Value gradient);
   llvm::ArrayRef<std::pair<mlir::Value, mlir::Value>> getFound() const {
     return found;
   }
