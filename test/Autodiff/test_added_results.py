@@ -8,7 +8,10 @@ import pytest
 import rules
 from support import run_mp_opt, scratch_dir
 
-MODE = "mode = Constant<value = bool {1}>() ratio = Constant<value = float {0.5}>() "
+MODE = (
+    "mode = Constant<value = bool {1}>() "
+    "ratio = Constant<value = float {0.5}>() "
+)
 
 
 def differentiate(body, inputs, wrt):
