@@ -26,6 +26,12 @@ Value NodeAdjoint::gradOrZeros(unsigned index) {
   return gradient ? gradient : b.zerosLike(out(index));
 }
 
+void NodeAdjoint::set(Value value, Value gradient) {
+  // It has the shape of its value, whatever inference knows.
+  gradient.setType(NodeTypes::refine(gradient.getType(), value.getType()));
+  found.emplace_back(value, gradient);
+}
+
 Value NodeAdjoint::require(unsigned index, Type type) {
   Value result = b.addResult(node, index, type);
   if (result.getDefiningOp() != node)

@@ -30,7 +30,7 @@ struct WindowAxis {
 
 using Windows = llvm::SmallVector<WindowAxis>;
 
-/// From a stride to the last cell of the last window.
+/// From the first cell of the first window to behind the last of the last one.
 Size getExtent(SizeMath &math, const WindowAxis &axis);
 
 /// Reads strides, dilations, pads and auto_pad of a convolution or pool (not of

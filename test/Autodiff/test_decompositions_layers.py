@@ -50,7 +50,8 @@ def batch_norm(name, x, opset=15):
 
 def layer_norm(name, x, axis):
     parameters, rows = x[axis:], (*x[:axis], *[1] * len(x[axis:]))
-    grad, scale, bias = values(*x), values(*parameters, low=0.5), values(*parameters)
+    grad, bias = values(*x), values(*parameters)
+    scale = values(*parameters, low=0.5)
     image, mean = values(*x, low=-2), values(*rows)
     inverse = values(*rows, low=0.5)
     return [

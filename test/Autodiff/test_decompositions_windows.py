@@ -74,7 +74,10 @@ def max_pool_grad(name, x, kernel, strides, domain, opset, order="C"):
     gradient = values(*shape)
     total = np.zeros(x, np.float32)
     for place in np.ndindex(*shape):
-        cell = [p * s + rng.integers(k) for p, s, k in zip(place[2:], strides, kernel)]
+        cell = [
+            p * s + rng.integers(k)
+            for p, s, k in zip(place[2:], strides, kernel)
+        ]
         total[(*place[:2], *cell)] += gradient[place]
         image = place[0] * x[1] + place[1]
         indices[place] = image * np.prod(x[2:]) + np.ravel_multi_index(
@@ -142,7 +145,11 @@ RESIZES = [
             np.array([1, 1, 2, 2], np.float32),
         ),
         ((1, 2, 3, 2),),
-        {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+        {
+            "mode": "nearest",
+            "coordinate_transformation_mode": "asymmetric",
+            "nearest_mode": "floor",
+        },
         expected=(values(1, 2, 6, 4).reshape(1, 2, 3, 2, 2, 2).sum((3, 5)),),
     )
 ]

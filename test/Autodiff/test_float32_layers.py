@@ -6,11 +6,13 @@ gradient reads.
 """
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto
 
 import rules
+from support import run_mp_opt, scratch_dir
 
 FAMILIES = ["convolution", "loss", "normalization", "pooling", "resize"]
 # What onnxruntime does not run: an output_padding of a stride or more, an even
@@ -42,6 +44,10 @@ STATISTICS = [
 
 def gradients(case):
     model = rules.differentiate(case, dtype=TensorProto.FLOAT)
+    return run(case, model, rules.values_of(case))
+
+
+def run(case, model, values):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(
@@ -49,7 +55,7 @@ def gradients(case):
     )
     values = {
         name: value.astype(np.float32) if value.dtype.kind == "f" else value
-        for name, value in rules.values_of(case).items()
+        for name, value in values.items()
     }
     names = rules.wanted_of(case)
     known = {i.name for i in session.get_inputs()}
@@ -71,6 +77,39 @@ def assert_near(actual, expected):
 @pytest.mark.parametrize("case", STATISTICS, ids=str)
 def test_statistics(case):
     assert_near(gradients(case), rules.difference_quotients(case))
+
+
+def test_simplified():
+    """An operator of onnxruntime that ONNX does not know."""
+    case = rules.Case(
+        "simplified",
+        "y = RMSNormalization<epsilon=0.01>(x, s)",
+        {"x": (2, 4), "s": (4,)},
+        opset=23,
+    )
+    path = scratch_dir("simplified") / "m.onnxtxt"
+    path.write_text(
+        '<ir_version: 10, opset_import: ["": 18]>\n'
+        "g (float[2,4] x, float[4] s, float[2,4] w) => (float loss) "
+        "<float[2,4] y> {"
+        "y = SimplifiedLayerNormalization<axis=-1, epsilon=0.01>(x, s) "
+        "z = Mul(y, w) loss = ReduceSum<keepdims=0>(z) }"
+    )
+    run_mp_opt(
+        path,
+        "--mp-differentiate=loss=loss outputs=true wrt=x,s",
+        "--onnx-decompose-gradients",
+        "--mp-expand-loss-scaling",
+        "-o",
+        path.with_suffix(".onnx"),
+    )
+    (weights,) = rules.weights_of(case)
+    found = run(
+        case,
+        onnx.load(path.with_suffix(".onnx")),
+        {**rules.values_of(case), "w": weights},
+    )
+    assert_near(found, rules.difference_quotients(case))
 
 
 @pytest.mark.parametrize(

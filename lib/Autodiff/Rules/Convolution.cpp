@@ -39,7 +39,6 @@ static LogicalResult convolve(NodeAdjoint &op, bool isTransposed) {
   auto windows = readConvolution(op.b, convolution);
   if (!windows)
     return op.fail("expected operands of known rank, and attributes that fit");
-  // Only what has a shape can be stated as the gradient's type.
   std::array<bool, 3> wanted{op.wants(0), op.wants(1), op.wants(2)};
   if (getTensorElementType(op.in(0).getType()).isBF16()) {
     auto found = getConvGradients(op.b, convolution, *windows, wanted);
