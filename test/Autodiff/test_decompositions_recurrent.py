@@ -166,7 +166,8 @@ def test_gru(bias, initial, linear):
     x, w, r, b, first = operands(3, 1, bias, initial)
     attributes = {"linear_before_reset": linear}
     names = ["y", "h", "gates"]
-    found = compare("GRUTraining", [x, w, r, b, None, *first], names, attributes)
+    inputs = [x, w, r, b, None, *first]
+    found = compare("GRUTraining", inputs, names, attributes)
     y, h, gates = found
     rng = np.random.default_rng(8)
     gradients = [uniform(rng, *value.shape) for value in (y, h)]
@@ -200,7 +201,10 @@ def flip(values, sequences):
 )
 def test_directions(op, gates, states, sequences):
     x, w, r, b, first = operands(gates, states)
-    names = {"LSTM": ["y", "h", "c", "cells", "gates"], "GRU": ["y", "h", "zrh"]}
+    names = {
+        "LSTM": ["y", "h", "c", "cells", "gates"],
+        "GRU": ["y", "h", "zrh"],
+    }
     results = ["dx", "dw", "dr", "db", "dh", "dc"][: 4 + states]
     rng = np.random.default_rng(10)
 

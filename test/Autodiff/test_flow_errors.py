@@ -18,8 +18,8 @@ ERRORS = {
           (float[3] s, float[3] e) => (float[3] t) {
             r = RandomNormalLike(e) t = Mul(s, r) }>(a, x)
         """,
-        "(Scan-23): its backward pass would compute node 'y_grad/RandomNormalLike' "
-        "(RandomNormalLike-22) again, with other random numbers",
+        "(Scan-23): its backward pass would compute node "
+        "'y_grad/RandomNormalLike' (RandomNormalLike-22) again, with other random numbers",
     ),
     "random-in-if": (
         "float[3] a, bool c",
