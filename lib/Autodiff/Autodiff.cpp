@@ -78,6 +78,8 @@ bool holdsDifferentiable(Value value) {
     type = sequence ? sequence.getElementType()
                     : cast<OptionalType>(type).getElementType();
   }
+  if (isa<UnknownType>(type))
+    return true;
   return isa_and_nonnull<FloatType>(getTensorElementType(type));
 }
 
@@ -105,6 +107,7 @@ private:
   void replace(Operation *node, Operation *made);
   LogicalResult visit(Operation *node);
   Value take(Value value);
+  LogicalResult checkTypes();
   LogicalResult reportMissingRule(Operation *node);
 
   NodeBuilder &builder;
@@ -262,8 +265,22 @@ void Differentiator::replace(Operation *node, Operation *made) {
   replaced.push_back(node);
 }
 
+/// Rules ask for the type of what they make a gradient for.
+LogicalResult Differentiator::checkTypes() {
+  for (Operation *node : llvm::reverse(findNodesOnPath(request)))
+    for (OpResult result : node->getResults()) {
+      if (!isa<UnknownType>(result.getType()) || result.use_empty())
+        continue;
+      if (!findGradientRule(node))
+        return reportMissingRule(node);
+      return node->emitError() << describe(node) << ": the type of its output #"
+                               << result.getResultNumber() << " is unknown";
+    }
+  return success();
+}
+
 FailureOr<Gradients> Differentiator::run() {
-  if (failed(expandFunctions(builder, request)))
+  if (failed(expandFunctions(builder, request)) || failed(checkTypes()))
     return failure();
   active = findDependents(*request.block, request.wanted);
   for (Operation &op : *request.block)

@@ -22,9 +22,7 @@ namespace mp {
 /// More than functions of ONNX call each other; none calls itself.
 static constexpr unsigned maxRounds = 16;
 
-/// The nodes of `block` that depend on what is wanted and that the seeds
-/// depend on.
-static SmallVector<Operation *>
+SmallVector<Operation *>
 findNodesOnPath(const DifferentiationRequest &request) {
   llvm::DenseSet<Value> active = findDependents(*request.block, request.wanted);
   llvm::DenseSet<Value> needed;

@@ -166,7 +166,8 @@ def test_gru(bias, initial, linear):
     x, w, r, b, first = operands(3, 1, bias, initial)
     attributes = {"linear_before_reset": linear}
     names = ["y", "h", "gates"]
-    found = compare("GRUTraining", [x, w, r, b, None, *first], names, attributes)
+    inputs = [x, w, r, b, None, *first]
+    found = compare("GRUTraining", inputs, names, attributes)
     y, h, gates = found
     rng = np.random.default_rng(8)
     gradients = [uniform(rng, *value.shape) for value in (y, h)]
@@ -176,3 +177,99 @@ def test_gru(bias, initial, linear):
         ["dx", "dw", "dr", "db", "dh"],
         attributes,
     )
+
+
+def test_peepholes():
+    x, w, r, b, first = operands(4, 2)
+    peepholes = uniform(np.random.default_rng(9), 1, 3 * HIDDEN)
+    compare(
+        "LSTMTraining",
+        [x, w, r, b, None, *first, peepholes],
+        ["y", "h", "c", "cells", "gates"],
+        {},
+    )
+
+
+def flip(values, sequences):
+    return [v[::-1] if i in sequences else v for i, v in enumerate(values)]
+
+
+# The kernels know one direction; the other one is the same backwards.
+@pytest.mark.parametrize(
+    "op, gates, states, sequences",
+    [("LSTM", 4, 2, (0, 6, 7, 8, 9)), ("GRU", 3, 1, (0, 6, 7, 8))],
+)
+def test_directions(op, gates, states, sequences):
+    x, w, r, b, first = operands(gates, states)
+    names = {
+        "LSTM": ["y", "h", "c", "cells", "gates"],
+        "GRU": ["y", "h", "zrh"],
+    }
+    results = ["dx", "dw", "dr", "db", "dh", "dc"][: 4 + states]
+    rng = np.random.default_rng(10)
+
+    def gradient(x):
+        values = by_training(
+            f"{op}Training", [x, w, r, b, None, *first], names[op], {}
+        )
+        if op == "LSTM":
+            y, h, c, cells, iofc = values
+            kept = [x, w, r, None, *first, y, cells, iofc]
+        else:
+            y, h, zrh = values
+            kept = [x, w, r, b, None, *first, y, zrh]
+        seeds = [y, h, c] if op == "LSTM" else [y, h]
+        return kept + [uniform(rng, *v.shape) for v in seeds]
+
+    forward, backward = gradient(x), gradient(x[::-1])
+    grad = f"{op}Grad"
+    one = by_training(grad, forward, results, {})
+    other = by_training(grad, backward, results, {})
+    other = flip(other, (0,))
+    backward = flip(backward, sequences)
+    compare(grad, backward, results, {"direction": "reverse"}, other)
+    joined = [
+        a
+        if a is None or i == 0
+        else np.concatenate([a, b], 1 if i in sequences else 0)
+        for i, (a, b) in enumerate(zip(forward, backward, strict=True))
+    ]
+    expected = [one[0] + other[0]] + [
+        np.concatenate(pair) for pair in zip(one[1:], other[1:], strict=True)
+    ]
+    compare(grad, joined, results, {"direction": "bidirectional"}, expected)
+
+
+@pytest.mark.parametrize(
+    "change, attributes, message",
+    [
+        ({3: np.array([1, 2, 3], np.int32)}, {}, "lengths of sequences are"),
+        ({}, {"clip": 0.5}, "clipping is not supported"),
+        ({}, {"input_forget": 1}, "coupled gates are not supported"),
+        (
+            {},
+            {"activations": ["Sigmoid", "Relu", "Tanh"]},
+            "activation 'Relu' is not supported",
+        ),
+        ({7: None}, {}, "the states and gates of all steps are needed"),
+    ],
+)
+def test_errors(change, attributes, message):
+    x, w, r, b, first = operands(4, 2)
+    all_states = np.zeros((STEPS, 1, BATCH, HIDDEN), np.float32)
+    gates = np.zeros((STEPS, 1, BATCH, 4 * HIDDEN), np.float32)
+    inputs = [x, w, r, None, *first, all_states, all_states, gates, all_states]
+    for index, value in change.items():
+        inputs[index] = value
+    with pytest.raises(AssertionError, match=message):
+        by_decomposition("LSTMGrad", inputs, ["dx"], attributes, 17)
+
+
+def test_no_gradient_of_peepholes():
+    x, w, r, b, first = operands(4, 2)
+    all_states = np.zeros((STEPS, 1, BATCH, HIDDEN), np.float32)
+    gates = np.zeros((STEPS, 1, BATCH, 4 * HIDDEN), np.float32)
+    inputs = [x, w, r, None, *first, all_states, all_states, gates, all_states]
+    outputs = ["dx", "", "", "", "", "", "dp"]
+    with pytest.raises(AssertionError, match="peepholes is not supported"):
+        by_decomposition("LSTMGrad", inputs, outputs, {}, 17)

@@ -134,6 +134,11 @@ mlir::FailureOr<Gradients> differentiate(NodeBuilder &builder,
 llvm::DenseSet<mlir::Value> findDependents(mlir::Block &block,
                                            llvm::ArrayRef<mlir::Value> from);
 
+/// The nodes that depend on what is wanted and that the seeds depend on, from
+/// the last to the first.
+llvm::SmallVector<mlir::Operation *>
+findNodesOnPath(const DifferentiationRequest &request);
+
 /// Writes nodes that depend on what is wanted, and the seeds on them, in other
 /// nodes where they have no rule: by their decomposition, or as the functions
 /// that define them.
@@ -145,8 +150,8 @@ llvm::SetVector<mlir::Value> getCaptured(mlir::Operation *op);
 
 /// True if the value can have a gradient: it is a tensor of floats.
 bool isDifferentiable(mlir::Value value);
-/// The same, or it holds such tensors: a sequence, an optional. Gradients would
-/// flow through it, but no rule knows how.
+/// The same, or it holds such tensors: a sequence, an optional; or nobody knows
+/// what it is. Gradients would flow through it, but no rule knows how.
 bool holdsDifferentiable(mlir::Value value);
 
 } // namespace mp

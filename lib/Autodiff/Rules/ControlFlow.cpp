@@ -46,10 +46,14 @@ static LogicalResult ifRule(NodeAdjoint &op) {
   SmallVector<Type> types;
   for (Value value : captured.tensors)
     types.push_back(value.getType());
+  for (Region &branch : node->getRegions())
+    if (YieldOp yield = getYield(branch);
+        !yield || yield.getNumOperands() != node->getNumResults())
+      return op.fail("its outputs are not those of its branches");
   SmallVector<StringRef> names;
-  auto regions = node->getAttrOfType<ArrayAttr>(attr::regions);
-  for (auto name : regions.getAsRange<StringAttr>())
-    names.push_back(name.getValue());
+  if (auto regions = node->getAttrOfType<ArrayAttr>(attr::regions))
+    for (auto name : regions.getAsRange<StringAttr>())
+      names.push_back(name.getValue());
   Operation *made = op.b.createNode("If", {op.in(0)}, types, {}, names);
   OpBuilder::InsertionGuard guard(op.b.getBuilder());
   for (auto [forward, backward] :

@@ -238,6 +238,10 @@ static LogicalResult scanRule(NodeAdjoint &op) {
       node->getRegion(0).empty() ||
       node->getRegion(0).getNumArguments() != operands)
     return op.fail("its inputs are not those of its body");
+  YieldOp yield = getYield(node->getRegion(0));
+  if (!yield || yield.getNumOperands() != node->getNumResults() ||
+      node->getNumResults() < operands - unsigned(inputs))
+    return op.fail("its outputs are not those of its body");
   return ScanAdjoint(op, operands - unsigned(inputs), unsigned(inputs)).run();
 }
 
@@ -311,6 +315,10 @@ static LogicalResult loopRule(NodeAdjoint &op) {
       node->getRegion(0).empty() ||
       node->getRegion(0).getNumArguments() != operands)
     return op.fail("its inputs are not those of its body");
+  YieldOp yield = getYield(node->getRegion(0));
+  if (!yield || yield.getNumOperands() != node->getNumResults() + 1 ||
+      node->getNumResults() + 2 < operands)
+    return op.fail("its outputs are not those of its body");
   return LoopAdjoint(op).run();
 }
 

@@ -27,7 +27,9 @@ using namespace mp::onnxir;
 namespace mp {
 
 static const ::onnx::OpSchema *getONNXSchema(Operation *node) {
-  const OpSchema *schema = isNode(node) ? getSchema(node) : nullptr;
+  // A function cannot take over subgraphs.
+  bool isPlain = isNode(node) && !node->getNumRegions();
+  const OpSchema *schema = isPlain ? getSchema(node) : nullptr;
   return schema ? static_cast<const ::onnx::OpSchema *>(schema->onnxSchema)
                 : nullptr;
 }

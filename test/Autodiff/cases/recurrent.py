@@ -79,7 +79,8 @@ def run_direction(op, d, t, backwards, options):
     zeros = torch.zeros(BATCH, HIDDEN, dtype=x.dtype)
     h = t["H0"][d] if "H0" in t else zeros
     c = t["C0"][d] if "C0" in t else zeros
-    b = (t["B"][d] if "B" in t else torch.zeros_like(w[:, 0]).repeat(2)).chunk(2)
+    b = t["B"][d] if "B" in t else torch.zeros_like(w[:, 0]).repeat(2)
+    b = b.chunk(2)
     p = t["P"][d].chunk(3) if "P" in t else (0, 0, 0)
     outputs = [None] * STEPS
     for step in reversed(range(STEPS)) if backwards else range(STEPS):

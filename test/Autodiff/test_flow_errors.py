@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What gradients of control flow and functions cannot do, they say."""
+
+import onnx
+import pytest
+
+from rules import scratch_dir
+from support import run_mp_opt
+
+SUM = "loss = ReduceSum<keepdims=0>(y)"
+
+# Inputs, nodes, and the message.
+ERRORS = {
+    "random-in-scan": (
+        "float[3] a, float[2, 3] x",
+        """
+        y = Scan<num_scan_inputs=1, body = b
+          (float[3] s, float[3] e) => (float[3] t) {
+            r = RandomNormalLike(e) t = Mul(s, r) }>(a, x)
+        """,
+        "(Scan-23): its backward pass would compute node "
+        "'y_grad/RandomNormalLike' (RandomNormalLike-22) again, with other random numbers",
+    ),
+    "random-in-if": (
+        "float[3] a, bool c",
+        """
+        y = If(c) <
+          then_branch = t () => (float[3] t) {
+            r = RandomUniformLike(a) t = Mul(a, r) },
+          else_branch = e () => (float[3] e) { e = Add(a, a) }>
+        """,
+        "again, with other random numbers",
+    ),
+    "shape-of-state": (
+        "float[3] a",
+        """
+        n = Constant<value_int=2>()
+        y = Loop<body = b
+          (int64 i, bool c, float[3] s) => (bool d, float[6] t) {
+            d = Identity(c) p = Mul(s, s) t = Concat<axis=0>(p, p) }>(n, , a)
+        """,
+        "state #0 changes its shape from one iteration to the next",
+    ),
+    "axis-of-scan": (
+        "float[3] a, float[2, 3] x",
+        """
+        y = Scan<num_scan_inputs=1, scan_input_axes=[5], body = b
+          (float[3] s, float[3] e) => (float[3] t) { t = Mul(s, e) }>(a, x)
+        """,
+        "scan input #0 has no axis 5",
+    ),
+    "inputs-of-scan": (
+        "float[3] a, float[2, 3] x",
+        """
+        y = Scan<num_scan_inputs=7, body = b
+          (float[3] s, float[3] e) => (float[3] t) { t = Mul(s, e) }>(a, x)
+        """,
+        "its inputs are not those of its body",
+    ),
+    "inputs-of-loop": (
+        "float[3] a",
+        """
+        n = Constant<value_int=2>()
+        y = Loop<body = b
+          (int64 i, bool c) => (bool d, float[3] t) {
+            d = Identity(c) t = Mul(a, a) }>(n, , a)
+        """,
+        "its inputs are not those of its body",
+    ),
+    "no-rule-in-body": (
+        "float[2, 2] a, bool c",
+        """
+        y = If(c) <
+          then_branch = t () => (float t) { t = Det(a) },
+          else_branch = e () => (float e) { e = ReduceSum<keepdims=0>(a) }>
+        """,
+        "(Det-22): there is no gradient for this operator",
+    ),
+    "sequence": (
+        "float[3] a, int64 i",
+        "s = SequenceConstruct(a, a) y = SequenceAt(s, i)",
+        "(SequenceAt-11): there is no gradient for this operator",
+    ),
+    "sequence-in-branch": (
+        "float[3] a, int64 i, bool c",
+        """
+        s = SequenceConstruct(a, a)
+        y = If(c) <
+          then_branch = t () => (float[3] t) { t = SequenceAt(s, i) },
+          else_branch = e () => (float[3] e) { e = Add(a, a) }>
+        """,
+        "(SequenceAt-11): there is no gradient for this operator",
+    ),
+    "sequence-as-state": (
+        "float[3] a",
+        """
+        n = Constant<value_int=2>() s0 = SequenceConstruct(a)
+        s = Loop<body = b
+          (int64 i, bool c, seq(float[3]) p) => (bool d, seq(float[3]) t) {
+            d = Identity(c) t = SequenceInsert(p, a) }>(n, , s0)
+        y = ConcatFromSequence<axis=0>(s)
+        """,
+        "(ConcatFromSequence-11): there is no gradient for this operator",
+    ),
+    "unknown-type": (
+        "float[2, 3] a",
+        "u = custom.Make(a) y = LayerNormalization(a, u)",
+        "(custom.Make): there is no gradient for this operator",
+    ),
+    "sequence-map": (
+        "float[3] a",
+        """
+        s = SequenceConstruct(a, a)
+        t = SequenceMap<body = b (float[3] p) => (float[3] q) {
+          q = Mul(p, p) }>(s)
+        y = ConcatFromSequence<axis=0>(t)
+        """,
+        "(ConcatFromSequence-11): there is no gradient for this operator",
+    ),
+    "unknown-result": (
+        "float[2, 3] a",
+        "u = custom.Make(a) v = Relu(u) y = Mul(a, v)",
+        "(custom.Make): there is no gradient for this operator",
+    ),
+    "precision-of-attention": (
+        "float[2, 2, 3, 4] a",
+        "y = Attention<softmax_precision=7>(a, a, a)",
+        "(Attention-23): ONNX defines the operator by a function, but not for "
+        "these operands and attributes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_error(name):
+    inputs, nodes, message = ERRORS[name]
+    text = '<ir_version: 11, opset_import: ["": 23, "custom": 1]>\n'
+    text += f"g ({inputs}) => (float loss) {{ {nodes} {SUM} }}"
+    folder = scratch_dir("error")
+    onnx.save(onnx.parser.parse_model(text), folder / "m.onnx")
+    with pytest.raises(AssertionError) as error:
+        run_mp_opt(
+            folder / "m.onnx",
+            "--mp-differentiate=loss=loss outputs=true wrt=a",
+            "-o",
+            folder / "g.onnx",
+        )
+    assert message in str(error.value)
