@@ -40,12 +40,6 @@ Value NodeAdjoint::require(unsigned index, Type type) {
   return result;
 }
 
-void NodeAdjoint::set(Value value, Value gradient) {
-  // Inference may not know the shape, which is that of the value.
-  gradient.setType(NodeTypes::refine(gradient.getType(), value.getType()));
-  found.emplace_back(value, gradient);
-}
-
 LogicalResult NodeAdjoint::fail(const Twine &reason) const {
   return node->emitError() << describe(node) << ": " << reason;
 }

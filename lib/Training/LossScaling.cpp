@@ -106,6 +106,7 @@ static void addAccumulator(Operation *node, TrainingGraph &training) {
   if (!buffer || !value || !isa<TensorType>(value->get().getType()))
     return;
   training.gradients.push_back(value);
+  training.accumulates = true;
   if (OpOperand *flag = findOperand(node, {"overwrite_flag", "update_signal"}))
     if (!training.startsWindow)
       training.startsWindow = flag->get();

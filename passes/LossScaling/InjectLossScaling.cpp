@@ -36,24 +36,31 @@ static bool isFP16(ModuleOp module) {
   return low && low.getValue().isF16();
 }
 
+/// What needs nothing of those who run the model: where the optimizer is
+/// another model, nobody would feed a changing scale back.
+static StringRef chooseScale(const TrainingGraph &training) {
+  return training.accumulates ? "1024" : "dynamic";
+}
+
 void InjectLossScaling::runOnOperation() {
   ModuleOp module = getOperation();
   GraphOp graph = getMainGraph(module);
-  std::string wanted = lossScale;
-  if (wanted == "auto")
-    wanted = isFP16(module) ? "dynamic" : "none";
+  bool isAuto = lossScale == "auto";
   LossScale settings;
-  if (llvm::Error failed = settings.parse(wanted)) {
-    module.emitError() << toString(std::move(failed));
-    return signalPassFailure();
-  }
-  if (!graph || settings.mode == LossScale::None)
+  if (!isAuto)
+    if (llvm::Error failed = settings.parse(lossScale)) {
+      module.emitError() << toString(std::move(failed));
+      return signalPassFailure();
+    }
+  if (!graph || (isAuto ? !isFP16(module) : settings.mode == LossScale::None))
     return;
   FailureOr<TrainingGraph> training = findTraining(graph);
   if (failed(training))
     return signalPassFailure();
   if (training->gradients.empty())
     return;
+  if (isAuto)
+    llvm::cantFail(settings.parse(chooseScale(*training)));
   NodeBuilder builder(module);
   if (failed(scaleLosses(graph, builder, *training, settings)))
     return signalPassFailure();

@@ -32,8 +32,9 @@ def InjectLossScaling : LossScalingPass<"mp-inject-loss-scaling"> {
     too, and the scale changes where `lazy_reset_grad` starts a new window.
 
     Graphs that do not train stay as they are. The scale is a number or
-    `dynamic`; `auto` is dynamic for fp16, where the module says that this is
-    the 16-bit type, and none else.
+    `dynamic`. `auto` scales where the module says that fp16 is the 16-bit type,
+    and only there: dynamically, but by 1024 where the optimizer is another
+    model, for which a session needs no change.
 
     Example: test/LossScaling/mp-inject-loss-scaling.mlir
   }];

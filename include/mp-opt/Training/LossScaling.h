@@ -44,6 +44,8 @@ struct TrainingGraph {
   /// Where gradients leave: operands of `mp.gradient`, or of nodes that
   /// accumulate gradients in place.
   llvm::SmallVector<mlir::OpOperand *> gradients;
+  /// Gradients go into buffers: the optimizer is elsewhere.
+  bool accumulates = false;
   /// True where an accumulation starts anew; null if none does.
   mlir::Value startsWindow;
 };
