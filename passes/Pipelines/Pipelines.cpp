@@ -75,6 +75,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createCheckStrict());
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
+  pm.addPass(createNarrowSaved());
   pm.addPass(createConvertWeights({options.maxWeightCopy}));
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
