@@ -90,6 +90,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   bool hasAlgorithm = options.loss.empty();
   if (hasAlgorithm)
     pm.addPass(createInlineTraining());
+  pm.addPass(createInlineFunctions());
   RaiseOpsetOptions raising;
   raising.atLeast = minDifferentiableOpset;
   pm.addPass(createRaiseOpset(raising));
