@@ -188,16 +188,20 @@ static void findSeed(GraphOp graph, TrainingGraph &training) {
     if (reachesAll && isFactor)
       candidates.push_back(value);
   }
-  // Further factors on the way come behind the seed.
+  // Further factors on the way come behind the seed; of two that are
+  // multiplied with each other either one would do.
+  SmallVector<llvm::DenseSet<Value>> products;
   for (Value value : candidates) {
-    bool isFirst = llvm::none_of(candidates, [&](Value other) {
-      return other != value &&
-             llvm::any_of(value.getUsers(), [&](Operation *user) {
-               return user->getNumResults() &&
-                      findSources(user->getResults().front()).contains(other) &&
-                      isLinearUse(*value.getUses().begin());
-             });
-    });
+    SmallVector<Value> results;
+    for (OpOperand &use : value.getUses())
+      if (isLinearUse(use))
+        results.push_back(use.getOwner()->getResult(0));
+    products.push_back(findSources(results));
+  }
+  for (auto [value, behind] : llvm::zip(candidates, products)) {
+    bool isFirst = true;
+    for (auto [other, behindOther] : llvm::zip(candidates, products))
+      isFirst &= !behind.contains(other) || behindOther.contains(value);
     if (isFirst) {
       training.seeds.push_back(value);
       return;
