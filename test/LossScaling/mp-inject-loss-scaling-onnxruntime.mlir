@@ -8,7 +8,6 @@
 // ends where the next one starts, and the scale changes there.
 // CHECK-LABEL: module @window
 // DYNAMIC: ^bb0(%w: tensor<4xf32>, %b: tensor<4xf32>, %wb: tensor<4xf32>, %bb: tensor<4xf32>, %lazy: tensor<1xi1>, %loss_scale: tensor<f32>, %loss_scale.clean_steps: tensor<i32>, %loss_scale.tolerance: tensor<i32>, %loss_scale.skipped_steps: tensor<i64>, %loss_scale.window_finite: tensor<i1>, %loss_scale.window_steps: tensor<i64>):
-// DYNAMIC: onnx.initializer "loss_scale.window_finite" dense<true> : tensor<i1> overridable
 // DYNAMIC: %[[STARTS:.*]] = "onnx.Reshape"(%lazy,
 // DYNAMIC: %[[HAD:.*]] = "onnx.Greater"(%loss_scale.window_steps,
 // DYNAMIC: %[[COUNTS:.*]] = "onnx.And"(%[[STARTS]], %[[HAD]])
