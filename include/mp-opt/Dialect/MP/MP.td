@@ -73,12 +73,11 @@ def MP_ScaleLossOp : MP_Op<"scale_loss", [Pure, AllTypesMatch<["seed", "result"]
   let summary = "multiplies the start of the backward pass by the loss scale";
   let description = [{
     Only the seed is scaled, in fp32; the loss that the user reads is the true
-    one. A scale of one is no scaling: the op folds to its operand.
+    one.
   }];
   let arguments = (ins MP_F32Tensor:$seed, MP_Scale:$scale);
   let results = (outs MP_F32Tensor:$result);
   let assemblyFormat = "$seed `by` $scale attr-dict `:` type($seed)";
-  let hasFolder = 1;
 }
 
 def MP_UnscaleOp : MP_Op<"unscale", [Pure, AllTypesMatch<["gradient", "result"]>]> {
@@ -86,7 +85,6 @@ def MP_UnscaleOp : MP_Op<"unscale", [Pure, AllTypesMatch<["gradient", "result"]>
   let arguments = (ins MP_F32Tensor:$gradient, MP_Scale:$scale);
   let results = (outs MP_F32Tensor:$result);
   let assemblyFormat = "$gradient `by` $scale attr-dict `:` type($gradient)";
-  let hasFolder = 1;
 }
 
 def MP_AllFiniteOp : MP_Op<"all_finite", [Pure]> {
@@ -100,7 +98,6 @@ def MP_AllFiniteOp : MP_Op<"all_finite", [Pure]> {
   let assemblyFormat = [{
     ($values^)? attr-dict (`:` type($values)^)?
   }];
-  let hasCanonicalizeMethod = 1;
 }
 
 def MP_UpdateScaleOp : MP_Op<"update_scale", [Pure]> {
