@@ -197,6 +197,7 @@ OTHERS = [
         forward=MVN,
         torch=lambda x: (x - x.mean((0, 2), keepdim=True))
         / (x.var((0, 2), keepdim=True, correction=0).sqrt() + 1e-9),
+        torch_tolerance=1e-8,
     ),
     # Inside of a subgraph.
     Case(
