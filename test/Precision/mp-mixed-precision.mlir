@@ -1,5 +1,5 @@
 // RUN: mp-opt %s --split-input-file --mp-mixed-precision | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-mixed-precision=precision=fp16 \
+// RUN: mp-opt %s --split-input-file --mp-mixed-precision="precision=fp16 loss-scale=none" \
 // RUN:   | FileCheck %s --check-prefix=FP16
 // RUN: mp-opt %s --split-input-file --mp-mixed-precision=deny=Conv,MatMul,com.microsoft.FusedMatMul \
 // RUN:   | FileCheck %s --check-prefix=DENIED

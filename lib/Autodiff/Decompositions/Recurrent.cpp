@@ -96,8 +96,6 @@ LogicalResult RecurrentNode::readAttributes() {
   isBatchFirst = getInt(node, "layout", 0);
   isLinear = getInt(node, "linear_before_reset", 0);
   inputs = op.in(inputX);
-  if (!getTensorElementType(inputs.getType()))
-    return op.fail("the type of its input is unknown");
   if (isBatchFirst)
     inputs = b.transpose(inputs, {1, 0, 2});
   auto sizeOf = [](Value value, unsigned axis) {

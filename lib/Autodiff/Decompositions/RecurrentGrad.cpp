@@ -97,8 +97,6 @@ LogicalResult RecurrentGrad::check() {
   if (!allHidden() || !allGates() || (isLSTM() && !op.has(7)))
     return op.fail("the states and gates of all steps are needed");
   Type element = getTensorElementType(op.in(0).getType());
-  if (!element)
-    return op.fail("the type of its input is unknown");
   state = RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic},
                                 element);
   return success();
