@@ -12,6 +12,7 @@
 #include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/Policy.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
+#include "mp-opt/Precision/SavedValues.h"
 #include "mp-opt/Precision/TypeSlots.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -73,6 +74,9 @@ ModelSize ModelSize::measure(ModuleOp module, const DimensionSizes &dims) {
       size.unknownValues += count.isUnknown;
     }
   });
+  for (auto graph : module.getOps<GraphOp>())
+    for (const SavedValue &saved : findSavedValues(graph).values)
+      add(size.saved, saved.value);
   return size;
 }
 

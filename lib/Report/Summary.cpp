@@ -59,6 +59,8 @@ void printSummary(const PrecisionReport &report, const RunInfo &run,
   change("bytes of weights", run.before.weights, report.after.weights);
   change("bytes of activations", run.before.activations,
          report.after.activations);
+  if (run.before.saved)
+    change("bytes kept for backward", run.before.saved, report.after.saved);
   if (report.elementsToZero)
     row("weights rounded to zero", report.elementsToZero);
   if (report.masksClamped)
@@ -127,6 +129,8 @@ static void writeSizes(llvm::json::OStream &json, const PrecisionReport &report,
   };
   json.attributeObject("bytes", [&] {
     change("weights", before.weights, after.weights);
+    if (before.saved)
+      change("kept_for_backward", before.saved, report.after.saved);
     json.attributeObject("activations", [&] {
       json.attribute("before", before.activations);
       json.attribute("after", after.activations);

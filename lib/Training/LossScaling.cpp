@@ -162,7 +162,7 @@ static bool isNumber(Operation &op) {
          elements.getSplatValue<APFloat>().isFiniteNonZero();
 }
 
-static LogicalResult findSeed(GraphOp graph, TrainingGraph &training) {
+static void findSeed(GraphOp graph, TrainingGraph &training) {
   SmallVector<llvm::DenseSet<Value>> sources;
   for (OpOperand *gradient : training.gradients)
     sources.push_back(findSources(gradient->get()));
@@ -188,27 +188,28 @@ static LogicalResult findSeed(GraphOp graph, TrainingGraph &training) {
     if (reachesAll && isFactor)
       candidates.push_back(value);
   }
-  // Further factors on the way come behind the seed.
+  // Further factors on the way come behind the seed; of two that are
+  // multiplied with each other either one would do.
+  SmallVector<llvm::DenseSet<Value>> products;
   for (Value value : candidates) {
-    bool isFirst = llvm::none_of(candidates, [&](Value other) {
-      return other != value &&
-             llvm::any_of(value.getUsers(), [&](Operation *user) {
-               return user->getNumResults() &&
-                      findSources(user->getResults().front()).contains(other) &&
-                      isLinearUse(*value.getUses().begin());
-             });
-    });
+    SmallVector<Value> results;
+    for (OpOperand &use : value.getUses())
+      if (isLinearUse(use))
+        results.push_back(use.getOwner()->getResult(0));
+    products.push_back(findSources(results));
+  }
+  for (auto [value, behind] : llvm::zip(candidates, products)) {
+    bool isFirst = true;
+    for (auto [other, behindOther] : llvm::zip(candidates, products))
+      isFirst &= !behind.contains(other) || behindOther.contains(value);
     if (isFirst) {
       training.seeds.push_back(value);
-      return success();
+      return;
     }
   }
-  return graph.emitError() << "loss scaling: the graph accumulates gradients, "
-                              "but no constant is found that all of them are "
-                              "multiples of, where the backward pass starts";
 }
 
-FailureOr<TrainingGraph> findTraining(GraphOp graph) {
+TrainingGraph findTraining(GraphOp graph) {
   TrainingGraph training;
   for (Operation &op : graph.getBody().front()) {
     if (auto seed = dyn_cast<LossSeedOp>(op))
@@ -221,8 +222,8 @@ FailureOr<TrainingGraph> findTraining(GraphOp graph) {
   for (Operation &op : graph.getBody().front())
     if (isNode(&op))
       addAccumulator(&op, training);
-  if (!training.gradients.empty() && failed(findSeed(graph, training)))
-    return failure();
+  if (!training.gradients.empty())
+    findSeed(graph, training);
   return training;
 }
 
@@ -280,8 +281,10 @@ private:
 } // namespace
 
 Value LossScaler::addState(StringRef name, TypedAttr initial) {
-  return editor.addInput(b.getNames().getValueName("loss_scale" + name),
-                         initial);
+  StringRef unique = b.getNames().getValueName("loss_scale" + name);
+  // Sessions of onnxruntime-training feed no input that has a default.
+  return training.accumulates ? editor.addInput(unique, initial.getType())
+                              : editor.addInput(unique, initial);
 }
 
 template <typename T> static TypedAttr getScalar(Type type, T value) {
@@ -543,6 +546,10 @@ LogicalResult scaleLosses(GraphOp graph, NodeBuilder &builder,
                           const LossScale &settings) {
   if (settings.mode == LossScale::None)
     return success();
+  if (training.seeds.empty())
+    return graph.emitError() << "loss scaling: the graph accumulates "
+                                "gradients, but "
+                             << noSeed;
   int exponent;
   if (settings.mode == LossScale::Static &&
       std::frexp(settings.initial, &exponent) != 0.5)

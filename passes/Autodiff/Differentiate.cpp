@@ -15,6 +15,7 @@
 
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Training/Parameters.h"
 
 #include "llvm/Support/Regex.h"
 
@@ -168,8 +169,11 @@ LogicalResult Differentiate::selectTrained(GraphOp graph, Value loss,
     for (auto &[pattern, isUsed] : patterns)
       if (pattern.match(initializer.getName()))
         isFrozen = isUsed = true;
-    if (!isFrozen && ancestors.contains(value))
-      parameters.push_back(value);
+    if (isFrozen || !ancestors.contains(value))
+      continue;
+    if (failed(checkFinite(initializer)))
+      return failure();
+    parameters.push_back(value);
   }
   for (auto [text, pattern] : llvm::zip(freeze, patterns))
     if (!pattern.second)

@@ -108,7 +108,8 @@ def Differentiate : TrainingPass<"mp-differentiate"> {
 
     An operator without a rule on the way is an error that names it and the
     way; so is a parameter that the loss depends on only through operators
-    without a derivative, or a loss that depends on no parameter.
+    without a derivative or whose value is not finite, or a loss that depends
+    on no parameter.
 
     Example: test/Autodiff/mp-differentiate.mlir
   }];

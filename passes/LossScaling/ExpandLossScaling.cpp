@@ -10,6 +10,7 @@
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mp {
@@ -98,8 +99,9 @@ void Expander::expand(UnscaleOp op) {
 /// The sum of all elements times zero is zero, and NaN where one of them is
 /// not finite: it cannot overflow, and needs one pass over each gradient.
 void Expander::expand(AllFiniteOp op) {
+  llvm::SetVector<Value> values(op.getValues().begin(), op.getValues().end());
   SmallVector<Value> sums;
-  for (Value value : op.getValues())
+  for (Value value : values)
     sums.push_back(
         b.castTo(b.reduceSum(b.scale(value, 0), {}, /*keepDims=*/false),
                  Float32Type::get(b.getContext())));

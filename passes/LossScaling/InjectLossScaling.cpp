@@ -54,14 +54,19 @@ void InjectLossScaling::runOnOperation() {
     }
   if (!graph || (isAuto ? !isFP16(module) : settings.mode == LossScale::None))
     return;
-  FailureOr<TrainingGraph> training = findTraining(graph);
-  if (failed(training))
-    return signalPassFailure();
-  if (training->gradients.empty())
-    return;
-  if (isAuto)
-    llvm::cantFail(settings.parse(chooseScale(*training)));
   NodeBuilder builder(module);
-  if (failed(scaleLosses(graph, builder, *training, settings)))
+  guardOptimizers(graph, builder);
+  TrainingGraph training = findTraining(graph);
+  if (training.gradients.empty())
+    return;
+  if (isAuto && training.seeds.empty()) {
+    graph.emitWarning() << "the loss is not scaled: the graph accumulates "
+                           "gradients, but "
+                        << noSeed;
+    return;
+  }
+  if (isAuto)
+    llvm::cantFail(settings.parse(chooseScale(training)));
+  if (failed(scaleLosses(graph, builder, training, settings)))
     return signalPassFailure();
 }

@@ -28,8 +28,11 @@ def InjectLossScaling : LossScalingPass<"mp-inject-loss-scaling"> {
 
     Graphs of onnxruntime (operators that accumulate gradients into inputs) are
     recognised by their schemas and dataflow. There the optimizer is another
-    model; with a dynamic scale, `.window_finite` and `.window_steps` are states
-    too, and the scale changes where `lazy_reset_grad` starts a new window.
+    model; in that, an operator that takes gradients and may be told not to
+    update is told so where a gradient is not finite. With a dynamic scale,
+    `.window_finite` and `.window_steps` are states too, and the scale changes
+    where `lazy_reset_grad` starts a new window; states have no defaults, since
+    sessions there feed no input that has one.
 
     Graphs that do not train stay as they are. The scale is a number or
     `dynamic`. `auto` scales where the module says that fp16 is the 16-bit type,

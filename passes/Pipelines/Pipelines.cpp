@@ -75,6 +75,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createCheckStrict());
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
+  pm.addPass(createNarrowSaved());
   pm.addPass(createConvertWeights({options.maxWeightCopy}));
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
@@ -89,6 +90,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   bool hasAlgorithm = options.loss.empty();
   if (hasAlgorithm)
     pm.addPass(createInlineTraining());
+  pm.addPass(createInlineFunctions());
   RaiseOpsetOptions raising;
   raising.atLeast = minDifferentiableOpset;
   pm.addPass(createRaiseOpset(raising));

@@ -300,6 +300,21 @@ def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
   ];
 }
 
+def NarrowSaved : Pass<"mp-narrow-saved", "::mlir::ModuleOp"> {
+  let summary = "Keep 16-bit copies for the backward pass";
+  let description = [{
+    Before: `mp-simplify-casts`. After: where the forward pass of a graph that
+    trains has a value in fp32 and in 16 bit, nodes behind it read the latter,
+    through a cast in front of the first of them: what is kept in between is 16
+    bit. The values of the forward pass do not change. fp32 values without a
+    copy stay: a normalization's statistics, a loss's log-probabilities.
+
+    Example: test/Precision/mp-narrow-saved.mlir
+  }];
+  let dependentDialects = ["::mp::onnxir::ONNXDialect",
+                           "::mp::training::MPDialect"];
+}
+
 def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {
   let summary = "Check that the decision was carried out, and clean up";
   let description = [{

@@ -14,7 +14,10 @@ A job is an object; "kind" is one of
          where onnxruntime has no kernel
   train  a training loop: model, eval_model, optimizer, checkpoint, data (npz,
          one batch per leading index), learning_rate, steps, result (npz:
-         loss, and every parameter after step 1 as param:<name>)
+         loss, every parameter after step 1 as param:<name>, and at the end as
+         end:<name>). Optional: states (npz), inputs that become what the
+         output <name>_new says, as state:<name>, one row a step; window, steps
+         of one update; bad, numbers of steps whose first input is infinite
 """
 
 import json
@@ -93,19 +96,33 @@ def train(job):
     optimizer = native.Optimizer(job["optimizer"], state, device, options)
     optimizer.set_learning_rate(job["learning_rate"])
     data = np.load(job["data"])
+    states = dict(np.load(job["states"])) if "states" in job else {}
+    seen = {name: [] for name in states}
     losses, results = [], {}
+    inputs = [n for n in module.input_names(True) if n not in states]
     for step in range(job["steps"]):
         # The loss names its own input, "labels" or "target", behind the rest.
-        names = [*module.input_names(True)[:-1], "labels"]
+        names = [*inputs[:-1], "labels"]
         batch = [data[name][step % len(data[name])] for name in names]
+        if step in job.get("bad", []):
+            batch[0] = np.full_like(batch[0], np.inf)
         outputs = native.OrtValueVector()
-        module.train_step(batch, outputs)
+        module.train_step([*batch, *states.values()], outputs)
         losses.append(float(outputs[0].numpy()))
-        optimizer.optimizer_step()
-        module.lazy_reset_grad()
+        found = dict(zip(module.output_names(True), outputs))
+        for name in states:
+            states[name] = np.array(found[name + "_new"].numpy())
+            seen[name].append(states[name])
+        if (step + 1) % job.get("window", 1) == 0:
+            optimizer.optimizer_step()
+            module.lazy_reset_grad()
         if step == 0:
             for name in state.parameter_names():
                 results["param:" + name] = parameter(state, name)
+    for name in state.parameter_names():
+        results["end:" + name] = parameter(state, name)
+    for name, values in seen.items():
+        results["state:" + name] = np.array(values)
     results["loss"] = np.array(losses)
     return results
 

@@ -79,7 +79,7 @@ class Step:
     """A step model with its state."""
 
     def __init__(self, source, *flags, train=True):
-        folder = scratch_dir("step")
+        folder = self.folder = scratch_dir("step")
         if isinstance(source, onnx.ModelProto):
             onnx.save(source, folder / "source.onnx")
             source = folder / "source.onnx"
@@ -95,9 +95,18 @@ class Step:
         )
         self.outputs = [o.name for o in self.session.get_outputs()]
         self.state = {
-            t.name: onnx.numpy_helper.to_array(t)
+            name: value
+            for name, value in self.defaults().items()
+            if name + UPDATED in self.outputs
+        }
+
+    def defaults(self):
+        """The values that inputs have if they are not given."""
+        inputs = {i.name for i in self.model.graph.input}
+        return {
+            t.name: onnx.numpy_helper.to_array(t, self.folder)
             for t in self.model.graph.initializer
-            if t.name + UPDATED in self.outputs
+            if t.name in inputs
         }
 
     def run(self, feeds):

@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from steps import SKIPPED, Step
+from steps import SKIPPED, Step, run_mp_opt, scratch_dir
 from support import MODELS
 
 NAMES = sorted(p.parent.name for p in MODELS.glob("train/*/forward.onnx"))
@@ -80,11 +80,12 @@ PRECISIONS = {
     "fp16": ("--mixed-fp16", "--emulate"),
 }
 LAST = 8  # one pass over the stored batches
-SEEDS = range(5)
+SEED = 7  # of the stored curves
+SEEDS = range(5)  # each draws its masks, and the order of the batches
 
 
 @functools.lru_cache(maxsize=None)
-def train(name, optimizer, precision, seed=7):
+def train(name, optimizer, precision, seed=SEED):
     onnxruntime.set_seed(seed)
     step = Step(
         folder_of(name) / "forward.onnx",
@@ -94,8 +95,12 @@ def train(name, optimizer, precision, seed=7):
         *PRECISIONS[precision],
     )
     feeds, losses, skipped = batches(name), [], []
+    order = np.arange(len(feeds))
+    if seed != SEED:
+        np.random.default_rng(seed).shuffle(order)
     for index in range(STEPS):
-        losses.append(float(step.run(feeds[index % len(feeds)])["loss"]))
+        feed = feeds[order[index % len(feeds)]]
+        losses.append(float(step.run(feed)["loss"]))
         skipped.append(int(step.state.get(SKIPPED, 0)))
     return np.array(losses), skipped
 
@@ -110,13 +115,13 @@ def last_loss(losses):
 def test_curves(name, optimizer, precision):
     """The mean of the last pass over the batches, against fp32's curve.
 
-    Dropout draws other masks in another graph: there, two standard deviations
-    over the seeds are the measure.
+    Where a training run's end varies by more than 2 %, two standard deviations
+    over seeds are the measure: Dropout draws other masks in another graph.
     """
     expected = np.array(curve(name)[optimizer]["loss"])
     losses, skipped = train(name, optimizer, precision)
     bound = 0.02 * last_loss(expected)
-    if name in RANDOM:
+    if precision != "fp32" or name in RANDOM:
         ends = [last_loss(train(name, optimizer, "fp32", s)[0]) for s in SEEDS]
         bound = max(bound, 2 * np.std(ends, ddof=1))
         assert np.std(ends) > 0
@@ -129,3 +134,23 @@ def test_curves(name, optimizer, precision):
         assert (losses != train(name, optimizer, "fp32")[0]).any()
     # After the first steps, which find the scale, next to none is skipped.
     assert skipped[-1] - skipped[19] <= 0.01 * (STEPS - 20)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "mlp_mse"])
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+def test_half_is_kept_for_the_backward_pass(name, dtype):
+    folder = scratch_dir("summary")
+    done = run_mp_opt(
+        folder_of(name) / "forward.onnx",
+        "--train",
+        loss_flag(name),
+        "--optimizer=adamw",
+        f"--mixed-{dtype}",
+        "--summary=json",
+        "-o",
+        folder / "step.onnx",
+    )
+    kept = json.loads(done.stdout)["bytes"]["kept_for_backward"]
+    # The older opset spells out its layer normalizations, whose pieces are kept.
+    most = 0.56 if name == "bert2_op15" else 0.55
+    assert 0.45 <= kept["after"] / kept["before"] <= most

@@ -83,6 +83,8 @@ struct ModelSize {
   uint64_t weights = 0;
   /// Results of nodes that are no constants and no inserted casts.
   uint64_t activations = 0;
+  /// Of a graph that trains: what the forward pass leaves for the backward one.
+  uint64_t saved = 0;
   int64_t values = 0, dynamicValues = 0, unknownValues = 0;
   int64_t opset = 0, irVersion = 0;
   /// Inserted casts, and the bytes that they read and write.

@@ -53,14 +53,24 @@ struct TrainingGraph {
 /// Finds them: `mp.gradient` and `mp.loss_seed` where the graph has these, else
 /// by dataflow, as onnxruntime's training graphs have them: operators whose
 /// schema takes gradients into a buffer, and the constant one from which all
-/// that they take comes. Without gradients the answer is empty; gradients
-/// without a seed are an error.
-mlir::FailureOr<TrainingGraph> findTraining(onnxir::GraphOp graph);
+/// that they take comes. Without gradients the answer is empty; there may be
+/// gradients and no seed.
+TrainingGraph findTraining(onnxir::GraphOp graph);
+/// What is wrong then.
+inline constexpr llvm::StringLiteral noSeed =
+    "no constant is found that all of them are multiples of, where the "
+    "backward pass starts";
 
-/// Scales the losses of the graph. States become inputs and outputs.
+/// Scales the losses of the graph. States become inputs and outputs. Fails,
+/// with an error, without a seed or if a gradient is not fp32.
 mlir::LogicalResult scaleLosses(onnxir::GraphOp graph, NodeBuilder &builder,
                                 const TrainingGraph &training,
                                 const LossScale &settings);
+
+/// Tells optimizers that take gradients and a signal to update (by the names in
+/// their schemas), and have no signal, to leave their states as they are where
+/// a gradient is not finite. True if there is one.
+bool guardOptimizers(onnxir::GraphOp graph, NodeBuilder &builder);
 
 } // namespace mp
 

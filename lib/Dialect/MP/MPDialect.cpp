@@ -8,8 +8,6 @@
 #include "mp-opt/Dialect/MP/MP.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <cmath>
 
@@ -37,31 +35,6 @@ LogicalResult LossSeedOp::verify() {
         return size != 1 && size != ShapedType::kDynamic;
       }))
     return emitOpError() << "expected a loss of one element, got " << type;
-  return success();
-}
-
-/// True if `scale` is known to be one.
-static bool isOne(Attribute scale) {
-  auto elements = dyn_cast_or_null<DenseFPElementsAttr>(scale);
-  return elements && elements.isSplat() &&
-         elements.getSplatValue<APFloat>().isExactlyValue(1.0);
-}
-
-OpFoldResult ScaleLossOp::fold(FoldAdaptor adaptor) {
-  return isOne(adaptor.getScale()) ? getSeed() : Value();
-}
-
-OpFoldResult UnscaleOp::fold(FoldAdaptor adaptor) {
-  return isOne(adaptor.getScale()) ? getGradient() : Value();
-}
-
-LogicalResult AllFiniteOp::canonicalize(AllFiniteOp op,
-                                        PatternRewriter &rewriter) {
-  llvm::SetVector<Value> unique(op.getValues().begin(), op.getValues().end());
-  if (unique.size() == op.getValues().size())
-    return rewriter.notifyMatchFailure(op, "no operand occurs twice");
-  rewriter.modifyOpInPlace(
-      op, [&] { op.getValuesMutable().assign(unique.getArrayRef()); });
   return success();
 }
 

@@ -140,9 +140,12 @@ Operation *NodeBuilder::extend(Operation *node, ArrayRef<Type> more) {
   SmallVector<Attribute> list;
   for (OpResult result : node->getResults())
     list.push_back(builder.getStringAttr(onnxir::getValueName(result)));
-  for (size_t count = more.size(); count > 0; --count)
-    list.push_back(builder.getStringAttr(names.getValueName(
-        (base.empty() ? "" : base + "/") + getOpType(node) + "_saved")));
+  for (Type type : more)
+    list.push_back(builder.getStringAttr(
+        isa<NoneType>(type)
+            ? StringRef()
+            : names.getValueName((base.empty() ? "" : base + "/") +
+                                 getOpType(node) + "_saved")));
   state.attributes.set(onnxir::attr::results, builder.getArrayAttr(list));
   for (size_t count = node->getNumRegions(); count > 0; --count)
     state.addRegion();
@@ -170,35 +173,19 @@ void NodeBuilder::eraseUnused(Block &block) {
 Value NodeBuilder::addResult(Operation *node, unsigned index, Type type) {
   if (hasResult(node, index))
     return node->getResult(index);
-  StringRef base = onnxir::getNodeName(node);
-  if (base.empty())
-    base = onnxir::getValueName(node->getResult(0));
-  StringRef name = names.getValueName(base + "/" + Twine(index));
   if (index < node->getNumResults()) {
     node->getResult(index).setType(type);
-    setValueName(node->getResult(index), name);
-    return node->getResult(index);
+  } else {
+    SmallVector<Type> more(index - node->getNumResults(),
+                           builder.getNoneType());
+    more.push_back(type);
+    node = extend(node, more);
   }
-  OperationState state(node->getLoc(), node->getName(), node->getOperands(),
-                       node->getResultTypes(), node->getAttrs());
-  SmallVector<StringRef> results;
-  for (Value result : node->getResults())
-    results.push_back(onnxir::getValueName(result));
-  while (results.size() < index) {
-    state.types.push_back(builder.getNoneType());
-    results.push_back("");
-  }
-  state.types.push_back(type);
-  results.push_back(name);
-  NamedAttrList attributes(node->getAttrs());
-  attributes.set(onnxir::attr::results, builder.getStrArrayAttr(results));
-  state.attributes = attributes;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfter(node);
-  Operation *made = builder.create(state);
-  node->replaceAllUsesWith(
-      made->getResults().take_front(node->getNumResults()));
-  return made->getResult(index);
+  StringRef text = onnxir::getNodeName(node);
+  if (text.empty())
+    text = onnxir::getValueName(node->getResult(0));
+  rename(node->getResult(index), text + "/" + Twine(index));
+  return node->getResult(index);
 }
 
 void NodeBuilder::rename(Value value, const Twine &name) {

@@ -27,13 +27,13 @@ def MP_Dialect : Dialect {
 
     ```mlir
     %seed = mp.loss_seed %loss : tensor<f32>
-    %scaled_seed = mp.scale_loss %seed by %scale : tensor<f32>, tensor<f32>
+    %scaled_seed = mp.scale_loss %seed by %scale : tensor<f32>
     // ... the backward pass, from %scaled_seed to %d ...
-    %unscaled = mp.unscale %d by %scale : tensor<8xf32>, tensor<f32>
-    %finite = mp.all_finite %d, %unscaled : tensor<8xf32>, tensor<8xf32> -> tensor<i1>
+    %unscaled = mp.unscale %d by %scale : tensor<8xf32>
+    %finite = mp.all_finite %d, %unscaled : tensor<8xf32>, tensor<8xf32>
     %g = mp.gradient %unscaled of %w : tensor<8xf32>, tensor<8xf32>
     // ... the optimizer, from %g to %w_new ...
-    %w_next = mp.update %w to %w_new if %finite : tensor<i1>, : tensor<8xf32>
+    %w_next = mp.update %w to %w_new if %finite : tensor<8xf32>
     ```
 
     All values here are fp32: the precision passes put casts in front of the
@@ -44,10 +44,18 @@ def MP_Dialect : Dialect {
 class MP_Op<string mnemonic, list<Trait> traits = []>
     : Op<MP_Dialect, mnemonic, traits>;
 
+/// A scalar tensor of one type: what is known need not be written.
+class MP_Scalar<string builderMethod, string description>
+    : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, "
+                 "::mlir::Builder($_self.getContext())." # builderMethod # "())">,
+           description>,
+      BuildableType<"::mlir::RankedTensorType::get({}, $_builder."
+                    # builderMethod # "())">;
+
 def MP_F32Tensor : TensorOf<[F32, F64]>;
-def MP_Scale : 0DTensorOf<[F32]>;
+def MP_Scale : MP_Scalar<"getF32Type", "tensor<f32>">;
 def MP_Count : 0DTensorOf<[I32, I64]>;
-def MP_Flag : 0DTensorOf<[I1]>;
+def MP_Flag : MP_Scalar<"getI1Type", "tensor<i1>">;
 
 def MP_LossSeedOp : MP_Op<"loss_seed", [Pure, AllTypesMatch<["loss", "result"]>]> {
   let summary = "the gradient of a loss with respect to itself";
@@ -65,20 +73,18 @@ def MP_ScaleLossOp : MP_Op<"scale_loss", [Pure, AllTypesMatch<["seed", "result"]
   let summary = "multiplies the start of the backward pass by the loss scale";
   let description = [{
     Only the seed is scaled, in fp32; the loss that the user reads is the true
-    one. A scale of one is no scaling: the op folds to its operand.
+    one.
   }];
   let arguments = (ins MP_F32Tensor:$seed, MP_Scale:$scale);
   let results = (outs MP_F32Tensor:$result);
-  let assemblyFormat = "$seed `by` $scale attr-dict `:` type($seed) `,` type($scale)";
-  let hasFolder = 1;
+  let assemblyFormat = "$seed `by` $scale attr-dict `:` type($seed)";
 }
 
 def MP_UnscaleOp : MP_Op<"unscale", [Pure, AllTypesMatch<["gradient", "result"]>]> {
   let summary = "divides a gradient by the loss scale, in fp32";
   let arguments = (ins MP_F32Tensor:$gradient, MP_Scale:$scale);
   let results = (outs MP_F32Tensor:$result);
-  let assemblyFormat = "$gradient `by` $scale attr-dict `:` type($gradient) `,` type($scale)";
-  let hasFolder = 1;
+  let assemblyFormat = "$gradient `by` $scale attr-dict `:` type($gradient)";
 }
 
 def MP_AllFiniteOp : MP_Op<"all_finite", [Pure]> {
@@ -90,9 +96,8 @@ def MP_AllFiniteOp : MP_Op<"all_finite", [Pure]> {
   let arguments = (ins Variadic<MP_F32Tensor>:$values);
   let results = (outs MP_Flag:$result);
   let assemblyFormat = [{
-    ($values^ `:` type($values))? attr-dict `->` type($result)
+    ($values^)? attr-dict (`:` type($values)^)?
   }];
-  let hasCanonicalizeMethod = 1;
 }
 
 def MP_UpdateScaleOp : MP_Op<"update_scale", [Pure]> {
@@ -154,8 +159,8 @@ def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "resul
             ::mlir::IntegerAttr());
     }]>];
   let assemblyFormat = [{
-    $state `to` $value (`if` $condition^ `:` type($condition) `,`)?
-    (`always` $always^)? attr-dict `:` type($result)
+    $state `to` $value (`if` $condition^)? (`always` $always^)? attr-dict `:`
+    type($result)
   }];
 }
 
