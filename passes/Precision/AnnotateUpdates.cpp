@@ -28,25 +28,71 @@ struct AnnotateUpdates : public mp::impl::AnnotateUpdatesBase<AnnotateUpdates> {
 
 } // namespace
 
+using Walk = llvm::DenseSet<Operation *>;
+
+/// The ops of `block` that feed `op`, also through values that its subgraphs
+/// capture.
+static void getProducers(Operation *op, Block &block,
+                         SmallVectorImpl<Operation *> &producers) {
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        if (producer->getBlock() == &block)
+          producers.push_back(producer);
+  });
+}
+
+/// What the ops in `reached` depend on becomes part of it, but for `border`.
+static void addAncestors(Block &block, Walk &reached, const Walk &border) {
+  std::vector<Operation *> queue(reached.begin(), reached.end());
+  SmallVector<Operation *> producers;
+  while (!queue.empty()) {
+    producers.clear();
+    getProducers(queue.back(), block, producers);
+    queue.pop_back();
+    for (Operation *producer : producers)
+      if (!border.contains(producer) && reached.insert(producer).second)
+        queue.push_back(producer);
+  }
+}
+
+/// What depends on gradients.
+static Walk findSteps(Block &block) {
+  std::vector<Operation *> queue;
+  for (auto gradient : block.getOps<training::GradientOp>())
+    queue.push_back(gradient);
+  Walk reached(queue.begin(), queue.end());
+  while (!queue.empty()) {
+    Operation *op = queue.back();
+    queue.pop_back();
+    for (Operation *user : op->getUsers()) {
+      // What a subgraph captures is for the node that has the subgraph.
+      user = block.findAncestorOpInBlock(*user);
+      if (user && reached.insert(user).second)
+        queue.push_back(user);
+    }
+  }
+  // Not what closes the graph: it uses everything.
+  reached.erase(block.getTerminator());
+  return reached;
+}
+
 void AnnotateUpdates::runOnOperation() {
   GraphOp graph = getMainGraph(getOperation());
   if (!graph)
     return;
+  Block &block = graph.getBody().front();
   auto reason = StringAttr::get(&getContext(), "part of the optimizer's step");
-  std::vector<Operation *> queue;
-  for (auto gradient : graph.getBody().getOps<training::GradientOp>())
-    queue.push_back(gradient);
-  llvm::DenseSet<Operation *> seen(queue.begin(), queue.end());
-  while (!queue.empty()) {
-    Operation *op = queue.back();
-    queue.pop_back();
-    if (isNode(op) && !op->hasAttr(mark::hazard))
-      op->setAttr(mark::hazard, reason);
-    for (Operation *user : op->getUsers()) {
-      // What a subgraph captures is for the node that has the subgraph.
-      user = graph.getBody().findAncestorOpInRegion(*user);
-      if (user && seen.insert(user).second)
-        queue.push_back(user);
-    }
-  }
+  // Decay of a state or of a parameter, and corrections of bias, use no
+  // gradient: they are what the step needs and the gradients do not.
+  Walk steps = findSteps(block), passes;
+  for (auto gradient : block.getOps<training::GradientOp>())
+    passes.insert(gradient);
+  addAncestors(block, passes, {});
+  addAncestors(block, steps, passes);
+  for (Operation *op : steps)
+    op->walk([&](Operation *node) {
+      if (isNode(node) && !node->hasAttr(mark::hazard))
+        node->setAttr(mark::hazard, reason);
+    });
 }

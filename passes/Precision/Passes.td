@@ -79,8 +79,10 @@ def AnnotateLongReductions : AnnotatePass<"mp-annotate-long-reductions"> {
 def AnnotateUpdates : Pass<"mp-annotate-updates", "::mlir::ModuleOp"> {
   let summary = "Mark what an optimizer computes";
   let description = [{
-    After: nodes that depend on an `mp.gradient` have `mp.hazard`:
-    `mp-classify` keeps the optimizer's step in fp32, whatever lists say.
+    After: nodes that depend on an `mp.gradient` have `mp.hazard`, and so have
+    those that feed only them: decays of states and of parameters, corrections
+    of bias. `mp-classify` keeps the optimizer's step in fp32, whatever lists
+    say.
 
     Example: test/Precision/mp-annotate-updates.mlir
   }];

@@ -3,13 +3,14 @@
 // RUN:   | FileCheck %s --check-prefix=CLASS
 
 // All that comes from a gradient's marker is the optimizer's; what captures it
-// in a subgraph is, as a whole. A reason that is there already stays.
+// in a subgraph is, as a whole, with the nodes in it. A reason that is there
+// already stays.
 // CHECK-LABEL: module @step
 // CHECK: "onnx.MatMul"(%w, %x) {onnx.results = ["dw"]}
 // CHECK: %[[G:.*]] = mp.gradient %dw of %w {onnx.results
 // CHECK: "onnx.Mul"(%[[G]], %rate) {mp.hazard = "part of the optimizer's step"
 // CHECK: "onnx.Sub"(%w, %{{.*}}) {mp.hazard = "another"
-// CHECK: "onnx.Neg"(%[[G]]) {onnx.results = ["t"]}
+// CHECK: "onnx.Neg"(%[[G]]) {mp.hazard = "part of the optimizer's step", onnx.results = ["t"]}
 // CHECK: {mp.hazard = "part of the optimizer's step", onnx.regions
 // CHECK: mp.update %w to %{{.*}} {onnx.results
 // CHECK: "onnx.Mul"(%x, %rate) {onnx.results = ["aside"]}
