@@ -5,8 +5,8 @@ usage: python convnet.py FILE [WIDTH]
 
 Convolutions of 5, 7 and 11 pixels with a stride of 2 and WIDTH, 2 WIDTH and
 4 WIDTH channels (32, 64 and 128 if it is not given), each with
-BatchNormalization in training mode and a ReLU; then pooling and a dense layer for 10 classes, which
-is called `predictions`. Weights are drawn with a fixed seed.
+BatchNormalization in training mode and a ReLU; then pooling and a dense layer
+for 10 classes, called `predictions`. Weights are drawn with a fixed seed.
 """
 
 import sys
