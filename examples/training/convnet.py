@@ -4,9 +4,9 @@
 usage: python convnet.py FILE [WIDTH]
 
 Convolutions of 5, 7 and 11 pixels with a stride of 2 and WIDTH, 2 WIDTH and
-4 WIDTH channels (32, 64 and 128 if it is not given), each with normalization in
-training mode and a ReLU; then pooling and a dense layer for 10 classes, which
-is called `predictions`. Weights are drawn with a fixed seed.
+4 WIDTH channels (32, 64 and 128 if it is not given), each with
+BatchNormalization in training mode and a ReLU; then pooling and a dense layer
+for 10 classes, called `predictions`. Weights are drawn with a fixed seed.
 """
 
 import sys
@@ -32,8 +32,8 @@ def make_convnet(width=32):
         name, made = f"conv{index}", width << index
         shape = (made, channels, kernel, kernel)
         filters = rng.normal(size=shape) * np.sqrt(2 / np.prod(shape[1:]))
-        add("Conv", name, [value, weight(f"{name}.weight", filters)], [f"{name}.y"],
-            strides=[2, 2], pads=[kernel // 2] * 4)
+        add("Conv", name, [value, weight(f"{name}.weight", filters)],
+            [f"{name}.y"], strides=[2, 2], pads=[kernel // 2] * 4)
         statistics = [
             weight(f"{name}.{part}", np.full(made, start))
             for part, start in

@@ -116,6 +116,15 @@ def ratings(items):
     return {"items": np.asarray(items, np.int64), "labels": labels}
 
 
+def keras_adam(w, g, state, count, lr=0.001):
+    """keras.optimizers.Adam, in float64."""
+    m, v = state
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g * g
+    rate = lr * np.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+    return w - rate * m / (np.sqrt(v) + 1e-7), (m, v)
+
+
 def adamw(w, g, state, count, lr=0.01, decay=0.01):
     """torch.optim.AdamW, in float64."""
     m, v = state

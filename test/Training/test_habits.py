@@ -10,7 +10,9 @@ import onnx
 import pytest
 
 import habits
-from habits import adamw, classes, convert, fp32_step, ratings, small_nodes, step
+from habits import (
+    adamw, classes, convert, fp32_step, keras_adam, ratings, small_nodes, step,
+)
 from steps import SCALE, SKIPPED, same_bits
 from support import run_mp_opt, scratch_dir
 
@@ -18,6 +20,8 @@ ROWS = [
     "keras-fp16", "keras-bf16", "gaudi", "mxnet", "finetune", "gradients",
     "torch", "convnet-step",
 ]
+# Flags that a model without an optimizer has no use for.
+UNUSED = ("--lr=", "--weight-decay=")
 GROWS = "--loss-scale=dynamic:init=32768,growth-interval=3"
 
 
@@ -95,12 +99,15 @@ def test_gaudi_optimizer_is_fp32():
     assert any("features.0_grad/" in n for n in small_nodes(model))
 
 
-def test_gaudi_updates_are_exact():
+@pytest.mark.parametrize(
+    "row, update", [("gaudi", adamw), ("keras-fp16", keras_adam)]
+)
+def test_updates_are_exact(row, update):
     """A state rounded to bf16 would be off by 2^-9; small moments in fp16
     would be zero."""
-    made = step("gaudi")
-    no_update = ["--optimizer=none", "--lr=", "--weight-decay="]
-    gradients = step("gaudi", *no_update)
+    made = step(row)
+    scale = ["--loss-scale=32768"] if row == "keras-fp16" else []
+    gradients = step(row, "--optimizer=none", *UNUSED, *scale)
     names = [n for n in made.state if n + ".exp_avg" in made.state]
     weights = {n: made.state[n].astype(np.float64) for n in names}
     slots = {n: (0, 0) for n in names}
@@ -110,9 +117,10 @@ def test_gaudi_updates_are_exact():
         current = {n: made.state[n] for n in names}
         found = gradients.run({**current, **feeds})
         made.run(feeds)
+        assert made.state["step"] == count
         for name in names:
             g = found[name + "_grad"].astype(np.float64)
-            weights[name], slots[name] = adamw(
+            weights[name], slots[name] = update(
                 weights[name], g, slots[name], count
             )
             np.testing.assert_allclose(
