@@ -38,6 +38,7 @@ private:
   FailureOr<RankedTensorType> getPredictionType();
   /// Where the prediction is the result of `opType`, its operand.
   bool skipActivation(StringRef opType);
+  bool isSoftmaxOverClasses();
   FailureOr<Value> prepareClasses(BlockArgument &labels);
 
   FailureOr<Value> softmaxCrossEntropy();
@@ -157,9 +158,20 @@ FailureOr<Value> LossBuilder::prepareClasses(BlockArgument &labels) {
   return b.transpose(prediction, order);
 }
 
+bool LossBuilder::isSoftmaxOverClasses() {
+  Operation *definer = prediction.getDefiningOp();
+  auto type = dyn_cast<RankedTensorType>(prediction.getType());
+  if (!definer || !type || !isStandardOp(definer, "Softmax"))
+    return false;
+  auto count = [&](int64_t axis) {
+    return axis < 0 ? axis + type.getRank() : axis;
+  };
+  return count(getInt(definer, "axis", -1)) == count(request.classAxis);
+}
+
 FailureOr<Value> LossBuilder::softmaxCrossEntropy() {
   // Scores that went through Softmax already are those before it.
-  if (skipActivation("Softmax"))
+  if (isSoftmaxOverClasses() && skipActivation("Softmax"))
     graph.emitWarning() << "'" << name << "' is the result of a Softmax: the "
                         << "loss takes its operand";
   BlockArgument labels;

@@ -119,6 +119,10 @@ static LogicalResult expand(NodeBuilder &b, Operation *node,
            << describe(node) << ": expected 2 operands and " << kinds
            << " for each tensor, and " << kinds - 1 << " results for each, got "
            << node->getNumOperands() << " and " << node->getNumResults();
+  StringRef mode = getString(node, "mode", "standard");
+  if (mode != "standard" && mode != "nesterov")
+    return node->emitError() << describe(node) << ": expected mode standard or "
+                             << "nesterov, got '" << mode << "'";
   b.setInsertionPoint(node);
   StringRef name = getNodeName(node);
   if (name.empty())

@@ -37,9 +37,10 @@ static bool isFP16(ModuleOp module) {
 }
 
 /// What needs nothing of those who run the model: where the optimizer is
-/// another model, nobody would feed a changing scale back.
-static StringRef chooseScale(const TrainingGraph &training) {
-  return training.accumulates ? "1024" : "dynamic";
+/// elsewhere, nobody would feed a changing scale back.
+static StringRef chooseScale(GraphOp graph) {
+  return graph.getBody().getOps<training::UpdateOp>().empty() ? "1024"
+                                                              : "dynamic";
 }
 
 void InjectLossScaling::runOnOperation() {
@@ -66,7 +67,7 @@ void InjectLossScaling::runOnOperation() {
     return;
   }
   if (isAuto)
-    llvm::cantFail(settings.parse(chooseScale(training)));
+    llvm::cantFail(settings.parse(chooseScale(graph)));
   if (failed(scaleLosses(graph, builder, training, settings)))
     return signalPassFailure();
 }
