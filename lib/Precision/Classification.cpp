@@ -158,7 +158,8 @@ void Classifier::applyMarks(NodeClass &entry) {
   entry.isBuiltin = false;
   if (entry.opClass == OpClass::Deny)
     return;
-  entry.overruled = entry.opClass == OpClass::Allow;
+  entry.overruled =
+      entry.opClass == OpClass::Allow && !node->hasAttr(mark::unlisted);
   entry.opClass = OpClass::Deny;
   entry.reason = reason;
 }

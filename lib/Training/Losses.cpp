@@ -254,8 +254,10 @@ FailureOr<Value> addLoss(GraphOp graph, NodeBuilder &builder,
   // What was made here; a constant among it stands at the begin.
   Operation *made = last ? last->getNextNode() : nullptr;
   Builder attributes(graph.getContext());
-  for (; made && !isa<YieldOp>(made); made = made->getNextNode())
+  for (; made && !isa<YieldOp>(made); made = made->getNextNode()) {
     made->setAttr("mp.hazard", attributes.getStringAttr("part of the loss"));
+    made->setAttr("mp.unlisted", attributes.getUnitAttr());
+  }
   if (!isOutput) {
     builder.rename(*loss, "loss");
     editor.addFirstOutput(*loss);

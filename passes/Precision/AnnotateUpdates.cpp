@@ -92,7 +92,9 @@ void AnnotateUpdates::runOnOperation() {
   addAncestors(block, steps, passes);
   for (Operation *op : steps)
     op->walk([&](Operation *node) {
-      if (isNode(node) && !node->hasAttr(mark::hazard))
+      if (isNode(node) && !node->hasAttr(mark::hazard)) {
         node->setAttr(mark::hazard, reason);
+        node->setAttr(mark::unlisted, UnitAttr::get(&getContext()));
+      }
     });
 }

@@ -82,7 +82,8 @@ def AnnotateUpdates : Pass<"mp-annotate-updates", "::mlir::ModuleOp"> {
     After: nodes that depend on an `mp.gradient` have `mp.hazard`, and so have
     those that feed only them: decays of states and of parameters, corrections
     of bias. `mp-classify` keeps the optimizer's step in fp32, whatever lists
-    say.
+    say; they do not speak of it (`mp.unlisted`), so that `mp-check-strict`
+    refuses none of their wishes.
 
     Example: test/Precision/mp-annotate-updates.mlir
   }];

@@ -8,11 +8,11 @@
 // CHECK: "onnx.Mul"({{.*}}onnx.results = ["forward"]
 // CHECK-NOT: mp.hazard
 // CHECK: mp.gradient
-// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", onnx.results = ["kept"]
-// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", onnx.results = ["state_next"]
-// CHECK: "onnx.Pow"({{.*}}mp.hazard = "part of the optimizer's step", onnx.results = ["power"]
-// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", onnx.results = ["decay"]
-// CHECK: "onnx.Sub"({{.*}}mp.hazard = "part of the optimizer's step", onnx.results = ["w_next"]
+// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["kept"]
+// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["state_next"]
+// CHECK: "onnx.Pow"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["power"]
+// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["decay"]
+// CHECK: "onnx.Sub"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["w_next"]
 // CLASS-LABEL: @step
 // CLASS: mp.class = "allow", {{.*}}onnx.results = ["forward"]
 // CLASS: mp.class = "deny", {{.*}}onnx.results = ["kept"]
@@ -54,7 +54,7 @@ module @no_gradient attributes {onnx.opset_import = [["", 18]]} {
 
 // A branch captures a decay, and is of the step itself.
 // CHECK-LABEL: @captured
-// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", onnx.results = ["kept"]
+// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["kept"]
 // CHECK: "onnx.If"
 // CHECK-NEXT: "onnx.Sub"({{.*}}mp.hazard = "part of the optimizer's step"
 // CHECK: mp.hazard = "part of the optimizer's step", {{.*}}onnx.results = ["chosen"]

@@ -10,7 +10,7 @@
 // CHECK: %[[G:.*]] = mp.gradient %dw of %w {onnx.results
 // CHECK: "onnx.Mul"(%[[G]], %rate) {mp.hazard = "part of the optimizer's step"
 // CHECK: "onnx.Sub"(%w, %{{.*}}) {mp.hazard = "another"
-// CHECK: "onnx.Neg"(%[[G]]) {mp.hazard = "part of the optimizer's step", onnx.results = ["t"]}
+// CHECK: "onnx.Neg"(%[[G]]) {mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["t"]}
 // CHECK: {mp.hazard = "part of the optimizer's step", onnx.regions
 // CHECK: mp.update %w to %{{.*}} {onnx.results
 // CHECK: "onnx.Mul"(%x, %rate) {onnx.results = ["aside"]}

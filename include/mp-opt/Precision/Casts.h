@@ -25,6 +25,9 @@ inline constexpr llvm::StringLiteral unit = "mp.unit";
 inline constexpr llvm::StringLiteral unitNumber = "mp.unit_number";
 inline constexpr llvm::StringLiteral shape = "mp.shape";
 inline constexpr llvm::StringLiteral hazard = "mp.hazard";
+/// On a node with `mp.hazard`: lists of operators do not speak of it, so that
+/// none of their wishes is refused (unit).
+inline constexpr llvm::StringLiteral unlisted = "mp.unlisted";
 /// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
 inline constexpr llvm::StringLiteral clamp = "mp.clamp";
 /// On a constant: what one reading of its elements has told (f64 array;

@@ -1,0 +1,70 @@
+// RUN: mp-opt %s --split-input-file --mp-narrow-saved | FileCheck %s
+
+// The forward pass has %h in 16 bit and %p in both: the backward pass reads
+// the 16-bit values, through casts in front of its first node that wants them.
+// What the forward pass reads does not change.
+// CHECK-LABEL: module @copies
+// CHECK-SAME: mp.casts_inserted = 2
+// CHECK: %[[H:.*]] = "onnx.MatMul"
+// CHECK: %[[WIDE:.*]] = "onnx.Cast"(%[[H]])
+// CHECK: %[[P:.*]] = "onnx.Softmax"(%[[WIDE]])
+// CHECK: %[[LOW:.*]] = "onnx.Cast"(%[[P]])
+// CHECK: %loss = "onnx.ReduceSum"
+// CHECK: mp.loss_seed %loss
+// CHECK: %[[AGAIN:.*]] = "onnx.Cast"(%[[LOW]]){{.*}}(tensor<4x4xbf16>) -> tensor<4x4xf32>
+// CHECK: %dh = "onnx.com.microsoft.SoftmaxGrad_13"(%{{.*}}, %[[AGAIN]])
+// CHECK: %[[BACK:.*]] = "onnx.Cast"(%[[H]]){{.*}}(tensor<4x4xbf16>) -> tensor<4x4xf32>
+// CHECK: %dw = "onnx.Mul"(%dh, %[[BACK]])
+module @copies attributes {onnx.opset_import = [["", 18], ["com.microsoft", 1]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xbf16>, %w: tensor<4x4xf32>, %s: tensor<f32>):
+    %shape = onnx.initializer "shape" dense<4> : tensor<2xi64> : tensor<2xi64>
+    %wl = "onnx.Cast"(%w) {mp.inserted, onnx.results = ["wl"], to = 16 : i64} : (tensor<4x4xf32>) -> tensor<4x4xbf16>
+    %h = "onnx.MatMul"(%x, %wl) {onnx.results = ["h"]} : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+    %hw = "onnx.Cast"(%h) {mp.inserted, onnx.results = ["hw"], to = 1 : i64} : (tensor<4x4xbf16>) -> tensor<4x4xf32>
+    %p = "onnx.Softmax"(%hw) {onnx.results = ["p"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %pl = "onnx.Cast"(%p) {mp.inserted, onnx.results = ["pl"], to = 16 : i64} : (tensor<4x4xf32>) -> tensor<4x4xbf16>
+    %y = "onnx.Neg"(%pl) {onnx.results = ["y"]} : (tensor<4x4xbf16>) -> tensor<4x4xbf16>
+    %yw = "onnx.Cast"(%y) {mp.inserted, onnx.results = ["yw"], to = 1 : i64} : (tensor<4x4xbf16>) -> tensor<4x4xf32>
+    %loss = "onnx.ReduceSum"(%yw) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<4x4xf32>) -> tensor<f32>
+    %seed = mp.loss_seed %loss : tensor<f32>
+    %d = "onnx.Expand"(%seed, %shape) {onnx.results = ["d"]} : (tensor<f32>, tensor<2xi64>) -> tensor<4x4xf32>
+    %dh = "onnx.com.microsoft.SoftmaxGrad_13"(%d, %p) {onnx.results = ["dh"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %dw = "onnx.Mul"(%dh, %hw) {onnx.results = ["dw"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %g = mp.gradient %dw of %w : tensor<4x4xf32>, tensor<4x4xf32>
+    onnx.yield %loss, %g : tensor<f32>, tensor<4x4xf32> {onnx.inputs = [{name = "x"}, {name = "w"}, {name = "s"}]}
+  }
+}
+
+// -----
+
+// fp32 values without a copy stay, and so do graphs that do not train.
+// CHECK-LABEL: module @stays
+// CHECK-NOT: onnx.Cast
+module @stays attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4xf32>, %w: tensor<4xf32>):
+    %y = "onnx.Mul"(%x, %w) {onnx.results = ["y"]} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %loss = "onnx.ReduceSum"(%y) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<4xf32>) -> tensor<f32>
+    %seed = mp.loss_seed %loss : tensor<f32>
+    %dw = "onnx.Mul"(%y, %seed) {onnx.results = ["dw"]} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    %g = mp.gradient %dw of %w : tensor<4xf32>, tensor<4xf32>
+    onnx.yield %loss, %g : tensor<f32>, tensor<4xf32> {onnx.inputs = [{name = "x"}, {name = "w"}]}
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @inference
+// CHECK: %[[WIDE:.*]] = "onnx.Cast"(%x)
+// CHECK: "onnx.Exp"(%[[WIDE]])
+// CHECK: "onnx.Neg"(%[[WIDE]])
+module @inference attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4xbf16>):
+    %0 = "onnx.Cast"(%x) {mp.inserted, to = 1 : i64} : (tensor<4xbf16>) -> tensor<4xf32>
+    %1 = "onnx.Exp"(%0) {onnx.results = ["a"]} : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = "onnx.Neg"(%0) {onnx.results = ["b"]} : (tensor<4xf32>) -> tensor<4xf32>
+    onnx.yield %1, %2 : tensor<4xf32>, tensor<4xf32> {onnx.inputs = [{name = "x"}]}
+  }
+}
