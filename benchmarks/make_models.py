@@ -5,7 +5,9 @@
 Usage: make_models.py OUT_DIR [NAME...]
 Names: four (four nodes), chain1k, chain20k, chain100k, chain1m (a chain of
 that many small nodes), gpt124, gpt1b (decoders of 124 M and 0.9 G parameters,
-weights in one external file). Default: all but chain1m and gpt1b.
+weights in one external file), encoder12 (12 layers of width 768 over 128
+tokens, for training), encoder3n, encoder12n, encoder48n (the same, narrow).
+Default: all but chain1m, gpt1b and the encoders.
 """
 
 import os
@@ -49,6 +51,14 @@ class Graph:
         return helper.make_model(
             graph, opset_imports=opsets, ir_version=IR_VERSION
         )
+
+
+def linear(graph, value, name, inner, outer):
+    """A product and a bias."""
+    weight = graph.weight(f"{name}_weight", inner, outer)
+    bias = graph.weight(f"{name}_bias", outer)
+    product = graph.add("MatMul", [value, weight], f"{name}_product")
+    return graph.add("Add", [product, bias], name)
 
 
 def attention(graph, prefix, hidden, width):
@@ -118,6 +128,69 @@ def decoder(layers, width, vocabulary, head=64):
     )
 
 
+def attend(graph, p, hidden, width):
+    """Attention with biases, as exporters write out that of an encoder."""
+    heads = {}
+    for part in "qkv":
+        flat = linear(graph, hidden, f"{p}{part}_flat", width, width)
+        split = graph.add("Reshape", [flat, "to_heads"], f"{p}{part}_4d")
+        order = [0, 2, 3, 1] if part == "k" else [0, 2, 1, 3]
+        heads[part] = graph.add("Transpose", [split], f"{p}{part}", perm=order)
+    scores = graph.add("MatMul", [heads["q"], heads["k"]], f"{p}qk")
+    scaled = graph.add("Div", [scores, "sqrt_head"], f"{p}scaled")
+    masked = graph.add("Add", [scaled, "mask_4d"], f"{p}masked")
+    weights = graph.add("Softmax", [masked], f"{p}probs", axis=-1)
+    mixed = graph.add("MatMul", [weights, heads["v"]], f"{p}mixed")
+    joined = graph.add("Transpose", [mixed], f"{p}joined", perm=[0, 2, 1, 3])
+    flat = graph.add("Reshape", [joined, "to_width"], f"{p}flat")
+    return linear(graph, flat, f"{p}out", width, width)
+
+
+def encoder(layers, width, vocabulary, tokens=128, head=64, dropout=0.0):
+    """Token numbers and a mask in, scores of two classes out."""
+    graph = Graph()
+    graph.constant("to_heads", np.array([0, 0, width // head, head]))
+    graph.constant("to_width", np.array([0, 0, width]))
+    graph.constant("sqrt_head", np.array(head**0.5, np.float32))
+    graph.constant("mask_axes", np.array([1, 2]))
+    graph.constant("first", np.array(0))
+    graph.constant("ratio", np.array(dropout, np.float32))
+    graph.constant("training", np.array(True))
+
+    def drop(value):
+        if not dropout:
+            return value
+        return graph.add("Dropout", [value, "ratio", "training"], f"{value}_d")
+
+    graph.add("Unsqueeze", ["mask", "mask_axes"], "mask_4d")
+    table = graph.weight("embedding", vocabulary, width)
+    words = graph.add("Gather", [table, "ids"], "words")
+    places = graph.weight("positions", tokens, width)
+    value = graph.add("Add", [words, places], "embedded")
+    value = drop(normalize(graph, value, "norm0", width))
+    for layer in range(layers):
+        p = f"layer{layer}_"
+        mixed = drop(attend(graph, p, value, width))
+        value = graph.add("Add", [value, mixed], f"{p}residual1")
+        value = normalize(graph, value, f"{p}norm1", width)
+        up = linear(graph, value, f"{p}up", width, 4 * width)
+        active = graph.add("Gelu", [up], f"{p}gelu")
+        down = drop(linear(graph, active, f"{p}down", 4 * width, width))
+        value = graph.add("Add", [value, down], f"{p}residual2")
+        value = normalize(graph, value, f"{p}norm2", width)
+    pooled = graph.add("Gather", [value, "first"], "pooled", axis=1)
+    linear(graph, pooled, "scores", width, 2)
+    info = helper.make_tensor_value_info
+    return graph.model(
+        "encoder",
+        [
+            info("ids", TensorProto.INT64, ["batch", tokens]),
+            info("mask", TensorProto.FLOAT, ["batch", tokens]),
+        ],
+        [info("scores", TensorProto.FLOAT, ["batch", 2])],
+    )
+
+
 def chain(length, width=16):
     graph = Graph()
     weights = [
@@ -145,9 +218,13 @@ MODELS = {
     "chain1m": lambda: chain(1_000_000),
     "gpt124": lambda: decoder(12, 768, 32000),
     "gpt1b": lambda: decoder(24, 1600, 50257),
+    "encoder12": lambda: encoder(12, 768, 30522),
+    "encoder3n": lambda: encoder(3, 64, 100, head=16),
+    "encoder12n": lambda: encoder(12, 64, 100, head=16),
+    "encoder48n": lambda: encoder(48, 64, 100, head=16),
 }
 DEFAULT = ["four", "chain1k", "chain20k", "chain100k", "gpt124"]
-EXTERNAL = {"gpt124", "gpt1b"}
+EXTERNAL = {"gpt124", "gpt1b", "encoder12"}
 
 
 def make(name, folder):

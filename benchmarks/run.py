@@ -110,7 +110,7 @@ def commands(arguments, source, folder):
     """The label, command and number of repetitions of every tool."""
     output = os.path.join(folder, "out.onnx")
     for flag in arguments.flags.split(","):
-        command = [arguments.mp_opt, source, flag, "-o", output]
+        command = [arguments.mp_opt, source, *flag.split(), "-o", output]
         yield f"mp-opt {flag}", command, arguments.repeat
     for peer in filter(None, arguments.peers.split(",")):
         script = str(HERE / "convert_with_peer.py")

@@ -11,6 +11,7 @@
 
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -106,6 +107,7 @@ private:
 
   NodeBuilder &builder;
   DifferentiationRequest &request;
+  DimSymbols symbols;
   /// Nodes of the block, in order.
   std::vector<Operation *> nodes;
   /// Values that depend on what is wanted.
@@ -233,6 +235,9 @@ LogicalResult Differentiator::visit(Operation *node) {
   if (name.empty())
     name = onnxir::getValueName(node->getResult(0));
   builder.setBase(name + "_grad");
+  for (auto [result, gradient] : llvm::zip(node->getResults(), gradients))
+    if (gradient)
+      symbols.copy(gradient, result);
   NodeAdjoint adjoint(builder, node, gradients, active);
   if (failed(rule->apply(adjoint)))
     return failure();
@@ -282,6 +287,8 @@ FailureOr<Gradients> Differentiator::run() {
       nodes.push_back(&op);
   for (auto [value, gradient] : request.seeds)
     parts[value].push_back(gradient);
+  symbols = DimSymbols(*request.block, builder.getTypes());
+  llvm::SaveAndRestore known(builder.getSymbols(), &symbols);
   LogicalResult result = success();
   for (size_t index = nodes.size(); index > 0 && succeeded(result); --index)
     result = visit(nodes[index - 1]);

@@ -10,6 +10,8 @@
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Support/Nearest.h"
 
+#include "llvm/ADT/BitVector.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -162,51 +164,76 @@ static bool isNumber(Operation &op) {
          elements.getSplatValue<APFloat>().isFiniteNonZero();
 }
 
-static void findSeed(GraphOp graph, TrainingGraph &training) {
-  SmallVector<llvm::DenseSet<Value>> sources;
+/// Constants that may be the seed: they are numbers, everything that they go
+/// into is a multiple of them, and no result but a gradient needs them.
+static SmallVector<Value> findFactors(GraphOp graph,
+                                      const TrainingGraph &training) {
+  llvm::SmallPtrSet<Operation *, 8> accumulators;
   for (OpOperand *gradient : training.gradients)
-    sources.push_back(findSources(gradient->get()));
-  // What the loss and the other results are computed from is no seed.
+    accumulators.insert(gradient->getOwner());
   SmallVector<Value> results;
   for (Value value : onnxir::getYield(graph.getBody()).getValues())
-    if (llvm::none_of(training.gradients, [&](OpOperand *gradient) {
-          return gradient->getOwner() == value.getDefiningOp();
-        }))
+    if (!accumulators.contains(value.getDefiningOp()))
       results.push_back(value);
   llvm::DenseSet<Value> forward = findSources(results);
-  SmallVector<Value> candidates;
+  SmallVector<Value> factors;
   for (Operation &op : graph.getBody().front()) {
     if (!isNumber(op) || forward.contains(op.getResult(0)))
       continue;
     Value value = op.getResult(0);
-    bool reachesAll = llvm::all_of(
-        sources, [&](const auto &set) { return set.contains(value); });
     bool isFactor = llvm::all_of(value.getUses(), [](OpOperand &use) {
       return isLinearUse(use) || isStandardOp(use.getOwner(), "Shape") ||
              isStandardOp(use.getOwner(), "Size");
     });
-    if (reachesAll && isFactor)
-      candidates.push_back(value);
+    if (isFactor)
+      factors.push_back(value);
   }
-  // Further factors on the way come behind the seed; of two that are
-  // multiplied with each other either one would do.
-  SmallVector<llvm::DenseSet<Value>> products;
-  for (Value value : candidates) {
-    SmallVector<Value> results;
-    for (OpOperand &use : value.getUses())
+  return factors;
+}
+
+static void findSeed(GraphOp graph, TrainingGraph &training) {
+  SmallVector<Value> factors = findFactors(graph, training);
+  // Which of them each value is computed from: one walk for all of them.
+  llvm::DenseMap<Value, llvm::BitVector> sources;
+  for (auto [index, factor] : llvm::enumerate(factors)) {
+    sources[factor].resize(factors.size());
+    sources[factor].set(index);
+  }
+  for (Operation &op : graph.getBody().front()) {
+    llvm::BitVector found(factors.size());
+    for (Value operand : op.getOperands())
+      if (auto it = sources.find(operand); it != sources.end())
+        found |= it->second;
+    if (found.any())
+      for (Value result : op.getResults())
+        sources[result] = found;
+  }
+  llvm::BitVector common(factors.size(), true);
+  for (OpOperand *gradient : training.gradients)
+    if (auto it = sources.find(gradient->get()); it != sources.end())
+      common &= it->second;
+    else
+      common.reset();
+  // Further factors on the way come behind the seed; of two that are multiplied
+  // with each other either one would do.
+  llvm::DenseMap<unsigned, llvm::BitVector> behind;
+  for (unsigned index : common.set_bits()) {
+    llvm::BitVector &others = behind[index];
+    others.resize(factors.size());
+    for (OpOperand &use : factors[index].getUses())
       if (isLinearUse(use))
-        results.push_back(use.getOwner()->getResult(0));
-    products.push_back(findSources(results));
+        if (auto it = sources.find(use.getOwner()->getResult(0));
+            it != sources.end())
+          others |= it->second;
+    others &= common;
   }
-  for (auto [value, behind] : llvm::zip(candidates, products)) {
-    bool isFirst = true;
-    for (auto [other, behindOther] : llvm::zip(candidates, products))
-      isFirst &= !behind.contains(other) || behindOther.contains(value);
-    if (isFirst) {
-      training.seeds.push_back(value);
+  for (unsigned index : common.set_bits())
+    if (llvm::all_of(behind[index].set_bits(), [&](unsigned other) {
+          return behind[other].test(index) || other == index;
+        })) {
+      training.seeds.push_back(factors[index]);
       return;
     }
-  }
 }
 
 TrainingGraph findTraining(GraphOp graph) {
@@ -407,25 +434,6 @@ Value LossScaler::both(Value first, Value second) {
   return b.create("And", {first, second});
 }
 
-/// The updates that `value` goes into, by the group that they belong to.
-static llvm::SmallDenseSet<int64_t> findGroups(Value value) {
-  llvm::SmallDenseSet<int64_t> groups;
-  llvm::DenseSet<Operation *> seen;
-  std::vector<Value> queue{value};
-  while (!queue.empty()) {
-    Value next = queue.back();
-    queue.pop_back();
-    for (Operation *user : next.getUsers()) {
-      if (!seen.insert(user).second)
-        continue;
-      if (auto update = dyn_cast<UpdateOp>(user))
-        groups.insert(update.getGroup().value_or(0));
-      queue.insert(queue.end(), user->result_begin(), user->result_end());
-    }
-  }
-  return groups;
-}
-
 /// A step whose gradients are not all finite changes nothing that an update
 /// speaks of. An optimizer is skipped as a whole, and without the others.
 void LossScaler::skipUpdates() {
@@ -433,10 +441,15 @@ void LossScaler::skipUpdates() {
   llvm::MapVector<int64_t, SmallVector<Value>> tested;
   for (UpdateOp update : updates)
     tested[update.getGroup().value_or(0)];
-  for (auto [gradient, values] : llvm::zip(training.gradients, gradients)) {
-    Value out = cast<GradientOp>(gradient->getOwner()).getResult();
-    for (int64_t group : findGroups(out))
-      tested[group].append({values.first, values.second});
+  for (auto &[group, values] : tested) {
+    SmallVector<Value> updated;
+    for (UpdateOp update : updates)
+      if (int64_t(update.getGroup().value_or(0)) == group)
+        updated.append(update->operand_begin(), update->operand_end());
+    llvm::DenseSet<Value> sources = findSources(updated);
+    for (auto [gradient, found] : llvm::zip(training.gradients, gradients))
+      if (sources.contains(cast<GradientOp>(gradient->getOwner()).getResult()))
+        values.append({found.first, found.second});
   }
   // What earlier steps of a window have added up.
   for (UpdateOp update : updates)

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -21,18 +22,37 @@ namespace mp {
 
 namespace {
 
+/// Values of one step that all parameters of a type share.
+struct StepScalars {
+  /// The learning rate, and the number of the step that this one is.
+  Value learningRate, step;
+  /// What has been made of them, by what it is and a number.
+  std::map<std::pair<StringRef, double>, Value> made;
+};
+
 /// One parameter in one step.
 struct ParameterStep {
   NodeBuilder &b;
   const OptimizerSettings &settings;
   Value weight, gradient;
-  /// Scalars of the parameter's type: the learning rate, and the number of the
-  /// step that this one is.
-  Value learningRate, step;
+  /// In the parameter's type.
+  StepScalars &scalars;
   /// The states of the parameter, which become new ones.
   SmallVector<Value, 2> slots;
 
   double number(StringRef name) const { return settings.numbers.lookup(name); }
+
+  /// One value for all parameters of the type.
+  Value share(StringRef name, double number, llvm::function_ref<Value()> make) {
+    Value &known = scalars.made[{name, number}];
+    if (!known) {
+      std::string base = b.getBase().str();
+      b.setBase("optimizer");
+      known = make();
+      b.setBase(base);
+    }
+    return known;
+  }
 
   /// The gradient with the decay added to it.
   Value decayed() {
@@ -41,7 +61,7 @@ struct ParameterStep {
   }
   /// weight - learningRate * direction
   Value moveAlong(Value direction) {
-    return b.sub(weight, b.mul(learningRate, direction));
+    return b.sub(weight, b.mul(scalars.learningRate, direction));
   }
   /// rate * old + (1 - rate) * next
   Value mean(Value old, Value next, double rate) {
@@ -49,8 +69,11 @@ struct ParameterStep {
   }
   /// 1 - rate^step
   Value correction(double rate) {
-    Value power = b.create("Pow", {b.scalarLike(rate, step), step});
-    return b.sub(b.scalarLike(1, step), power);
+    return share("correction", rate, [&] {
+      Value step = scalars.step;
+      Value power = b.create("Pow", {b.scalarLike(rate, step), step});
+      return b.sub(b.scalarLike(1, step), power);
+    });
   }
   /// Means of the gradient and its square, and the direction they give.
   Value adaptiveDirection(Value from);
@@ -94,7 +117,8 @@ Value ParameterStep::adaptiveDirection(Value from) {
   Value first = b.div(slots[0], correction(beta1));
   if (number("mode") == 1) {
     // The same but for eps, which is added before the correction.
-    Value root = b.create("Sqrt", {correction(beta2)});
+    Value root = share("root", beta2,
+                       [&] { return b.create("Sqrt", {correction(beta2)}); });
     Value second = b.addScalar(b.create("Sqrt", {slots[1]}), number("eps"));
     return b.div(b.mul(first, root), second);
   }
@@ -110,7 +134,9 @@ static Value updateAdamW(ParameterStep &p) {
   Value direction = p.adaptiveDirection(p.gradient);
   double decay = p.settings.weightDecay;
   auto shrink = [&](Value weight) {
-    Value rate = p.b.scale(p.learningRate, decay);
+    Value rate = p.share("decay", decay, [&] {
+      return p.b.scale(p.scalars.learningRate, decay);
+    });
     return p.b.sub(weight, p.b.mul(rate, weight));
   };
   bool decaysLast = p.number("mode") == 1;
@@ -236,17 +262,19 @@ public:
 
 private:
   BlockArgument addState(const Twine &name, TypedAttr initial);
-  BlockArgument addZeros(const Twine &name, Value like);
+  SmallVector<Value> addZeros(ArrayRef<StringRef> slots);
   void addUpdate(Value state, Value next, bool always = false);
   void accumulate();
   void clip();
-  void update(Value parameter, Value gradient);
+  void update(Value parameter, Value gradient, ArrayRef<Value> states);
 
   GraphEditor editor;
   NodeBuilder &b;
   const OptimizerSettings &settings;
   SmallVector<std::pair<Value, Value>> gradients;
   Value learningRate, step;
+  llvm::DenseMap<Type, StepScalars> scalars;
+  SmallVector<Value> outputs;
   /// True in the last of the steps that are accumulated; null without.
   Value applies;
 };
@@ -257,9 +285,18 @@ BlockArgument OptimizerBuilder::addState(const Twine &name, TypedAttr initial) {
   return editor.addInput(b.getNames().getValueName(name), initial);
 }
 
-BlockArgument OptimizerBuilder::addZeros(const Twine &name, Value like) {
-  auto type = cast<RankedTensorType>(like.getType());
-  return addState(name, cast<TypedAttr>(b.getBuilder().getZeroAttr(type)));
+/// For each parameter as many states, each called after one of `slots`.
+SmallVector<Value> OptimizerBuilder::addZeros(ArrayRef<StringRef> slots) {
+  SmallVector<std::pair<StringRef, TypedAttr>> states;
+  for (auto [parameter, gradient] : gradients)
+    for (StringRef slot : slots)
+      states.emplace_back(
+          b.getNames().getValueName(onnxir::getValueName(parameter) + "." +
+                                    slot),
+          cast<TypedAttr>(b.getBuilder().getZeroAttr(parameter.getType())));
+  if (states.empty())
+    return {};
+  return llvm::to_vector_of<Value>(editor.addInputs(states));
 }
 
 void OptimizerBuilder::addUpdate(Value state, Value next, bool always) {
@@ -267,7 +304,7 @@ void OptimizerBuilder::addUpdate(Value state, Value next, bool always) {
       training::UpdateOp::create(b.getBuilder(), state.getLoc(), state, next,
                                  always ? Value() : applies, always);
   b.rename(update.getResult(), onnxir::getValueName(state) + "_new");
-  editor.addOutput(update.getResult());
+  outputs.push_back(update.getResult());
 }
 
 /// Gradients become means over so many steps; the sums start again after an
@@ -281,9 +318,9 @@ void OptimizerBuilder::accumulate() {
   Value next = b.add(count, b.intScalar(1));
   applies = b.create("Equal", {next, b.intScalar(settings.accumulate)});
   addUpdate(count, b.where(applies, b.intScalar(0), next), /*always=*/true);
-  for (auto &[parameter, gradient] : gradients) {
-    Value sums =
-        addZeros(onnxir::getValueName(parameter) + ".accumulated", gradient);
+  SmallVector<Value> states = addZeros({"accumulated"});
+  for (auto [entry, sums] : llvm::zip(gradients, states)) {
+    Value &gradient = entry.second;
     Value sum = b.add(sums, gradient);
     addUpdate(sums, b.where(applies, b.scalarLike(0, sum), sum),
               /*always=*/true);
@@ -308,20 +345,18 @@ void OptimizerBuilder::clip() {
     gradient = b.mul(gradient, b.castLike(factor, gradient));
 }
 
-void OptimizerBuilder::update(Value parameter, Value gradient) {
+void OptimizerBuilder::update(Value parameter, Value gradient,
+                              ArrayRef<Value> states) {
   std::string name = onnxir::getValueName(parameter).str();
+  StepScalars &shared = scalars[getTensorElementType(parameter.getType())];
+  if (!shared.step) {
+    b.setBase("optimizer");
+    shared.learningRate = b.castLike(learningRate, parameter);
+    shared.step = b.castLike(step, parameter);
+  }
   b.setBase(name + "_update");
-  ParameterStep p{b,
-                  settings,
-                  parameter,
-                  gradient,
-                  b.castLike(learningRate, parameter),
-                  step ? b.castLike(step, parameter) : Value(),
-                  {}};
-  SmallVector<Value, 2> states;
-  for (StringRef slot : settings.rule->slots)
-    states.push_back(addZeros(name + "." + slot, parameter));
-  p.slots = states;
+  ParameterStep p{b,        settings, parameter,
+                  gradient, shared,   SmallVector<Value, 2>(states)};
   Value next = settings.rule->update(p);
   addUpdate(parameter, next);
   for (auto [state, value] : llvm::zip(states, p.slots))
@@ -347,8 +382,12 @@ void OptimizerBuilder::run() {
                   RankedTensorType::get({}, types.getI64Type()), int64_t(0)));
   step = b.add(count, b.intScalar(1));
   addUpdate(count, step);
-  for (auto [parameter, gradient] : gradients)
-    update(parameter, gradient);
+  SmallVector<Value> states = addZeros(settings.rule->slots);
+  size_t slots = settings.rule->slots.size();
+  for (auto [index, entry] : llvm::enumerate(gradients))
+    update(entry.first, entry.second,
+           ArrayRef(states).slice(index * slots, slots));
+  editor.addOutputs(outputs);
 }
 
 void addOptimizer(GraphOp graph, NodeBuilder &builder,

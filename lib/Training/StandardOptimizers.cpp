@@ -108,6 +108,22 @@ static constexpr StandardOptimizer optimizers[] = {
     {"Adam", 2, updateAdam},
     {"Momentum", 1, updateMomentum}};
 
+/// Floats, but for the count of steps.
+static LogicalResult checkTypes(Operation *node) {
+  for (OpOperand &operand : node->getOpOperands()) {
+    Type element = getTensorElementType(operand.get().getType());
+    bool isCount = operand.getOperandNumber() == 1;
+    if (isCount ? !isa_and_nonnull<IntegerType>(element)
+                : !isa_and_nonnull<FloatType>(element))
+      return node->emitError()
+             << describe(node) << ": expected operand #"
+             << operand.getOperandNumber() << " to be a tensor of "
+             << (isCount ? "integers" : "floats") << ", got "
+             << operand.get().getType();
+  }
+  return success();
+}
+
 static LogicalResult expand(NodeBuilder &b, Operation *node,
                             const StandardOptimizer &optimizer) {
   // R and T, then X, G and the states.
@@ -123,6 +139,8 @@ static LogicalResult expand(NodeBuilder &b, Operation *node,
   if (mode != "standard" && mode != "nesterov")
     return node->emitError() << describe(node) << ": expected mode standard or "
                              << "nesterov, got '" << mode << "'";
+  if (failed(checkTypes(node)))
+    return failure();
   b.setInsertionPoint(node);
   StringRef name = getNodeName(node);
   if (name.empty())
@@ -159,6 +177,19 @@ static LogicalResult expand(NodeBuilder &b, Operation *node,
   return success();
 }
 
+/// Only the main graph has states, and names that Gradient can ask for.
+static LogicalResult checkNested(GraphOp graph) {
+  WalkResult result = graph.walk([](Operation *op) {
+    if (!isNode(op) || getDomain(op) != "ai.onnx.preview.training")
+      return WalkResult::advance();
+    op->emitError() << describe(op)
+                    << ": expected Gradient or an optimizer in the "
+                    << "main graph";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult expandOptimizers(GraphOp graph, NodeBuilder &builder) {
   for (Operation &node : llvm::make_early_inc_range(graph.getBody().front())) {
     if (!isNode(&node) || getDomain(&node) != "ai.onnx.preview.training")
@@ -170,7 +201,7 @@ LogicalResult expandOptimizers(GraphOp graph, NodeBuilder &builder) {
         break;
       }
   }
-  return success();
+  return checkNested(graph);
 }
 
 } // namespace mp

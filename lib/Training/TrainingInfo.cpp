@@ -7,10 +7,9 @@
 
 #include "mp-opt/Training/TrainingInfo.h"
 
-#include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Dialect/MP/MP.h"
 
-#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -41,7 +40,9 @@ private:
   void collectNames();
   LogicalResult resolveOuter();
   LogicalResult bindInputs();
-  void moveNodes();
+  LogicalResult moveNodes();
+  void makeStates();
+  FailureOr<BlockArgument> findState(StringRef name);
   LogicalResult bindUpdates();
   InFlightDiagnostic error() {
     return training.emitError() << "training_info " << number << ": ";
@@ -54,6 +55,8 @@ private:
   int64_t number;
   /// What the main graph, and what has moved into it, defines.
   llvm::StringMap<Value> values;
+  /// Initializers that are the defaults of inputs.
+  llvm::StringSet<> defaults;
   /// The algorithm's outputs and their names.
   SmallVector<Value> outputs;
   SmallVector<std::string> outputNames;
@@ -81,8 +84,10 @@ void TrainingInliner::collectNames() {
     values[onnxir::getValueName(input)] = input;
   for (Operation &op : editor.getBlock()) {
     if (auto initializer = dyn_cast<InitializerOp>(op))
-      if (initializer.getOverridable())
+      if (initializer.getOverridable()) {
+        defaults.insert(initializer.getName());
         continue;
+      }
     for (Value result : op.getResults())
       if (StringRef name = onnxir::getValueName(result); !name.empty())
         values[name] = result;
@@ -118,7 +123,7 @@ LogicalResult TrainingInliner::bindInputs() {
   return success();
 }
 
-void TrainingInliner::moveNodes() {
+LogicalResult TrainingInliner::moveNodes() {
   Block &algorithm = training.getAlgorithm().front();
   YieldOp yield = onnxir::getYield(training.getAlgorithm());
   for (auto [index, value] : llvm::enumerate(yield.getValues()))
@@ -139,39 +144,71 @@ void TrainingInliner::moveNodes() {
       types.inferResults(&op, {});
     for (Value result : op.getResults())
       if (StringRef name = onnxir::getValueName(result); !name.empty())
-        values[name] = result;
+        if (!values.try_emplace(name, result).second)
+          return error() << "the algorithm defines '" << name
+                         << "', which the model, or a training_info before, "
+                         << "defines as well";
   }
+  return success();
+}
+
+/// Initializers that are bound become inputs with defaults.
+void TrainingInliner::makeStates() {
+  SmallVector<InitializerOp> initializers;
+  for (auto [key, name] : getBindings("update_binding"))
+    if (Value state = values.lookup(key))
+      if (auto initializer = state.getDefiningOp<InitializerOp>())
+        if (defaults.insert(key).second)
+          initializers.push_back(initializer);
+  if (initializers.empty())
+    return;
+  for (BlockArgument input : editor.makeInputs(initializers))
+    values[onnxir::getValueName(input)] = input;
+}
+
+/// The input that holds the state of this name between steps.
+FailureOr<BlockArgument> TrainingInliner::findState(StringRef name) {
+  Value state = values.lookup(name);
+  if (!state)
+    return error() << "update_binding: the model has no initializer '" << name
+                   << "'";
+  auto input = dyn_cast<BlockArgument>(state);
+  if (!input || !defaults.contains(name))
+    return error() << "update_binding: expected an initializer, got '" << name
+                   << "'";
+  if (llvm::any_of(input.getUsers(), [&](Operation *user) {
+        auto update = dyn_cast<training::UpdateOp>(user);
+        return update && update.getState() == input;
+      }))
+    return error() << "update_binding: '" << name << "' is bound twice";
+  return input;
 }
 
 LogicalResult TrainingInliner::bindUpdates() {
-  llvm::StringMap<Value> results;
+  llvm::StringMap<Value> made;
   for (auto [name, value] : llvm::zip(outputNames, outputs))
-    results[name] = value;
+    made[name] = value;
   b.setInsertionPointToEnd(&editor.getBlock());
+  makeStates();
+  SmallVector<Value> updates;
   llvm::StringSet<> bound;
   for (auto [key, name] : getBindings("update_binding")) {
-    Value next = results.lookup(name);
+    Value next = made.lookup(name);
     if (!next)
       return error() << "update_binding of '" << key << "': the algorithm has "
                      << "no output '" << name << "'";
-    Value state = values.lookup(key);
-    if (!state)
-      return error() << "update_binding: the model has no initializer '" << key
-                     << "'";
-    if (auto initializer = state.getDefiningOp<InitializerOp>())
-      state = editor.makeInput(initializer);
-    auto input = dyn_cast<BlockArgument>(state);
-    if (!input || !editor.getDefault(input))
-      return error() << "update_binding: expected an initializer, got '" << key
-                     << "'";
+    FailureOr<BlockArgument> found = findState(key);
+    if (failed(found))
+      return failure();
+    BlockArgument state = *found;
     Type expected = state.getType();
     Type element = getTensorElementType(next.getType());
-    if (element && element != getTensorElementType(expected))
+    if ((element && element != getTensorElementType(expected)) ||
+        failed(verifyCompatibleShape(next.getType(), expected)))
       return error() << "update_binding of '" << key << "': expected "
                      << expected << ", got '" << name << "' of type "
                      << next.getType();
     next.setType(NodeTypes::refine(next.getType(), expected));
-    values[key] = state;
     auto update = training::UpdateOp::create(
         b.getBuilder(), training.getLoc(), expected, state, next, Value(),
         false, b.getBuilder().getI64IntegerAttr(number));
@@ -184,15 +221,17 @@ LogicalResult TrainingInliner::bindUpdates() {
     } else {
       b.rename(update.getResult(), nextName);
     }
-    editor.addOutput(update.getResult());
+    updates.push_back(update.getResult());
     bound.insert(name);
   }
   if (bound.empty())
     return error() << "no update_binding: nothing would be trained";
+  editor.addOutputs(updates);
   // What is not bound is for the user: a loss.
+  ValueRange known = editor.getYield().getValues();
+  llvm::DenseSet<Value> results(known.begin(), known.end());
   for (auto [name, value] : llvm::zip(outputNames, outputs))
-    if (!bound.contains(name) &&
-        !llvm::is_contained(editor.getYield().getValues(), value))
+    if (!bound.contains(name) && results.insert(value).second)
       editor.addOutput(value);
   return success();
 }
@@ -207,7 +246,8 @@ LogicalResult TrainingInliner::run() {
   collectNames();
   if (failed(resolveOuter()) || failed(bindInputs()))
     return failure();
-  moveNodes();
+  if (failed(moveNodes()))
+    return failure();
   return bindUpdates();
 }
 
@@ -223,187 +263,6 @@ LogicalResult inlineTraining(ModuleOp module, NodeBuilder &builder) {
         failed(TrainingInliner(graph, builder, training, number++).run()))
       return failure();
     training.erase();
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Gradient
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// One Gradient node.
-class GradientExpander {
-public:
-  GradientExpander(GraphOp graph, NodeBuilder &builder, Operation *node)
-      : graph(graph), b(builder), node(node) {}
-
-  /// `values` are those of the graph so far; the gradients join them.
-  LogicalResult run(llvm::StringMap<Value> &values);
-
-private:
-  LogicalResult findNamed(const llvm::StringMap<Value> &values);
-  void substitute();
-  void replaceResults(Gradients &gradients, llvm::StringMap<Value> &values);
-  InFlightDiagnostic error() {
-    return node->emitError() << describe(node) << ": ";
-  }
-
-  GraphOp graph;
-  NodeBuilder &b;
-  Operation *node;
-  /// The values that xs and zs name, and the one that y names.
-  SmallVector<Value> named;
-  unsigned count = 0;
-  Value y;
-};
-
-} // namespace
-
-static SmallVector<std::string> getNames(Operation *node, StringRef name) {
-  SmallVector<std::string> names;
-  if (auto list = node->getAttrOfType<ArrayAttr>(name))
-    for (Attribute entry : list)
-      if (auto text = dyn_cast<StringAttr>(entry))
-        names.push_back(text.str());
-  return names;
-}
-
-LogicalResult
-GradientExpander::findNamed(const llvm::StringMap<Value> &values) {
-  SmallVector<std::string> xs = getNames(node, "xs"), zs = getNames(node, "zs");
-  count = xs.size();
-  if (node->getNumOperands() != xs.size() + zs.size() ||
-      node->getNumResults() > xs.size())
-    return error() << "expected an operand for each of the " << xs.size()
-                   << " names in xs and the " << zs.size()
-                   << " in zs, and no more results than xs, got "
-                   << node->getNumOperands() << " and "
-                   << node->getNumResults();
-  xs.append(zs);
-  for (const std::string &name : xs) {
-    named.push_back(values.lookup(name));
-    if (!named.back())
-      return error() << "it names '" << name << "', which the model does not "
-                     << "define";
-  }
-  StringRef target = getString(node, "y", "");
-  y = values.lookup(target);
-  if (!y)
-    return error() << "it names '" << target << "', which the model does not "
-                   << "define";
-  auto type = dyn_cast<RankedTensorType>(y.getType());
-  if (!isDifferentiable(y) || !type ||
-      llvm::any_of(type.getShape(), [](int64_t size) { return size != 1; }))
-    return error() << "expected a scalar float to differentiate, got '"
-                   << target << "' of type " << y.getType();
-  for (unsigned index = 0; index < count; ++index)
-    if (hasResult(node, index) && !isDifferentiable(named[index]))
-      return error() << "cannot differentiate with respect to '" << xs[index]
-                     << "' of type " << named[index].getType();
-  return success();
-}
-
-/// The operands may be others than the named values: the function is that of
-/// the graph, at another point.
-void GradientExpander::substitute() {
-  IRMapping mapping;
-  for (auto [value, operand] : llvm::zip(named, node->getOperands()))
-    mapping.map(value, operand);
-  llvm::SetVector<Operation *> needed;
-  std::vector<Value> queue{y};
-  while (!queue.empty()) {
-    Value value = queue.back();
-    queue.pop_back();
-    Operation *op = value.getDefiningOp();
-    if (mapping.contains(value) || !op || !isNode(op) || !needed.insert(op))
-      continue;
-    auto inputs = getCaptured(op);
-    inputs.insert(op->operand_begin(), op->operand_end());
-    queue.insert(queue.end(), inputs.begin(), inputs.end());
-  }
-  SmallVector<Operation *> order(needed.begin(), needed.end());
-  llvm::sort(order,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  for (Operation *op : order) {
-    Operation *copy = b.getBuilder().clone(*op, mapping);
-    if (!getNodeName(op).empty())
-      copy->setAttr(attr::name, b.getBuilder().getStringAttr(
-                                    b.getNames().getNodeName(getNodeName(op))));
-    for (OpResult result : copy->getResults())
-      if (StringRef name = onnxir::getValueName(result); !name.empty())
-        setValueName(result, b.getNames().getValueName(name));
-  }
-  named.assign(node->operand_begin(), node->operand_end());
-  y = mapping.lookupOrDefault(y);
-}
-
-void GradientExpander::replaceResults(Gradients &gradients,
-                                      llvm::StringMap<Value> &values) {
-  for (OpResult result : node->getResults()) {
-    if (isa<NoneType>(result.getType()))
-      continue;
-    Value parameter = named[result.getResultNumber()];
-    Value gradient = gradients.lookup(parameter);
-    if (!gradient)
-      gradient = b.zerosLike(parameter);
-    auto marker =
-        training::GradientOp::create(b.getBuilder(), node->getLoc(),
-                                     gradient.getType(), gradient, parameter);
-    std::string name = onnxir::getValueName(result).str();
-    setValueName(result, b.getNames().getValueName(name + "_replaced"));
-    setValueName(cast<OpResult>(marker.getResult()), name);
-    result.replaceAllUsesWith(marker.getResult());
-    values[name] = marker.getResult();
-  }
-  node->erase();
-}
-
-LogicalResult GradientExpander::run(llvm::StringMap<Value> &values) {
-  if (failed(findNamed(values)))
-    return failure();
-  b.setInsertionPoint(node);
-  if (!llvm::equal(named, node->getOperands()))
-    substitute();
-  auto seed = training::LossSeedOp::create(b.getBuilder(), node->getLoc(),
-                                           y.getType(), y);
-  b.rename(seed.getResult(), onnxir::getValueName(y) + "_grad");
-  DifferentiationRequest request;
-  request.block = &graph.getBody().front();
-  request.seeds.emplace_back(y, seed.getResult());
-  for (unsigned index = 0; index < count; ++index)
-    if (hasResult(node, index))
-      request.wanted.push_back(named[index]);
-  FailureOr<Gradients> gradients = differentiate(b, request);
-  if (failed(gradients))
-    return failure();
-  replaceResults(*gradients, values);
-  return success();
-}
-
-LogicalResult expandGradients(GraphOp graph, NodeBuilder &builder) {
-  llvm::StringMap<Value> values;
-  Block &block = graph.getBody().front();
-  for (BlockArgument input : block.getArguments())
-    values[onnxir::getValueName(input)] = input;
-  NodeTypes &types = builder.getTypes();
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (auto initializer = dyn_cast<InitializerOp>(op))
-      if (initializer.getOverridable())
-        continue;
-    if (isNode(&op) && getDomain(&op) == "ai.onnx.preview.training" &&
-        getOpType(&op) == "Gradient") {
-      if (failed(GradientExpander(graph, builder, &op).run(values)))
-        return failure();
-      continue;
-    }
-    // What comes behind a gradient has had no type before.
-    if (isNode(&op))
-      types.inferResults(&op, {});
-    for (Value result : op.getResults())
-      if (StringRef name = onnxir::getValueName(result); !name.empty())
-        values[name] = result;
   }
   return success();
 }

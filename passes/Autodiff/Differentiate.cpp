@@ -165,6 +165,9 @@ LogicalResult Differentiate::selectTrained(GraphOp graph, Value loss,
                       : Value(initializer.getResult());
     if (!value || !isTrainable(value) || !initializer.getValueAttr())
       continue;
+    // Its states are as large as its default.
+    if (!cast<ShapedType>(value.getType()).hasStaticShape())
+      value.setType(initializer.getResult().getType());
     bool isFrozen = false;
     for (auto &[pattern, isUsed] : patterns)
       if (pattern.match(initializer.getName()))
@@ -192,10 +195,18 @@ FailureOr<SmallVector<Value>> Differentiate::findParameters(GraphOp graph,
                          : selectNamed(graph, parameters)))
     return failure();
   GraphEditor editor(graph);
-  if (wrt.empty())
+  SmallVector<InitializerOp> initializers;
+  for (Value value : parameters)
+    if (auto initializer = value.getDefiningOp<InitializerOp>())
+      initializers.push_back(initializer);
+  if (wrt.empty() && !initializers.empty()) {
+    auto inputs = editor.makeInputs(initializers);
     for (Value &value : parameters)
-      if (auto initializer = value.getDefiningOp<InitializerOp>())
-        value = editor.makeInput(initializer);
+      if (value.getDefiningOp()) {
+        value = inputs.front();
+        inputs = inputs.drop_front();
+      }
+  }
   return parameters;
 }
 
@@ -261,6 +272,7 @@ void Differentiate::runOnOperation() {
   FailureOr<Gradients> gradients = differentiate(builder, request);
   if (failed(gradients))
     return signalPassFailure();
+  SmallVector<Value> found;
   for (Value parameter : request.wanted) {
     Value gradient = gradients->lookup(parameter);
     if (!gradient) {
@@ -273,9 +285,10 @@ void Differentiate::runOnOperation() {
         builder.getBuilder(), loc, gradient.getType(), gradient, parameter);
     builder.rename(marker.getResult(),
                    onnxir::getValueName(parameter) + "_grad");
-    if (outputs)
-      editor.addOutput(marker.getResult());
+    found.push_back(marker.getResult());
   }
+  if (outputs)
+    editor.addOutputs(found);
   if (wrt.empty())
     addStatistics(graph, builder);
 }

@@ -48,35 +48,55 @@ DictionaryAttr GraphEditor::describe(StringRef name, Type type) {
       {field("name", builder.getStringAttr(name)), field("type", described)});
 }
 
-void GraphEditor::insert(StringRef list, unsigned position, Attribute entry) {
+void GraphEditor::insert(StringRef list, unsigned position,
+                         ArrayRef<Attribute> added) {
   YieldOp yield = getYield();
   SmallVector<Attribute> entries;
   if (auto known = yield->getAttrOfType<ArrayAttr>(list))
     entries.assign(known.begin(), known.end());
   entries.insert(entries.begin() + std::min<size_t>(position, entries.size()),
-                 entry);
+                 added.begin(), added.end());
   yield->setAttr(list, builder.getArrayAttr(entries));
 }
 
 BlockArgument GraphEditor::addInput(StringRef name, Type type) {
-  insert(attr::inputs, getBlock().getNumArguments(), describe(name, type));
+  Attribute described = describe(name, type);
+  insert(attr::inputs, getBlock().getNumArguments(), described);
   return getBlock().addArgument(type, region.getLoc());
 }
 
-BlockArgument GraphEditor::addInput(StringRef name, TypedAttr value) {
+Block::BlockArgListType
+GraphEditor::addInputs(ArrayRef<std::pair<StringRef, TypedAttr>> inputs) {
   OpBuilder before = OpBuilder::atBlockBegin(&getBlock());
-  InitializerOp::create(before, region.getLoc(), value.getType(),
-                        builder.getStringAttr(name), value, DictionaryAttr(),
-                        /*overridable=*/builder.getUnitAttr(), UnitAttr());
-  return addInput(name, value.getType());
+  SmallVector<Attribute> described;
+  unsigned first = getBlock().getNumArguments();
+  for (auto [name, value] : inputs)
+    described.push_back(describe(name, value.getType()));
+  insert(attr::inputs, first, described);
+  for (auto [name, value] : inputs) {
+    InitializerOp::create(before, region.getLoc(), value.getType(),
+                          builder.getStringAttr(name), value, DictionaryAttr(),
+                          /*overridable=*/builder.getUnitAttr(), UnitAttr());
+    getBlock().addArgument(value.getType(), region.getLoc());
+  }
+  return getBlock().getArguments().drop_front(first);
 }
 
-BlockArgument GraphEditor::makeInput(InitializerOp initializer) {
-  BlockArgument input =
-      addInput(initializer.getName(), initializer.getResult().getType());
-  initializer.getResult().replaceAllUsesWith(input);
-  initializer.setOverridable(true);
-  return input;
+Block::BlockArgListType
+GraphEditor::makeInputs(ArrayRef<InitializerOp> initializers) {
+  SmallVector<Attribute> described;
+  unsigned first = getBlock().getNumArguments();
+  for (InitializerOp initializer : initializers)
+    described.push_back(
+        describe(initializer.getName(), initializer.getResult().getType()));
+  insert(attr::inputs, first, described);
+  for (InitializerOp initializer : initializers) {
+    Value result = initializer.getResult();
+    result.replaceAllUsesWith(
+        getBlock().addArgument(result.getType(), region.getLoc()));
+    initializer.setOverridable(true);
+  }
+  return getBlock().getArguments().drop_front(first);
 }
 
 void GraphEditor::eraseInput(unsigned index) {
@@ -88,17 +108,19 @@ void GraphEditor::eraseInput(unsigned index) {
   getBlock().eraseArgument(index);
 }
 
-void GraphEditor::addOutput(Value value) {
+void GraphEditor::addOutputs(ArrayRef<Value> values) {
   YieldOp yield = getYield();
-  insert(attr::outputs, yield.getNumOperands(),
-         describe(onnxir::getValueName(value), value.getType()));
-  yield.getValuesMutable().append(value);
+  SmallVector<Attribute> described;
+  for (Value value : values)
+    described.push_back(describe(onnxir::getValueName(value), value.getType()));
+  insert(attr::outputs, yield.getNumOperands(), described);
+  yield.getValuesMutable().append(values);
 }
 
 void GraphEditor::addFirstOutput(Value value) {
   YieldOp yield = getYield();
-  insert(attr::outputs, 0,
-         describe(onnxir::getValueName(value), value.getType()));
+  Attribute described = describe(onnxir::getValueName(value), value.getType());
+  insert(attr::outputs, 0, described);
   yield->insertOperands(0, value);
 }
 

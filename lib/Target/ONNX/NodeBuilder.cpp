@@ -124,7 +124,11 @@ Operation *NodeBuilder::createNode(StringRef op, ArrayRef<Value> operands,
   }
   if (!domain.empty())
     importDomain(domain);
-  if (subgraphs.empty())
+  if (symbols && subgraphs.empty())
+    symbols->visit(node, types);
+  else if (symbols)
+    symbols->forget(node);
+  else if (subgraphs.empty())
     types.inferResults(node, {});
   return node;
 }
@@ -150,6 +154,8 @@ Operation *NodeBuilder::extend(Operation *node, ArrayRef<Type> more) {
   for (size_t count = node->getNumRegions(); count > 0; --count)
     state.addRegion();
   Operation *made = builder.create(state);
+  if (symbols)
+    symbols->forget(made);
   for (auto [to, from] : llvm::zip(made->getRegions(), node->getRegions()))
     to.takeBody(from);
   node->replaceAllUsesWith(
@@ -386,34 +392,38 @@ Value NodeBuilder::reduceMean(Value value, ArrayRef<int64_t> axes,
 }
 
 /// Along axis `axis` of the result, counted from the last one: whether the
-/// operand `like` was broadcast; absent if that is not known.
-static std::optional<bool> isBroadcast(RankedTensorType like,
-                                       RankedTensorType other, int64_t axis) {
-  if (axis >= like.getRank())
+/// operand `like` was broadcast to the shape of `value`; absent if that is not
+/// known.
+std::optional<bool> NodeBuilder::isBroadcast(Value like, Value other,
+                                             Value value, int64_t axis) const {
+  auto getAxis = [&](Value of) {
+    auto type = of ? dyn_cast<RankedTensorType>(of.getType()) : nullptr;
+    return std::pair(type, type ? type.getRank() - 1 - axis : -1);
+  };
+  auto [type, position] = getAxis(like);
+  if (position < 0 || type.getDimSize(position) == 1)
     return true;
-  int64_t size = like.getDimSize(like.getRank() - 1 - axis);
-  if (size == 1)
-    return true;
-  if (size != ShapedType::kDynamic)
+  if (!type.isDynamicDim(position))
     return false;
-  if (!other)
-    return std::nullopt;
-  if (axis >= other.getRank() ||
-      other.getDimSize(other.getRank() - 1 - axis) == 1)
+  auto [beside, besidePosition] = getAxis(other);
+  if (beside && (besidePosition < 0 || beside.getDimSize(besidePosition) == 1))
     return false;
+  for (Value same : {other, value})
+    if (int64_t axisOfSame = getAxis(same).second;
+        symbols && axisOfSame >= 0 &&
+        symbols->areSame(like, position, same, axisOfSame))
+      return false;
   return std::nullopt;
 }
 
 Value NodeBuilder::sumTo(Value value, Value like, Value other) {
   auto from = dyn_cast<RankedTensorType>(value.getType());
   auto to = dyn_cast<RankedTensorType>(like.getType());
-  auto beside =
-      other ? dyn_cast<RankedTensorType>(other.getType()) : RankedTensorType();
   bool isKnown = from && to;
   SmallVector<int64_t> leading, inner;
   for (int64_t axis = 0; isKnown && axis < from.getRank(); ++axis) {
     int64_t position = from.getRank() - 1 - axis;
-    std::optional<bool> broadcast = isBroadcast(to, beside, axis);
+    std::optional<bool> broadcast = isBroadcast(like, other, value, axis);
     isKnown = broadcast.has_value();
     // Both sizes are 1: nothing to sum.
     if (isKnown && *broadcast)

@@ -177,40 +177,72 @@ static SmallVector<Type> inferFromSubgraphs(Operation *node) {
   return types;
 }
 
+/// Runs ONNX's inference on one node.
+SmallVector<Type> NodeTypes::infer(Operation *node,
+                                   const AttributeValues &attributes,
+                                   ArrayRef<ArrayRef<unsigned>> operandSymbols,
+                                   Symbols *symbols) {
+  ::onnx::NodeProto proto;
+  proto.set_op_type(getOpType(node).str());
+  proto.set_domain(getDomain(node).str());
+  for (OpResult result : node->getResults())
+    proto.add_output(onnxir::getValueName(result).str());
+  SmallTensorSink sink;
+  ScopedDiagnosticHandler silence(node->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  for (NamedAttribute entry : node->getDiscardableAttrs()) {
+    StringRef name = entry.getName();
+    Attribute value = name.contains('.')
+                          ? Attribute()
+                          : resolve(entry.getValue(), attributes);
+    if (value &&
+        failed(convertAttribute(value, name, sink, *proto.add_attribute(),
+                                [&] { return node->emitError(); })))
+      proto.mutable_attribute()->RemoveLast();
+  }
+  SmallVector<InferenceOperand> operands;
+  for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
+    proto.add_input(onnxir::getValueName(operand).str());
+    operands.push_back({operand.getType(), constants->lookup(operand),
+                        index < operandSymbols.size() ? operandSymbols[index]
+                                                      : ArrayRef<unsigned>()});
+  }
+  return inferResultTypes(node->getContext(), proto, *getSchema(node), operands,
+                          symbols);
+}
+
+static bool isOpen(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && !tensor.hasStaticShape();
+}
+
+NodeTypes::Symbols
+NodeTypes::inferSymbols(Operation *node,
+                        ArrayRef<ArrayRef<unsigned>> operandSymbols) {
+  Symbols symbols;
+  bool hasNames = llvm::any_of(
+      operandSymbols, [](ArrayRef<unsigned> names) { return !names.empty(); });
+  if (!hasNames || node->getNumRegions() || !getSchema(node) ||
+      llvm::none_of(node->getResultTypes(),
+                    [](Type type) { return isOpen(type) || isVague(type); })) {
+    inferResults(node, {});
+  } else {
+    SmallVector<Type> types = infer(node, {}, operandSymbols, &symbols);
+    for (auto [result, type] : llvm::zip(node->getResults(), types))
+      result.setType(refine(result.getType(), type));
+  }
+  symbols.resize(node->getNumResults());
+  return symbols;
+}
+
 void NodeTypes::inferResults(Operation *node,
                              const AttributeValues &attributes) {
   const OpSchema *schema = getSchema(node);
   if (!schema || llvm::none_of(node->getResultTypes(), isVague))
     return;
-  SmallVector<Type> types;
-  if (node->getNumRegions()) {
-    types = inferFromSubgraphs(node);
-  } else {
-    ::onnx::NodeProto proto;
-    proto.set_op_type(getOpType(node).str());
-    proto.set_domain(getDomain(node).str());
-    for (OpResult result : node->getResults())
-      proto.add_output(onnxir::getValueName(result).str());
-    SmallTensorSink sink;
-    ScopedDiagnosticHandler silence(node->getContext(),
-                                    [](Diagnostic &) { return success(); });
-    for (NamedAttribute entry : node->getDiscardableAttrs()) {
-      StringRef name = entry.getName();
-      Attribute value = name.contains('.')
-                            ? Attribute()
-                            : resolve(entry.getValue(), attributes);
-      if (value &&
-          failed(convertAttribute(value, name, sink, *proto.add_attribute(),
-                                  [&] { return node->emitError(); })))
-        proto.mutable_attribute()->RemoveLast();
-    }
-    SmallVector<InferenceOperand> operands;
-    for (Value operand : node->getOperands()) {
-      proto.add_input(onnxir::getValueName(operand).str());
-      operands.push_back({operand.getType(), constants->lookup(operand)});
-    }
-    types = inferResultTypes(node->getContext(), proto, *schema, operands);
-  }
+  SmallVector<Type> types = node->getNumRegions()
+                                ? inferFromSubgraphs(node)
+                                : infer(node, attributes, {}, nullptr);
   for (auto [result, type] : llvm::zip(node->getResults(), types))
     result.setType(refine(result.getType(), type));
 }

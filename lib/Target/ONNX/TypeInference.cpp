@@ -18,6 +18,30 @@ using namespace mp::onnxir;
 
 namespace mp {
 
+/// Unknown sizes get names that inference passes on.
+static void nameDimensions(ArrayRef<unsigned> symbols,
+                           ::onnx::TypeProto &type) {
+  if (symbols.empty() || !type.tensor_type().has_shape())
+    return;
+  auto &dims = *type.mutable_tensor_type()->mutable_shape()->mutable_dim();
+  for (auto [symbol, dim] : llvm::zip(symbols, dims))
+    if (symbol && !dim.has_dim_value())
+      dim.set_dim_param(std::to_string(symbol));
+}
+
+/// The names that sizes of a result have got.
+static SmallVector<unsigned> getSymbols(const ::onnx::TypeProto &type) {
+  SmallVector<unsigned> symbols;
+  for (const auto &dim : type.tensor_type().shape().dim()) {
+    unsigned symbol = 0;
+    if (dim.has_dim_param() &&
+        StringRef(dim.dim_param()).getAsInteger(10, symbol))
+      symbol = 0;
+    symbols.push_back(symbol);
+  }
+  return symbols;
+}
+
 namespace {
 
 /// What ONNX's inference functions may ask about one node.
@@ -30,6 +54,7 @@ public:
     for (auto [operand, type] : llvm::zip(operands, types)) {
       convertType(operand.type, type);
       hideHugeDimensions(type);
+      nameDimensions(operand.symbols, type);
       // Absent operands have no type; that present ones have one is taken for
       // granted by some functions. A tensor of undefined type makes them throw.
       if (isa<UnknownType>(operand.type))
@@ -118,7 +143,8 @@ static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
 SmallVector<Type> inferResultTypes(MLIRContext *context,
                                    const ::onnx::NodeProto &node,
                                    const OpSchema &schema,
-                                   ArrayRef<InferenceOperand> operands) {
+                                   ArrayRef<InferenceOperand> operands,
+                                   InferredSymbols *symbols) {
   SmallVector<Type> types(node.output_size(), UnknownType::get(context));
   NodeInference inference(node, schema, operands);
   const auto *onnxSchema =
@@ -129,6 +155,9 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
         infer(inference);
       for (auto [type, result] : llvm::zip(types, inference.getResults()))
         type = convertType(context, result);
+      if (symbols)
+        for (const ::onnx::TypeProto &result : inference.getResults())
+          symbols->push_back(getSymbols(result));
     } catch (const std::exception &) {
       // The variables below say less, but never throw.
     }

@@ -22,16 +22,24 @@ namespace mp {
 struct InferenceOperand {
   mlir::Type type;
   const ::onnx::TensorProto *value = nullptr;
+  /// Names of its unknown sizes: numbers from 1 on, 0 for those without; empty
+  /// if it has none.
+  llvm::ArrayRef<unsigned> symbols = {};
 };
+
+/// The names of each result's sizes, in the same form.
+using InferredSymbols = llvm::SmallVector<llvm::SmallVector<unsigned>>;
 
 /// The result types of `node` by ONNX's own inference, and where there is
 /// none, by the type variables that results share with operands. A type that
 /// cannot be told is `!onnx.unknown`. Never fails: a node that inference
-/// refuses is left to the verifier.
+/// refuses is left to the verifier. `symbols` gets the names of sizes that
+/// results have from operands, where it is given.
 llvm::SmallVector<mlir::Type>
 inferResultTypes(mlir::MLIRContext *context, const ::onnx::NodeProto &node,
                  const OpSchema &schema,
-                 llvm::ArrayRef<InferenceOperand> operands);
+                 llvm::ArrayRef<InferenceOperand> operands,
+                 InferredSymbols *symbols = nullptr);
 
 /// The types of a subgraph's `count` inputs, from the operands of the node of
 /// type `opType` that it belongs to. What varies from one iteration to the

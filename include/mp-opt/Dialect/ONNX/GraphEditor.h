@@ -29,19 +29,31 @@ public:
   mlir::Block &getBlock() { return region.front(); }
   onnxir::YieldOp getYield() { return onnxir::getYield(region); }
 
+  // Each call writes whole lists anew: of many inputs or outputs, add all in
+  // one.
+
   /// An input at the end of the inputs. `name` must be new.
   mlir::BlockArgument addInput(llvm::StringRef name, mlir::Type type);
   /// The same with a default: an initializer of the same name.
-  mlir::BlockArgument addInput(llvm::StringRef name, mlir::TypedAttr value);
+  mlir::BlockArgument addInput(llvm::StringRef name, mlir::TypedAttr value) {
+    return addInputs(std::pair(name, value)).front();
+  }
+  mlir::Block::BlockArgListType
+  addInputs(llvm::ArrayRef<std::pair<llvm::StringRef, mlir::TypedAttr>> inputs);
   /// Makes an initializer the default of an input of its name, which takes over
   /// its uses. The initializer must not be one already.
-  mlir::BlockArgument makeInput(onnxir::InitializerOp initializer);
+  mlir::BlockArgument makeInput(onnxir::InitializerOp initializer) {
+    return makeInputs(initializer).front();
+  }
+  mlir::Block::BlockArgListType
+  makeInputs(llvm::ArrayRef<onnxir::InitializerOp> initializers);
 
   /// Takes away an input without uses.
   void eraseInput(unsigned index);
 
   /// An output at the end of the outputs, under the value's name.
-  void addOutput(mlir::Value value);
+  void addOutput(mlir::Value value) { addOutputs(value); }
+  void addOutputs(llvm::ArrayRef<mlir::Value> values);
   /// The same before all others.
   void addFirstOutput(mlir::Value value);
 
@@ -50,7 +62,8 @@ public:
 
 private:
   mlir::DictionaryAttr describe(llvm::StringRef name, mlir::Type type);
-  void insert(llvm::StringRef list, unsigned position, mlir::Attribute entry);
+  void insert(llvm::StringRef list, unsigned position,
+              llvm::ArrayRef<mlir::Attribute> added);
 
   mlir::Region &region;
   mlir::Builder builder;

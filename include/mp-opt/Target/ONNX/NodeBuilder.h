@@ -16,6 +16,7 @@
 #define MPOPT_TARGET_ONNX_NODEBUILDER_H
 
 #include "mp-opt/Dialect/ONNX/Nodes.h"
+#include "mp-opt/Target/ONNX/DimSymbols.h"
 #include "mp-opt/Target/ONNX/NodeTypes.h"
 
 #include "mlir/IR/Builders.h"
@@ -30,6 +31,8 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
   UniqueNames &getNames() { return names; }
   NodeTypes &getTypes() { return types; }
+  /// Names of unknown sizes, for `sumTo`; null if there are none.
+  DimSymbols *&getSymbols() { return symbols; }
 
   /// Where the next nodes go.
   void setInsertionPoint(mlir::Operation *before);
@@ -175,6 +178,8 @@ public:
                     mlir::Value other = {});
 
 private:
+  std::optional<bool> isBroadcast(mlir::Value like, mlir::Value other,
+                                  mlir::Value value, int64_t axis) const;
   mlir::Value getAbsent();
   void importDomain(llvm::StringRef domain);
 
@@ -182,6 +187,7 @@ private:
   mlir::OpBuilder builder;
   UniqueNames names;
   NodeTypes types;
+  DimSymbols *symbols = nullptr;
   std::string base;
   llvm::DenseMap<std::pair<mlir::Block *, mlir::Attribute>, mlir::Value>
       constants;

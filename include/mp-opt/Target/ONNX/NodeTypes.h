@@ -56,7 +56,18 @@ public:
                                    mlir::Operation *call,
                                    const AttributeValues &attributes);
 
+  /// The same for a node outside of functions, with the names of sizes that
+  /// each result has from operands with such names, from 1 on: 0 is no name.
+  using Symbols = llvm::SmallVector<llvm::SmallVector<unsigned>>;
+  Symbols inferSymbols(mlir::Operation *node,
+                       llvm::ArrayRef<llvm::ArrayRef<unsigned>> operandSymbols);
+
 private:
+  llvm::SmallVector<mlir::Type>
+  infer(mlir::Operation *node, const AttributeValues &attributes,
+        llvm::ArrayRef<llvm::ArrayRef<unsigned>> operandSymbols,
+        Symbols *symbols);
+
   struct Constants;
   std::unique_ptr<Constants> constants;
 };

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Time grows with the model as it is, and so does the exported step."""
+
+import collections
+import pathlib
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from steps import Step, batch, make_net, scratch_dir
+from support import MODELS, MP_OPT
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "benchmarks"))
+from make_models import encoder  # noqa: E402
+
+FLAGS = ["--loss=softmax-cross-entropy", "--optimizer=adamw", "--clip-norm=1"]
+PRECISIONS = [[], ["--mixed-fp16"], ["--mixed-bf16"]]
+each_precision = pytest.mark.parametrize(
+    "flags", PRECISIONS, ids=["fp32", "fp16", "bf16"]
+)
+
+
+def seconds(path, *flags):
+    """Processor time of the fastest of three runs, which others disturb less."""
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [MP_OPT, path, *flags, "-o", path.with_suffix(".out.onnx")],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(
+            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        )
+    return min(times)
+
+
+def growth(models, *flags):
+    """How many times as long the second takes, start-up aside."""
+    folder = scratch_dir("growth")
+    times = []
+    for name, model in enumerate([make_net(), *models]):
+        path = folder / f"{name}.onnx"
+        onnx.save(model, path)
+        times.append(seconds(path, *flags))
+    start, small, large = times
+    return (large - start) / (small - start)
+
+
+@each_precision
+def test_layers_of_an_encoder(flags):
+    """Four times the layers; six times the time is far from a square."""
+    models = [encoder(n, 16, 20, tokens=8, head=8) for n in (4, 16)]
+    assert growth(models, "--train", *FLAGS, *flags) < 6.5
+
+
+@each_precision
+def test_parameters(flags):
+    """600 and 2400 parameters with three inputs and outputs each."""
+    models = [make_net([2] * (n + 1)) for n in (300, 1200)]
+    assert growth(models, "--train", "--loss=mse", *FLAGS[1:], *flags) < 6.5
+
+
+def test_states_of_training_info():
+    def make(count):
+        model = make_net()
+        info = model.training_info.add()
+        names = [f"p{i}" for i in range(count)]
+        one = onnx.numpy_helper.from_array(np.ones(2, np.float32), "p")
+        for name in names:
+            one.name = name
+            model.graph.initializer.append(one)
+            info.algorithm.node.append(
+                helper.make_node("Add", [name, name], [name + "_next"])
+            )
+            info.algorithm.output.append(
+                helper.make_tensor_value_info(name + "_next", 1, [2])
+            )
+            info.update_binding.add(key=name, value=name + "_next")
+        info.algorithm.name = "a"
+        return model
+
+    folder = scratch_dir("growth")
+    times = []
+    for count in (10, 1000, 4000):
+        onnx.save(make(count), folder / f"{count}.onnx")
+        times.append(seconds(folder / f"{count}.onnx", "--train"))
+    assert (times[2] - times[0]) / (times[1] - times[0]) < 6.5
+
+
+def test_seeds_of_training_graphs():
+    """Gradients by the hundreds, and as many constants that are factors."""
+
+    def make(layers):
+        nodes = [helper.make_node("Identity", ["seed"], ["start"])]
+        buffers, outputs, constants = [], [], []
+        value = "start"
+        for i in range(layers):
+            nodes += [
+                helper.make_node("Mul", [value, f"c{i}"], [f"g{i}"]),
+                helper.make_node(
+                    "InPlaceAccumulatorV2", [f"b{i}", f"g{i}", "reset"],
+                    [f"o{i}"], domain="com.microsoft",
+                ),
+            ]
+            value = f"g{i}"
+            buffers.append(helper.make_tensor_value_info(f"b{i}", 1, []))
+            outputs.append(helper.make_tensor_value_info(f"o{i}", 9, [1]))
+            constants.append(
+                onnx.numpy_helper.from_array(np.array(2, np.float32), f"c{i}")
+            )
+        constants.append(
+            onnx.numpy_helper.from_array(np.array(1, np.float32), "seed")
+        )
+        graph = helper.make_graph(
+            nodes, "g",
+            [*buffers, helper.make_tensor_value_info("reset", 9, [1])],
+            outputs, constants,
+        )
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+    folder = scratch_dir("growth")
+    times = []
+    for count in (2, 300, 1200):
+        onnx.save(make(count), folder / f"{count}.onnx")
+        times.append(
+            seconds(folder / f"{count}.onnx", "--mixed-fp16", "--loss-scale=256")
+        )
+    assert (times[2] - times[0]) / (times[1] - times[0]) < 6.5
+
+
+def operators(model):
+    return collections.Counter(node.op_type for node in model.graph.node)
+
+
+def test_layers_need_no_shapes_of_batches():
+    step = Step(encoder(2, 16, 20, tokens=8, head=8), FLAGS[0], FLAGS[1])
+    assert operators(step.model)["NonZero"] == 0
+
+
+@pytest.mark.parametrize("name", ["mlp784", "resnet8"])
+def test_batches_of_a_name_need_no_shapes(name):
+    """Sizes that a model calls the same are the same: no axes are looked for
+    when the step runs."""
+    step = Step(
+        MODELS / "train" / name / "forward.onnx", "--loss=softmax-cross-entropy"
+    )
+    assert operators(step.model)["NonZero"] == 0
+
+
+def make_residual(shapes):
+    """y = x w + u v, whose batches may differ: one of them may be broadcast."""
+    model = make_net((4, 3))
+    graph = model.graph
+    (product,) = [n for n in graph.node if n.op_type == "Add"]
+    product.output[0] = "first"
+    graph.input.append(helper.make_tensor_value_info("u", 1, [shapes[1], 4]))
+    graph.input[0].type.tensor_type.shape.dim[0].dim_param = shapes[0]
+    graph.initializer.append(
+        onnx.numpy_helper.from_array(np.full((4, 3), 0.5, np.float32), "v")
+    )
+    graph.node.append(helper.make_node("MatMul", ["u", "v"], ["second"]))
+    graph.node.append(helper.make_node("Add", ["first", "second"], ["y"]))
+    return model
+
+
+@pytest.mark.parametrize("names, size", [("NN", 8), ("NM", 8), ("NM", 1)])
+def test_sizes_of_other_names_may_differ(names, size):
+    """Where u has one row, its gradient is a sum: N and M are not the same."""
+    step = Step(make_residual(names), "--loss=mse", "--optimizer=none")
+    feeds = batch((4, 3))
+    feeds["u"] = np.linspace(-1, 1, 4 * size, dtype=np.float32).reshape(size, 4)
+    state = step.state or {
+        t.name: onnx.numpy_helper.to_array(t) for t in step.model.graph.initializer
+    }
+    results = step.run(feeds)
+    y = feeds["x"] @ state["w0"] + state["b0"] + feeds["u"] @ state["v"]
+    error = (y - feeds["labels"]) * (2 / y.size)
+    summed = error if size > 1 else error.sum(0, keepdims=True)
+    np.testing.assert_allclose(
+        results["v_grad"], feeds["u"].T @ summed, rtol=1e-4, atol=1e-6
+    )
+    # One is of the loss: nothing says how many labels there are.
+    assert (operators(step.model)["NonZero"] > 1) == (names == "NM")
