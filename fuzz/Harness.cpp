@@ -7,6 +7,8 @@
 
 #include "Harness.h"
 
+#include "TrainingRun.h"
+
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Precision/Casts.h"
@@ -241,6 +243,11 @@ void Harness::checkUnchanged(ModuleOp module, StringRef bytes) {
 }
 
 bool Harness::convert(ModuleOp module, Mode mode) {
+  if (mode == Mode::Train || mode == Mode::TrainFP16) {
+    bool trained = succeeded(train(module, mode == Mode::TrainFP16));
+    module->removeDiscardableAttr(mark::summary);
+    return trained;
+  }
   PassManager manager(context.get(), ModuleOp::getOperationName());
   manager.enableVerifier(true);
   MixedPrecisionOptions options;

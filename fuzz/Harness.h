@@ -25,8 +25,8 @@
 
 namespace mp::fuzz {
 
-enum class Mode { BF16, FP16, Emulate };
-inline constexpr unsigned modeCount = 3;
+enum class Mode { BF16, FP16, Emulate, Train, TrainFP16 };
+inline constexpr unsigned modeCount = 5;
 
 /// The other files that mp-opt reads, by the first byte of the input.
 enum class Reader : char {

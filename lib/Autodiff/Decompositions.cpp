@@ -73,6 +73,7 @@ LogicalResult decompose(NodeBuilder &builder, Operation *node,
     name = onnxir::getValueName(node->getResult(0));
   builder.setBase(name);
   NodeDecomposition rewriting(builder, node);
+  // What they write depends on types of elements.
   for (OpOperand &operand : node->getOpOperands())
     if (isa<UnknownType>(operand.get().getType()))
       return rewriting.fail("the type of its operand #" +

@@ -303,7 +303,7 @@ def test_writing(scene, place, kind):
     crash = f"--debug-crash-in={place}:{kind}"
     done = scene.run(scene.model, "--mixed-bf16", crash)
     first = check_message(done, KINDS[kind], " while writing")
-    assert "(the last one that ended: 'onnx-merge-functions')" in first
+    assert "(the last one that ended: 'mp-expand-loss-scaling')" in first
     scene.check_outputs()
     path = scene.take_reproducer(done)
     assert 'pipeline: "builtin.module()"' in path.read_text()

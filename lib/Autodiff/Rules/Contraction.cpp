@@ -22,6 +22,8 @@ static LogicalResult matMulRule(NodeAdjoint &op) {
   auto rankA = NodeBuilder::getRank(a), rankB = NodeBuilder::getRank(b);
   if (!rankA || !rankB)
     return op.fail("the ranks of its operands are unknown");
+  if (!*rankA || !*rankB)
+    return op.fail("it has no product of scalars");
   // Vectors are matrices of one row or column.
   if (*rankB == 1)
     grad = op.b.unsqueeze(grad, -1);

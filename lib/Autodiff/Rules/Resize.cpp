@@ -22,6 +22,9 @@ static LogicalResult resizeRule(NodeAdjoint &op) {
     return op.fail("there is no gradient for its region of interest");
   if (!op.wants(0))
     return success();
+  // A model may declare any shape for the result.
+  if (NodeBuilder::getRank(op.in(0)) != NodeBuilder::getRank(op.out()))
+    return op.fail("its operand and its result have different ranks");
   Interpolation resize{op.getNode(), op.grad(), op.in(0),
                        op.in(1),     op.in(2),  op.in(3)};
   StringRef reason;

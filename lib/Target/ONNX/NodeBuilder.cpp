@@ -286,7 +286,9 @@ Value NodeBuilder::dimOf(Value value, int64_t axis) {
   if (tensor) {
     if (axis < 0)
       axis += tensor.getRank();
-    if (!tensor.isDynamicDim(axis))
+    // Of an axis that is not there, running the model says so.
+    bool isThere = axis >= 0 && axis < tensor.getRank();
+    if (isThere && !tensor.isDynamicDim(axis))
       return ints(tensor.getDimSize(axis));
   }
   return gather(shapeOf(value), ints(axis), 0);
@@ -330,6 +332,8 @@ Value NodeBuilder::transpose(Value value, ArrayRef<int64_t> permutation) {
 
 Value NodeBuilder::transposeLast(Value value) {
   int64_t rank = getRank(value).value_or(2);
+  if (rank < 2)
+    return value;
   auto permutation = llvm::to_vector(llvm::seq<int64_t>(rank));
   std::swap(permutation[rank - 1], permutation[rank - 2]);
   return transpose(value, permutation);
