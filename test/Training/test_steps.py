@@ -9,10 +9,11 @@ import functools
 import json
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
-from steps import SKIPPED, Step, run_mp_opt, scratch_dir
+from steps import SKIPPED, Step, run_mp_opt, same_bits, scratch_dir
 from support import MODELS
 
 NAMES = sorted(p.parent.name for p in MODELS.glob("train/*/forward.onnx"))
@@ -154,3 +155,42 @@ def test_half_is_kept_for_the_backward_pass(name, dtype):
     # The older opset spells out its layer normalizations, whose pieces are kept.
     most = 0.56 if name == "bert2_op15" else 0.55
     assert 0.45 <= kept["after"] / kept["before"] <= most
+
+
+def test_a_skipped_step_leaves_running_statistics():
+    step = make_step(
+        "resnet8", "--optimizer=adamw", *PRECISIONS["fp16"], "--loss-scale=dynamic"
+    )
+    good = batches("resnet8")[0]
+    step.run(good)
+    before = step.trained()
+    statistics = [n for n in before if n.endswith(("running_mean", "running_var"))]
+    assert len(statistics) == 18
+    bad = dict(good, x=good["x"].copy())
+    bad["x"][2, 1, 5, 5] = np.inf
+    step.run(bad)
+    assert same_bits(before, step.trained())
+    step.run(good)
+    after = step.trained()
+    assert all((before[n] != after[n]).any() for n in statistics)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+def test_master_weights_have_one_copy(dtype):
+    """Parameters are fp32 in and out; what computes reads one cast of each."""
+    path = scratch_dir("masters") / "step.onnx"
+    flags = ["--train", loss_flag("bert2_op17"), "--optimizer=adamw"]
+    source = folder_of("bert2_op17") / "forward.onnx"
+    run_mp_opt(source, *flags, f"--mixed-{dtype}", "-o", path)
+    graph = onnx.load(path).graph
+    types = {v.name: v.type.tensor_type.elem_type for v in graph.input}
+    types.update({v.name: v.type.tensor_type.elem_type for v in graph.output})
+    weights = [n for n in types if n.endswith((".weight", ".bias"))]
+    copies = {n: 0 for n in weights}
+    for node in graph.node:
+        if node.op_type == "Cast" and node.input[0] in copies:
+            copies[node.input[0]] += 1
+    assert len(weights) == 41
+    assert max(copies.values()) == 1 and sum(copies.values()) > 20
+    for name in weights:
+        assert types[name] == types[name + "_new"] == onnx.TensorProto.FLOAT
