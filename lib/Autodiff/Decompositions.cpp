@@ -73,11 +73,19 @@ LogicalResult decompose(NodeBuilder &builder, Operation *node,
     name = onnxir::getValueName(node->getResult(0));
   builder.setBase(name);
   NodeDecomposition rewriting(builder, node);
-  // What they write depends on types of elements.
-  for (OpOperand &operand : node->getOpOperands())
+  // What they write depends on types of elements. Of a list of operands, none
+  // is left out in earnest.
+  const OpSchema *schema = getSchema(node);
+  for (OpOperand &operand : node->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    const FormalParameter *formal = schema ? schema->getInput(index) : nullptr;
     if (isa<UnknownType>(operand.get().getType()))
-      return rewriting.fail("the type of its operand #" +
-                            Twine(operand.getOperandNumber()) + " is unknown");
+      return rewriting.fail("the type of its operand #" + Twine(index) +
+                            " is unknown");
+    if (isa<NoneType>(operand.get().getType()) && formal &&
+        formal->option == FormalParameter::Variadic)
+      return rewriting.fail("its operand #" + Twine(index) + " is absent");
+  }
   if (failed(decomposition.apply(rewriting)))
     return failure();
   node->erase();

@@ -83,7 +83,7 @@ class Step:
         if isinstance(source, onnx.ModelProto):
             onnx.save(source, folder / "source.onnx")
             source = folder / "source.onnx"
-        path = folder / "step.onnx"
+        self.path = path = folder / "step.onnx"
         train = ["--train"] if train else []
         self.messages = run_mp_opt(
             source, *train, *flags, "-o", path, "--summary=none"

@@ -190,3 +190,24 @@ def test_sizes_of_other_names_may_differ(names, size):
     )
     # One is of the loss: nothing says how many labels there are.
     assert (operators(step.model)["NonZero"] > 1) == (names == "NM")
+
+
+def test_states_of_models_with_external_data():
+    """What optimizers start from takes no room for each: zeros of one size are
+    one piece of the file, and onnxruntime reads them all from there."""
+    folder = scratch_dir("external")
+    sizes = (64, 64, 64, 64, 3)
+    onnx.save(
+        make_net(sizes), folder / "net.onnx", save_as_external_data=True,
+        size_threshold=1024, location="net.data",
+    )
+    step = Step(folder / "net.onnx", "--loss=mse", "--optimizer=adamw")
+    (data,) = step.path.parent.glob("step.onnx*.data*")
+    assert step.path.stat().st_size < 64 * 64 * 4 * 2
+    assert data.stat().st_size < 64 * 64 * 4 * 5
+    assert all((step.state[f"w{i}.exp_avg"] == 0).all() for i in range(4))
+    inner = Step(make_net(sizes), "--loss=mse", "--optimizer=adamw")
+    feeds = batch(sizes)
+    for _ in range(3):
+        assert step.run(feeds)["loss"] == inner.run(feeds)["loss"]
+    np.testing.assert_array_equal(step.state["w0"], inner.state["w0"])

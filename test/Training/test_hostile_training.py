@@ -219,6 +219,20 @@ def test_product_with_a_scalar():
     check_error(model, "it has no product of scalars", "--loss=mse")
 
 
+@pytest.mark.parametrize(
+    "operands, message",
+    [("w", "expected at least 2 inputs"), ("w, , w", "operand #1 is absent")],
+)
+def test_lists_of_nothing(operands, message):
+    model = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["": 18, "com.microsoft": 1]>'
+        "g () => (float[1] y) <float[1] w = {1}> {"
+        f" y = com.microsoft.MixedPrecisionScale<to=1,fuse_outputs=1>({operands})"
+        " }"
+    )
+    check_error(model, message, "--loss=mse")
+
+
 def test_names_of_the_model():
     model = base()
     model.graph.node.append(helper.make_node("Identity", ["y"], ["s"]))

@@ -109,7 +109,9 @@ struct TensorData {
   /// Finite fp32 elements beyond +-this become it before they are rounded.
   float clamp = std::numeric_limits<float>::infinity();
   /// Holds the bytes if no attribute does.
-  std::shared_ptr<std::string> owner;
+  std::shared_ptr<const void> owner;
+  /// All bytes are zero, as those of an optimizer's first states.
+  bool isZero = false;
 
   uint64_t getSize() const;
   /// Makes the bytes from `begin` on, as many as `to` has. Thread-safe.

@@ -88,7 +88,9 @@ private:
   std::vector<size_t> locations;
   std::vector<TensorData> pieces;
   FileContent external;
-  bool allExternal = false;
+  /// Where zeros are, by their size.
+  llvm::DenseMap<uint64_t, uint64_t> zeros;
+  bool allExternal = false, hasExternal = false;
 };
 
 } // namespace
@@ -102,11 +104,18 @@ static void append(FileContent &content, const TensorData &data) {
 
 void ModelWriter::makeExternal(const TensorData &data,
                                ::onnx::TensorProto &tensor) {
-  // Page-aligned, so that a runtime can map each big tensor.
+  // Page-aligned, so that a runtime can map each big tensor. Zeros of one size
+  // share their place.
   uint64_t alignment = data.getSize() >= (1 << 16) ? 4096 : 64;
   uint64_t offset = llvm::alignTo(external.getSize(), alignment);
-  external.padTo(offset);
-  append(external, data);
+  auto shared = data.isZero ? zeros.try_emplace(data.getSize(), offset)
+                            : std::pair(zeros.end(), true);
+  if (shared.second) {
+    external.padTo(offset);
+    append(external, data);
+  } else {
+    offset = shared.first->second;
+  }
   auto add = [&](const char *key, const std::string &value) {
     auto *entry = tensor.add_external_data();
     entry->set_key(key);
@@ -121,7 +130,8 @@ void ModelWriter::makeExternal(const TensorData &data,
 void ModelWriter::place(const TensorData &data, bool wasExternal,
                         ::onnx::TensorProto &tensor) {
   uint64_t size = data.getSize();
-  if (wasExternal || (allExternal && size >= inlineThreshold))
+  bool isLeftOut = allExternal || (data.isZero && hasExternal);
+  if (wasExternal || (isLeftOut && size >= inlineThreshold))
     return makeExternal(data, tensor);
   if (size < inlineThreshold) {
     tensor.set_raw_data(data.readAll());
@@ -148,6 +158,7 @@ static uint64_t countBytes(ModuleOp module) {
 
 bool ModelWriter::build(ModuleOp module) {
   allExternal = countBytes(module) > maxModelBytes;
+  hasExternal = !getExternalFiles(module).empty();
   if (failed(exportModule(module, *this, model)))
     return false;
   pb::io::StringOutputStream stream(&stripped);

@@ -20,6 +20,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/MemAlloc.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -429,15 +430,24 @@ static FailureOr<TensorData> getData(TypedAttr value, EmitErrorFn emitError) {
     ArrayRef<char> raw = dense.getRawData();
     bool isBool = dense.getElementType().isInteger(1);
     data.bytes = raw;
-    if (isBool || dense.isSplat()) {
-      data.owner = std::make_shared<std::string>();
+    if (!isBool && dense.isSplat() &&
+        llvm::all_of(raw, [](char byte) { return byte == 0; })) {
+      // Memory that nobody writes to takes no room.
+      size_t size = raw.size() * dense.getNumElements();
+      std::shared_ptr<void> zeros(llvm::safe_calloc(1, size), std::free);
+      data.isZero = true;
+      data.bytes = {static_cast<const char *>(zeros.get()), size};
+      data.owner = std::move(zeros);
+    } else if (isBool || dense.isSplat()) {
+      auto made = std::make_shared<std::string>();
       if (isBool)
         for (bool bit : dense.getValues<bool>())
-          data.owner->push_back(bit);
+          made->push_back(bit);
       else
         for (int64_t i = 0; i < dense.getNumElements(); ++i)
-          data.owner->append(raw.data(), raw.size());
-      data.bytes = *data.owner;
+          made->append(raw.data(), raw.size());
+      data.bytes = *made;
+      data.owner = std::move(made);
     }
   } else {
     return emitError() << "cannot export " << value;
