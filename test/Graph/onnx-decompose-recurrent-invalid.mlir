@@ -48,7 +48,7 @@ module @activations attributes {onnx.opset_import = [["", 18]]} {
 module @type attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%x: !onnx.unknown, %w: tensor<1x5x2xf32>, %r: tensor<1x5x5xf32>):
-    // expected-error @below {{node 'cell' (RNN-14): the type of its input is unknown}}
+    // expected-error @below {{node 'cell' (RNN-14): the type of its operand #0 is unknown}}
     %0 = "onnx.RNN"(%x, %w, %r) {onnx.name = "cell", onnx.results = ["y"]} : (!onnx.unknown, tensor<1x5x2xf32>, tensor<1x5x5xf32>) -> tensor<7x1x3x5xf32>
     onnx.yield %0 : tensor<7x1x3x5xf32>
   }

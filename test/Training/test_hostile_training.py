@@ -210,6 +210,16 @@ def test_result_of_another_rank():
     check_error(model, message, "--loss=output:loss")
 
 
+def test_scores_without_classes():
+    model = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["": 18]>'
+        "g (int64[3] t) => (float loss) <float[3] w = {1, 2, 3}> {"
+        " loss = SoftmaxCrossEntropyLoss(w, t) }"
+    )
+    message = "its scores have no axis of classes"
+    check_error(model, message, "--loss=output:loss")
+
+
 def test_product_with_a_scalar():
     model = onnx.parser.parse_model(
         '<ir_version: 9, opset_import: ["": 18]>'
