@@ -15,8 +15,14 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-static LogicalResult failOnRank(NodeDecomposition &op) {
-  return op.fail("the rank of its scores is unknown");
+static LogicalResult checkRank(NodeDecomposition &op, Value scores,
+                               int64_t classAxis) {
+  auto rank = NodeBuilder::getRank(scores);
+  if (!rank)
+    return op.fail("the rank of its scores is unknown");
+  return *rank > std::max<int64_t>(classAxis, 0)
+             ? success()
+             : op.fail("its scores have no axis of classes");
 }
 
 //===----------------------------------------------------------------------===//
@@ -27,8 +33,8 @@ static LogicalResult failOnRank(NodeDecomposition &op) {
 /// operands exist in some forms only.
 static LogicalResult labelGrad(NodeDecomposition &op, int64_t classAxis,
                                bool weighsLabels) {
-  if (!NodeBuilder::getRank(op.in(1)))
-    return failOnRank(op);
+  if (failed(checkRank(op, op.in(1), classAxis)))
+    return failure();
   CrossEntropy loss{op.getNode(), op.in(0), op.in(1),  op.in(2),
                     op.in(3),     op.in(4), classAxis, weighsLabels};
   Value gradient = getScoresGradient(op.b, loss);
@@ -49,8 +55,8 @@ static LogicalResult sparseGrad(NodeDecomposition &op) {
 /// Loss(scores, labels, weights, ignored label) -> loss, log_prob
 static LogicalResult labelLoss(NodeDecomposition &op, int64_t classAxis,
                                bool weighsLabels) {
-  if (!NodeBuilder::getRank(op.in(0)))
-    return failOnRank(op);
+  if (failed(checkRank(op, op.in(0), classAxis)))
+    return failure();
   Value logProb =
       op.b.create("LogSoftmax", {op.wide(0)}, op.b.attr("axis", classAxis));
   CrossEntropy loss{op.getNode(), {},       logProb,   op.in(1),
@@ -90,8 +96,8 @@ static Value divideByRows(NodeDecomposition &op, Value value, Value scores) {
 
 /// SoftmaxCrossEntropy(scores, probabilities) -> loss, log_prob
 static LogicalResult probabilityLoss(NodeDecomposition &op) {
-  if (!NodeBuilder::getRank(op.in(0)))
-    return failOnRank(op);
+  if (failed(checkRank(op, op.in(0), /*classAxis=*/-1)))
+    return failure();
   Value logProb =
       op.b.create("LogSoftmax", {op.wide(0)}, op.b.attr("axis", int64_t(-1)));
   if (op.wants(0)) {
@@ -106,8 +112,8 @@ static LogicalResult probabilityLoss(NodeDecomposition &op) {
 
 /// SoftmaxCrossEntropyGrad(dY, log_prob, probabilities)
 static LogicalResult probabilityGrad(NodeDecomposition &op) {
-  if (!NodeBuilder::getRank(op.in(1)))
-    return failOnRank(op);
+  if (failed(checkRank(op, op.in(1), /*classAxis=*/-1)))
+    return failure();
   Value prob = op.b.create("Exp", {op.wide(1)});
   Value slope = divideByRows(op, op.wide(0), op.in(1));
   op.replace(op.b.mul(op.b.sub(prob, op.b.castLike(op.in(2), prob)), slope));

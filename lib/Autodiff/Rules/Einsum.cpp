@@ -260,11 +260,23 @@ static LogicalResult setGradient(NodeAdjoint &op, const Product &forward,
   return success();
 }
 
+/// Whether a value of known rank has an axis for each letter.
+static bool fitsTerm(Value value, StringRef term) {
+  std::optional<int64_t> rank = NodeBuilder::getRank(value);
+  int64_t letters = term.size() - term.count(ellipsis);
+  return !rank ||
+         (term.contains(ellipsis) ? *rank >= letters : *rank == letters);
+}
+
 static LogicalResult einsumRule(NodeAdjoint &op) {
   std::optional<Product> forward = parse(op);
   if (!forward)
     return op.fail("its equation '" + getString(op.getNode(), "equation", "") +
                    "' cannot be read");
+  if (!fitsTerm(op.out(), forward->result) ||
+      !llvm::all_of_zip(forward->values, forward->terms, fitsTerm))
+    return op.fail("its equation '" + getString(op.getNode(), "equation", "") +
+                   "' does not fit the ranks of its operands and result");
   for (unsigned index = 0; index < forward->terms.size(); ++index)
     if (op.wants(index) && failed(setGradient(op, *forward, index)))
       return failure();

@@ -23,7 +23,8 @@ static LogicalResult resizeRule(NodeAdjoint &op) {
   if (!op.wants(0))
     return success();
   // A model may declare any shape for the result.
-  if (NodeBuilder::getRank(op.in(0)) != NodeBuilder::getRank(op.out()))
+  auto rank = NodeBuilder::getRank(op.out());
+  if (rank && rank != NodeBuilder::getRank(op.in(0)))
     return op.fail("its operand and its result have different ranks");
   Interpolation resize{op.getNode(), op.grad(), op.in(0),
                        op.in(1),     op.in(2),  op.in(3)};
