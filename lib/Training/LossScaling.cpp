@@ -56,7 +56,7 @@ llvm::Error LossScale::parse(StringRef text) {
   SmallVector<StringRef> parts;
   rest.split(parts, ',', -1, /*KeepEmpty=*/false);
   for (StringRef part : parts) {
-    auto [key, value] = part.split('=');
+    StringRef key = part.split('=').first, value = part.split('=').second;
     auto *entry =
         llvm::find_if(known, [&](const auto &one) { return one.first == key; });
     if (entry == std::end(known))

@@ -218,7 +218,7 @@ llvm::Error OptimizerSettings::parse(StringRef text) {
   auto error = [&](const Twine &message) {
     return llvm::createStringError("optimizer '" + text + "': " + message);
   };
-  auto [name, rest] = text.split(':');
+  StringRef name = text.split(':').first, rest = text.split(':').second;
   const auto *found =
       llvm::find_if(getRules(), [&](const OptimizerRule &known) {
         return known.name == name;
