@@ -266,7 +266,9 @@ void Differentiator::replace(Operation *node, Operation *made) {
 
 /// Rules ask for the type of what they make a gradient for.
 LogicalResult Differentiator::checkTypes() {
-  for (Operation *node : llvm::reverse(findNodesOnPath(request)))
+  // A range does not keep a temporary.
+  auto nodesOnPath = findNodesOnPath(request);
+  for (Operation *node : llvm::reverse(nodesOnPath))
     for (OpResult result : node->getResults()) {
       if (!isa<UnknownType>(result.getType()) || result.use_empty())
         continue;

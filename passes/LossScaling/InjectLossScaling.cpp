@@ -36,8 +36,8 @@ static bool isFP16(ModuleOp module) {
   return low && low.getValue().isF16();
 }
 
-/// What needs nothing of those who run the model: where the optimizer is
-/// elsewhere, nobody would feed a changing scale back.
+/// What needs nothing of those who run the model: where it makes no updates,
+/// nobody would feed a changing scale back.
 static StringRef chooseScale(GraphOp graph) {
   return graph.getBody().getOps<training::UpdateOp>().empty() ? "1024"
                                                               : "dynamic";
@@ -56,16 +56,12 @@ void InjectLossScaling::runOnOperation() {
   if (!graph || (isAuto ? !isFP16(module) : settings.mode == LossScale::None))
     return;
   NodeBuilder builder(module);
-  guardOptimizers(graph, builder);
+  if (!isAuto)
+    guardOptimizers(graph, builder);
   TrainingGraph training = findTraining(graph);
-  if (training.gradients.empty())
+  // A graph that came with its backward pass may be scaled already.
+  if (training.gradients.empty() || (isAuto && training.accumulates))
     return;
-  if (isAuto && training.seeds.empty()) {
-    graph.emitWarning() << "the loss is not scaled: the graph accumulates "
-                           "gradients, but "
-                        << noSeed;
-    return;
-  }
   if (isAuto)
     llvm::cantFail(settings.parse(chooseScale(graph)));
   if (failed(scaleLosses(graph, builder, training, settings)))

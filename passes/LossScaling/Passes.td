@@ -36,8 +36,9 @@ def InjectLossScaling : LossScalingPass<"mp-inject-loss-scaling"> {
 
     Graphs that do not train stay as they are. The scale is a number or
     `dynamic`. `auto` scales where the module says that fp16 is the 16-bit type,
-    and only there: dynamically, but by 1024 where the optimizer is another
-    model, for which a session needs no change.
+    and only steps that mp-opt makes: dynamically, or by 1024 where they only
+    give gradients. Graphs that came with a backward pass may be scaled already;
+    they are scaled where it is asked for.
 
     Example: test/LossScaling/mp-inject-loss-scaling.mlir
   }];

@@ -51,11 +51,11 @@ module @fp32 attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
-// Where the optimizer is another model, nobody would feed a scale back.
+// A graph that came with its backward pass may be scaled already.
 // CHECK-LABEL: module @onnxruntime
 // CHECK: ^bb0(%w: tensor<4xf32>, %wb: tensor<4xf32>, %lazy: tensor<1xi1>):
-// CHECK: "onnx.Constant"() {{.*}}dense<1.024000e+03> : tensor<f32>
-// CHECK: mp.scale_loss
+// CHECK-NOT: mp.
+// CHECK: onnx.yield
 module @onnxruntime attributes {mp.low = f16, onnx.opset_import = [["", 15], ["com.microsoft", 1]]} {
   onnx.graph {
   ^bb0(%w: tensor<4xf32>, %wb: tensor<4xf32>, %lazy: tensor<1xi1>):

@@ -11,7 +11,7 @@
 // CHECK: "onnx.Mul"(%[[G]], %rate) {mp.hazard = "part of the optimizer's step"
 // CHECK: "onnx.Sub"(%w, %{{.*}}) {mp.hazard = "another"
 // CHECK: "onnx.Neg"(%[[G]]) {mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["t"]}
-// CHECK: {mp.hazard = "part of the optimizer's step", onnx.regions
+// CHECK: {mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.regions
 // CHECK: mp.update %w to %{{.*}} {onnx.results
 // CHECK: "onnx.Mul"(%x, %rate) {onnx.results = ["aside"]}
 

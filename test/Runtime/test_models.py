@@ -47,7 +47,7 @@ def validity(path):
 
 
 def test_the_collection_is_there():
-    assert len(all_models()) == 34
+    assert len(all_models()) == 40
 
 
 @each_model

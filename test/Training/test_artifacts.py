@@ -65,18 +65,18 @@ def last(losses):
 
 @each_model
 def test_a_static_scale_needs_no_change(name):
-    """The default of fp16: the same inputs and outputs, the same loop."""
+    """The same inputs and outputs, the same loop."""
     source = onnx.load(staged(f"train/{name}/training_model.onnx"))
-    path = artifact(name, "training_model", *FP16)
+    scaled = (*FP16, "--loss-scale=1024")
+    path = artifact(name, "training_model", *scaled)
     model = onnx.load(path)
     assert list(model.graph.input) == list(source.graph.input)
     assert list(model.graph.output) == list(source.graph.output)
     none = artifact(name, "training_model", *FP16, "--loss-scale=none")
     assert len(onnx.load(none).graph.node) < len(model.graph.node)
-    assert model == onnx.load(
-        artifact(name, "training_model", *FP16, "--loss-scale=1024")
-    )
-    losses = train(name, FP16)["loss"]
+    # Unasked, a graph that may be scaled already is left alone.
+    assert onnx.load(none) == onnx.load(artifact(name, "training_model", *FP16))
+    losses = train(name, scaled)["loss"]
     assert abs(last(losses) - last(fp32(name))) <= 0.05 * last(fp32(name))
 
 
@@ -135,9 +135,11 @@ def test_an_optimizer_without_the_test_would_be_ruined():
 def test_optimizers_keep_their_interface(kind):
     source = staged(f"train/mlp784/optimizer_{kind}.onnx")
     before = onnx.load(source).graph
-    after = onnx.load(convert(source, "--mixed-fp16")).graph
+    flags = ("--mixed-fp16", "--loss-scale=dynamic")
+    after = onnx.load(convert(source, *flags)).graph
     assert list(before.input) == list(after.input)
     assert list(before.output) == list(after.output)
     assert len(after.node) > len(before.node)
-    same = onnx.load(convert(source, "--mixed-bf16")).graph
-    assert list(same.node) == list(before.node)
+    for flag in ("--mixed-bf16", "--mixed-fp16"):
+        same = onnx.load(convert(source, flag)).graph
+        assert list(same.node) == list(before.node)

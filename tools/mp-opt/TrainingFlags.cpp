@@ -53,8 +53,8 @@ output NAME_new is what the input NAME is in the next step.
                         hysteresis=1,floor=1,cap=16777216
 
 Parameters are the float initializers of rank one or more that the loss depends
-on. --loss-scale also applies to training graphs of onnxruntime: there fp16
-is scaled by 1024 by default, and a dynamic scale is for the caller to feed back.
+on. Training graphs of onnxruntime are scaled where --loss-scale is given; the
+state of a dynamic scale is for the caller to feed back.
 
 Example:
   mp-opt net.onnx --train --loss=softmax-cross-entropy --optimizer=adamw \

@@ -72,6 +72,8 @@ void TensorData::convert(uint64_t first, MutableArrayRef<char> result) const {
 }
 
 void TensorData::read(uint64_t begin, MutableArrayRef<char> result) const {
+  if (result.empty())
+    return;
   if (from == to && through == ElementKind::Undefined &&
       !std::isfinite(clamp)) {
     memcpy(result.data(), bytes.data() + begin, result.size());
