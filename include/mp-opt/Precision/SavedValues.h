@@ -29,8 +29,9 @@ struct SavedValue {
 struct SavedValues {
   /// Nodes of the forward pass; empty for graphs that do not train.
   llvm::DenseSet<mlir::Operation *> forward;
-  /// In the order of the graph, its inputs first. Parameters, states and constants are no such
-  /// values, nor what is computed from these alone; sizes need not be kept.
+  /// In the order of the graph, its inputs first. Parameters, states and
+  /// constants are no such values, nor what is computed from these alone; sizes
+  /// need not be kept.
   std::vector<SavedValue> values;
 };
 
