@@ -57,7 +57,7 @@ def growth(models, *flags):
 @each_precision
 def test_layers_of_an_encoder(flags):
     """Four times the layers; six times the time is far from a square."""
-    models = [encoder(n, 16, 20, tokens=8, head=8) for n in (4, 16)]
+    models = [encoder(n, 16, 20, tokens=8, head=8) for n in (12, 48)]
     assert growth(models, "--train", *FLAGS, *flags) < 6.5
 
 

@@ -230,9 +230,14 @@ Value NodeBuilder::boolScalar(bool value) {
 
 Value NodeBuilder::scalar(double value, Type elementType) {
   auto type = RankedTensorType::get({}, elementType);
-  if (isa<IntegerType>(elementType))
+  if (isa<IntegerType>(elementType)) {
+    // 2^63 is the first number that is too big.
+    int64_t number = value >= 0x1p63   ? INT64_MAX
+                     : value < -0x1p63 ? INT64_MIN
+                                       : int64_t(value);
     return constant(DenseElementsAttr::get(
-        type, builder.getIntegerAttr(elementType, int64_t(value)).getValue()));
+        type, builder.getIntegerAttr(elementType, number).getValue()));
+  }
   return constant(DenseElementsAttr::get(
       type, builder.getFloatAttr(elementType, value).getValue()));
 }
