@@ -1,0 +1,81 @@
+//===- Tensor.h - Tensors as data -------------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What compiled models take and give, and what data files hold: row-major
+// elements with an element kind and sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DATA_TENSOR_H
+#define MPOPT_DATA_TENSOR_H
+
+#include "mp-opt/Schema/Schema.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+
+namespace mp {
+
+/// Bytes of one element in memory; Bool has one. 0 for kinds that have no
+/// fixed size or share bytes (strings, 4-bit integers).
+unsigned getElementBytes(ElementKind kind);
+
+/// The product of sizes times `elementBytes`; absent where a size is negative
+/// or the product does not fit into int64.
+std::optional<int64_t> getByteCount(llvm::ArrayRef<int64_t> sizes,
+                                    int64_t elementBytes);
+
+/// Shares its bytes with its copies.
+class Tensor {
+public:
+  Tensor() = default;
+  /// Zeros, at an address that is a multiple of 64. An error where the sizes
+  /// are negative, overflow or do not fit into memory.
+  static llvm::Expected<Tensor> create(ElementKind kind,
+                                       llvm::ArrayRef<int64_t> sizes);
+  /// Bytes that someone else owns, through `owner`.
+  Tensor(ElementKind kind, llvm::ArrayRef<int64_t> sizes, void *data,
+         std::shared_ptr<void> owner);
+
+  ElementKind getKind() const { return kind; }
+  llvm::ArrayRef<int64_t> getSizes() const { return sizes; }
+  int64_t getRank() const { return sizes.size(); }
+  int64_t getNumElements() const;
+  size_t getNumBytes() const { return getNumElements() * getElementBytes(kind); }
+
+  void *getData() const { return data; }
+  template <typename T> llvm::MutableArrayRef<T> get() const {
+    return {static_cast<T *>(data), static_cast<size_t>(getNumElements())};
+  }
+
+  /// A copy with bytes of its own.
+  llvm::Expected<Tensor> clone() const;
+  /// The elements as float64, whatever the kind is.
+  std::vector<double> toDoubles() const;
+
+private:
+  ElementKind kind = ElementKind::Undefined;
+  llvm::SmallVector<int64_t, 4> sizes;
+  void *data = nullptr;
+  std::shared_ptr<void> owner;
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+/// `float[2,3]`, as in ONNX's text form; `?` stands for a negative size.
+std::string describeType(ElementKind kind, llvm::ArrayRef<int64_t> sizes);
+
+} // namespace mp
+
+#endif // MPOPT_DATA_TENSOR_H

@@ -1,0 +1,98 @@
+//===- Program.h - A model compiled for this machine ------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A model as a function that can be called in this process: what mp-run and
+// mp-opt --verify run. Inputs that have defaults (initializers of the same
+// name) may be left out of a call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_EXECUTION_PROGRAM_H
+#define MPOPT_EXECUTION_PROGRAM_H
+
+#include "mp-opt/Data/Tensor.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mp {
+
+/// What a model says of one of its inputs or outputs.
+struct ProgramValue {
+  std::string name;
+  ElementKind kind;
+  /// -1 where the size is known only at run time.
+  llvm::SmallVector<int64_t, 4> sizes;
+  /// Of inputs: it has a default. Of outputs: unused.
+  bool hasDefault = false;
+  /// Of outputs: the input whose memory it may be written to, -1 if none:
+  /// `NAME_new` of `NAME`, if their types are the same.
+  int state = -1;
+};
+
+struct CompileOptions {
+  /// Sizes for symbolic dimensions: names to sizes.
+  llvm::StringMap<int64_t> dims;
+  /// Sizes for whole inputs; beats `dims`. Code for known sizes is faster.
+  llvm::StringMap<llvm::SmallVector<int64_t>> inputSizes;
+  /// 16-bit products: auto, widen, dot or amx.
+  std::string kernels = "auto";
+  /// Outputs that are states are written over their inputs.
+  bool updateInPlace = false;
+};
+
+/// Counts of one compilation.
+struct CompileFigures {
+  double seconds = 0;
+  /// Of activations and temporaries, as planned; without those whose size is
+  /// known only at run time.
+  int64_t arenaBytes = 0;
+  int64_t constantBytes = 0;
+  /// Multiply-adds of products and convolutions count twice; absent where
+  /// sizes are unknown.
+  std::optional<double> flops;
+};
+
+class Program {
+public:
+  /// Compiles the main graph of `module`, which is used up. Diagnostics tell
+  /// what has no lowering.
+  static std::unique_ptr<Program> compile(mlir::ModuleOp module,
+                                          const CompileOptions &options);
+  ~Program();
+
+  llvm::ArrayRef<ProgramValue> getInputs() const;
+  llvm::ArrayRef<ProgramValue> getOutputs() const;
+  /// The default of an input; an empty tensor if it has none.
+  Tensor getDefault(unsigned input) const;
+  const CompileFigures &getFigures() const;
+
+  /// One call. An input without data (`getData() == nullptr` and no sizes)
+  /// takes its default. With `updateInPlace`, outputs that are states share
+  /// the bytes of the inputs given for them (never those of defaults). Errors
+  /// name the input, or the node in which it failed. Not thread-safe.
+  llvm::Error run(llvm::ArrayRef<Tensor> inputs,
+                  llvm::SmallVectorImpl<Tensor> &outputs);
+
+private:
+  Program();
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// Threads that programs of this process use; at least 1.
+void setNumThreads(unsigned count);
+unsigned getNumThreads();
+
+} // namespace mp
+
+#endif // MPOPT_EXECUTION_PROGRAM_H
