@@ -78,8 +78,8 @@ static TensorValue asMatrix(Emitter &e, TensorValue operand, bool isLeft) {
   if (operand.getRank() != 1)
     return operand;
   Size count = e.dim(operand, 0);
-  return e.reshape(operand, isLeft ? Sizes{e.size(1), count}
-                                   : Sizes{count, e.size(1)});
+  return e.reshape(operand,
+                   isLeft ? Sizes{e.size(1), count} : Sizes{count, e.size(1)});
 }
 
 FailureOr<TensorValue> MatrixProduct::emit(NodeLowering &node) {
@@ -103,18 +103,18 @@ FailureOr<TensorValue> MatrixProduct::emit(NodeLowering &node) {
                       " differ");
       return failure();
     }
-    e.check(node.s.compare(Scalars::EQ, e.index(x.back()),
-                           e.index(y.end()[-2])),
-            "inner sizes %0 and %1 differ", x.back(), y.end()[-2]);
+    e.check(
+        node.s.compare(Scalars::EQ, e.index(x.back()), e.index(y.end()[-2])),
+        "inner sizes %0 and %1 differ", x.back(), y.end()[-2]);
   }
   Sizes batch = e.broadcast({Sizes(ArrayRef<Size>(x).drop_back(2)),
                              Sizes(ArrayRef<Size>(y).drop_back(2))});
   // Batches of unknown size may have to be repeated.
   auto spread = [&](TensorValue operand, ArrayRef<Size> sizes) {
     Sizes own = e.sizes(operand);
-    for (auto [mine, all] : llvm::zip(
-             llvm::reverse(ArrayRef<Size>(own).drop_back(2)),
-             llvm::reverse(batch)))
+    for (auto [mine, all] :
+         llvm::zip(llvm::reverse(ArrayRef<Size>(own).drop_back(2)),
+                   llvm::reverse(batch)))
       if (mine != all && !Emitter::isConstant(mine, 1)) {
         Sizes full(batch);
         full.append(own.end() - 2, own.end());
@@ -136,8 +136,8 @@ FailureOr<TensorValue> MatrixProduct::emit(NodeLowering &node) {
   };
   Emitter::BodyFn finish = scale;
   // With a bias, the sum is rounded once, behind the addition.
-  Type inner = bias && isa<FloatType>(element) ? getComputeType(element)
-                                               : element;
+  Type inner =
+      bias && isa<FloatType>(element) ? getComputeType(element) : element;
   TensorValue product = contract(e, left, right, sizes, inner, maps, {},
                                  alpha != 1 ? finish : nullptr);
   if (bias)

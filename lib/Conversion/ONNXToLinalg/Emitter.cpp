@@ -70,8 +70,8 @@ Size Emitter::max(Size x, Size y) {
 Size Emitter::select(Value condition, Size x, Size y) {
   if (x == y)
     return x;
-  return fold(b.createOrFold<arith::SelectOp>(loc, condition, index(x),
-                                              index(y)));
+  return fold(
+      b.createOrFold<arith::SelectOp>(loc, condition, index(x), index(y)));
 }
 
 Size Emitter::product(ArrayRef<Size> sizes) {
@@ -173,8 +173,8 @@ Sizes Emitter::broadcastPair(ArrayRef<Size> x, ArrayRef<Size> y) {
     Value isOne = s.compare(Scalars::EQ, left, s.index(1));
     Value fits = s.compare(Scalars::EQ, left, right);
     Value otherIsOne = s.compare(Scalars::EQ, right, s.index(1));
-    fits = arith::OrIOp::create(b, loc, fits,
-                                arith::OrIOp::create(b, loc, isOne, otherIsOne));
+    fits = arith::OrIOp::create(
+        b, loc, fits, arith::OrIOp::create(b, loc, isOne, otherIsOne));
     check(fits, "sizes %0 and %1 do not fit together", mine, other);
     // A constant above one is the size in any case that passes the check.
     if (!getConstant(mine))
@@ -190,7 +190,8 @@ Sizes Emitter::broadcast(ArrayRef<Sizes> shapes) {
   return result;
 }
 
-TensorValue Emitter::map(Type element, ArrayRef<TensorValue> operands, BodyFn body) {
+TensorValue Emitter::map(Type element, ArrayRef<TensorValue> operands,
+                         BodyFn body) {
   SmallVector<Sizes> shapes;
   for (TensorValue operand : operands)
     shapes.push_back(sizes(operand));
@@ -205,9 +206,10 @@ TensorValue Emitter::map(Type element, ArrayRef<TensorValue> operands, BodyFn bo
     bool unclear = false;
     unsigned shift = rank - shape.size();
     for (auto [axis, extent] : llvm::enumerate(shape)) {
-      bool spread = isConstant(extent, 1) && !isConstant(result[axis + shift], 1);
-      unclear |= !spread && !getConstant(extent) &&
-                 extent != result[axis + shift];
+      bool spread =
+          isConstant(extent, 1) && !isConstant(result[axis + shift], 1);
+      unclear |=
+          !spread && !getConstant(extent) && extent != result[axis + shift];
       exprs.push_back(spread ? b.getAffineConstantExpr(0)
                              : b.getAffineDimExpr(axis + shift));
     }
@@ -248,7 +250,8 @@ TensorValue Emitter::map(Type element, ArrayRef<TensorValue> operands, BodyFn bo
   return {op.getResult(0), element};
 }
 
-TensorValue Emitter::generate(ArrayRef<Size> sizes, Type element, IndexFn body) {
+TensorValue Emitter::generate(ArrayRef<Size> sizes, Type element,
+                              IndexFn body) {
   unsigned rank = sizes.size();
   Value init = empty(sizes, element);
   auto op = linalg::GenericOp::create(
@@ -267,10 +270,10 @@ TensorValue Emitter::generate(ArrayRef<Size> sizes, Type element, IndexFn body) 
   return {op.getResult(0), element};
 }
 
-TensorValue Emitter::reduce(TensorValue tensor, ArrayRef<int64_t> axes, bool keepDims,
-                       Type resultElement, Value init,
-                       function_ref<Value(Value, Value)> combine,
-                       BodyFn finish) {
+TensorValue Emitter::reduce(TensorValue tensor, ArrayRef<int64_t> axes,
+                            bool keepDims, Type resultElement, Value init,
+                            function_ref<Value(Value, Value)> combine,
+                            BodyFn finish) {
   Sizes from = sizes(tensor), to;
   unsigned rank = from.size();
   SmallVector<AffineExpr> exprs;
@@ -316,7 +319,8 @@ TensorValue Emitter::reduce(TensorValue tensor, ArrayRef<int64_t> axes, bool kee
 // Moving elements
 //===----------------------------------------------------------------------===//
 
-TensorValue Emitter::transpose(TensorValue tensor, ArrayRef<int64_t> permutation) {
+TensorValue Emitter::transpose(TensorValue tensor,
+                               ArrayRef<int64_t> permutation) {
   if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
     return tensor;
   Sizes from = sizes(tensor), to;
@@ -383,8 +387,8 @@ TensorValue Emitter::reshape(TensorValue tensor, ArrayRef<Size> to) {
   bool allOnes = llvm::all_of(from, [](Size s) { return isConstant(s, 1); }) &&
                  llvm::all_of(to, [](Size s) { return isConstant(s, 1); });
   if (!isEmpty && allOnes && to.empty()) {
-    result = tensor::CollapseShapeOp::create(
-        b, loc, type, tensor.value, ArrayRef<ReassociationIndices>());
+    result = tensor::CollapseShapeOp::create(b, loc, type, tensor.value,
+                                             ArrayRef<ReassociationIndices>());
   } else if (!isEmpty && allOnes && from.empty()) {
     result = tensor::ExpandShapeOp::create(
         b, loc, type, tensor.value, ArrayRef<ReassociationIndices>(), to);
@@ -394,19 +398,19 @@ TensorValue Emitter::reshape(TensorValue tensor, ArrayRef<Size> to) {
         tensor::CollapseShapeOp::create(b, loc, type, tensor.value, *groups);
   } else if (auto inverse = getGroups(to, from);
              !isEmpty && inverse && to.size() > from.size() && !from.empty()) {
-    result = tensor::ExpandShapeOp::create(b, loc, type, tensor.value, *inverse,
-                                           to);
+    result =
+        tensor::ExpandShapeOp::create(b, loc, type, tensor.value, *inverse, to);
   } else {
     SmallVector<Value> extents;
     for (Size extent : to)
       extents.push_back(index(extent));
     auto shape = RankedTensorType::get(to.size(), b.getIndexType());
-    Value list = to.empty() ? tensor::EmptyOp::create(b, loc, shape.getShape(),
-                                                      b.getIndexType())
-                                  .getResult()
-                            : tensor::FromElementsOp::create(b, loc, shape,
-                                                             extents)
-                                  .getResult();
+    Value list = to.empty()
+                     ? tensor::EmptyOp::create(b, loc, shape.getShape(),
+                                               b.getIndexType())
+                           .getResult()
+                     : tensor::FromElementsOp::create(b, loc, shape, extents)
+                           .getResult();
     result = tensor::ReshapeOp::create(b, loc, type, tensor.value, list);
   }
   noteSizes(result, to);
@@ -445,10 +449,9 @@ TensorValue Emitter::broadcastTo(TensorValue tensor, ArrayRef<Size> to) {
 }
 
 TensorValue Emitter::slice(TensorValue tensor, ArrayRef<Size> offsets,
-                      ArrayRef<Size> extents, ArrayRef<Size> strides) {
-  bool isForward = llvm::all_of(strides, [](Size stride) {
-    return getConstant(stride).value_or(0) > 0;
-  });
+                           ArrayRef<Size> extents, ArrayRef<Size> strides) {
+  bool isForward = llvm::all_of(
+      strides, [](Size stride) { return getConstant(stride).value_or(0) > 0; });
   if (!isForward)
     return generate(extents, tensor.element, [&](ValueRange indices) {
       SmallVector<Value> source;
@@ -480,8 +483,7 @@ TensorValue Emitter::refine(TensorValue tensor, ArrayRef<int64_t> shape) {
   for (auto [axis, wanted] : llvm::enumerate(shape)) {
     if (ShapedType::isDynamic(wanted) || getConstant(extents[axis]))
       continue;
-    Value fits =
-        s.compare(Scalars::EQ, index(extents[axis]), s.index(wanted));
+    Value fits = s.compare(Scalars::EQ, index(extents[axis]), s.index(wanted));
     check(fits, "a size is %0, the model says %1", extents[axis], size(wanted));
     extents[axis] = size(wanted);
     changed = true;
@@ -519,13 +521,12 @@ SmallVector<Value> Emitter::loopNest(
       [&](unsigned axis, ValueRange values) -> SmallVector<Value> {
     if (axis == sizes.size())
       return body(indices, values);
-    return loop(size(0), sizes[axis], values,
-                [&](Value i, ValueRange inner) {
-                  indices.push_back(i);
-                  SmallVector<Value> results = nest(axis + 1, inner);
-                  indices.pop_back();
-                  return results;
-                });
+    return loop(size(0), sizes[axis], values, [&](Value i, ValueRange inner) {
+      indices.push_back(i);
+      SmallVector<Value> results = nest(axis + 1, inner);
+      indices.pop_back();
+      return results;
+    });
   };
   return nest(0, carried);
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What rules of ONNXToLinalg are written in: sizes that are constants where
-// they are known, and a few forms of linalg.generic. `TensorValue` is a value of
-// linalg's world together with the ONNX element type that it stands for.
+// they are known, and a few forms of linalg.generic. `TensorValue` is a value
+// of linalg's world together with the ONNX element type that it stands for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/TensorValue/IR/TensorValue.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mp {
@@ -98,8 +98,9 @@ public:
   mlir::Value empty(llvm::ArrayRef<Size> sizes, mlir::Type element);
   /// All elements are `value`, of the compute type.
   TensorValue full(llvm::ArrayRef<Size> sizes, mlir::Type element,
-              mlir::Value value);
-  TensorValue full(llvm::ArrayRef<Size> sizes, mlir::Type element, double value) {
+                   mlir::Value value);
+  TensorValue full(llvm::ArrayRef<Size> sizes, mlir::Type element,
+                   double value) {
     return full(sizes, element, s.constant(getComputeType(element), value));
   }
   TensorValue scalar(mlir::Type element, mlir::Value value) {
@@ -121,28 +122,31 @@ public:
 
   /// Element by element, operands broadcast as in numpy. The body gets and
   /// gives compute types.
-  TensorValue map(mlir::Type element, llvm::ArrayRef<TensorValue> operands, BodyFn body);
+  TensorValue map(mlir::Type element, llvm::ArrayRef<TensorValue> operands,
+                  BodyFn body);
   /// The sizes that operands of these sizes have together; fails at run time
   /// where they do not fit.
   Sizes broadcast(llvm::ArrayRef<Sizes> shapes);
 
   /// Each element from its indices. For what no other form expresses: loads
   /// in the body are not fused.
-  TensorValue generate(llvm::ArrayRef<Size> sizes, mlir::Type element, IndexFn body);
+  TensorValue generate(llvm::ArrayRef<Size> sizes, mlir::Type element,
+                       IndexFn body);
 
   /// Reduces over `axes` (sorted, not negative), which stay with size 1 if
   /// `keepDims`. `init` is of the accumulator's type, `combine` takes an
   /// element's compute value and the accumulator. `finish`, if given, makes the
   /// result's compute value of the accumulator.
-  TensorValue reduce(TensorValue tensor, llvm::ArrayRef<int64_t> axes, bool keepDims,
-                mlir::Type resultElement, mlir::Value init,
-                llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>
-                    combine,
-                BodyFn finish = nullptr);
+  TensorValue
+  reduce(TensorValue tensor, llvm::ArrayRef<int64_t> axes, bool keepDims,
+         mlir::Type resultElement, mlir::Value init,
+         llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine,
+         BodyFn finish = nullptr);
 
   /// Element (i0, i1, ...) of the result is that at `i[permutation]`: axis k
   /// of the result is axis permutation[k] of the operand.
-  TensorValue transpose(TensorValue tensor, llvm::ArrayRef<int64_t> permutation);
+  TensorValue transpose(TensorValue tensor,
+                        llvm::ArrayRef<int64_t> permutation);
   /// The same elements in row-major order; the count must be the same, which
   /// the caller checks.
   TensorValue reshape(TensorValue tensor, llvm::ArrayRef<Size> sizes);
@@ -151,7 +155,7 @@ public:
   /// With constant or other steps of either sign: element i is that at
   /// offset + i * stride.
   TensorValue slice(TensorValue tensor, llvm::ArrayRef<Size> offsets,
-               llvm::ArrayRef<Size> sizes, llvm::ArrayRef<Size> strides);
+                    llvm::ArrayRef<Size> sizes, llvm::ArrayRef<Size> strides);
   TensorValue cast(TensorValue tensor, mlir::Type element);
   /// With the static sizes of `type` where they are unknown as yet.
   TensorValue refine(TensorValue tensor, llvm::ArrayRef<int64_t> shape);

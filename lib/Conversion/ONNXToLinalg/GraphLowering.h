@@ -20,7 +20,8 @@ public:
       : e(emitter), function(function) {}
 
   /// Emits the block's nodes; what its yield yields.
-  mlir::FailureOr<llvm::SmallVector<TensorValue>> lowerBlock(mlir::Block &block);
+  mlir::FailureOr<llvm::SmallVector<TensorValue>>
+  lowerBlock(mlir::Block &block);
 
   void bind(mlir::Value value, TensorValue tensor) { tensors[value] = tensor; }
   void bind(mlir::Value value, KnownInts ints) {

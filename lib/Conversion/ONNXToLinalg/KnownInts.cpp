@@ -295,7 +295,8 @@ static Ints foldBinary(NodeLowering &node, BinaryFn fn) {
   auto shape = getCommonShape({x, y});
   if (!shape)
     return std::nullopt;
-  auto left = spread(*x, getCount(*shape)), right = spread(*y, getCount(*shape));
+  auto left = spread(*x, getCount(*shape)),
+       right = spread(*y, getCount(*shape));
   if (!left || !right)
     return std::nullopt;
   KnownInts result{{}, *shape};
@@ -396,7 +397,8 @@ static FoldFn getFold(StringRef op) {
 }
 
 bool foldKnownInts(NodeLowering &node) {
-  Type element = node.getNode()->getNumResults() == 1 ? node.outElement() : Type();
+  Type element =
+      node.getNode()->getNumResults() == 1 ? node.outElement() : Type();
   if (!isa_and_nonnull<IntegerType>(element) ||
       !onnxir::getDomain(node.getNode()).empty())
     return false;

@@ -71,8 +71,8 @@ std::optional<SmallVector<int64_t>> NodeLowering::constantInts(unsigned index) {
   return getConstantInts(node->getOperand(index));
 }
 
-FailureOr<SmallVector<int64_t>>
-NodeLowering::constantList(StringRef attribute, unsigned operand) {
+FailureOr<SmallVector<int64_t>> NodeLowering::constantList(StringRef attribute,
+                                                           unsigned operand) {
   if (node->hasAttr(attribute))
     return llvm::to_vector(getInts(node, attribute));
   if (!has(operand))
@@ -80,7 +80,8 @@ NodeLowering::constantList(StringRef attribute, unsigned operand) {
   std::optional<SmallVector<int64_t>> list = constantInts(operand);
   if (list)
     return *list;
-  (void)fail("'" + attribute + "' is computed at run time: only constants can "
+  (void)fail("'" + attribute +
+             "' is computed at run time: only constants can "
              "be compiled");
   return failure();
 }

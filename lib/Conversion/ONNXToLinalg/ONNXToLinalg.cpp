@@ -114,8 +114,7 @@ private:
 /// The name of a symbolic dimension, as the description of an input or output
 /// has it.
 StringAttr ModelLowering::getDimName(unsigned input, unsigned axis) {
-  auto list = getYield(graph.getBody())
-                  ->getAttrOfType<ArrayAttr>(attr::inputs);
+  auto list = getYield(graph.getBody())->getAttrOfType<ArrayAttr>(attr::inputs);
   if (!list || input >= list.size())
     return {};
   auto entry = dyn_cast<DictionaryAttr>(list[input]);
@@ -157,9 +156,8 @@ FailureOr<SmallVector<int64_t>> ModelLowering::getInputShape(unsigned index) {
     if (ShapedType::isDynamic(wanted))
       continue;
     if (!ShapedType::isDynamic(extent) && extent != wanted) {
-      graph.emitError("input '")
-          << name << "': size " << wanted << " of axis " << axis
-          << ", expected " << extent;
+      graph.emitError("input '") << name << "': size " << wanted << " of axis "
+                                 << axis << ", expected " << extent;
       return failure();
     }
     extent = wanted;
@@ -438,8 +436,8 @@ static constexpr int64_t mostInlineBytes = 256;
 /// first block, so that they reach everywhere.
 TensorValue GraphLowering::materialize(Attribute elements) {
   auto typed = dyn_cast<TypedAttr>(elements);
-  auto type = typed ? dyn_cast<RankedTensorType>(typed.getType())
-                    : RankedTensorType();
+  auto type =
+      typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
   Type storage = type ? getStorageType(type.getElementType()) : Type();
   if (!storage)
     return {};

@@ -73,9 +73,9 @@ static Value guardDivisor(Scalars &s, Value x, Value y, bool isUnsigned) {
   Value bad = s.compare(Scalars::EQ, y, zero);
   if (!isUnsigned) {
     Value least = s.integer(type, llvm::minIntN(type.getIntOrFloatBitWidth()));
-    Value overflows = arith::AndIOp::create(
-        s.b, s.loc, s.compare(Scalars::EQ, x, least),
-        s.compare(Scalars::EQ, y, s.integer(type, -1)));
+    Value overflows =
+        arith::AndIOp::create(s.b, s.loc, s.compare(Scalars::EQ, x, least),
+                              s.compare(Scalars::EQ, y, s.integer(type, -1)));
     bad = arith::OrIOp::create(s.b, s.loc, bad, overflows);
   }
   return s.select(bad, one, y);
@@ -192,8 +192,8 @@ Value Scalars::convert(Value x, Type from, Type to) {
       return arith::ExtFOp::create(b, loc, target, x);
     // From f64 to 16 bits, round only once.
     if (have > want && to != target)
-      return arith::ExtFOp::create(b, loc, target,
-                                   arith::TruncFOp::create(b, loc, to, x));
+      return arith::ExtFOp::create(
+          b, loc, target, arith::TruncFOp::create(b, loc, to, x).getResult());
     return have > want ? arith::TruncFOp::create(b, loc, target, x).getResult()
                        : x;
   }

@@ -21,9 +21,8 @@ using BinaryFn = Value (*)(NodeLowering &, Value, Value, bool isUnsigned);
 
 template <UnaryFn fn> static LogicalResult unary(NodeLowering &node) {
   TensorValue x = node.in(0);
-  node.set(node.e.map(node.outElement(), x, [&](ValueRange values) {
-    return fn(node, values[0]);
-  }));
+  node.set(node.e.map(node.outElement(), x,
+                      [&](ValueRange values) { return fn(node, values[0]); }));
   return success();
 }
 
@@ -116,14 +115,15 @@ static Value integerPower(Scalars &s, Value x, Value y) {
   Value one = s.integer(type, 1), zero = s.integer(type, 0);
   Value exponent = y;
   if (y.getType() != type)
-    exponent = y.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth()
-                   ? arith::ExtSIOp::create(s.b, s.loc, type, y).getResult()
-                   : arith::TruncIOp::create(s.b, s.loc, type, y).getResult();
+    exponent =
+        y.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth()
+            ? arith::ExtSIOp::create(s.b, s.loc, type, y).getResult()
+            : arith::TruncIOp::create(s.b, s.loc, type, y).getResult();
   auto loop = scf::WhileOp::create(
       s.b, s.loc, TypeRange{type, type, type}, ValueRange{one, x, exponent},
       [&](OpBuilder &b, Location loc, ValueRange v) {
-        Value more =
-            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, v[2], zero);
+        Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
+                                           v[2], zero);
         scf::ConditionOp::create(b, loc, more, v);
       },
       [&](OpBuilder &b, Location loc, ValueRange v) {
@@ -131,8 +131,7 @@ static Value integerPower(Scalars &s, Value x, Value y) {
             b, loc, arith::CmpIPredicate::ne,
             arith::AndIOp::create(b, loc, v[2], one), zero);
         Value product = arith::MulIOp::create(b, loc, v[0], v[1]);
-        Value result =
-            arith::SelectOp::create(b, loc, odd, product, v[0]);
+        Value result = arith::SelectOp::create(b, loc, odd, product, v[0]);
         Value square = arith::MulIOp::create(b, loc, v[1], v[1]);
         Value half = arith::ShRSIOp::create(b, loc, v[2], one);
         scf::YieldOp::create(b, loc, ValueRange{result, square, half});
@@ -277,8 +276,8 @@ static Value leakyRelu(NodeLowering &node, Value x) {
   return s.select(s.compare(Scalars::LT, x, s.like(x, 0)), scaled, x);
 }
 
-BINARY(parametricRelu, s.select(s.compare(Scalars::LT, x, s.like(x, 0)),
-                                s.mul(x, y), x))
+BINARY(parametricRelu,
+       s.select(s.compare(Scalars::LT, x, s.like(x, 0)), s.mul(x, y), x))
 
 static Value exponentialMinusOne(Scalars &s, Value x) {
   return s.math<math::ExpM1Op>(x);
@@ -286,8 +285,8 @@ static Value exponentialMinusOne(Scalars &s, Value x) {
 
 static Value elu(NodeLowering &node, Value x) {
   Scalars &s = node.s;
-  return ifPositive(s, x, s.mul(s.like(x, getAlpha(node, 1)),
-                                exponentialMinusOne(s, x)));
+  return ifPositive(
+      s, x, s.mul(s.like(x, getAlpha(node, 1)), exponentialMinusOne(s, x)));
 }
 
 static Value selu(NodeLowering &node, Value x) {

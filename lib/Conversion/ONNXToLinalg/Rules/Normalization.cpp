@@ -26,24 +26,23 @@ static LogicalResult softmax(NodeLowering &node, bool isLog) {
   if (isFlat)
     axes = llvm::to_vector(llvm::seq<int64_t>(*axis, x.getRank()));
   Type type = getComputeType(x.element);
-  TensorValue greatest = e.reduce(
-      x, axes, true, type, s.constant(type, -INFINITY),
-      [&](Value value, Value high) { return s.max(high, value); });
+  TensorValue greatest =
+      e.reduce(x, axes, true, type, s.constant(type, -INFINITY),
+               [&](Value value, Value high) { return s.max(high, value); });
   TensorValue powers = e.map(type, {x, greatest}, [&](ValueRange values) {
     return s.exp(s.sub(values[0], values[1]));
   });
-  TensorValue sums = e.reduce(
-      powers, axes, true, type, s.constant(type, 0),
-      [&](Value value, Value total) { return s.add(total, value); });
+  TensorValue sums =
+      e.reduce(powers, axes, true, type, s.constant(type, 0),
+               [&](Value value, Value total) { return s.add(total, value); });
   if (isLog) {
     node.set(e.map(node.outElement(), {x, greatest, sums}, [&](ValueRange v) {
       return s.sub(s.sub(v[0], v[1]), s.log(v[2]));
     }));
     return success();
   }
-  node.set(e.map(node.outElement(), {powers, sums}, [&](ValueRange v) {
-    return s.div(v[0], v[1]);
-  }));
+  node.set(e.map(node.outElement(), {powers, sums},
+                 [&](ValueRange v) { return s.div(v[0], v[1]); }));
   return success();
 }
 

@@ -110,8 +110,7 @@ static LogicalResult reduce(NodeLowering &node, const Reduction &reduction,
   Size count = e.size(1);
   for (int64_t axis : **axes)
     count = e.mul(count, e.dim(x, axis));
-  Value divisor =
-      isMean ? s.fromIndex(e.index(count), type) : Value();
+  Value divisor = isMean ? s.fromIndex(e.index(count), type) : Value();
   auto finish = [&](ValueRange values) {
     Value value = values[0];
     if (isMean)
@@ -182,13 +181,12 @@ static LogicalResult logSumExpRule(NodeLowering &node) {
                                  s.constant(type, INFINITY));
         return s.select(finite, values[0], s.constant(type, 0));
       });
-  TensorValue powers =
-      e.map(type, {x, greatest}, [&](ValueRange values) {
-        return s.exp(s.sub(values[0], values[1]));
-      });
-  TensorValue sums = e.reduce(
-      powers, **axes, true, type, s.constant(type, 0),
-      [&](Value value, Value total) { return s.add(total, value); });
+  TensorValue powers = e.map(type, {x, greatest}, [&](ValueRange values) {
+    return s.exp(s.sub(values[0], values[1]));
+  });
+  TensorValue sums =
+      e.reduce(powers, **axes, true, type, s.constant(type, 0),
+               [&](Value value, Value total) { return s.add(total, value); });
   TensorValue result =
       e.map(node.outElement(), {sums, greatest}, [&](ValueRange values) {
         Value sum = s.add(s.log(values[0]), values[1]);
@@ -207,16 +205,11 @@ static LogicalResult logSumExpRule(NodeLowering &node) {
 
 ArrayRef<LoweringRule> getReductionRules() {
   static const LoweringRule rules[] = {
-      {"ReduceL1", l1Rule},
-      {"ReduceL2", l2Rule},
-      {"ReduceLogSum", logSumRule},
-      {"ReduceLogSumExp", logSumExpRule},
-      {"ReduceMax", maxRule},
-      {"ReduceMean", meanRule},
-      {"ReduceMin", minRule},
-      {"ReduceProd", prodRule},
-      {"ReduceSum", sumRule},
-      {"ReduceSumSquare", sumSquareRule},
+      {"ReduceL1", l1Rule},         {"ReduceL2", l2Rule},
+      {"ReduceLogSum", logSumRule}, {"ReduceLogSumExp", logSumExpRule},
+      {"ReduceMax", maxRule},       {"ReduceMean", meanRule},
+      {"ReduceMin", minRule},       {"ReduceProd", prodRule},
+      {"ReduceSum", sumRule},       {"ReduceSumSquare", sumSquareRule},
   };
   return rules;
 }

@@ -39,7 +39,8 @@ static FailureOr<Sizes> resolveShape(NodeLowering &node, TensorValue data,
   else if (rest)
     shape[*rest] = e.size(0);
   Size total = e.product(shape);
-  if (auto have = Emitter::getConstant(count), want = Emitter::getConstant(total);
+  if (auto have = Emitter::getConstant(count),
+      want = Emitter::getConstant(total);
       have && want && *have != *want) {
     (void)node.fail("cannot make " + Twine(*want) + " elements of " +
                     Twine(*have));
@@ -136,8 +137,8 @@ static LogicalResult squeezeRule(NodeLowering &node) {
   for (auto [axis, extent] : llvm::enumerate(from)) {
     if (all && !Emitter::getConstant(extent))
       return node.fail("which sizes are 1 is known at run time only");
-    bool drops = all ? Emitter::isConstant(extent, 1)
-                     : llvm::is_contained(*axes, axis);
+    bool drops =
+        all ? Emitter::isConstant(extent, 1) : llvm::is_contained(*axes, axis);
     if (!drops)
       to.push_back(extent);
     else if (!Emitter::isConstant(extent, 1))
@@ -216,9 +217,9 @@ static LogicalResult constantOfShapeRule(NodeLowering &node) {
           getComputeType(element),
           (*elements.getValues<APFloat>().begin()).convertToDouble());
     else
-      value = node.s.integer(getComputeType(element),
-                             (*elements.getValues<APInt>().begin())
-                                 .getSExtValue());
+      value =
+          node.s.integer(getComputeType(element),
+                         (*elements.getValues<APInt>().begin()).getSExtValue());
   }
   node.set(e.full(*shape, element, value));
   return success();
