@@ -132,6 +132,14 @@ Expected<NamedTensor> readRaw(StringRef text) {
   return NamedTensor{name.str(), std::move(*tensor)};
 }
 
+std::optional<int> DataFlags::check(const Flags &flags) const {
+  uint64_t seed;
+  if (random && !random->empty() && StringRef(*random).getAsInteger(10, seed))
+    return flags.usageError("--random: expected a number, got '" + *random +
+                            "'");
+  return std::nullopt;
+}
+
 void DataFlags::addTo(Flags &flags) {
   flags.add("input", inputs, "NAME=FILE");
   flags.add("raw", raw, "NAME:FILE:TYPE[SIZES]");
@@ -162,70 +170,6 @@ Expected<DataSet> DataFlags::read(StringRef path) const {
     return createStringError(path + ": its tensors have no names; --input "
                                     "cannot add to them");
   return data;
-}
-
-//===----------------------------------------------------------------------===//
-// Inputs of a model
-//===----------------------------------------------------------------------===//
-
-Error checkInput(const ProgramValue &input, const Tensor &tensor) {
-  bool fits = input.kind == tensor.getKind() &&
-              input.sizes.size() == tensor.getSizes().size();
-  for (size_t i = 0; fits && i < input.sizes.size(); ++i)
-    fits = input.sizes[i] < 0 || input.sizes[i] == tensor.getSizes()[i];
-  if (fits)
-    return Error::success();
-  return createStringError("input '" + input.name + "': expected " +
-                           describeType(input.kind, input.sizes) + ", found " +
-                           describeType(tensor.getKind(), tensor.getSizes()));
-}
-
-static Error bindByName(ArrayRef<ProgramValue> inputs, const DataSet &data,
-                        std::vector<Tensor> &bound) {
-  std::vector<StringRef> names;
-  for (const ProgramValue &input : inputs)
-    names.push_back(input.name);
-  for (const auto &[name, tensor] : data.inputs) {
-    auto place = llvm::find(names, name);
-    if (place == names.end())
-      return createStringError("the model has no input '" + name + "'" +
-                               suggestNearest(name, names));
-    Tensor &to = bound[place - names.begin()];
-    if (to.getData())
-      return createStringError("input '" + name + "' is given twice");
-    to = tensor;
-  }
-  return Error::success();
-}
-
-Expected<std::vector<Tensor>> bindInputs(ArrayRef<ProgramValue> inputs,
-                                         const DataSet &data) {
-  std::vector<Tensor> bound(inputs.size());
-  auto fail = [&](Error error) {
-    return data.path.empty() ? std::move(error)
-                             : prefixError(data.path, std::move(error));
-  };
-  if (data.isPositional) {
-    if (data.inputs.size() > inputs.size())
-      return fail(createStringError("it has " + Twine(data.inputs.size()) +
-                                    " inputs, the model " +
-                                    Twine(inputs.size())));
-    for (size_t i = 0; i < data.inputs.size(); ++i)
-      bound[i] = data.inputs[i].tensor;
-  } else if (Error failed = bindByName(inputs, data, bound)) {
-    return fail(std::move(failed));
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!bound[i].getData()) {
-      if (!inputs[i].hasDefault)
-        return fail(createStringError(
-            "input '" + inputs[i].name + "' is missing: expected " +
-            describeType(inputs[i].kind, inputs[i].sizes)));
-    } else if (Error failed = checkInput(inputs[i], bound[i])) {
-      return fail(std::move(failed));
-    }
-  }
-  return bound;
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,10 +211,22 @@ static void fillRandom(const Tensor &tensor, std::mt19937_64 &engine) {
     bytes[at] = engine() >> 63;
 }
 
-Expected<Tensor> makeRandom(const ProgramValue &input, uint64_t seed) {
+std::string ModelValue::describe() const {
+  std::string text = getElementKindName(kind).str();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    StringRef dim = i < dimNames.size() ? dimNames[i] : StringRef();
+    text += i ? "," : "[";
+    text += sizes[i] >= 0 ? std::to_string(sizes[i])
+            : dim.empty() ? "?"
+                          : dim.str();
+  }
+  return sizes.empty() ? text : text + "]";
+}
+
+static Expected<Tensor> makeRandom(const ModelValue &input, uint64_t seed) {
   if (llvm::is_contained(input.sizes, -1))
     return createStringError("input '" + input.name + "' of type " +
-                             describeType(input.kind, input.sizes) +
+                             input.describe() +
                              " has sizes that --random does not know; name "
                              "them by --dim=NAME=SIZE");
   Expected<Tensor> tensor = Tensor::create(input.kind, input.sizes);
@@ -279,6 +235,88 @@ Expected<Tensor> makeRandom(const ProgramValue &input, uint64_t seed) {
   std::mt19937_64 engine(seed);
   fillRandom(*tensor, engine);
   return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs of a model
+//===----------------------------------------------------------------------===//
+
+Error checkInput(const ModelValue &input, const Tensor &tensor) {
+  bool fits = input.kind == tensor.getKind() &&
+              input.sizes.size() == tensor.getSizes().size();
+  for (size_t i = 0; fits && i < input.sizes.size(); ++i)
+    fits = input.sizes[i] < 0 || input.sizes[i] == tensor.getSizes()[i];
+  if (fits)
+    return Error::success();
+  return createStringError("input '" + input.name + "': expected " +
+                           input.describe() + ", found " +
+                           describeType(tensor.getKind(), tensor.getSizes()));
+}
+
+static Error bindByName(ArrayRef<ModelValue> inputs, const DataSet &data,
+                        std::vector<Tensor> &bound) {
+  std::vector<StringRef> names;
+  for (const ModelValue &input : inputs)
+    names.push_back(input.name);
+  for (const auto &[name, tensor] : data.inputs) {
+    auto place = llvm::find(names, name);
+    if (place == names.end())
+      return createStringError("the model has no input '" + name + "'" +
+                               suggestNearest(name, names));
+    Tensor &to = bound[place - names.begin()];
+    if (to.getData())
+      return createStringError("input '" + name + "' is given twice");
+    to = tensor;
+  }
+  return Error::success();
+}
+
+/// Fills what is missing, and checks all.
+static Error completeInputs(ArrayRef<ModelValue> inputs, const DataFlags &flags,
+                            std::vector<Tensor> &bound) {
+  uint64_t seed = 0;
+  if (flags.random)
+    StringRef(*flags.random).getAsInteger(10, seed);
+  for (auto [input, tensor] : llvm::zip(inputs, bound)) {
+    if (tensor.getData()) {
+      if (Error failed = checkInput(input, tensor))
+        return failed;
+    } else if (!input.hasDefault && !flags.random) {
+      return createStringError("input '" + input.name +
+                               "' is missing: expected " + input.describe());
+    } else if (!input.hasDefault) {
+      Expected<Tensor> made = makeRandom(input, seed++);
+      if (!made)
+        return made.takeError();
+      tensor = std::move(*made);
+    }
+  }
+  return Error::success();
+}
+
+Expected<std::vector<Tensor>> bindInputs(ArrayRef<ModelValue> inputs,
+                                         const DataSet &data,
+                                         const DataFlags &flags) {
+  std::vector<Tensor> bound(inputs.size());
+  auto bind = [&]() -> Error {
+    if (!data.isPositional) {
+      if (Error failed = bindByName(inputs, data, bound))
+        return failed;
+    } else if (data.inputs.size() > inputs.size()) {
+      return createStringError("it has " + Twine(data.inputs.size()) +
+                               " inputs, the model " + Twine(inputs.size()));
+    } else {
+      for (size_t i = 0; i < data.inputs.size(); ++i)
+        bound[i] = data.inputs[i].tensor;
+    }
+    return completeInputs(inputs, flags, bound);
+  };
+  Error failed = bind();
+  if (failed && !data.path.empty())
+    return prefixError(data.path, std::move(failed));
+  if (failed)
+    return failed;
+  return bound;
 }
 
 } // namespace mp

@@ -15,6 +15,14 @@
 
 namespace mp {
 
+/// An input, with the names of its symbolic dimensions, empty for others.
+struct ModelValue : ProgramValue {
+  llvm::SmallVector<std::string> dimNames;
+
+  /// "float[batch,784]".
+  std::string describe() const;
+};
+
 /// Inputs and, perhaps, the outputs that they should give.
 struct DataSet {
   /// What messages call it.
@@ -44,22 +52,23 @@ struct DataFlags {
   std::optional<std::string> random;
 
   void addTo(Flags &flags);
+  /// An exit code if they are wrong.
+  std::optional<int> check(const Flags &flags) const;
   /// Reads `path`, if it is not empty, and what the flags name.
   llvm::Expected<DataSet> read(llvm::StringRef path) const;
 };
 
-/// One tensor for each of `inputs`, those without data empty. Fails, naming
-/// the tensor, where names, types or sizes differ from what the model takes,
-/// or data are missing.
+/// One tensor for each of `inputs`, those without data empty. What is missing
+/// is made if the flags ask for it: floats of N(0, 1), integers and booleans of
+/// 0 and 1. Fails, naming the tensor,
+/// where names, types or sizes differ from what the model takes, or data are
+/// missing.
 llvm::Expected<std::vector<Tensor>>
-bindInputs(llvm::ArrayRef<ProgramValue> inputs, const DataSet &data);
+bindInputs(llvm::ArrayRef<ModelValue> inputs, const DataSet &data,
+           const DataFlags &flags);
 
 /// Fails unless `tensor` is what `input` takes.
-llvm::Error checkInput(const ProgramValue &input, const Tensor &tensor);
-
-/// Numbers for an input: of N(0, 1), or 0 and 1 for integers and booleans.
-/// Fails where a size is unknown.
-llvm::Expected<Tensor> makeRandom(const ProgramValue &input, uint64_t seed);
+llvm::Error checkInput(const ModelValue &input, const Tensor &tensor);
 
 } // namespace mp
 

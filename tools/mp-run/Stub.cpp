@@ -1,6 +1,6 @@
 #include "Commands.h"
 namespace mp {
-int runRun(Arguments arguments, mlir::DialectRegistry &registry) { return 1; }
+
 int runBench(Arguments arguments, mlir::DialectRegistry &registry) { return 1; }
 int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
   return 1;
