@@ -8,6 +8,7 @@
 #include "mp-opt/Data/DataFiles.h"
 
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <cstring>
@@ -18,6 +19,23 @@ namespace mp {
 
 Error prefixError(const Twine &what, Error error) {
   return createStringError(what + ": " + toString(std::move(error)));
+}
+
+Expected<json::Value> parseFlatJSON(StringRef text, unsigned maxDepth) {
+  unsigned depth = 0;
+  bool isInString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (isInString && c == '\\')
+      ++i;
+    else if (c == '"')
+      isInString = !isInString;
+    else if (!isInString && (c == '{' || c == '[') && ++depth > maxDepth)
+      return createStringError("it is nested too deeply");
+    else if (!isInString && (c == '}' || c == ']') && depth)
+      --depth;
+  }
+  return json::parse(text);
 }
 
 //===----------------------------------------------------------------------===//

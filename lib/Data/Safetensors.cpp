@@ -24,7 +24,7 @@ namespace mp {
 static constexpr StringLiteral attributesKey = "__metadata__";
 /// The limit of the format's own reader.
 static constexpr uint64_t maxHeader = 100 * 1000 * 1000;
-/// The parser of JSON calls itself for what is nested.
+/// The objects that the format has, and a little more.
 static constexpr unsigned maxDepth = 8;
 
 static constexpr std::pair<ElementKind, StringLiteral> typeNames[] = {
@@ -49,25 +49,6 @@ static constexpr std::pair<ElementKind, StringLiteral> typeNames[] = {
 
 static Error corrupt(const Twine &what) {
   return createStringError("corrupt safetensors file: " + what);
-}
-
-/// True if the JSON text nests deeper than it may.
-static bool isTooDeep(StringRef text) {
-  unsigned depth = 0;
-  bool isInString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (isInString && c == '\\')
-      ++i;
-    else if (c == '"')
-      isInString = !isInString;
-    else if (!isInString && (c == '{' || c == '['))
-      if (++depth > maxDepth)
-        return true;
-    if (!isInString && (c == '}' || c == ']') && depth)
-      --depth;
-  }
-  return false;
 }
 
 namespace {
@@ -178,9 +159,7 @@ parseSafetensors(const DataBuffer &file, DataAttributes *attributes) {
   if (size > maxHeader || size > text.size() - 8)
     return corrupt("its header cannot have " + Twine(size) + " bytes");
   StringRef headerText = text.substr(8, size);
-  if (isTooDeep(headerText))
-    return corrupt("its header is nested too deeply");
-  Expected<json::Value> header = json::parse(headerText);
+  Expected<json::Value> header = parseFlatJSON(headerText, maxDepth);
   if (!header)
     return prefixError("corrupt safetensors file: its header",
                        header.takeError());

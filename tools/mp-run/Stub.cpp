@@ -5,5 +5,5 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) { return 1; }
 int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
   return 1;
 }
-int runTrain(Arguments arguments, mlir::DialectRegistry &registry) { return 1; }
+
 } // namespace mp

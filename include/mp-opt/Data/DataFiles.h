@@ -22,9 +22,7 @@
 #include "mp-opt/Data/Tensor.h"
 #include "mp-opt/Support/AtomicFile.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/JSON.h"
 
 #include <map>
 #include <memory>
@@ -91,6 +89,10 @@ llvm::Error writeSafetensors(llvm::ArrayRef<NamedTensor> tensors,
 /// or not at all.
 llvm::Error writeDataFile(llvm::StringRef path,
                           llvm::ArrayRef<NamedTensor> tensors);
+
+/// JSON of at most `maxDepth` levels: the parser calls itself for each.
+llvm::Expected<llvm::json::Value> parseFlatJSON(llvm::StringRef text,
+                                                unsigned maxDepth);
 
 /// An error that begins with `what`.
 llvm::Error prefixError(const llvm::Twine &what, llvm::Error error);
