@@ -8,6 +8,7 @@
 #include "Lowering/Passes.h"
 
 #include "mp-opt/Conversion/KernelToLoops.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,4 +1,4 @@
-//===- Passes.h - Passes that write loops -----------------------*- C++ -*-===//
+//===- Passes.h - Passes from models to code --------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,6 @@
 
 #ifndef MPOPT_PASSES_LOWERING_PASSES_H
 #define MPOPT_PASSES_LOWERING_PASSES_H
-
-#include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

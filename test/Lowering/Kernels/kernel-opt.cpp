@@ -12,6 +12,8 @@
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -23,7 +25,8 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   registry.insert<mp::kernel::KernelDialect>();
   mlir::registerAllPasses();
-  mp::registerLoweringPasses();
+  mlir::registerPass([] { return mp::createConvertKernelScratchToLLVM(); });
+  mlir::registerPass([] { return mp::createConvertKernelToLoops(); });
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "kernels of mp-opt\n", registry));
 }
