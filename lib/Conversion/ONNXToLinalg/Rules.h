@@ -19,9 +19,17 @@
 namespace mp {
 
 llvm::ArrayRef<LoweringRule> getContractionRules();
+llvm::ArrayRef<LoweringRule> getControlFlowRules();
+llvm::ArrayRef<LoweringRule> getDataMovementRules();
 llvm::ArrayRef<LoweringRule> getElementwiseRules();
+llvm::ArrayRef<LoweringRule> getIndexingRules();
 llvm::ArrayRef<LoweringRule> getNormalizationRules();
+llvm::ArrayRef<LoweringRule> getOrderingRules();
+llvm::ArrayRef<LoweringRule> getPaddingRules();
+llvm::ArrayRef<LoweringRule> getRandomRules();
 llvm::ArrayRef<LoweringRule> getReductionRules();
+llvm::ArrayRef<LoweringRule> getSelectionRules();
+llvm::ArrayRef<LoweringRule> getSequenceRules();
 llvm::ArrayRef<LoweringRule> getShapeRules();
 
 } // namespace mp

@@ -1,0 +1,17 @@
+//===- Ordering.cpp - Operators that compare elements with each other
+//------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Rules.h"
+
+using namespace mlir;
+
+namespace mp {
+
+ArrayRef<LoweringRule> getOrderingRules() { return {}; }
+
+} // namespace mp

@@ -1,0 +1,17 @@
+//===- Random.cpp - Numbers that look random
+//-------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Rules.h"
+
+using namespace mlir;
+
+namespace mp {
+
+ArrayRef<LoweringRule> getRandomRules() { return {}; }
+
+} // namespace mp
