@@ -25,11 +25,12 @@ const LoweringRule *findRule(Operation *node) {
   static const llvm::StringMap<const LoweringRule *> rules = [] {
     llvm::StringMap<const LoweringRule *> result;
     for (ArrayRef<LoweringRule> family :
-         {getContractionRules(), getControlFlowRules(), getDataMovementRules(),
-          getElementwiseRules(), getIndexingRules(), getNormalizationRules(),
-          getOrderingRules(), getPaddingRules(), getRandomRules(),
-          getReductionRules(), getSelectionRules(), getSequenceRules(),
-          getShapeRules()})
+         {getContractionLowerings(), getControlFlowLowerings(),
+          getDataMovementLowerings(), getElementwiseLowerings(),
+          getIndexingLowerings(), getNormalizationLowerings(),
+          getOrderingLowerings(), getPaddingLowerings(), getRandomLowerings(),
+          getReductionLowerings(), getSelectionLowerings(),
+          getSequenceLowerings(), getShapeLowerings()})
       for (const LoweringRule &rule : family)
         result[rule.op] = &rule;
     return result;

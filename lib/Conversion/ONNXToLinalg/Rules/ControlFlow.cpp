@@ -12,6 +12,6 @@ using namespace mlir;
 
 namespace mp {
 
-ArrayRef<LoweringRule> getControlFlowRules() { return {}; }
+ArrayRef<LoweringRule> getControlFlowLowerings() { return {}; }
 
 } // namespace mp

@@ -421,7 +421,7 @@ static LogicalResult triluRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getDataMovementRules() {
+ArrayRef<LoweringRule> getDataMovementLowerings() {
   static const LoweringRule rules[] = {
       {"Concat", concatRule},
       {"DepthToSpace", depthToSpaceRule},

@@ -436,7 +436,7 @@ static LogicalResult tensorScatterRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getIndexingRules() {
+ArrayRef<LoweringRule> getIndexingLowerings() {
   static const LoweringRule rules[] = {
       {"Gather", gatherRule},
       {"GatherElements", gatherElementsRule},

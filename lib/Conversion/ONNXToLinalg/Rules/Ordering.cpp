@@ -12,6 +12,6 @@ using namespace mlir;
 
 namespace mp {
 
-ArrayRef<LoweringRule> getOrderingRules() { return {}; }
+ArrayRef<LoweringRule> getOrderingLowerings() { return {}; }
 
 } // namespace mp

@@ -319,7 +319,7 @@ static LogicalResult oneHotRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getPaddingRules() {
+ArrayRef<LoweringRule> getPaddingLowerings() {
   static const LoweringRule rules[] = {
       {"EyeLike", eyeLikeRule},
       {"OneHot", oneHotRule},

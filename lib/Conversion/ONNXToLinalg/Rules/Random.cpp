@@ -12,6 +12,6 @@ using namespace mlir;
 
 namespace mp {
 
-ArrayRef<LoweringRule> getRandomRules() { return {}; }
+ArrayRef<LoweringRule> getRandomLowerings() { return {}; }
 
 } // namespace mp

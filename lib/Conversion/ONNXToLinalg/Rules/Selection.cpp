@@ -12,6 +12,6 @@ using namespace mlir;
 
 namespace mp {
 
-ArrayRef<LoweringRule> getSelectionRules() { return {}; }
+ArrayRef<LoweringRule> getSelectionLowerings() { return {}; }
 
 } // namespace mp

@@ -12,6 +12,6 @@ using namespace mlir;
 
 namespace mp {
 
-ArrayRef<LoweringRule> getSequenceRules() { return {}; }
+ArrayRef<LoweringRule> getSequenceLowerings() { return {}; }
 
 } // namespace mp
