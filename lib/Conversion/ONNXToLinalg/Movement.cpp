@@ -74,6 +74,82 @@ LogicalResult checkEqual(NodeLowering &node, Size found, Size expected,
   return success();
 }
 
+FailureOr<Value> loadOne(NodeLowering &node, TensorValue tensor,
+                         const Twine &what) {
+  Emitter &e = node.e;
+  Size count = e.product(e.sizes(tensor));
+  if (failed(checkEqual(node, count, e.size(1),
+                        what + " has %0 elements, expected %1")))
+    return failure();
+  return e.load(tensor, SmallVector<Value>(tensor.getRank(), node.s.index(0)));
+}
+
+FailureOr<Value> loadScalar(NodeLowering &node, unsigned operand) {
+  return loadOne(node, node.in(operand), "operand " + Twine(operand));
+}
+
+FailureOr<Sizes> getAxisList(NodeLowering &node, StringRef name,
+                             unsigned operand, unsigned count, int64_t rank) {
+  Sizes axes;
+  if (node.getNode()->hasAttr(name)) {
+    for (int64_t axis : getInts(node.getNode(), name))
+      axes.push_back(node.e.size(axis));
+  } else if (node.has(operand)) {
+    std::optional<Sizes> given = node.ints(operand);
+    if (!given) {
+      (void)node.fail("the number of axes is known at run time only");
+      return failure();
+    }
+    axes = *given;
+  } else {
+    for (unsigned axis = 0; axis < count; ++axis)
+      axes.push_back(node.e.size(axis));
+  }
+  if (axes.size() != count) {
+    (void)node.fail("found " + Twine(axes.size()) + " axes, expected " +
+                    Twine(count));
+    return failure();
+  }
+  llvm::SmallDenseSet<int64_t> seen;
+  for (Size &axis : axes) {
+    std::optional<int64_t> constant = Emitter::getConstant(axis);
+    if (!constant)
+      continue;
+    FailureOr<int64_t> normal = node.normalizeAxis(*constant, rank);
+    if (failed(normal))
+      return failure();
+    if (!seen.insert(*normal).second) {
+      (void)node.fail("axis " + Twine(*normal) + " is given twice");
+      return failure();
+    }
+    axis = node.e.size(*normal);
+  }
+  return axes;
+}
+
+Sizes spreadOverAxes(Emitter &e, ArrayRef<Size> axes, ArrayRef<Size> values,
+                     ArrayRef<Size> others) {
+  Scalars &s = e.s;
+  int64_t rank = others.size();
+  Sizes result(others);
+  for (auto [position, listed] : llvm::enumerate(axes)) {
+    if (std::optional<int64_t> constant = Emitter::getConstant(listed)) {
+      result[*constant] = values[position];
+      continue;
+    }
+    Value axis = e.index(listed);
+    Value isNegative = s.compare(Scalars::LT, axis, s.index(0));
+    axis = s.select(isNegative, s.add(axis, s.index(rank)), axis);
+    e.check(s.compare(Scalars::LT, axis, s.index(rank), /*isUnsigned=*/true),
+            "axis %0 of a tensor with %1 axes", listed, e.size(rank));
+    for (int64_t other = 0; other < rank; ++other) {
+      Value isListed = s.compare(Scalars::EQ, axis, s.index(other));
+      result[other] = e.select(isListed, values[position], result[other]);
+    }
+  }
+  return result;
+}
+
 FailureOr<TensorValue>
 concatenate(NodeLowering &node, ArrayRef<TensorValue> operands, int64_t axis) {
   Emitter &e = node.e;

@@ -37,6 +37,22 @@ mlir::Value castTo(Emitter &e, mlir::Value value, mlir::Type type);
 mlir::LogicalResult checkEqual(NodeLowering &node, Size found, Size expected,
                                const llvm::Twine &text);
 
+/// The element of a tensor or operand that has one, which is checked.
+mlir::FailureOr<mlir::Value> loadOne(NodeLowering &node, TensorValue tensor,
+                                     const llvm::Twine &what);
+mlir::FailureOr<mlir::Value> loadScalar(NodeLowering &node, unsigned operand);
+
+/// The axes that an attribute or, since it became one, operand lists, all of
+/// `count` if there is none. Constants are checked and not negative.
+mlir::FailureOr<Sizes> getAxisList(NodeLowering &node, llvm::StringRef name,
+                                   unsigned operand, unsigned count,
+                                   int64_t rank);
+
+/// `values`, one for each of `axes`, as one for each axis of a tensor, which
+/// has that of `others` if it is not listed.
+Sizes spreadOverAxes(Emitter &e, llvm::ArrayRef<Size> axes,
+                     llvm::ArrayRef<Size> values, llvm::ArrayRef<Size> others);
+
 /// Each element from its indices and the element of `input` that `map` (from
 /// the result's indices) leads to.
 TensorValue generateFrom(

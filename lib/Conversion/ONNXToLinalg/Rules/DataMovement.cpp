@@ -180,39 +180,13 @@ static std::optional<Sizes> getBounds(NodeLowering &node, StringRef attribute,
   return result;
 }
 
-static FailureOr<SmallVector<int64_t>>
-getSliceAxes(NodeLowering &node, unsigned count, int64_t rank) {
-  auto axes = node.constantList("axes", 3);
-  if (failed(axes))
-    return failure();
-  if (axes->empty())
-    axes = llvm::to_vector(llvm::seq<int64_t>(count));
-  if (axes->size() != count) {
-    (void)node.fail("found " + Twine(axes->size()) + " axes for " +
-                    Twine(count) + " starts");
-    return failure();
-  }
-  llvm::SmallDenseSet<int64_t> seen;
-  for (int64_t &axis : *axes) {
-    FailureOr<int64_t> normal = node.normalizeAxis(axis, rank);
-    if (failed(normal))
-      return failure();
-    axis = *normal;
-    if (!seen.insert(axis).second) {
-      (void)node.fail("axis " + Twine(axis) + " is given twice");
-      return failure();
-    }
-  }
-  return *axes;
-}
-
 static LogicalResult sliceRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0);
   auto starts = getBounds(node, "starts", 1), ends = getBounds(node, "ends", 2);
   if (!starts || !ends)
     return node.fail("the number of sliced axes is known at run time only");
-  auto axes = getSliceAxes(node, starts->size(), data.getRank());
+  auto axes = getAxisList(node, "axes", 3, starts->size(), data.getRank());
   if (failed(axes))
     return failure();
   Sizes steps(starts->size(), e.size(1));
@@ -224,24 +198,31 @@ static LogicalResult sliceRule(NodeLowering &node) {
   }
   if (ends->size() != starts->size() || steps.size() != starts->size())
     return node.fail("starts, ends and steps are not of one length");
-  Sizes extents = e.sizes(data);
-  Sizes offsets(extents.size(), e.size(0)), strides(extents.size(), e.size(1));
-  bool changes = false;
-  for (auto [position, axis] : llvm::enumerate(*axes)) {
-    Size step = steps[position];
+  for (Size step : steps) {
     if (Emitter::isConstant(step, 0))
       return node.fail("a step is 0");
     if (!Emitter::getConstant(step))
       e.check(node.s.compare(Scalars::NE, e.index(step), node.s.index(0)),
               "a step is %0", step, step);
-    AxisSlice slice = sliceAxis(e, (*starts)[position], (*ends)[position], step,
-                                extents[axis]);
-    changes |= slice.extent != extents[axis] || !Emitter::isConstant(step, 1);
-    offsets[axis] = slice.offset;
-    extents[axis] = slice.extent;
-    strides[axis] = slice.stride;
   }
-  node.set(changes ? e.slice(data, offsets, extents, strides) : data);
+  Sizes extents = e.sizes(data);
+  Sizes zeros(extents.size(), e.size(0)), ones(extents.size(), e.size(1));
+  Sizes begins = spreadOverAxes(e, *axes, *starts, zeros);
+  Sizes stops = spreadOverAxes(e, *axes, *ends, extents);
+  Sizes strides = spreadOverAxes(e, *axes, steps, ones);
+  bool changes = false;
+  for (auto [axis, extent] : llvm::enumerate(extents)) {
+    if (Emitter::isConstant(begins[axis], 0) && stops[axis] == extent &&
+        Emitter::isConstant(strides[axis], 1))
+      continue;
+    AxisSlice slice =
+        sliceAxis(e, begins[axis], stops[axis], strides[axis], extent);
+    begins[axis] = slice.offset;
+    strides[axis] = slice.stride;
+    changes |= slice.extent != extent || !Emitter::isConstant(slice.stride, 1);
+    extent = slice.extent;
+  }
+  node.set(changes ? e.slice(data, begins, extents, strides) : data);
   return success();
 }
 

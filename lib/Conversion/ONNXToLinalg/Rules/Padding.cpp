@@ -45,31 +45,19 @@ static FailureOr<Borders> getBorders(NodeLowering &node, int64_t rank) {
     (void)node.fail("the number of pads is known at run time only");
     return failure();
   }
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  if (node.has(3)) {
-    auto given = node.constantInts(3);
-    if (!given) {
-      (void)node.fail("'axes' is computed at run time: only constants can be "
-                      "compiled");
-      return failure();
-    }
-    axes = *given;
-  }
-  unsigned count = axes.size();
+  unsigned count = node.has(3) ? pads->size() / 2 : rank;
   if (pads->size() != 2 * count) {
     (void)node.fail("found " + Twine(pads->size()) + " pads, expected " +
                     Twine(2 * count));
     return failure();
   }
-  Borders borders = {Sizes(rank, e.size(0)), Sizes(rank, e.size(0))};
-  for (auto [position, axis] : llvm::enumerate(axes)) {
-    FailureOr<int64_t> normal = node.normalizeAxis(axis, rank);
-    if (failed(normal))
-      return failure();
-    borders.before[*normal] = (*pads)[position];
-    borders.behind[*normal] = (*pads)[position + count];
-  }
-  return borders;
+  FailureOr<Sizes> axes = getAxisList(node, "axes", 3, count, rank);
+  if (failed(axes))
+    return failure();
+  ArrayRef<Size> all(*pads);
+  Sizes zeros(rank, e.size(0));
+  return Borders{spreadOverAxes(e, *axes, all.take_front(count), zeros),
+                 spreadOverAxes(e, *axes, all.drop_front(count), zeros)};
 }
 
 /// The operand without what negative pads take away; the pads then are not
@@ -153,7 +141,7 @@ static TensorValue padByPlace(NodeLowering &node, TensorValue data,
 }
 
 /// What the border holds, as a compute value.
-static Value getPadValue(NodeLowering &node, Type element) {
+static FailureOr<Value> getPadValue(NodeLowering &node, Type element) {
   Scalars &s = node.s;
   Type type = getComputeType(element);
   if (node.getVersion() < 11)
@@ -164,7 +152,7 @@ static Value getPadValue(NodeLowering &node, Type element) {
           getConstantFloat(node.getNode()->getOperand(2));
       constant && isa<FloatType>(type))
     return s.constant(type, *constant);
-  return node.e.loadAt(node.in(2));
+  return loadScalar(node, 2);
 }
 
 static LogicalResult padRule(NodeLowering &node) {
@@ -195,10 +183,10 @@ static LogicalResult padRule(NodeLowering &node) {
     node.set(padByPlace(node, *rest, *borders, to, mode));
     return success();
   }
-  if (node.has(2) && Emitter::getConstant(e.product(e.sizes(node.in(2)))) != 1)
-    return node.fail("expected one constant value");
-  TensorValue filled =
-      e.full(to, data.element, getPadValue(node, data.element));
+  FailureOr<Value> value = getPadValue(node, data.element);
+  if (failed(value))
+    return failure();
+  TensorValue filled = e.full(to, data.element, *value);
   if (!llvm::any_of(from, [](Size x) { return Emitter::isConstant(x, 0); })) {
     filled.value = insertSlice(e, *rest, filled.value, borders->before);
     e.noteSizes(filled.value, to);
@@ -246,9 +234,16 @@ static LogicalResult rangeRule(NodeLowering &node) {
   Scalars &s = node.s;
   Type element = node.outElement();
   Size count;
-  Value start = e.loadAt(node.in(0)), delta = e.loadAt(node.in(2));
+  Value operands[3];
+  for (unsigned index : {0, 1, 2}) {
+    FailureOr<Value> value = loadScalar(node, index);
+    if (failed(value))
+      return failure();
+    operands[index] = *value;
+  }
+  Value start = operands[0], delta = operands[2];
   if (isa<FloatType>(element)) {
-    count = getFloatCount(e, start, e.loadAt(node.in(1)), delta);
+    count = getFloatCount(e, start, operands[1], delta);
   } else {
     auto from = node.ints(0), to = node.ints(1), by = node.ints(2);
     if (!from || !to || !by)
@@ -280,8 +275,10 @@ static LogicalResult oneHotRule(NodeLowering &node) {
   TensorValue indices = node.in(0), depths = node.in(1), values = node.in(2);
   Size depth;
   if (depths.isFloat()) {
-    Value number =
-        s.convert(e.loadAt(depths), depths.element, e.b.getI64Type());
+    FailureOr<Value> given = loadScalar(node, 1);
+    if (failed(given))
+      return failure();
+    Value number = s.convert(*given, depths.element, e.b.getI64Type());
     depth = Size(s.toIndex(number));
   } else if (auto ints = node.ints(1); ints && ints->size() == 1) {
     depth = ints->front();
