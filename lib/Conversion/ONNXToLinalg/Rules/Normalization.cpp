@@ -53,7 +53,7 @@ static LogicalResult logSoftmaxRule(NodeLowering &node) {
   return softmax(node, true);
 }
 
-ArrayRef<LoweringRule> getNormalizationRules() {
+ArrayRef<LoweringRule> getNormalizationLowerings() {
   static const LoweringRule rules[] = {
       {"LogSoftmax", logSoftmaxRule},
       {"Softmax", softmaxRule},
