@@ -25,8 +25,8 @@ const LoweringRule *findRule(Operation *node) {
   static const llvm::StringMap<const LoweringRule *> rules = [] {
     llvm::StringMap<const LoweringRule *> result;
     for (ArrayRef<LoweringRule> family :
-         {getContractionRules(), getElementwiseRules(), getNormalizationRules(),
-          getReductionRules(), getShapeRules()})
+         {getContractionRules(), getConvolutionRules(), getElementwiseRules(),
+          getNormalizationRules(), getReductionRules(), getShapeRules()})
       for (const LoweringRule &rule : family)
         result[rule.op] = &rule;
     return result;

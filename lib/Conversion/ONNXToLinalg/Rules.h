@@ -19,6 +19,7 @@
 namespace mp {
 
 llvm::ArrayRef<LoweringRule> getContractionRules();
+llvm::ArrayRef<LoweringRule> getConvolutionRules();
 llvm::ArrayRef<LoweringRule> getElementwiseRules();
 llvm::ArrayRef<LoweringRule> getNormalizationRules();
 llvm::ArrayRef<LoweringRule> getReductionRules();
