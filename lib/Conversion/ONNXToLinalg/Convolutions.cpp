@@ -38,7 +38,7 @@ TensorValue Convolution::merge(TensorValue tensor, unsigned axis) {
 }
 
 TensorValue Convolution::materializePads(TensorValue image) {
-  if (collectConstants(windows, &SlidingAxis::begin))
+  if (image.isFloat() && collectConstants(windows, &SlidingAxis::begin))
     return image;
   image = padForWindows(e, image, windows,
                         e.s.constant(getComputeType(image.element), 0));

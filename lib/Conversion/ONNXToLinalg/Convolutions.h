@@ -38,7 +38,8 @@ private:
   /// Splits axis `axis` into groups and what is in each.
   TensorValue split(TensorValue tensor, unsigned axis);
   TensorValue merge(TensorValue tensor, unsigned axis);
-  /// The image with its pads, where these are computed.
+  /// The image with its pads, where these are computed or loops cannot read
+  /// beyond it.
   TensorValue materializePads(TensorValue image);
   TensorValue spreadPhases(TensorValue grad, TensorValue weight,
                            TensorValue bias);
@@ -47,6 +48,10 @@ private:
   TensorValue spreadByOne(TensorValue grad, TensorValue weight,
                           TensorValue bias);
 };
+
+/// Reads what a Conv of `image` and `weight` is, and checks that they fit.
+mlir::FailureOr<Convolution>
+readConvolution(NodeLowering &node, TensorValue image, TensorValue weight);
 
 } // namespace mp
 

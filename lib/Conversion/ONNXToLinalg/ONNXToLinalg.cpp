@@ -26,7 +26,9 @@ const LoweringRule *findRule(Operation *node) {
     llvm::StringMap<const LoweringRule *> result;
     for (ArrayRef<LoweringRule> family :
          {getContractionRules(), getConvolutionRules(), getElementwiseRules(),
-          getNormalizationRules(), getReductionRules(), getShapeRules()})
+          getInterpolationRules(), getLossRules(), getNormalizationRules(),
+          getPoolingRules(), getQuantizationRules(), getReductionRules(),
+          getShapeRules()})
       for (const LoweringRule &rule : family)
         result[rule.op] = &rule;
     return result;
@@ -49,7 +51,7 @@ static LogicalResult expandNodes(ModuleOp module, GraphOp graph) {
     missing.clear();
     std::vector<Operation *> nodes;
     graph.walk([&](Operation *op) {
-      if (isNode(op) && !findRule(op))
+      if (isNode(op) && !isStandardOp(op, "Constant") && !findRule(op))
         nodes.push_back(op);
     });
     for (Operation *node : nodes) {

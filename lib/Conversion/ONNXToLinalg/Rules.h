@@ -21,7 +21,11 @@ namespace mp {
 llvm::ArrayRef<LoweringRule> getContractionRules();
 llvm::ArrayRef<LoweringRule> getConvolutionRules();
 llvm::ArrayRef<LoweringRule> getElementwiseRules();
+llvm::ArrayRef<LoweringRule> getInterpolationRules();
+llvm::ArrayRef<LoweringRule> getLossRules();
 llvm::ArrayRef<LoweringRule> getNormalizationRules();
+llvm::ArrayRef<LoweringRule> getPoolingRules();
+llvm::ArrayRef<LoweringRule> getQuantizationRules();
 llvm::ArrayRef<LoweringRule> getReductionRules();
 llvm::ArrayRef<LoweringRule> getShapeRules();
 
