@@ -557,7 +557,7 @@ void Emitter::check(Value condition, const Twine &text, Size x, Size y) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.thenBlock());
   runtime::FailOp::create(b, loc, b.getStringAttr(what + ": " + text), a, c,
-                          /*parallel=*/false);
+                          /*parallel=*/false, /*input=*/false);
 }
 
 Value Emitter::checked(Value condition, const Twine &text, Value value,
@@ -571,7 +571,7 @@ Value Emitter::checked(Value condition, const Twine &text, Value value,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(op.thenBlock());
     runtime::FailOp::create(b, loc, b.getStringAttr(what + ": " + text), value,
-                            bound, /*parallel=*/true);
+                            bound, /*parallel=*/true, /*input=*/false);
   }
   return s.select(fails, good, value);
 }

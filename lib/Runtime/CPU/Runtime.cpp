@@ -19,6 +19,7 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace {
 
@@ -31,6 +32,8 @@ struct alignas(64) Block {
 struct Call {
   std::jmp_buf end;
   Block blocks = {&blocks, &blocks, 0};
+  /// Outputs that have got memory here.
+  std::vector<void **> outputs;
   /// Set by mp_report, from any thread.
   std::mutex mutex;
   int32_t code = MP_OK;
@@ -130,6 +133,17 @@ void mp_free(void *data) {
   std::free(block);
 }
 
+void *mp_output(void **data, int64_t bytes) {
+  if (*data)
+    return *data;
+  void *made = allocateAligned(bytes);
+  if (!made)
+    mp_fail(MP_OUT_OF_MEMORY, "out of memory: an output takes %0 bytes", bytes,
+            0);
+  current->outputs.push_back(data);
+  return *data = made;
+}
+
 void *mp_scratch(int32_t slot, int64_t bytes) {
   Scratch &mine = scratch.slots[slot];
   if (mine.bytes < bytes) {
@@ -182,6 +196,11 @@ int32_t mp_call(int32_t (*body)(const mp_tensor *, mp_tensor *),
       lastError = format(call.text.c_str(), call.a, call.b);
   }
   release(call);
+  if (call.code != MP_OK)
+    for (void **output : call.outputs) {
+      std::free(*output);
+      *output = nullptr;
+    }
   current = outer;
   return call.code;
 }

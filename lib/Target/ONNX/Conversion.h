@@ -23,6 +23,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <limits>
+#include <optional>
+#include <string>
 
 namespace mp {
 
@@ -91,6 +93,13 @@ private:
   std::shared_ptr<Files> files;
   std::vector<bool> taken;
 };
+
+/// The data in the typed field of its type as raw bytes; absent if they are
+/// not there or do not fit.
+std::optional<std::string> packTyped(const ::onnx::TensorProto &tensor);
+
+/// Protobuf writes parse errors to stderr; ours say more.
+void silenceProtobuf();
 
 /// Converts `tensor`; the name is left to the caller.
 mlir::FailureOr<TensorParts> convertTensor(mlir::MLIRContext *context,

@@ -142,9 +142,7 @@ static int getTypedField(int32_t dataType) {
   }
 }
 
-/// The data in the typed field of its type as raw bytes; absent if they are
-/// not there or do not fit.
-static std::optional<std::string> packTyped(const Tensor &tensor) {
+std::optional<std::string> packTyped(const Tensor &tensor) {
   std::string bytes;
   bool ok = false;
   switch (tensor.data_type()) {
