@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace mp {
 
-TensorValue Convolution::split(TensorValue tensor, unsigned axis) {
+TensorValue ConvolutionEmitter::split(TensorValue tensor, unsigned axis) {
   if (groups == 1)
     return tensor;
   Sizes sizes = e.sizes(tensor);
@@ -28,7 +28,7 @@ TensorValue Convolution::split(TensorValue tensor, unsigned axis) {
   return e.reshape(tensor, sizes);
 }
 
-TensorValue Convolution::merge(TensorValue tensor, unsigned axis) {
+TensorValue ConvolutionEmitter::merge(TensorValue tensor, unsigned axis) {
   if (groups == 1)
     return tensor;
   Sizes sizes = e.sizes(tensor);
@@ -37,7 +37,7 @@ TensorValue Convolution::merge(TensorValue tensor, unsigned axis) {
   return e.reshape(tensor, sizes);
 }
 
-TensorValue Convolution::materializePads(TensorValue image) {
+TensorValue ConvolutionEmitter::materializePads(TensorValue image) {
   if (image.isFloat() && collectConstants(windows, &SlidingAxis::begin))
     return image;
   image = padForWindows(e, image, windows,
@@ -71,8 +71,8 @@ static void addBias(ContractionEnd &end, Scalars &s, TensorValue bias,
   end.maps = {AffineMap::get(dims, 0, exprs, context)};
 }
 
-TensorValue Convolution::forward(TensorValue image, TensorValue weight,
-                                 TensorValue bias) {
+TensorValue ConvolutionEmitter::forward(TensorValue image, TensorValue weight,
+                                        TensorValue bias) {
   image = materializePads(image);
   bool grouped = groups != 1;
   auto maps = kernel::getConvMaps(e.b.getContext(), getRank(),
@@ -93,7 +93,7 @@ TensorValue Convolution::forward(TensorValue image, TensorValue weight,
   return merge(contract(e, image, weight, sizes, element, maps, {}, end), 1);
 }
 
-TensorValue Convolution::correlate(TensorValue grad, TensorValue image) {
+TensorValue ConvolutionEmitter::correlate(TensorValue grad, TensorValue image) {
   image = materializePads(image);
   bool grouped = groups != 1;
   auto maps = kernel::getConvMaps(e.b.getContext(), getRank(),
@@ -191,8 +191,9 @@ static SmallVector<AffineMap> getPhaseMaps(Emitter &e,
 }
 
 /// Stride 1: one contraction.
-TensorValue Convolution::spreadByOne(TensorValue grad, TensorValue weight,
-                                     TensorValue bias) {
+TensorValue ConvolutionEmitter::spreadByOne(TensorValue grad,
+                                            TensorValue weight,
+                                            TensorValue bias) {
   bool grouped = groups != 1;
   auto maps = kernel::getConvInputGradientMaps(e.b.getContext(), getRank(),
                                                getWindow(windows, grouped));
@@ -210,8 +211,9 @@ TensorValue Convolution::spreadByOne(TensorValue grad, TensorValue weight,
   return contract(e, grad, weight, sizes, element, maps, {}, end);
 }
 
-TensorValue Convolution::spreadPhases(TensorValue grad, TensorValue weight,
-                                      TensorValue bias) {
+TensorValue ConvolutionEmitter::spreadPhases(TensorValue grad,
+                                             TensorValue weight,
+                                             TensorValue bias) {
   bool grouped = groups != 1;
   Sizes sizes = {e.dim(grad, 0)};
   if (grouped)
@@ -256,8 +258,9 @@ TensorValue Convolution::spreadPhases(TensorValue grad, TensorValue weight,
 
 /// The windows' values lie a stride apart in an image of zeros, which is
 /// convolved at stride 1.
-TensorValue Convolution::spreadDilated(TensorValue grad, TensorValue weight,
-                                       TensorValue bias) {
+TensorValue ConvolutionEmitter::spreadDilated(TensorValue grad,
+                                              TensorValue weight,
+                                              TensorValue bias) {
   Sizes from = e.sizes(grad), to = from;
   Sizes offsets(from.size(), e.size(0)), steps(from.size(), e.size(1));
   unsigned first = from.size() - getRank();
@@ -278,8 +281,8 @@ TensorValue Convolution::spreadDilated(TensorValue grad, TensorValue weight,
   return spreadByOne({apart, grad.element}, weight, bias);
 }
 
-TensorValue Convolution::spread(TensorValue grad, TensorValue weight,
-                                TensorValue bias) {
+TensorValue ConvolutionEmitter::spread(TensorValue grad, TensorValue weight,
+                                       TensorValue bias) {
   // More than these contractions would be more code than they save time.
   constexpr int64_t mostPhases = 16;
   auto begins = collectConstants(windows, &SlidingAxis::begin);

@@ -18,7 +18,7 @@
 
 namespace mp {
 
-struct Convolution {
+struct ConvolutionEmitter {
   Emitter &e;
   SlidingWindows windows;
   int64_t groups = 1;
@@ -50,7 +50,7 @@ private:
 };
 
 /// Reads what a Conv of `image` and `weight` is, and checks that they fit.
-mlir::FailureOr<Convolution>
+mlir::FailureOr<ConvolutionEmitter>
 readConvolution(NodeLowering &node, TensorValue image, TensorValue weight);
 
 } // namespace mp

@@ -25,10 +25,11 @@ const LoweringRule *findRule(Operation *node) {
   static const llvm::StringMap<const LoweringRule *> rules = [] {
     llvm::StringMap<const LoweringRule *> result;
     for (ArrayRef<LoweringRule> family :
-         {getContractionRules(), getConvolutionRules(), getElementwiseRules(),
-          getInterpolationRules(), getLossRules(), getNormalizationRules(),
-          getPoolingRules(), getQuantizationRules(), getReductionRules(),
-          getShapeRules()})
+         {getContractionRules(), getConvolutionRules(), getEinsumRules(),
+          getElementwiseRules(), getInterpolationRules(), getLossRules(),
+          getNormalizationRules(), getPoolingRules(), getQuantizationRules(),
+          getReductionRules(), getSamplingRules(), getShapeRules(),
+          getSignalRules()})
       for (const LoweringRule &rule : family)
         result[rule.op] = &rule;
     return result;

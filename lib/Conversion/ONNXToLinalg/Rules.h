@@ -20,6 +20,7 @@ namespace mp {
 
 llvm::ArrayRef<LoweringRule> getContractionRules();
 llvm::ArrayRef<LoweringRule> getConvolutionRules();
+llvm::ArrayRef<LoweringRule> getEinsumRules();
 llvm::ArrayRef<LoweringRule> getElementwiseRules();
 llvm::ArrayRef<LoweringRule> getInterpolationRules();
 llvm::ArrayRef<LoweringRule> getLossRules();
@@ -27,7 +28,9 @@ llvm::ArrayRef<LoweringRule> getNormalizationRules();
 llvm::ArrayRef<LoweringRule> getPoolingRules();
 llvm::ArrayRef<LoweringRule> getQuantizationRules();
 llvm::ArrayRef<LoweringRule> getReductionRules();
+llvm::ArrayRef<LoweringRule> getSamplingRules();
 llvm::ArrayRef<LoweringRule> getShapeRules();
+llvm::ArrayRef<LoweringRule> getSignalRules();
 
 } // namespace mp
 

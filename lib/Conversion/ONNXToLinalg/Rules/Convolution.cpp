@@ -75,9 +75,9 @@ static FailureOr<Sizes> getKernel(NodeLowering &node, TensorValue weight) {
   return kernel;
 }
 
-/// Reads what a Conv of `image` and `weight` is.
-static FailureOr<Convolution>
-readConvolution(NodeLowering &node, TensorValue image, TensorValue weight) {
+FailureOr<ConvolutionEmitter> readConvolution(NodeLowering &node,
+                                              TensorValue image,
+                                              TensorValue weight) {
   Emitter &e = node.e;
   auto groups = readGroups(node, image, weight);
   if (failed(groups))
@@ -91,7 +91,7 @@ readConvolution(NodeLowering &node, TensorValue image, TensorValue weight) {
   auto windows = readSlidingWindows(node, getSpace(e, image), *kernel);
   if (failed(windows))
     return failure();
-  return Convolution{e, *windows, *groups, node.outElement()};
+  return ConvolutionEmitter{e, *windows, *groups, node.outElement()};
 }
 
 /// The bias (operand `index`), whose size is `channels`; null if there is none.
@@ -138,7 +138,7 @@ static LogicalResult convTransposeRule(NodeLowering &node) {
   auto windows = readTransposedWindows(node, getSpace(e, values), *kernel);
   if (failed(windows))
     return failure();
-  Convolution convolution{e, *windows, *groups, node.outElement()};
+  ConvolutionEmitter convolution{e, *windows, *groups, node.outElement()};
   node.set(convolution.spread(values, weight, *bias));
   return success();
 }
@@ -177,7 +177,7 @@ static LogicalResult convGradRule(NodeLowering &node) {
   for (unsigned index : {0, 1}) {
     if (!node.wants(index))
       continue;
-    Convolution part = *convolution;
+    ConvolutionEmitter part = *convolution;
     part.element = node.outElement(index);
     node.set(index, index == 0 ? part.spread(grad, weight, TensorValue())
                                : part.correlate(grad, image));

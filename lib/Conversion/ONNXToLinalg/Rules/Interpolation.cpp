@@ -219,7 +219,7 @@ LogicalResult Resizing::readScales(ArrayRef<int64_t> axes) {
   Type f32 = e.b.getF32Type();
   for (auto [position, axis] : llvm::enumerate(axes)) {
     if (known && !((*known)[position] > 0 && (*known)[position] < 1e9))
-      return node.fail("scale " + Twine((*known)[position]));
+      return node.fail("scale " + std::to_string((*known)[position]));
     Value scale = known ? s.constant(f32, (*known)[position])
                         : e.loadAt(scales, position);
     Size to;
