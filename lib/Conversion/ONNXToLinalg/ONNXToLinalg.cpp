@@ -27,11 +27,16 @@ const LoweringRule *findRule(Operation *node) {
     llvm::StringMap<const LoweringRule *> result;
     for (ArrayRef<LoweringRule> family :
          {getContractionLowerings(), getControlFlowLowerings(),
-          getDataMovementLowerings(), getElementwiseLowerings(),
-          getIndexingLowerings(), getNormalizationLowerings(),
-          getOrderingLowerings(), getPaddingLowerings(), getRandomLowerings(),
-          getReductionLowerings(), getSelectionLowerings(),
-          getSequenceLowerings(), getShapeLowerings()})
+          getConvolutionLowerings(), getDataMovementLowerings(),
+          getEinsumLowerings(),      getElementwiseLowerings(),
+          getIndexingLowerings(),    getInterpolationLowerings(),
+          getLossLowerings(),        getNormalizationLowerings(),
+          getOrderingLowerings(),    getPaddingLowerings(),
+          getPoolingLowerings(),     getQuantizationLowerings(),
+          getRandomLowerings(),      getReductionLowerings(),
+          getSamplingLowerings(),    getSelectionLowerings(),
+          getSequenceLowerings(),    getShapeLowerings(),
+          getSignalLowerings()})
       for (const LoweringRule &rule : family)
         result[rule.op] = &rule;
     return result;
@@ -54,7 +59,7 @@ static LogicalResult expandNodes(ModuleOp module, GraphOp graph) {
     missing.clear();
     std::vector<Operation *> nodes;
     graph.walk([&](Operation *op) {
-      if (isNode(op) && !findRule(op))
+      if (isNode(op) && !isStandardOp(op, "Constant") && !findRule(op))
         nodes.push_back(op);
     });
     for (Operation *node : nodes) {
