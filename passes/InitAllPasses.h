@@ -11,6 +11,7 @@
 #include "Autodiff/Passes.h"
 #include "Graph/Passes.h"
 #include "LossScaling/Passes.h"
+#include "Lowering/Passes.h"
 #include "Pipelines/Pipelines.h"
 #include "Precision/Passes.h"
 
@@ -21,6 +22,7 @@ inline void registerAllPasses() {
   registerAutodiffPasses();
   registerGraphPasses();
   registerLossScalingPasses();
+  registerLoweringPasses();
   registerPrecisionPasses();
   registerPipelines();
 }

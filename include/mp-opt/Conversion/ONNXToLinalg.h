@@ -1,0 +1,50 @@
+//===- ONNXToLinalg.h - A model as a function on tensors --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The main graph becomes the function `main` of tensor, linalg, kernel, scf and
+// arith ops. Its arguments are the graph's inputs and then its bigger
+// constants, its results are the outputs; attributes of arguments and results
+// say what they are. Booleans take a byte; integers have no sign.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CONVERSION_ONNXTOLINALG_H
+#define MPOPT_CONVERSION_ONNXTOLINALG_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mp {
+
+/// Attributes of arguments and results of `main`.
+namespace lowered {
+/// The name in ONNX; constants have none.
+inline constexpr llvm::StringLiteral name = "mp.name";
+/// ONNX's element type.
+inline constexpr llvm::StringLiteral element = "mp.element";
+/// The elements of a constant, or of an input's default.
+inline constexpr llvm::StringLiteral constant = "mp.constant";
+/// On a result: the argument whose next state it is.
+inline constexpr llvm::StringLiteral state = "mp.state";
+} // namespace lowered
+
+struct ONNXToLinalgOptions {
+  /// Sizes of symbolic dimensions, by name.
+  llvm::StringMap<int64_t> dims;
+  /// Sizes of inputs, by name; where given, they count instead of `dims`.
+  llvm::StringMap<llvm::SmallVector<int64_t>> inputSizes;
+};
+
+/// Replaces the main graph of `module`. Fails with one error that lists all
+/// nodes without a lowering, or an error at the node.
+mlir::LogicalResult convertONNXToLinalg(mlir::ModuleOp module,
+                                        const ONNXToLinalgOptions &options);
+
+} // namespace mp
+
+#endif // MPOPT_CONVERSION_ONNXTOLINALG_H

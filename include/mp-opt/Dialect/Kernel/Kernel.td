@@ -1,0 +1,132 @@
+//===- Kernel.td - The kernel dialect ----------------------*- tablegen -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DIALECT_KERNEL_KERNEL_TD
+#define MPOPT_DIALECT_KERNEL_KERNEL_TD
+
+include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "kernel";
+  let cppNamespace = "::mp::kernel";
+  let summary = "contractions and convolutions for generated kernels";
+  let description = [{
+    What is computed, with all that is fused into it: how (blocks, packing,
+    registers) is decided where `convert-kernel-to-loops` writes the loops.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+class Kernel_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Kernel_Dialect, mnemonic, traits>;
+
+def Kernel_Data : AnyTypeOf<[AnyRankedTensor, AnyMemRef], "tensor or memref">;
+
+def Kernel_ContractOp : Kernel_Op<"contract", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    SingleBlock,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+      ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+       "getAliasingValues", "bufferize"]>]> {
+  let summary = "a sum of products over an affine iteration space";
+  let description = [{
+    For all points of the iteration space, elements of `a` and `b` are
+    multiplied; products that belong to one element of `c` are summed up, in
+    f32 (f64 where `a` and `b` are f64), whatever the element types are. Then
+    the region makes the element of `c` out of the sum and elements of the
+    extra operands. What `c` held before is overwritten where its map leads,
+    and kept elsewhere.
+
+    `indexing_maps` has one map for each of `a`, `b`, the extra operands, `c`.
+    Results are linear: sums of dimensions times constants, and a constant.
+    Reads of `a` and `b` out of bounds give zero: padding. A dimension occurs
+    at most once in the map of `c`; those that do not occur there are summed
+    over. Extra operands are read at dimensions of `c` only, within bounds.
+
+    The size of a dimension is that of the operands' dimensions at which it
+    stands alone in the map; what stands nowhere alone has its size in `sizes`,
+    in the dimensions' order.
+
+    A dense layer with bias, activation and a cast, all in one loop nest:
+
+    ```mlir
+    kernel.contract {indexing_maps = [
+        affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+        affine_map<(m, n, k) -> (n)>, affine_map<(m, n, k) -> (m, n)>]}
+        ins(%x, %w : memref<?x64xbf16>, memref<64x32xf32>)
+        extra(%bias : memref<32xf32>) outs(%y : memref<?x32xbf16>) {
+    ^bb0(%sum: f32, %b: f32):
+      %0 = arith.addf %sum, %b : f32
+      %1 = arith.maximumf %0, %zero : f32
+      %2 = arith.truncf %1 : f32 to bf16
+      kernel.yield %2 : bf16
+    }
+    ```
+
+    A convolution with stride 2 and padding 1:
+    `(n, f, i, j, c, k, l) -> (n, c, 2 * i + k - 1, 2 * j + l - 1)`,
+    `-> (f, c, k, l)`, `-> (n, f, i, j)`.
+  }];
+  let arguments = (ins Kernel_Data:$a, Kernel_Data:$b,
+                       Variadic<Kernel_Data>:$extras, Variadic<Index>:$sizes,
+                       Kernel_Data:$c, AffineMapArrayAttr:$indexing_maps);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let regions = (region SizedRegion<1>:$epilogue);
+  let skipDefaultBuilders = 1;
+  let assemblyFormat = [{
+    attr-dict `ins` `(` $a `,` $b `:` type($a) `,` type($b) `)`
+    (`extra` `(` $extras^ `:` type($extras) `)`)? (`sizes` `(` $sizes^ `)`)?
+    `outs` `(` $c `:` type($c) `)` $epilogue (`->` type($result)^)?
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b,
+                   "::mlir::ValueRange":$extras, "::mlir::ValueRange":$sizes,
+                   "::mlir::Value":$c,
+                   "::llvm::ArrayRef<::mlir::AffineMap>":$maps)>];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getCMutable(); }
+    ::llvm::SmallVector<::mlir::AffineMap> getMaps();
+    /// f64 if `a` is f64, else f32.
+    ::mlir::FloatType getAccumulatorType();
+    /// Of `a`, `b`, the extra operands and `c`, as in the maps.
+    ::llvm::SmallVector<::mlir::Value> getMappedOperands();
+    /// For each dimension: the operand (numbered like the maps) and the
+    /// operand's dimension that has its size, or {-1, i} for `sizes`' i-th.
+    ::llvm::SmallVector<std::pair<int, int>> getSizeSources();
+    unsigned getNumLoops() { return getMaps().front().getNumDims(); }
+  }];
+}
+
+def Kernel_YieldOp : Kernel_Op<"yield", [
+    Pure, ReturnLike, Terminator, HasParent<"ContractOp">]> {
+  let summary = "the element that is stored";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Kernel_ScratchOp : Kernel_Op<"scratch"> {
+  let summary = "memory of the running thread";
+  let description = [{
+    At least `bytes` bytes at a multiple of 64, whose content is undefined.
+    The memory lasts until the thread asks for the same slot again. Inside
+    bodies of parallel loops; it is no value that such a body could share.
+  }];
+  let arguments = (ins Index:$bytes,
+    ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<3>]>:$slot);
+  let results = (outs MemRefRankOf<[I8], [1]>:$result);
+  let assemblyFormat = "$slot `,` $bytes attr-dict `:` type($result)";
+}
+
+#endif // MPOPT_DIALECT_KERNEL_KERNEL_TD

@@ -1,0 +1,26 @@
+//===- RuntimeOps.h - The runtime dialect -----------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DIALECT_RUNTIME_RUNTIMEOPS_H
+#define MPOPT_DIALECT_RUNTIME_RUNTIMEOPS_H
+
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "mp-opt/Dialect/Runtime/RuntimeDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h.inc"
+
+#endif // MPOPT_DIALECT_RUNTIME_RUNTIMEOPS_H

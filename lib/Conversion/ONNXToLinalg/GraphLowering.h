@@ -1,0 +1,54 @@
+//===- GraphLowering.h - A graph on its way to a function -------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CONVERSION_GRAPHLOWERING_H
+#define MPOPT_LIB_CONVERSION_GRAPHLOWERING_H
+
+#include "NodeLowering.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mp {
+
+class GraphLowering {
+public:
+  GraphLowering(Emitter &emitter, mlir::func::FuncOp function)
+      : e(emitter), function(function) {}
+
+  /// Emits the block's nodes; what its yield yields.
+  mlir::FailureOr<llvm::SmallVector<TensorValue>>
+  lowerBlock(mlir::Block &block);
+
+  void bind(mlir::Value value, TensorValue tensor) { tensors[value] = tensor; }
+  void bind(mlir::Value value, KnownInts ints) {
+    known[value] = std::move(ints);
+  }
+  void alias(mlir::Value value, mlir::Value same);
+
+  /// Null where the value is no tensor of numbers, or was not emitted.
+  TensorValue get(mlir::Value value);
+  const KnownInts *getKnown(mlir::Value value) const;
+
+private:
+  mlir::LogicalResult lowerNode(mlir::Operation *node);
+  mlir::LogicalResult addConstant(mlir::Value value, mlir::Attribute elements);
+  TensorValue materialize(mlir::Attribute elements);
+
+  Emitter &e;
+  mlir::func::FuncOp function;
+  llvm::DenseMap<mlir::Value, TensorValue> tensors;
+  llvm::DenseMap<mlir::Value, KnownInts> known;
+  /// Constants that have not been asked for as tensors yet.
+  llvm::DenseMap<mlir::Value, mlir::Attribute> constants;
+};
+
+/// The rule for the node's operator; null if there is none.
+const LoweringRule *findRule(mlir::Operation *node);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CONVERSION_GRAPHLOWERING_H

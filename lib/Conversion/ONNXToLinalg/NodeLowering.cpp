@@ -1,0 +1,144 @@
+//===- NodeLowering.cpp - One node on its way to loops --------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphLowering.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+/// Tensors of more elements than this are not looked at as shapes.
+static constexpr int64_t mostKnownInts = 64;
+
+int NodeLowering::getVersion() const {
+  const OpSchema *schema = getSchema(node);
+  return schema ? schema->since : 1;
+}
+
+TensorValue NodeLowering::in(unsigned index) {
+  return graph.get(node->getOperand(index));
+}
+
+SmallVector<TensorValue> NodeLowering::operands() {
+  SmallVector<TensorValue> result;
+  for (unsigned index = 0; index < getNumOperands(); ++index)
+    result.push_back(in(index));
+  return result;
+}
+
+Type NodeLowering::inElement(unsigned index) const {
+  return has(index) ? getTensorElementType(node->getOperand(index).getType())
+                    : Type();
+}
+
+Type NodeLowering::outElement(unsigned index) const {
+  return getTensorElementType(node->getResult(index).getType());
+}
+
+const KnownInts *NodeLowering::getKnown(unsigned index) const {
+  return has(index) ? graph.getKnown(node->getOperand(index)) : nullptr;
+}
+
+std::optional<Sizes> NodeLowering::ints(unsigned index) {
+  if (!has(index))
+    return std::nullopt;
+  if (const KnownInts *ints = getKnown(index))
+    return ints->values;
+  TensorValue tensor = in(index);
+  if (!tensor || !isa<IntegerType>(tensor.element) || tensor.getRank() > 1)
+    return std::nullopt;
+  Sizes extents = e.sizes(tensor);
+  std::optional<int64_t> count =
+      extents.empty() ? 1 : Emitter::getConstant(extents[0]);
+  if (!count || *count > mostKnownInts)
+    return std::nullopt;
+  Sizes result;
+  for (int64_t position = 0; position < *count; ++position)
+    result.push_back(s.toIndex(e.loadAt(tensor, position)));
+  return result;
+}
+
+std::optional<SmallVector<int64_t>> NodeLowering::constantInts(unsigned index) {
+  if (!has(index))
+    return std::nullopt;
+  if (const KnownInts *ints = getKnown(index))
+    return mlir::getConstantIntValues(ints->values);
+  return getConstantInts(node->getOperand(index));
+}
+
+FailureOr<SmallVector<int64_t>> NodeLowering::constantList(StringRef attribute,
+                                                           unsigned operand) {
+  if (node->hasAttr(attribute))
+    return llvm::to_vector(getInts(node, attribute));
+  if (!has(operand))
+    return SmallVector<int64_t>();
+  std::optional<SmallVector<int64_t>> list = constantInts(operand);
+  if (list)
+    return *list;
+  (void)fail("'" + attribute +
+             "' is computed at run time: only constants can "
+             "be compiled");
+  return failure();
+}
+
+void NodeLowering::set(unsigned result, TensorValue value) {
+  if (!hasResult(node, result))
+    return;
+  Value onnx = node->getResult(result);
+  if (auto declared = dyn_cast<RankedTensorType>(onnx.getType()))
+    value = e.refine(value, declared.getShape());
+  graph.bind(onnx, value);
+}
+
+void NodeLowering::setKnown(unsigned result, KnownInts ints) {
+  if (hasResult(node, result))
+    graph.bind(node->getResult(result), std::move(ints));
+}
+
+void NodeLowering::forward(unsigned index) {
+  graph.alias(node->getResult(0), node->getOperand(index));
+}
+
+FailureOr<int64_t> NodeLowering::normalizeAxis(int64_t axis, int64_t rank) {
+  if (axis >= -rank && axis < rank)
+    return axis < 0 ? axis + rank : axis;
+  (void)fail("axis " + Twine(axis) + " of a tensor with " + Twine(rank) +
+             " axes");
+  return failure();
+}
+
+FailureOr<SmallVector<int64_t>>
+NodeLowering::normalizeAxes(ArrayRef<int64_t> axes, int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t axis : axes) {
+    FailureOr<int64_t> normal = normalizeAxis(axis, rank);
+    if (failed(normal))
+      return failure();
+    if (!llvm::is_contained(result, *normal))
+      result.push_back(*normal);
+  }
+  llvm::sort(result);
+  return result;
+}
+
+FailureOr<SmallVector<TensorValue>>
+NodeLowering::inlineBody(Region &body, ArrayRef<TensorValue> arguments) {
+  for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
+    graph.bind(argument, value);
+  Location place = e.loc;
+  std::string text = e.getPlace().str();
+  auto results = graph.lowerBlock(body.front());
+  e.setPlace(place, text);
+  return results;
+}
+
+LogicalResult NodeLowering::fail(const Twine &reason) const {
+  return node->emitError(describe(node)) << ": " << reason;
+}
+
+} // namespace mp

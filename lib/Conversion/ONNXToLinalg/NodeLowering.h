@@ -1,0 +1,105 @@
+//===- NodeLowering.h - One node on its way to loops ------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What lowering rules see. Integers that shapes are made of are known as sizes
+// where possible (`KnownInts`): constants, sizes of tensors and what is
+// computed from them need no memory, and shapes made of them are static.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CONVERSION_NODELOWERING_H
+#define MPOPT_LIB_CONVERSION_NODELOWERING_H
+
+#include "Emitter.h"
+
+#include "mp-opt/Dialect/ONNX/Nodes.h"
+
+namespace mp {
+
+class GraphLowering;
+
+/// The elements of a small integer or boolean tensor, row-major.
+struct KnownInts {
+  Sizes values;
+  llvm::SmallVector<int64_t> shape;
+};
+
+class NodeLowering {
+public:
+  NodeLowering(GraphLowering &graph, Emitter &emitter, mlir::Operation *node)
+      : e(emitter), s(emitter.s), graph(graph), node(node) {}
+
+  Emitter &e;
+  Scalars &s;
+
+  mlir::Operation *getNode() const { return node; }
+  llvm::StringRef getOpType() const { return onnxir::getOpType(node); }
+  /// Version of the node's schema.
+  int getVersion() const;
+
+  unsigned getNumOperands() const { return node->getNumOperands(); }
+  bool has(unsigned operand) const { return hasOperand(node, operand); }
+  /// Operand `index`, which must be there and be a tensor of numbers.
+  TensorValue in(unsigned index);
+  /// All operands.
+  llvm::SmallVector<TensorValue> operands();
+  /// ONNX's element type of an operand; null if it is absent.
+  mlir::Type inElement(unsigned index) const;
+  mlir::Type outElement(unsigned index = 0) const;
+  bool wants(unsigned result = 0) const {
+    return hasResult(node, result) && !node->getResult(result).use_empty();
+  }
+
+  /// The integers of an operand (a scalar or vector), if their number is
+  /// known: constants, computed sizes, or loaded from the tensor.
+  std::optional<Sizes> ints(unsigned index);
+  /// The same, if all are constants.
+  std::optional<llvm::SmallVector<int64_t>> constantInts(unsigned index);
+  /// What is known of an operand without loading it.
+  const KnownInts *getKnown(unsigned index) const;
+
+  /// An attribute or, since it became one, operand with a list of integers;
+  /// empty if it is not given; a failure if they are not constant.
+  mlir::FailureOr<llvm::SmallVector<int64_t>>
+  constantList(llvm::StringRef attribute, unsigned operand);
+
+  void set(unsigned result, TensorValue value);
+  void set(TensorValue value) { set(0, value); }
+  void setKnown(unsigned result, KnownInts ints);
+  /// Result 0 is operand `index`.
+  void forward(unsigned index);
+
+  /// `axis` in [0, rank), an error if it is not.
+  mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
+  mlir::FailureOr<llvm::SmallVector<int64_t>>
+  normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+
+  /// Emits a subgraph's nodes here; the values that it yields.
+  mlir::FailureOr<llvm::SmallVector<TensorValue>>
+  inlineBody(mlir::Region &body, llvm::ArrayRef<TensorValue> arguments);
+
+  /// Why the node cannot be lowered: an error that names it.
+  mlir::LogicalResult fail(const llvm::Twine &reason) const;
+
+private:
+  GraphLowering &graph;
+  mlir::Operation *node;
+};
+
+struct LoweringRule {
+  /// Qualified: "Relu", "com.microsoft.ReluGrad".
+  llvm::StringLiteral op;
+  mlir::LogicalResult (*lower)(NodeLowering &);
+};
+
+/// Computes the node on known integers, if all that it needs is known and its
+/// operator is one that shapes are computed with.
+bool foldKnownInts(NodeLowering &node);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CONVERSION_NODELOWERING_H

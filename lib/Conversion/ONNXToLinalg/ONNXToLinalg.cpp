@@ -1,0 +1,469 @@
+//===- ONNXToLinalg.cpp - A model as a function on tensors ----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Conversion/ONNXToLinalg.h"
+
+#include "GraphLowering.h"
+#include "Rules.h"
+#include "mp-opt/Autodiff/Decompositions.h"
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Target/ONNX/FunctionBodies.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+const LoweringRule *findRule(Operation *node) {
+  static const llvm::StringMap<const LoweringRule *> rules = [] {
+    llvm::StringMap<const LoweringRule *> result;
+    for (ArrayRef<LoweringRule> family :
+         {getContractionRules(), getElementwiseRules(), getNormalizationRules(),
+          getReductionRules(), getShapeRules()})
+      for (const LoweringRule &rule : family)
+        result[rule.op] = &rule;
+    return result;
+  }();
+  return rules.lookup(getQualifiedName(getDomain(node), getOpType(node)));
+}
+
+//===----------------------------------------------------------------------===//
+// Operators that are written in others
+//===----------------------------------------------------------------------===//
+
+/// Decomposes and expands nodes until all have a rule. What then has none is
+/// told in one error.
+static LogicalResult expandNodes(ModuleOp module, GraphOp graph) {
+  NodeBuilder builder(module);
+  llvm::MapVector<StringRef, SmallVector<Operation *>> missing;
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    missing.clear();
+    std::vector<Operation *> nodes;
+    graph.walk([&](Operation *op) {
+      if (isNode(op) && !findRule(op))
+        nodes.push_back(op);
+    });
+    for (Operation *node : nodes) {
+      if (const Decomposition *decomposition = findDecomposition(node)) {
+        if (failed(decompose(builder, node, *decomposition)))
+          return failure();
+        changed = true;
+      } else if (hasFunctionBody(node)) {
+        if (failed(expandFunctionBody(builder, node)))
+          return failure();
+        changed = true;
+      } else {
+        missing[getOpType(node)].push_back(node);
+      }
+    }
+  }
+  if (missing.empty())
+    return success();
+  InFlightDiagnostic error =
+      graph.emitError("operators that cannot be compiled: ");
+  llvm::interleaveComma(missing, error, [&](auto &entry) {
+    error << describe(entry.second.front());
+    if (entry.second.size() > 1)
+      error << " and " << entry.second.size() - 1 << " more";
+  });
+  return error;
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes the function and its arguments.
+class ModelLowering {
+public:
+  ModelLowering(ModuleOp module, GraphOp graph,
+                const ONNXToLinalgOptions &options)
+      : module(module), graph(graph), options(options),
+        builder(module.getContext()), emitter(builder, graph.getLoc()) {}
+
+  LogicalResult run();
+
+private:
+  FailureOr<SmallVector<int64_t>> getInputShape(unsigned index);
+  LogicalResult createFunction();
+  void bindInputs(GraphLowering &lowering);
+  void describeResults(ArrayRef<TensorValue> results);
+  StringAttr getDimName(unsigned input, unsigned axis);
+
+  ModuleOp module;
+  GraphOp graph;
+  const ONNXToLinalgOptions &options;
+  OpBuilder builder;
+  Emitter emitter;
+  func::FuncOp function;
+};
+
+} // namespace
+
+/// The name of a symbolic dimension, as the description of an input or output
+/// has it.
+StringAttr ModelLowering::getDimName(unsigned input, unsigned axis) {
+  auto list = getYield(graph.getBody())->getAttrOfType<ArrayAttr>(attr::inputs);
+  if (!list || input >= list.size())
+    return {};
+  auto entry = dyn_cast<DictionaryAttr>(list[input]);
+  for (StringRef key : {"type", "tensor_type", "shape"})
+    entry = entry ? entry.getAs<DictionaryAttr>(key) : entry;
+  auto dims = entry ? entry.getAs<ArrayAttr>("dim") : ArrayAttr();
+  if (!dims || axis >= dims.size())
+    return {};
+  auto dim = dyn_cast<DictionaryAttr>(dims[axis]);
+  return dim ? dim.getAs<StringAttr>("dim_param") : StringAttr();
+}
+
+FailureOr<SmallVector<int64_t>> ModelLowering::getInputShape(unsigned index) {
+  BlockArgument input = graph.getBody().getArgument(index);
+  StringRef name = getValueName(input);
+  auto type = dyn_cast<RankedTensorType>(input.getType());
+  auto given = options.inputSizes.find(name);
+  bool isGiven = given != options.inputSizes.end();
+  if (!type && isGiven && getTensorElementType(input.getType()))
+    return llvm::to_vector(given->second);
+  if (!type || !getStorageType(type.getElementType())) {
+    graph.emitError("input '") << name << "' has the type " << input.getType()
+                               << ": expected a tensor of numbers with a known "
+                                  "number of dimensions";
+    return failure();
+  }
+  SmallVector<int64_t> shape(type.getShape());
+  if (isGiven && given->second.size() != shape.size()) {
+    graph.emitError("input '") << name << "': found " << given->second.size()
+                               << " dimensions, expected " << shape.size();
+    return failure();
+  }
+  for (auto [axis, extent] : llvm::enumerate(shape)) {
+    int64_t wanted = isGiven ? given->second[axis] : ShapedType::kDynamic;
+    StringAttr symbol = getDimName(index, axis);
+    if (!isGiven && symbol)
+      if (auto bound = options.dims.find(symbol); bound != options.dims.end())
+        wanted = bound->second;
+    if (ShapedType::isDynamic(wanted))
+      continue;
+    if (!ShapedType::isDynamic(extent) && extent != wanted) {
+      graph.emitError("input '") << name << "': size " << wanted << " of axis "
+                                 << axis << ", expected " << extent;
+      return failure();
+    }
+    extent = wanted;
+  }
+  return shape;
+}
+
+LogicalResult ModelLowering::createFunction() {
+  SmallVector<Type> types;
+  for (unsigned index = 0; index < graph.getBody().getNumArguments(); ++index) {
+    FailureOr<SmallVector<int64_t>> shape = getInputShape(index);
+    if (failed(shape))
+      return failure();
+    Type element =
+        getTensorElementType(graph.getBody().getArgument(index).getType());
+    types.push_back(RankedTensorType::get(*shape, getStorageType(element)));
+  }
+  builder.setInsertionPointToStart(module.getBody());
+  function = func::FuncOp::create(builder, graph.getLoc(), "main",
+                                  builder.getFunctionType(types, {}));
+  function.addEntryBlock();
+  GraphEditor editor(graph);
+  for (auto [index, input] : llvm::enumerate(graph.getBody().getArguments())) {
+    function.setArgAttr(index, lowered::name,
+                        builder.getStringAttr(getValueName(input)));
+    function.setArgAttr(index, lowered::element,
+                        TypeAttr::get(getTensorElementType(input.getType())));
+    if (InitializerOp initializer = editor.getDefault(input))
+      if (initializer.getValueAttr())
+        function.setArgAttr(index, lowered::constant,
+                            initializer.getValueAttr());
+  }
+  builder.setInsertionPointToStart(&function.getBody().front());
+  return success();
+}
+
+/// Dimensions of one name are one size.
+void ModelLowering::bindInputs(GraphLowering &lowering) {
+  llvm::MapVector<StringAttr, Size> symbols;
+  for (auto [index, input] : llvm::enumerate(graph.getBody().getArguments())) {
+    TensorValue value = {function.getArgument(index),
+                         getTensorElementType(input.getType())};
+    Sizes extents = emitter.sizes(value);
+    emitter.setPlace(graph.getLoc(),
+                     ("input '" + getValueName(input) + "'").str());
+    for (auto [axis, extent] : llvm::enumerate(extents)) {
+      StringAttr symbol = getDimName(index, axis);
+      if (!symbol || symbol.getValue().empty())
+        continue;
+      auto [entry, isNew] = symbols.try_emplace(symbol, extent);
+      if (isNew || entry->second == extent)
+        continue;
+      emitter.check(emitter.s.compare(Scalars::EQ, emitter.index(entry->second),
+                                      emitter.index(extent)),
+                    "size %1 of axis " + Twine(axis) + ", expected '" +
+                        symbol.getValue() + "' to be %0",
+                    entry->second, extent);
+      if (!Emitter::getConstant(extent))
+        extent = entry->second;
+    }
+    emitter.noteSizes(value.value, extents);
+    lowering.bind(input, value);
+  }
+}
+
+/// `NAME_new` is the next state of the input `NAME` if their types agree.
+void ModelLowering::describeResults(ArrayRef<TensorValue> results) {
+  YieldOp yield = getYield(graph.getBody());
+  llvm::StringMap<unsigned> inputs;
+  for (auto [index, input] : llvm::enumerate(graph.getBody().getArguments()))
+    inputs[getValueName(input)] = index;
+  ArrayAttr names = yield->getAttrOfType<ArrayAttr>(attr::outputs);
+  for (auto [index, value] : llvm::enumerate(results)) {
+    auto entry = names && index < names.size()
+                     ? dyn_cast<DictionaryAttr>(names[index])
+                     : DictionaryAttr();
+    auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
+    if (!name)
+      name = builder.getStringAttr(getValueName(yield.getOperand(index)));
+    function.setResultAttr(index, lowered::name, name);
+    function.setResultAttr(index, lowered::element,
+                           TypeAttr::get(value.element));
+    StringRef state = name.getValue();
+    if (!state.consume_back("_new"))
+      continue;
+    auto found = inputs.find(state);
+    if (found != inputs.end() &&
+        function.getArgumentTypes()[found->second] == value.value.getType())
+      function.setResultAttr(index, lowered::state,
+                             builder.getI64IntegerAttr(found->second));
+  }
+}
+
+LogicalResult ModelLowering::run() {
+  if (failed(createFunction()))
+    return failure();
+  GraphLowering lowering(emitter, function);
+  bindInputs(lowering);
+  auto results = lowering.lowerBlock(graph.getBody().front());
+  if (failed(results))
+    return failure();
+  SmallVector<Value> values;
+  for (auto [index, result] : llvm::enumerate(*results)) {
+    if (!result)
+      return graph.emitError("output ")
+             << index << " is no tensor of numbers: it cannot be compiled";
+    values.push_back(result.value);
+  }
+  func::ReturnOp::create(builder, graph.getLoc(), values);
+  function.setFunctionType(builder.getFunctionType(
+      function.getArgumentTypes(), ValueRange(values).getTypes()));
+  describeResults(*results);
+  return success();
+}
+
+LogicalResult convertONNXToLinalg(ModuleOp module,
+                                  const ONNXToLinalgOptions &options) {
+  GraphOp graph = getMainGraph(module);
+  if (!graph)
+    return module.emitError("the module has no main graph to compile");
+  if (failed(expandNodes(module, graph)) ||
+      failed(ModelLowering(module, graph, options).run()))
+    return failure();
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<GraphOp, FunctionOp, TrainingOp>(op))
+      op.erase();
+  for (StringRef name : {attr::opsets, attr::externalFiles, attr::model})
+    module->removeAttr(name);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GraphLowering
+//===----------------------------------------------------------------------===//
+
+static Attribute getElements(Operation *op) {
+  if (auto initializer = dyn_cast<InitializerOp>(op))
+    return initializer.getValueAttr();
+  if (auto tensor = op->getAttrOfType<TensorAttr>("value"))
+    return tensor.getValue();
+  return op->getAttr("value");
+}
+
+FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
+  for (Operation &op : block) {
+    e.setPlace(op.getLoc(), isNode(&op) ? describe(&op) : std::string());
+    if (auto yield = dyn_cast<YieldOp>(op)) {
+      SmallVector<TensorValue> results;
+      for (Value value : yield.getOperands())
+        results.push_back(get(value));
+      return results;
+    }
+    if (isa<AbsentOp>(op))
+      continue;
+    if (auto initializer = dyn_cast<InitializerOp>(op)) {
+      if (!initializer.getOverridable())
+        constants[initializer.getResult()] = getElements(&op);
+    } else if (isNode(&op)) {
+      if (failed(lowerNode(&op)))
+        return failure();
+    }
+  }
+  return failure();
+}
+
+/// The constant that a Constant node holds; null for strings and sparse ones.
+static Attribute getNodeElements(Operation *node, Builder &builder) {
+  if (Attribute value = getElements(node))
+    return value;
+  MLIRContext *context = node->getContext();
+  auto dense = [&](Type element, unsigned rank, int64_t count, auto values) {
+    SmallVector<int64_t> shape(rank, count);
+    return DenseElementsAttr::get(RankedTensorType::get(shape, element),
+                                  values);
+  };
+  Type i64 = IntegerType::get(context, 64), f32 = Float32Type::get(context);
+  if (auto list = node->getAttrOfType<DenseI64ArrayAttr>("value_ints"))
+    return dense(i64, 1, list.size(), list.asArrayRef());
+  if (auto number = node->getAttrOfType<IntegerAttr>("value_int"))
+    return dense(i64, 0, 1, ArrayRef<int64_t>(number.getInt()));
+  if (auto list = node->getAttrOfType<DenseF32ArrayAttr>("value_floats"))
+    return dense(f32, 1, list.size(), list.asArrayRef());
+  if (auto number = node->getAttrOfType<FloatAttr>("value_float"))
+    return dense(
+        f32, 0, 1,
+        ArrayRef<float>(static_cast<float>(number.getValueAsDouble())));
+  return {};
+}
+
+LogicalResult GraphLowering::lowerNode(Operation *node) {
+  NodeLowering lowering(*this, e, node);
+  if (isStandardOp(node, "Constant")) {
+    Attribute elements = getNodeElements(node, e.b);
+    if (!elements)
+      return lowering.fail("a constant of this form cannot be compiled");
+    constants[node->getResult(0)] = elements;
+    if (std::optional<SmallVector<int64_t>> list =
+            getConstantInts(node->getResult(0)))
+      (void)list;
+    return success();
+  }
+  for (Value operand : node->getOperands())
+    if (!isa<NoneType>(operand.getType()) && !getKnown(operand) &&
+        !get(operand) && !isa<SequenceType, OptionalType>(operand.getType()))
+      return lowering.fail("operand '" + getValueName(operand) +
+                           "' has a type that cannot be compiled");
+  if (foldKnownInts(lowering))
+    return success();
+  const LoweringRule *rule = findRule(node);
+  return rule ? rule->lower(lowering) : lowering.fail("no lowering");
+}
+
+void GraphLowering::alias(Value value, Value same) {
+  if (const KnownInts *ints = getKnown(same))
+    bind(value, *ints);
+  if (TensorValue tensor = get(same))
+    bind(value, tensor);
+}
+
+const KnownInts *GraphLowering::getKnown(Value value) const {
+  auto found = known.find(value);
+  if (found != known.end())
+    return &found->second;
+  // Constants are told apart when they are first asked for.
+  auto constant = constants.find(value);
+  if (constant == constants.end())
+    return nullptr;
+  auto elements = dyn_cast<DenseElementsAttr>(constant->second);
+  constexpr int64_t most = 64;
+  if (!elements || elements.getNumElements() > most ||
+      !isa<IntegerType>(elements.getElementType()))
+    return nullptr;
+  KnownInts ints;
+  bool isUnsigned = elements.getElementType().isUnsignedInteger() ||
+                    elements.getElementType().isInteger(1);
+  for (const APInt &number : elements.getValues<APInt>())
+    ints.values.push_back(
+        e.size(isUnsigned ? number.getZExtValue() : number.getSExtValue()));
+  ints.shape = llvm::to_vector(elements.getType().getShape());
+  return &const_cast<GraphLowering *>(this)
+              ->known.try_emplace(value, std::move(ints))
+              .first->second;
+}
+
+TensorValue GraphLowering::get(Value value) {
+  if (auto found = tensors.find(value); found != tensors.end())
+    return found->second;
+  if (auto constant = constants.find(value); constant != constants.end()) {
+    TensorValue tensor = materialize(constant->second);
+    if (tensor)
+      tensors[value] = tensor;
+    return tensor;
+  }
+  auto ints = known.find(value);
+  if (ints == known.end())
+    return {};
+  // Not kept: what is written here may not reach other uses.
+  Type element = getTensorElementType(value.getType());
+  TensorValue vector = e.fromSizes(ints->second.values);
+  if (element.isInteger(1))
+    vector = e.map(element, vector, [&](ValueRange values) {
+      return e.s.compare(Scalars::NE, values[0], e.s.like(values[0], 0));
+    });
+  else
+    vector = e.cast(vector, element);
+  Sizes shape;
+  for (int64_t extent : ints->second.shape)
+    shape.push_back(e.size(extent));
+  return e.reshape(vector, shape);
+}
+
+/// Up to this size, constants are part of the code.
+static constexpr int64_t mostInlineBytes = 256;
+
+/// Small ones in the code, others as an argument of the function: both in its
+/// first block, so that they reach everywhere.
+TensorValue GraphLowering::materialize(Attribute elements) {
+  auto typed = dyn_cast<TypedAttr>(elements);
+  auto type =
+      typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
+  Type storage = type ? getStorageType(type.getElementType()) : Type();
+  if (!storage)
+    return {};
+  TensorValue result = {Value(), type.getElementType()};
+  auto stored = RankedTensorType::get(type.getShape(), storage);
+  auto dense = dyn_cast<DenseElementsAttr>(elements);
+  if (dense && (dense.isSplat() ||
+                type.getNumElements() * storage.getIntOrFloatBitWidth() / 8 <=
+                    mostInlineBytes)) {
+    if (type.getElementType().isInteger(1))
+      dense = cast<DenseIntElementsAttr>(dense).mapValues(
+          storage, [](const APInt &bit) { return bit.zext(8); });
+    else if (type.getElementType() != storage)
+      dense = dense.bitcast(storage);
+    OpBuilder::InsertionGuard guard(e.b);
+    e.b.setInsertionPointToStart(&function.getBody().front());
+    result.value = arith::ConstantOp::create(e.b, e.loc, dense);
+    return result;
+  }
+  unsigned index = function.getNumArguments();
+  (void)function.insertArgument(index, stored, {}, e.loc);
+  function.setArgAttr(index, lowered::constant, elements);
+  function.setArgAttr(index, lowered::element,
+                      TypeAttr::get(type.getElementType()));
+  result.value = function.getArgument(index);
+  return result;
+}
+
+} // namespace mp

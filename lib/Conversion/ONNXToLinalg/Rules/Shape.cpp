@@ -1,0 +1,243 @@
+//===- Shape.cpp - The same elements in another shape ---------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Rules.h"
+
+using namespace mlir;
+
+namespace mp {
+
+/// -1 stands for what is left, 0 for the operand's size at the place.
+static FailureOr<Sizes> resolveShape(NodeLowering &node, TensorValue data,
+                                     Sizes shape) {
+  Emitter &e = node.e;
+  Sizes from = e.sizes(data);
+  bool allowZero = getInt(node.getNode(), "allowzero", 0);
+  std::optional<unsigned> rest;
+  Size others = e.size(1);
+  for (auto [axis, extent] : llvm::enumerate(shape)) {
+    std::optional<int64_t> constant = Emitter::getConstant(extent);
+    if (constant == -1) {
+      if (rest) {
+        (void)node.fail("two sizes are -1");
+        return failure();
+      }
+      rest = axis;
+      continue;
+    }
+    if (constant == 0 && !allowZero && axis < from.size())
+      extent = from[axis];
+    others = e.mul(others, extent);
+  }
+  Size count = e.product(from);
+  if (rest && !Emitter::isConstant(others, 0))
+    shape[*rest] = e.floorDiv(count, others);
+  else if (rest)
+    shape[*rest] = e.size(0);
+  Size total = e.product(shape);
+  if (auto have = Emitter::getConstant(count),
+      want = Emitter::getConstant(total);
+      have && want && *have != *want) {
+    (void)node.fail("cannot make " + Twine(*want) + " elements of " +
+                    Twine(*have));
+    return failure();
+  }
+  return shape;
+}
+
+/// Sizes that are known at run time only may be -1 or 0.
+static Sizes resolveAtRunTime(NodeLowering &node, TensorValue data,
+                              Sizes shape) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  Sizes from = e.sizes(data);
+  bool allowZero = getInt(node.getNode(), "allowzero", 0);
+  Size others = e.size(1);
+  for (auto [axis, extent] : llvm::enumerate(shape)) {
+    Value value = e.index(extent);
+    if (!allowZero && axis < from.size()) {
+      Value isZero = s.compare(Scalars::EQ, value, s.index(0));
+      extent = e.select(isZero, from[axis], extent);
+    }
+    Value isRest = s.compare(Scalars::EQ, e.index(extent), s.index(-1));
+    others = e.mul(others, e.select(isRest, e.size(1), extent));
+  }
+  Size rest = e.floorDiv(e.product(from), e.max(others, e.size(1)));
+  for (Size &extent : shape) {
+    Value isRest = s.compare(Scalars::EQ, e.index(extent), s.index(-1));
+    extent = e.select(isRest, rest, extent);
+    e.check(s.compare(Scalars::GE, e.index(extent), s.index(0)),
+            "size %0 is negative", extent, extent);
+  }
+  return shape;
+}
+
+static LogicalResult reshapeRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue data = node.in(0);
+  std::optional<Sizes> shape;
+  if (node.getNode()->hasAttr("shape")) {
+    shape.emplace();
+    for (int64_t extent : getInts(node.getNode(), "shape"))
+      shape->push_back(e.size(extent));
+  } else {
+    shape = node.ints(1);
+  }
+  if (!shape)
+    return node.fail("the number of dimensions is known at run time only");
+  // Sizes are not negative, so only those that were loaded may be -1.
+  bool isLoaded = !node.getNode()->hasAttr("shape") && !node.getKnown(1);
+  if (isLoaded) {
+    shape = resolveAtRunTime(node, data, *shape);
+  } else {
+    FailureOr<Sizes> resolved = resolveShape(node, data, *shape);
+    if (failed(resolved))
+      return failure();
+    shape = *resolved;
+  }
+  Size have = e.product(e.sizes(data)), want = e.product(*shape);
+  if (have != want)
+    e.check(node.s.compare(Scalars::EQ, e.index(have), e.index(want)),
+            "cannot make %1 elements of %0", have, want);
+  node.set(e.reshape(data, *shape));
+  return success();
+}
+
+static LogicalResult flattenRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue data = node.in(0);
+  Sizes from = e.sizes(data);
+  int64_t rank = from.size(), axis = getInt(node.getNode(), "axis", 1);
+  if (axis < 0)
+    axis += rank;
+  if (axis < 0 || axis > rank)
+    return node.fail("axis " + Twine(axis) + " of a tensor with " +
+                     Twine(rank) + " axes");
+  ArrayRef<Size> all(from);
+  Sizes to = {e.product(all.take_front(axis)), e.product(all.drop_front(axis))};
+  node.set(e.reshape(data, to));
+  return success();
+}
+
+static LogicalResult squeezeRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue data = node.in(0);
+  Sizes from = e.sizes(data), to;
+  auto list = node.constantList("axes", 1);
+  if (failed(list))
+    return failure();
+  bool all = !node.getNode()->hasAttr("axes") && !node.has(1);
+  auto axes = node.normalizeAxes(*list, from.size());
+  if (failed(axes))
+    return failure();
+  for (auto [axis, extent] : llvm::enumerate(from)) {
+    if (all && !Emitter::getConstant(extent))
+      return node.fail("which sizes are 1 is known at run time only");
+    bool drops =
+        all ? Emitter::isConstant(extent, 1) : llvm::is_contained(*axes, axis);
+    if (!drops)
+      to.push_back(extent);
+    else if (!Emitter::isConstant(extent, 1))
+      e.check(node.s.compare(Scalars::EQ, e.index(extent), node.s.index(1)),
+              "the size of axis %1 is %0, expected 1", extent, e.size(axis));
+  }
+  node.set(e.reshape(data, to));
+  return success();
+}
+
+static LogicalResult unsqueezeRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue data = node.in(0);
+  Sizes to = e.sizes(data);
+  auto list = node.constantList("axes", 1);
+  if (failed(list))
+    return failure();
+  auto axes = node.normalizeAxes(*list, to.size() + list->size());
+  if (failed(axes))
+    return failure();
+  for (int64_t axis : *axes)
+    to.insert(to.begin() + axis, e.size(1));
+  node.set(e.reshape(data, to));
+  return success();
+}
+
+static LogicalResult transposeRule(NodeLowering &node) {
+  TensorValue data = node.in(0);
+  SmallVector<int64_t> permutation(getInts(node.getNode(), "perm"));
+  if (permutation.empty())
+    for (int64_t axis = data.getRank(); axis-- > 0;)
+      permutation.push_back(axis);
+  auto axes = node.normalizeAxes(permutation, data.getRank());
+  if (failed(axes))
+    return failure();
+  if (axes->size() != permutation.size() ||
+      int64_t(permutation.size()) != data.getRank())
+    return node.fail("'perm' is no permutation of the axes");
+  node.set(node.e.transpose(data, permutation));
+  return success();
+}
+
+static LogicalResult expandRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue data = node.in(0);
+  std::optional<Sizes> shape = node.ints(1);
+  if (!shape)
+    return node.fail("the number of dimensions is known at run time only");
+  Sizes to = e.broadcast({e.sizes(data), *shape});
+  node.set(e.broadcastTo(data, to));
+  return success();
+}
+
+/// Of tensors whose rank or size foldKnownInts could not tell.
+static LogicalResult shapeRule(NodeLowering &node) {
+  return node.fail("operand has a type that cannot be compiled");
+}
+
+static LogicalResult constantOfShapeRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  std::optional<Sizes> shape = node.ints(0);
+  if (!shape)
+    return node.fail("the number of dimensions is known at run time only");
+  for (Size extent : *shape)
+    e.check(node.s.compare(Scalars::GE, e.index(extent), node.s.index(0)),
+            "size %0 is negative", extent, extent);
+  Type element = node.outElement();
+  Value value = node.s.constant(getComputeType(element), 0);
+  Attribute given = node.getNode()->getAttr("value");
+  if (auto tensor = dyn_cast_or_null<onnxir::TensorAttr>(given))
+    given = tensor.getValue();
+  if (auto elements = dyn_cast_or_null<DenseElementsAttr>(given);
+      elements && elements.getNumElements() == 1) {
+    if (isa<FloatType>(element))
+      value = node.s.constant(
+          getComputeType(element),
+          (*elements.getValues<APFloat>().begin()).convertToDouble());
+    else
+      value =
+          node.s.integer(getComputeType(element),
+                         (*elements.getValues<APInt>().begin()).getSExtValue());
+  }
+  node.set(e.full(*shape, element, value));
+  return success();
+}
+
+ArrayRef<LoweringRule> getShapeRules() {
+  static const LoweringRule rules[] = {
+      {"ConstantOfShape", constantOfShapeRule},
+      {"Expand", expandRule},
+      {"Flatten", flattenRule},
+      {"Reshape", reshapeRule},
+      {"Shape", shapeRule},
+      {"Size", shapeRule},
+      {"Squeeze", squeezeRule},
+      {"Transpose", transposeRule},
+      {"Unsqueeze", unsqueezeRule},
+  };
+  return rules;
+}
+
+} // namespace mp

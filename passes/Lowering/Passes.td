@@ -1,0 +1,102 @@
+//===- Passes.td - Passes from models to code --------------*- tablegen -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PASSES_LOWERING_PASSES_TD
+#define MPOPT_PASSES_LOWERING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertONNXToLinalg
+    : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "Write the main graph as loops on tensors";
+  let description = [{
+    Before: a model. After: the function `main` on tensors; its arguments are
+    the graph's inputs and then its bigger constants, its results the outputs.
+    Attributes (`mp.name`, `mp.element`, `mp.constant`, `mp.state`) say what
+    they are. Operators without a rule are decomposed or expanded first; if
+    some are left, one error lists them all.
+
+    Example: test/Lowering/convert-onnx-to-linalg.mlir
+  }];
+  let options = [
+    ListOption<"dims", "dim", "std::string",
+               "NAME=SIZE of symbolic dimensions">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::mp::kernel::KernelDialect", "::mp::onnxir::ONNXDialect",
+    "::mp::runtime::RuntimeDialect",
+  ];
+}
+
+def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
+  let summary = "Say where the inputs of a model are and its outputs go";
+  let description = [{
+    Before: `main` on tensors. After: `main` takes two pointers to arrays of
+    `mp_tensor` and returns a code; inputs, constants and outputs are memory
+    (`runtime.input`, `runtime.constant`, `runtime.output`), and the module's
+    attributes `mp.inputs`, `mp.outputs` and `mp.constants` describe them. With
+    `in-place`, outputs that are states are written over their inputs.
+
+    Example: test/Lowering/mp-bind-arguments.mlir
+  }];
+  let options = [
+    Option<"inPlace", "in-place", "bool", /*default=*/"false",
+           "write states over their inputs">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::mp::runtime::RuntimeDialect",
+  ];
+}
+
+def LowerLinalg : Pass<"mp-lower-linalg"> {
+  let summary = "Write structured ops on buffers as loops";
+  let description = [{
+    Before: linalg ops on memrefs. After: loops; those with enough to do are
+    `runtime.parallel`. The innermost loop runs over contiguous memory where
+    there is any, for LLVM's vectorizer.
+
+    Example: test/Lowering/mp-lower-linalg.mlir
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mp::runtime::RuntimeDialect",
+  ];
+}
+
+def OutlineParallel : Pass<"mp-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "Make functions of the bodies of parallel loops";
+  let description = [{
+    Before: `runtime.parallel`, and `scf.parallel` of one dimension. After:
+    `runtime.launch` of functions; equal bodies are one function.
+
+    Example: test/Lowering/mp-outline-parallel.mlir
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mp::runtime::RuntimeDialect"];
+}
+
+def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Write loops on buffers in LLVM's dialect";
+  let description = [{
+    Before: functions on memrefs of scf, arith, math, vector, memref and
+    runtime ops. After: LLVM's dialect, and calls of the run-time library
+    (include/mp-opt/Runtime/Runtime.h). Rounding to bf16 is to nearest even, for
+    subnormals too; functions of f32 are polynomials where MLIR has them, those
+    of f64 calls of libm.
+
+    Example: test/Lowering/mp-convert-to-llvm.mlir
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // MPOPT_PASSES_LOWERING_PASSES_TD
