@@ -35,6 +35,13 @@ CodeTarget CodeTarget::getHost() {
   return target;
 }
 
+std::string getKernelISA(const CodeTarget &target) {
+  llvm::StringRef triple = target.triple, features = target.features;
+  if (triple.starts_with("aarch64"))
+    return "neon";
+  return features.contains("+avx512f") ? "avx512" : "avx2";
+}
+
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const CodeTarget &given) {
   static const bool isInitialized = [] {

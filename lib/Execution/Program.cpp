@@ -11,8 +11,8 @@
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Execution/CodeGen.h"
-#include "mp-opt/Execution/Constants.h"
 #include "mp-opt/Runtime/Runtime.h"
+#include "mp-opt/Target/ONNX/ConstantData.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
@@ -58,8 +58,8 @@ static ProgramValue readValue(DictionaryAttr description) {
   ProgramValue value;
   if (auto name = description.getAs<StringAttr>(lowered::name))
     value.name = name.str();
-  auto type = cast<RankedTensorType>(
-      description.getAs<TypeAttr>("type").getValue());
+  auto type =
+      cast<RankedTensorType>(description.getAs<TypeAttr>("type").getValue());
   for (int64_t size : type.getShape())
     value.sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
   value.kind = onnxir::getElementKind(
@@ -70,13 +70,9 @@ static ProgramValue readValue(DictionaryAttr description) {
   return value;
 }
 
-/// The elements of a constant as data; says so where that cannot be done.
 static FailureOr<Tensor> readConstant(ModuleOp module, Attribute attribute) {
-  llvm::Expected<Tensor> tensor = getConstantData(attribute);
-  if (tensor)
-    return *tensor;
-  module.emitError("a constant: ") << llvm::toString(tensor.takeError());
-  return failure();
+  return getConstantData(cast<TypedAttr>(attribute),
+                         [&] { return module.emitError("a constant: "); });
 }
 
 LogicalResult Program::Impl::readInterface(ModuleOp module) {
@@ -118,7 +114,8 @@ LogicalResult Program::Impl::lower(ModuleOp module,
   pm.enableVerifier(false);
   LoweringOptions lowering;
   lowering.inPlace = options.updateInPlace;
-  lowering.kernels = options.kernels;
+  lowering.kernels = options.kernels == "auto" ? "widen" : options.kernels;
+  lowering.isa = getKernelISA(CodeTarget::getHost());
   buildLoweringPipeline(pm, lowering);
   if (failed(pm.run(module)))
     return failure();
@@ -229,9 +226,9 @@ llvm::Error Program::Impl::checkInput(unsigned index,
 llvm::Error Program::run(ArrayRef<Tensor> given,
                          SmallVectorImpl<Tensor> &results) {
   if (given.size() != impl->inputs.size())
-    return llvm::createStringError(
-        "found " + Twine(given.size()) + " inputs, expected " +
-        Twine(impl->inputs.size()));
+    return llvm::createStringError("found " + Twine(given.size()) +
+                                   " inputs, expected " +
+                                   Twine(impl->inputs.size()));
   SmallVector<Tensor> inputs(given);
   std::vector<mp_tensor> arguments(inputs.size());
   for (unsigned index = 0; index < inputs.size(); ++index) {

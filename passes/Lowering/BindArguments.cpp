@@ -71,9 +71,8 @@ void BindArguments::checkSizes(OpBuilder &builder, StringRef name,
   Location loc = builder.getUnknownLoc();
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     bool isKnown = !type.isDynamicDim(axis);
-    Value size =
-        runtime::InputSizeOp::create(builder, loc, builder.getIndexType(),
-                                             inputs, number, axis);
+    Value size = runtime::InputSizeOp::create(
+        builder, loc, builder.getIndexType(), inputs, number, axis);
     Value wanted = arith::ConstantIndexOp::create(
         builder, loc, isKnown ? type.getDimSize(axis) : 0);
     Value isBad = arith::CmpIOp::create(builder, loc,

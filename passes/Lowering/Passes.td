@@ -99,4 +99,39 @@ def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
+  let summary = "Write contractions as calls of blocked, packed kernels";
+  let description = [{
+    Before: contractions of the kernel dialect are on memrefs. After: they are
+    calls of private functions, one for all contractions that differ in nothing
+    but sizes. Such a function packs its operands into panels, multiplies these
+    in register tiles, and applies the epilogue where the sums are stored. It
+    has one `scf.parallel` or two, each with one induction variable over tasks;
+    results do not depend on how these are distributed. Memory of threads is
+    `kernel.scratch`; what tasks share is allocated outside of their loops.
+
+    Example: `test/Lowering/convert-kernel-to-loops.mlir`.
+  }];
+  let options = [
+    Option<"isa", "isa", "std::string", "\"avx512\"",
+           "Instruction set: avx512, avx2, neon">,
+    Option<"form", "form", "std::string", "\"widen\"",
+           "How 16-bit operands are multiplied: widen, dot, amx">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def ConvertKernelScratchToLLVM
+    : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Get memory of threads from the run-time library";
+  let description = [{
+    After: `kernel.scratch` is a call of `mp_scratch`. The casts that are left
+    go away with `finalize-memref-to-llvm` and `reconcile-unrealized-casts`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 #endif // MPOPT_PASSES_LOWERING_PASSES_TD

@@ -75,10 +75,10 @@ static void buildBufferization(OpPassManager &pm, bool inPlace) {
 void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   buildFusion(pm);
   buildBufferization(pm, options.inPlace);
+  pm.addPass(createConvertKernelToLoops({options.isa, options.kernels}));
   pm.addPass(createLowerLinalg());
   pm.addPass(createOutlineParallel());
   simplify(pm);
-  pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());

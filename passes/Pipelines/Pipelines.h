@@ -119,9 +119,12 @@ struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::desc("write outputs that are states over their inputs"),
       llvm::cl::init(false)};
   Option<std::string> kernels{
-      *this, "kernels",
-      llvm::cl::desc("16-bit products: auto, widen, dot or amx"),
-      llvm::cl::init("auto")};
+      *this, "kernels", llvm::cl::desc("16-bit products: widen, dot or amx"),
+      llvm::cl::init("widen")};
+  Option<std::string> isa{
+      *this, "isa",
+      llvm::cl::desc("instruction set of products: avx512, avx2 or neon"),
+      llvm::cl::init("avx2")};
 };
 
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;

@@ -28,6 +28,9 @@ struct CodeTarget {
   static CodeTarget getHost();
 };
 
+/// The instruction set that products are written for: avx512, avx2 or neon.
+std::string getKernelISA(const CodeTarget &target);
+
 /// What LLVM knows of the target; an error that says what it does not know.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const CodeTarget &target);

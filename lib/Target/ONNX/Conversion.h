@@ -133,6 +133,10 @@ private:
   void convert(uint64_t first, llvm::MutableArrayRef<char> to) const;
 };
 
+/// The bytes behind `value`, or an error if the text had them elided.
+mlir::FailureOr<TensorData> getTensorData(mlir::TypedAttr value,
+                                          EmitErrorFn emitError);
+
 /// Decides where big tensors go while a model is exported.
 class TensorSink {
 public:

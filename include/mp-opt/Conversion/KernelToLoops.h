@@ -1,0 +1,65 @@
+//===- KernelToLoops.h - Kernels for contractions ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes loops for contractions on memrefs: packed panels, a register-tiled
+// micro-kernel, fused stores. Contractions that differ only in sizes share one
+// function.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CONVERSION_KERNELTOLOOPS_H
+#define MPOPT_CONVERSION_KERNELTOLOOPS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+
+namespace mp::kernel {
+
+/// How 16-bit operands are multiplied.
+enum class Form {
+  /// Widened to f32 while they are packed.
+  Widen,
+  /// By dot products of pairs of bf16; fp16 is widened.
+  Dot,
+  /// By tiles of bf16; fp16 is widened.
+  Amx
+};
+
+/// What kernels are written for.
+struct KernelTarget {
+  Form form = Form::Widen;
+  /// Bytes of a vector register.
+  int64_t vectorBytes = 64;
+  /// The register tile of the micro-kernel: rows, and columns in vectors.
+  int64_t rows = 12;
+  int64_t columnVectors = 2;
+  /// Elements of the summed dimension that are packed at a time.
+  int64_t depth = 256;
+  /// At most so many rows and columns of c are computed as one block.
+  int64_t blockRows = 480;
+  int64_t blockColumns = 512;
+};
+
+/// That of an instruction set, `avx512`, `avx2` or `neon`, and a form,
+/// `widen`, `dot` or `amx`; absent for other words.
+std::optional<KernelTarget> getKernelTarget(llvm::StringRef isa,
+                                            llvm::StringRef form);
+
+/// Replaces all contractions in functions of `module`, which are on memrefs, by
+/// calls of functions that are added to it.
+llvm::LogicalResult convertContracts(mlir::ModuleOp module,
+                                     const KernelTarget &target);
+
+/// Replaces `kernel.scratch` by calls of the run-time library, in the LLVM
+/// dialect; casts that lowering memrefs makes superfluous are left.
+void convertScratch(mlir::ModuleOp module);
+
+} // namespace mp::kernel
+
+#endif // MPOPT_CONVERSION_KERNELTOLOOPS_H

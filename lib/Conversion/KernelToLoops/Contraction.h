@@ -1,0 +1,119 @@
+//===- Contraction.h - Operands, dimensions and offsets ---------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A contraction as a product of matrices: its dimensions fall into four
+// groups, each of which is counted by one flat index, and where an element of
+// an operand lies is a sum of one offset for each group.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CONVERSION_KERNELTOLOOPS_CONTRACTION_H
+#define MPOPT_LIB_CONVERSION_KERNELTOLOOPS_CONTRACTION_H
+
+#include "Emitter.h"
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+namespace mp::kernel {
+
+/// Attributes of a contraction that has a function of its own: for each
+/// result of each map whether it is within bounds, as far as is known; whether
+/// dimensions are short.
+constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
+constexpr llvm::StringLiteral shortDimsName = "kernel.short_dims";
+
+enum GroupKind { Batch, Rows, Columns, Depth };
+
+/// What a flat index of a group adds to a place: a multiple of it, or an entry
+/// of a table where the group has several dimensions.
+struct IndexFunction {
+  mlir::Value factor;
+  mlir::Value table;
+  /// The factor is known to be one; with a table, that of the last dimension.
+  bool unit = false;
+
+  bool isZero() const { return !factor && !table; }
+  mlir::Value at(Emitter &e, mlir::Value i) const;
+  /// For i to i + lanes - 1, as a vector of `type`. Tables have so much slack
+  /// at the end that this may be called for any i of the group.
+  mlir::Value vectorAt(Emitter &e, mlir::Value i, int64_t lanes) const;
+  mlir::Type type;
+};
+
+/// A dimension of an operand that indices may exceed.
+struct Bound {
+  llvm::SmallVector<int64_t> factors;
+  int64_t constant;
+  mlir::Value size;
+};
+
+/// An operand as one line of memory.
+struct View {
+  mlir::Value memory;
+  mlir::Type element;
+  /// The place at which all indices are zero.
+  mlir::Value origin;
+  /// For each dimension of the contraction; null where it does not matter.
+  llvm::SmallVector<mlir::Value> strides;
+  llvm::SmallVector<bool> unit;
+  llvm::SmallVector<Bound> bounds;
+};
+
+/// A group's dimensions: those that follow each other in memory, wherever they
+/// occur, have been joined to one.
+struct Group {
+  llvm::SmallVector<llvm::SmallVector<unsigned>> dims;
+  llvm::SmallVector<mlir::Value> sizes;
+  mlir::Value total;
+  bool isSingle() const { return dims.size() == 1; }
+};
+
+/// Room behind the entries of tables.
+constexpr int64_t tableSlack = 64;
+
+class Contraction {
+public:
+  /// Emits what all tasks share. Dimensions of `columns` are those of operand
+  /// `lanes`, which is a (0) or b (1).
+  Contraction(Emitter &e, ContractOp op);
+
+  ContractOp op;
+  /// The operand that is read along the lanes of vectors, and the other: the
+  /// numbers of their views.
+  unsigned columnsOperand, rowsOperand;
+  llvm::SmallVector<View> views;
+  Group groups[4];
+
+  View &getOutput() { return views.back(); }
+  /// Offsets of `operand` along a group, in elements.
+  IndexFunction getOffsets(Emitter &e, GroupKind kind, unsigned operand);
+  /// Coordinates (i32) of a bounded dimension along a group.
+  IndexFunction getCoordinates(Emitter &e, GroupKind kind, const Bound &bound);
+  /// The place of a batch.
+  mlir::Value getBatchOffset(Emitter &e, mlir::Value batch, unsigned operand);
+  mlir::Value getBatchCoordinate(Emitter &e, mlir::Value batch,
+                                 const Bound &bound);
+  /// Frees the tables.
+  void release(Emitter &e);
+
+private:
+  void findGroups();
+  void addView(Emitter &e, unsigned operand);
+  bool follows(unsigned first, unsigned second);
+  IndexFunction tabulate(Emitter &e, const Group &group,
+                         llvm::ArrayRef<mlir::Value> factors, mlir::Type type);
+  mlir::Value sumBatch(Emitter &e, mlir::Value batch,
+                       llvm::ArrayRef<mlir::Value> factors);
+
+  llvm::SmallVector<mlir::AffineMap> maps;
+  llvm::SmallVector<mlir::Value> operands, sizes;
+  llvm::SmallVector<mlir::Value> tables;
+};
+
+} // namespace mp::kernel
+
+#endif // MPOPT_LIB_CONVERSION_KERNELTOLOOPS_CONTRACTION_H

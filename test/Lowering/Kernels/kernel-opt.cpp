@@ -1,0 +1,32 @@
+//===- kernel-opt.cpp - mlir-opt with the kernel dialect ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What kernels are tested and measured with: the stock passes and ours, without
+// what lies in front of kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering/Passes.h"
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<mp::kernel::KernelDialect>();
+  mlir::registerAllPasses();
+  mlir::registerPass([] { return mp::createConvertKernelScratchToLLVM(); });
+  mlir::registerPass([] { return mp::createConvertKernelToLoops(); });
+  return mlir::failed(
+      mlir::MlirOptMain(argc, argv, "kernels of mp-opt\n", registry));
+}

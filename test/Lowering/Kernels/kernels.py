@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Contractions compiled, run, and computed in float64 for comparison."""
+
+import ctypes
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import ml_dtypes
+import numpy
+
+KERNEL_OPT = os.environ.get("KERNEL_OPT", "kernel-opt")
+LLVM_TOOLS = pathlib.Path(os.environ.get("LLVM_TOOLS", "/usr/lib/llvm-22/bin"))
+RUNTIME = pathlib.Path(__file__).with_name("scratch.c")
+DTYPES = {
+    "f32": numpy.dtype(numpy.float32),
+    "f64": numpy.dtype(numpy.float64),
+    "f16": numpy.dtype(numpy.float16),
+    "bf16": numpy.dtype(ml_dtypes.bfloat16),
+}
+PASSES = [
+    "--canonicalize",
+    "--cse",
+    "--loop-invariant-code-motion",
+    "--convert-kernel-scratch-to-llvm",
+    "--convert-scf-to-cf",
+    "--convert-vector-to-llvm=enable-x86vector",
+    "--arith-expand=include-bf16=true",
+    "--expand-strided-metadata",
+    "--lower-affine",
+    "--convert-math-to-llvm",
+    "--convert-arith-to-llvm",
+    "--finalize-memref-to-llvm",
+    "--convert-func-to-llvm",
+    "--convert-cf-to-llvm",
+    "--reconcile-unrealized-casts",
+]
+# In one thread, or in several by OpenMP.
+PARALLEL = [
+    "--convert-scf-to-openmp",
+    "--convert-openmp-to-llvm",
+]
+
+
+@dataclasses.dataclass
+class Contraction:
+    """What kernel.contract says; maps are results separated by commas."""
+
+    dims: str
+    a: str
+    b: str
+    c: str
+    types: tuple = ("f32", "f32", "f32")
+    extras: tuple = ()  # (map, type)
+    # Lines of the region; %sum, %x0, %x1 ... are its arguments.
+    epilogue: str = "kernel.yield %sum : f32"
+    sizes: tuple = ()
+    static: bool = False
+
+    def maps(self):
+        return [self.a, self.b, *(m for m, _ in self.extras), self.c]
+
+    def all_types(self):
+        return [*self.types[:2], *(t for _, t in self.extras), self.types[2]]
+
+    def text(self, shapes, name="f"):
+        maps = ", ".join(
+            f"affine_map<({', '.join(self.dims.split())}) -> ({m})>"
+            for m in self.maps()
+        )
+
+        def memref(shape, dtype):
+            sizes = [str(s) if self.static else "?" for s in shape]
+            return f"memref<{'x'.join([*sizes, dtype])}>"
+
+        types = [memref(s, t) for s, t in zip(shapes, self.all_types())]
+        names = ["%a", "%b", *(f"%e{i}" for i in range(len(self.extras))), "%c"]
+        arguments = [f"{n}: {t}" for n, t in zip(names, types)]
+        constants = "".join(
+            f"  %s{i} = arith.constant {s} : index\n"
+            for i, s in enumerate(self.sizes)
+        )
+        sizes = ", ".join(f"%s{i}" for i in range(len(self.sizes)))
+        wide = "f64" if self.types[0] == "f64" else "f32"
+        region = [f"%sum: {wide}"]
+        region += [f"%x{i}: {t}" for i, (_, t) in enumerate(self.extras)]
+        extra = ""
+        if self.extras:
+            extra = f"extra({', '.join(names[2:-1])} : {', '.join(types[2:-1])}) "
+        if sizes:
+            extra += f"sizes({sizes}) "
+        return (
+            f"func.func @{name}({', '.join(arguments)}) "
+            "attributes {llvm.emit_c_interface} {\n"
+            f"{constants}"
+            f"  kernel.contract {{indexing_maps = [{maps}]}}\n"
+            f"    ins(%a, %b : {types[0]}, {types[1]}) {extra}"
+            f"outs(%c : {types[-1]}) {{\n"
+            f"    ^bb0({', '.join(region)}):\n"
+            f"{self.epilogue}\n  }}\n  return\n}}\n"
+        )
+
+
+def compile_text(text, folder, isa="avx512", form="widen", flags=(), extra=(),
+                 parallel=False):
+    """The shared library of functions with contractions."""
+    folder = pathlib.Path(folder)
+    source = folder / "kernel.mlir"
+    source.write_text(text)
+    passes = list(PASSES)
+    if parallel:
+        at = passes.index("--convert-scf-to-cf")
+        passes.insert(at, PARALLEL[0])
+        passes.insert(len(passes) - 1, PARALLEL[1])
+    lowered, ir = folder / "llvm.mlir", folder / "kernel.ll"
+    subprocess.run(
+        [KERNEL_OPT, source, f"--convert-kernel-to-loops=isa={isa} form={form}",
+         *passes, "-o", lowered], check=True)
+    subprocess.run([LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir", lowered,
+                    "-o", ir], check=True)
+    library = folder / "kernel.so"
+    subprocess.run(
+        [LLVM_TOOLS / "clang", "-O3", "-march=native",
+         "-mprefer-vector-width=512", "-fPIC", "-shared",
+         "-Wno-override-module", ir, RUNTIME, *flags, *extra, "-o", library],
+        check=True)
+    return ctypes.CDLL(str(library))
+
+
+def descriptor(array):
+    """The memref descriptor that C interfaces take."""
+
+    rank = array.ndim
+
+    class Descriptor(ctypes.Structure):
+        _fields_ = [
+            ("allocated", ctypes.c_void_p),
+            ("aligned", ctypes.c_void_p),
+            ("offset", ctypes.c_int64),
+            ("sizes", ctypes.c_int64 * rank),
+            ("strides", ctypes.c_int64 * rank),
+        ]
+
+    strides = [s // array.itemsize for s in array.strides]
+    return Descriptor(array.ctypes.data, array.ctypes.data, 0,
+                      (ctypes.c_int64 * rank)(*array.shape),
+                      (ctypes.c_int64 * rank)(*strides))
+
+
+def call(library, name, *arrays):
+    function = getattr(library, f"_mlir_ciface_{name}")
+    function.restype = None
+    descriptors = [descriptor(array) for array in arrays]
+    function(*(ctypes.byref(d) for d in descriptors))
+
+
+def run(contraction, arrays, **options):
+    """`arrays` are those of a, b, the extra operands and c, which is written."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = contraction.text([a.shape for a in arrays])
+        call(compile_text(text, folder, **options), "f", *arrays)
+
+
+def split(text):
+    return [part.strip() for part in text.split(",")] if text.strip() else []
+
+
+def loop_sizes(contraction, shapes):
+    sizes, rest = {}, list(contraction.sizes)
+    dims = contraction.dims.split()
+    for places, shape in zip(contraction.maps(), shapes):
+        for place, size in zip(split(places), shape):
+            if place in dims:
+                sizes[place] = size
+    for dim in dims:
+        if dim not in sizes:
+            sizes[dim] = rest.pop(0)
+    return [sizes[dim] for dim in dims]
+
+
+def reference(contraction, arrays):
+    """The sums and the sums of absolute values in float64, at c's places, and
+    the number of summed products."""
+    dims = contraction.dims.split()
+    sizes = loop_sizes(contraction, [a.shape for a in arrays])
+    grid = dict(zip(dims, numpy.ogrid[tuple(slice(s) for s in sizes)]))
+    factors = []
+    for places, array in zip(contraction.maps()[:2], arrays):
+        index, valid = [], True
+        for place, size in zip(split(places), array.shape):
+            at = numpy.asarray(eval(place, {}, grid))  # pylint: disable=eval-used
+            valid = valid & (at >= 0) & (at < size)
+            index.append(numpy.clip(at, 0, max(size - 1, 0)))
+        values = array.astype(numpy.float64)
+        factors.append(numpy.where(valid, values[tuple(index)], 0.0))
+    kept = [d for d in dims if re.search(rf"\b{d}\b", contraction.c)]
+    summed = tuple(i for i, d in enumerate(dims) if d not in kept)
+    product = numpy.broadcast_to(factors[0] * factors[1], sizes)
+    count = int(numpy.prod([sizes[i] for i in summed], dtype=numpy.int64))
+    order = [sizes[i] for i in range(len(dims)) if i not in summed]
+    return (product.sum(axis=summed).reshape(order),
+            numpy.abs(product).sum(axis=summed).reshape(order), count)
+
+
+def at_output(contraction, arrays, values):
+    """Values for all dims of c, put where its map leads."""
+    dims = contraction.dims.split()
+    sizes = dict(zip(dims, loop_sizes(contraction, [a.shape for a in arrays])))
+    kept = [d for d in dims if re.search(rf"\b{d}\b", contraction.c)]
+    grid = dict(zip(kept, numpy.ogrid[tuple(slice(sizes[d]) for d in kept)]))
+    result = arrays[-1].astype(numpy.float64)
+    index = tuple(eval(p, {}, grid) for p in split(contraction.c))
+    result[index] = values
+    return result
