@@ -10,8 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertONNXToLinalg
-    : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
+def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Write the main graph as loops on tensors";
   let description = [{
     Before: a model. After: the function `main` on tensors; its arguments are
@@ -173,8 +172,7 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
-def ConvertKernelScratchToLLVM
-    : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
+def ConvertKernelScratchToLLVM : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
     After: `kernel.scratch` is a call of `mp_scratch`. The casts that are left

@@ -1,4 +1,7 @@
-// RUN: mp-opt %s --convert-onnx-to-linalg --canonicalize --linalg-fuse-elementwise-ops --mp-fuse-rows --canonicalize --cse | FileCheck %s
+// RUN: mlir-opt --load-dialect-plugin=%mp_plugin --load-pass-plugin=%mp_plugin %s \
+// RUN:   --pass-pipeline="builtin.module(convert-onnx-to-linalg,canonicalize,func.func(linalg-fuse-elementwise-ops,mp-fuse-rows),canonicalize,cse)" \
+// RUN:   | FileCheck %s
+// REQUIRES: mlir-opt
 
 // In the loop over rows of Cast -> Softmax -> Cast nothing bigger than a row is
 // written between the casts, and nothing at all outside of it.
