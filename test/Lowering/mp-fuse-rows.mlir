@@ -10,13 +10,14 @@
 // CHECK-NOT: linalg.generic
 // CHECK: %[[OUT:.*]] = tensor.empty() : tensor<8x16xbf16>
 // CHECK: %[[RESULT:.*]] = scf.forall (%[[ROW:.*]]) in (8) shared_outs(%{{.*}} = %[[OUT]])
+// CHECK-NEXT: tensor.extract_slice %[[X]][%[[ROW]], 0] [1, 16] [1, 1] : tensor<8x16xbf16> to tensor<1x16xbf16>
 // CHECK-NOT: tensor<8x
-// CHECK: tensor.extract_slice %[[X]][%[[ROW]], 0] [1, 16] [1, 1] : tensor<8x16xbf16> to tensor<1x16xbf16>
 // CHECK: arith.maximumf
 // CHECK: math.exp
 // CHECK: arith.addf
 // CHECK: arith.divf
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK-NOT: tensor<8x16xf32>
 // CHECK: tensor.parallel_insert_slice
 // CHECK: return %[[RESULT]]
 module attributes {onnx.opset_import = [["", 17]]} {
