@@ -35,6 +35,48 @@ def ConvertONNXToLinalg
   ];
 }
 
+def FuseContractions : Pass<"mp-fuse-contractions"> {
+  let summary = "Let contractions do what surrounds them";
+  let description = [{
+    Before: `kernel.contract` on tensors. After: a transpose or widening cast
+    in front of one is part of its map or operand type; an elementwise op that
+    is all that uses its result is its epilogue. Rounding casts in front stay:
+    they are part of what the model computes.
+
+    Example: test/Lowering/mp-fuse-contractions.mlir
+  }];
+  let dependentDialects = ["::mp::kernel::KernelDialect"];
+}
+
+def FuseRows : Pass<"mp-fuse-rows"> {
+  let summary = "Compute reductions and what surrounds them row by row";
+  let description = [{
+    Before: linalg ops on tensors, elementwise ones fused. After: an elementwise
+    op that depends on reductions of short rows (a softmax, a normalization, a
+    gradient of these) is one `scf.forall` over rows together with the
+    reductions and all that only they share; between them, nothing bigger than
+    a row is written.
+
+    Example: test/Lowering/mp-fuse-rows.mlir
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give temporaries places in one piece of memory";
+  let description = [{
+    Before: `main` allocates and frees buffers. After: those of known size are
+    views of one arena; buffers that do not live at the same time share their
+    places. The module's `mp.arena` is its size in bytes.
+
+    Example: test/Lowering/mp-plan-memory.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
   let summary = "Say where the inputs of a model are and its outputs go";
   let description = [{
