@@ -133,7 +133,7 @@ int Model::mix(StringRef precision, const ModelFlags &flags) {
 int Model::widen() {
   return runPasses([](OpPassManager &manager) {
     manager.addPass(createInlineFunctions());
-    (void)manager;
+    manager.addPass(createWidenFloats());
   });
 }
 

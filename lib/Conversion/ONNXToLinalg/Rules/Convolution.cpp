@@ -75,9 +75,8 @@ static FailureOr<Sizes> getKernel(NodeLowering &node, TensorValue weight) {
   return kernel;
 }
 
-FailureOr<ConvolutionEmitter> readConvolution(NodeLowering &node,
-                                              TensorValue image,
-                                              TensorValue weight) {
+FailureOr<ConvolutionEmitter>
+readConvolution(NodeLowering &node, TensorValue image, TensorValue weight) {
   Emitter &e = node.e;
   auto groups = readGroups(node, image, weight);
   if (failed(groups))
@@ -187,7 +186,7 @@ static LogicalResult convGradRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getConvolutionRules() {
+ArrayRef<LoweringRule> getConvolutionLowerings() {
   static const LoweringRule rules[] = {
       {"Conv", convRule},
       {"ConvGrad", convGradRule},

@@ -255,7 +255,7 @@ static LogicalResult einsumRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getEinsumRules() {
+ArrayRef<LoweringRule> getEinsumLowerings() {
   static const LoweringRule rules[] = {{"Einsum", einsumRule}};
   return rules;
 }

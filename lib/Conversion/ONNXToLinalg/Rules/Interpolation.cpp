@@ -497,7 +497,7 @@ static LogicalResult resizeRule(NodeLowering &node) {
   return Resizing(node).run();
 }
 
-ArrayRef<LoweringRule> getInterpolationRules() {
+ArrayRef<LoweringRule> getInterpolationLowerings() {
   static const LoweringRule rules[] = {
       {"Resize", resizeRule},
       {"Upsample", resizeRule},

@@ -181,7 +181,7 @@ static LogicalResult crossEntropyRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getLossRules() {
+ArrayRef<LoweringRule> getLossLowerings() {
   static const LoweringRule rules[] = {
       {"NegativeLogLikelihoodLoss", likelihoodRule},
       {"SoftmaxCrossEntropyLoss", crossEntropyRule},

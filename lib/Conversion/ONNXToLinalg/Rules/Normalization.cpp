@@ -438,7 +438,7 @@ static LogicalResult localResponseRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getNormalizationRules() {
+ArrayRef<LoweringRule> getNormalizationLowerings() {
   static const LoweringRule rules[] = {
       {"BatchNormalization", batchNormRule},
       {"GroupNormalization", groupNormRule},

@@ -462,7 +462,7 @@ static LogicalResult averagePoolGradRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getPoolingRules() {
+ArrayRef<LoweringRule> getPoolingLowerings() {
   static const LoweringRule rules[] = {
       {"AveragePool", averagePoolRule},
       {"AveragePoolGrad", averagePoolGradRule},

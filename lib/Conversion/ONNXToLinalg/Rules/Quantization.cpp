@@ -328,7 +328,7 @@ static LogicalResult qlinearConvRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getQuantizationRules() {
+ArrayRef<LoweringRule> getQuantizationLowerings() {
   static const LoweringRule rules[] = {
       {"ConvInteger", convIntegerRule},
       {"DequantizeLinear", dequantizeRule},

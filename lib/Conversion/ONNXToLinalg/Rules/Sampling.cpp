@@ -514,7 +514,7 @@ static LogicalResult deformConvRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getSamplingRules() {
+ArrayRef<LoweringRule> getSamplingLowerings() {
   static const LoweringRule rules[] = {
       {"DeformConv", deformConvRule},
       {"GridSample", gridSampleRule},

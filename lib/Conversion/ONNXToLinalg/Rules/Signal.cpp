@@ -383,7 +383,7 @@ static LogicalResult detRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getSignalRules() {
+ArrayRef<LoweringRule> getSignalLowerings() {
   static const LoweringRule rules[] = {
       {"DFT", dftRule},
       {"Det", detRule},
