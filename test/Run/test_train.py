@@ -40,9 +40,9 @@ ADDER = """
 step (float[n,2] x, float[n] w, float learning_rate, float[2] total,
       float rates)
   => (float loss, float[2] total_new, float rates_new, float[n] w_seen)
-<float learning_rate = {0.5}, float[2] total = {0, 0}, float rates = {0}>
+<float learning_rate = {0.5}, float[2] total = {0, 0}, float rates = {0},
+ int64[1] axes = {0}>
 {
-  axes = Constant<value_ints = [0]>()
   sums = ReduceSum<keepdims = 0>(x, axes)
   total_new = Add(total, sums)
   rates_new = Add(rates, learning_rate)

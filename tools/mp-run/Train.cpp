@@ -19,9 +19,9 @@ static constexpr StringLiteral help =
 
 usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
 
-  --data=FILE           an .npz or .safetensors file whose tensors have the names
-                        of inputs: rows, of which --batch make up a batch, or
-                        batches (with one more dimension), used in their order
+  --data=FILE           an .npz or .safetensors file; its tensors have the names
+                        of inputs, and are rows, of which --batch make up a
+                        batch, or batches (with one more dimension), in order
   --raw=NAME:FILE:TYPE[SIZES]
                         the same from plain elements: x:x.bin:float32[?,784]
   --batch=N             rows in a batch; those left at an epoch's end are unused
