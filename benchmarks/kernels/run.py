@@ -83,6 +83,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--form", default="widen")
     parser.add_argument("--isa", default="avx512")
+    parser.add_argument("--tuning", default="")
     parser.add_argument("--types", default="f32,bf16")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=0.3)
@@ -103,7 +104,7 @@ def main():
         def compile_own(contraction, shapes):
             place = tempfile.mkdtemp(dir=folder)
             library = kernels.compile_text(
-                contraction.text(shapes), place, isa=options.isa, form=options.form,
+                contraction.text(shapes), place, isa=options.isa, form=options.form, tuning=options.tuning,
                 parallel=options.threads > 1,
                 extra=[options.omp] if options.threads > 1 else [])
             function = library["_mlir_ciface_f"]

@@ -9,12 +9,20 @@
 
 #include "Pipelines/Pipelines.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 #include "mp-opt/Execution/CodeGen.h"
 #include "mp-opt/Runtime/Runtime.h"
 #include "mp-opt/Target/ONNX/ConstantData.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 
@@ -102,8 +110,17 @@ LogicalResult Program::Impl::readInterface(ModuleOp module) {
   return success();
 }
 
+/// Outside of passes, dialects are not loaded by themselves.
+static void loadDialects(MLIRContext &context) {
+  context.loadDialect<arith::ArithDialect, func::FuncDialect,
+                      linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                      tensor::TensorDialect, kernel::KernelDialect,
+                      runtime::RuntimeDialect>();
+}
+
 LogicalResult Program::Impl::lower(ModuleOp module,
                                    const CompileOptions &options) {
+  loadDialects(*module.getContext());
   ONNXToLinalgOptions conversion;
   conversion.dims = options.dims;
   for (auto &entry : options.inputSizes)
@@ -111,7 +128,8 @@ LogicalResult Program::Impl::lower(ModuleOp module,
   if (failed(convertONNXToLinalg(module, conversion)))
     return failure();
   PassManager pm(module.getContext());
-  pm.enableVerifier(false);
+  pm.enableVerifier(std::getenv("MPOPT_VERIFY"));
+  if (std::getenv("MPOPT_PRINT")) { module.getContext()->disableMultithreading(); pm.enableIRPrinting([](Pass*,Operation*){return false;},[](Pass*,Operation*){return true;},true,true,false,llvm::errs()); }
   LoweringOptions lowering;
   lowering.inPlace = options.updateInPlace;
   lowering.kernels = options.kernels == "auto" ? "widen" : options.kernels;
@@ -184,7 +202,7 @@ std::unique_ptr<Program> Program::compile(ModuleOp module,
                                           const CompileOptions &options) {
   auto start = std::chrono::steady_clock::now();
   DialectRegistry registry;
-  registerLoweringInterfaces(registry);
+  registerLoweringDialects(registry);
   registerTranslations(registry);
   module.getContext()->appendDialectRegistry(registry);
   std::unique_ptr<Program> program(new Program());

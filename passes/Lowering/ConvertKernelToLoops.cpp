@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -35,6 +36,14 @@ class ConvertKernelToLoops
           << isa << "' and '" << form << "'";
       return signalPassFailure();
     }
+    auto set = [](int64_t &value, int64_t wanted) {
+      value = wanted > 0 ? wanted : value;
+    };
+    set(target->rows, rows);
+    set(target->columnVectors, vectors);
+    set(target->depth, depth);
+    set(target->blockRows, blockRows);
+    set(target->blockColumns, blockColumns);
     if (failed(kernel::convertContracts(getOperation(), *target)))
       signalPassFailure();
   }

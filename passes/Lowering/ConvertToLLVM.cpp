@@ -23,6 +23,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mp {
@@ -52,6 +54,10 @@ LogicalResult ConvertToLLVM::expand() {
   RewritePatternSet patterns(&getContext());
   populateBFloat16Patterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  vector::populateVectorBroadcastLoweringPatterns(patterns);
+  vector::populateVectorMaskMaterializationPatterns(
+      patterns, /*force32BitVectorIndices=*/false);
+  vector::populateVectorMaskOpLoweringPatterns(patterns);
   // Polynomials are f32; sines lose their arguments beyond some thousands.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return name == math::ExpOp::getOperationName() ||

@@ -116,11 +116,19 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     Option<"isa", "isa", "std::string", "\"avx512\"",
            "Instruction set: avx512, avx2, neon">,
     Option<"form", "form", "std::string", "\"widen\"",
-           "How 16-bit operands are multiplied: widen, dot, amx">];
+           "How 16-bit operands are multiplied: widen, dot, amx">,
+    Option<"rows", "rows", "int64_t", "0",
+           "Rows of a register tile; 0: as suits the instruction set">,
+    Option<"vectors", "vectors", "int64_t", "0", "Its columns, in vectors">,
+    Option<"depth", "depth", "int64_t", "0",
+           "Elements of the summed dimension that are packed at a time">,
+    Option<"blockRows", "block-rows", "int64_t", "0",
+           "Rows of a block of the output">,
+    Option<"blockColumns", "block-columns", "int64_t", "0", "Its columns">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"];
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ConvertKernelScratchToLLVM

@@ -152,8 +152,8 @@ void buildEmulationPipeline(mlir::OpPassManager &pm);
 /// From what `convert-onnx-to-linalg` makes to LLVM's dialect.
 void buildLoweringPipeline(mlir::OpPassManager &pm,
                            const LoweringOptions &options);
-/// What dialects need for that: how their ops are bufferized.
-void registerLoweringInterfaces(mlir::DialectRegistry &registry);
+/// The dialects on the way, and how their ops are bufferized.
+void registerLoweringDialects(mlir::DialectRegistry &registry);
 
 /// Registers `mp-mixed-precision`, `mp-train` and `mp-lower-to-llvm`.
 void registerPipelines();

@@ -37,8 +37,8 @@ struct KernelTarget {
   /// Bytes of a vector register.
   int64_t vectorBytes = 64;
   /// The register tile of the micro-kernel: rows, and columns in vectors.
-  int64_t rows = 12;
-  int64_t columnVectors = 2;
+  int64_t rows = 8;
+  int64_t columnVectors = 3;
   /// Elements of the summed dimension that are packed at a time.
   int64_t depth = 256;
   /// At most so many rows and columns of c are computed as one block.

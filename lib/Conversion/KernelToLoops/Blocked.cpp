@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Blocked.h"
-#include "Panels.h"
 #include "Tile.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -29,28 +28,27 @@ namespace {
 class Blocked {
 public:
   Blocked(Emitter &e, ContractOp op, const KernelTarget &target)
-      : e(e), contraction(e, op),
-        shape(getShape(op.getAccumulatorType(), target)), target(target),
-        rows(e, contraction, contraction.rowsOperand, Rows, shape.rows,
-             shape.lanes),
+      : e(e), contraction(e, op), shape(op, target), target(target),
+        rows(e, contraction, contraction.rowsOperand, Rows, shape.rowFormat),
         columns(e, contraction, contraction.columnsOperand, Columns,
-                shape.columns(), shape.lanes),
-        output(e, contraction, shape),
-        tile(getTileFunction(op->getParentOfType<ModuleOp>(), shape)) {}
+                shape.columnFormat),
+        output(e, contraction, shape) {
+    int64_t chunk = shape.rowFormat.chunk();
+    this->target.depth = std::max(target.depth / chunk, int64_t(1)) * chunk;
+  }
 
   void emit();
 
 private:
-  static TileShape getShape(FloatType element, const KernelTarget &target) {
-    int64_t lanes = target.vectorBytes / (element.getWidth() / 8);
-    return {element, target.rows, target.columnVectors, lanes};
-  }
+  /// Panels of rows that are multiplied before their sums are stored.
+  static constexpr int64_t stripLength = 4;
   bool isBatched() { return !contraction.groups[Batch].dims.empty(); }
   void chooseBlocks();
   Value packRows();
   void emitTask(Value task, Value packedRows);
   void emitStep(Value step);
-  Value getScratch(int slot, Value count);
+  Value getScratch(int slot, Value count, Type element);
+  void emitStrips(Value column, Value place, Value step, Value count);
 
   /// What the steps of a task share.
   struct Task {
@@ -64,7 +62,6 @@ private:
   KernelTarget target;
   Side rows, columns;
   TileStore output;
-  func::FuncOp tile;
   Value depth, steps, rowPanels, columnPanels;
   Value blockRows, blockColumns, rowBlocks, columnBlocks;
   Task task;
@@ -81,44 +78,47 @@ void Blocked::chooseBlocks() {
     size = e.max(e.ceilDiv(panels, e.max(wanted, e.index(1))), e.index(1));
     count = e.ceilDiv(panels, size);
   };
-  split(rowPanels, e.ceilDiv(rowPanels, target.blockRows / shape.rows),
-        blockRows, rowBlocks);
+  split(
+      rowPanels,
+      e.ceilDiv(rowPanels, std::max(target.blockRows / shape.rows, int64_t(1))),
+      blockRows, rowBlocks);
   // So many tasks that threads find something to do, however long one takes.
   Value others =
       e.max(e.mul(contraction.groups[Batch].total, rowBlocks), e.index(1));
-  Value wanted =
-      e.max(e.ceilDiv(columnPanels, target.blockColumns / shape.columns()),
-            e.ceilDiv(e.index(8), others));
+  Value wanted = e.max(
+      e.ceilDiv(columnPanels,
+                std::max(target.blockColumns / shape.columns(), int64_t(1))),
+      e.ceilDiv(e.index(8), others));
   split(columnPanels, wanted, blockColumns, columnBlocks);
 }
 
 /// All rows: [step][panel][depth][row], the last step's depth padded.
 Value Blocked::packRows() {
-  Value padded = e.mul(e.ceilDiv(depth, shape.lanes), shape.lanes);
-  Value size = e.mul(rowPanels, shape.rows);
-  Value packed = e.allocate(e.mul(size, padded), shape.element);
+  int64_t chunk = shape.rowFormat.chunk();
+  Value width = e.mul(rowPanels, shape.rows);
+  Value packed = e.allocate(e.mul(width, e.mul(e.ceilDiv(depth, chunk), chunk)),
+                            shape.rowFormat.element);
   rows.enterBatch(e, e.index(0));
   e.parallel(rowPanels, [&](Value panel) {
     e.loop(steps, [&](Value step) {
       Value first = e.mul(step, target.depth);
       Value count = e.min(e.sub(depth, first), e.index(target.depth));
-      Value pitch = e.mul(e.ceilDiv(count, shape.lanes), shape.lanes);
-      Value at =
-          e.add(e.mul(first, size), e.mul(panel, e.mul(pitch, shape.rows)));
+      Value at = e.add(e.mul(first, width),
+                       e.mul(panel, shape.rowFormat.getSize(e, count)));
       rows.pack(e, e.mul(panel, shape.rows), first, count, packed, at);
     });
   });
   return packed;
 }
 
-Value Blocked::getScratch(int slot, Value count) {
-  int64_t bytes = shape.element.getIntOrFloatBitWidth() / 8;
+Value Blocked::getScratch(int slot, Value count, Type element) {
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   Value memory = ScratchOp::create(
       e, MemRefType::get({ShapedType::kDynamic}, e.getI8Type()),
       e.mul(count, bytes), e.getI32IntegerAttr(slot));
   return memref::ViewOp::create(
-      e, MemRefType::get({ShapedType::kDynamic}, shape.element), memory,
-      e.index(0), ValueRange{count});
+      e, MemRefType::get({ShapedType::kDynamic}, element), memory, e.index(0),
+      ValueRange{count});
 }
 
 void Blocked::emitTask(Value number, Value packedRows) {
@@ -133,33 +133,36 @@ void Blocked::emitTask(Value number, Value packedRows) {
   task.firstColumnPanel = e.mul(columnBlock, blockColumns);
   task.columnPanels =
       e.min(blockColumns, e.sub(columnPanels, task.firstColumnPanel));
+  Value deepest = e.min(depth, e.index(target.depth));
   task.packedColumns =
-      getScratch(0, e.mul(blockColumns, target.depth * shape.columns()));
+      getScratch(0, e.mul(blockColumns, shape.columnFormat.getSize(e, deepest)),
+                 shape.columnFormat.element);
   task.packedRows = packedRows;
   if (isBatched()) {
     rows.enterBatch(e, batch);
     task.packedRows =
-        getScratch(1, e.mul(blockRows, target.depth * shape.rows));
+        getScratch(1, e.mul(blockRows, shape.rowFormat.getSize(e, deepest)),
+                   shape.rowFormat.element);
   }
   // With one step, sums go from the registers to the output at once.
-  Value kept = arith::SelectOp::create(
-      e, e.less(e.index(1), steps), e.mul(blockRows, blockColumns), e.index(1));
-  task.sums = getScratch(2, e.mul(kept, shape.size()));
+  Value kept = arith::SelectOp::create(e, e.less(e.index(1), steps),
+                                       e.mul(blockRows, blockColumns),
+                                       e.index(stripLength));
+  task.sums = getScratch(2, e.mul(kept, shape.size()), shape.element);
   e.loop(steps, [&](Value step) { emitStep(step); });
 }
 
 void Blocked::emitStep(Value step) {
   Value first = e.mul(step, target.depth);
   Value count = e.min(e.sub(depth, first), e.index(target.depth));
-  Value pitch = e.mul(e.ceilDiv(count, shape.lanes), shape.lanes);
-  Value rowPitch = e.mul(pitch, shape.rows);
-  Value columnPitch = e.mul(pitch, shape.columns());
-  Value rowPlace = e.index(0);
+  Value rowPitch = shape.rowFormat.getSize(e, count);
+  Value columnPitch = shape.columnFormat.getSize(e, count);
   e.loop(task.columnPanels, [&](Value panel) {
     Value column = e.add(task.firstColumnPanel, panel);
     columns.pack(e, e.mul(column, shape.columns()), first, count,
                  task.packedColumns, e.mul(panel, columnPitch));
   });
+  Value rowPlace = e.index(0);
   if (isBatched())
     e.loop(task.rowPanels, [&](Value panel) {
       Value row = e.add(task.firstRowPanel, panel);
@@ -169,24 +172,39 @@ void Blocked::emitStep(Value step) {
   else
     rowPlace = e.add(e.mul(first, e.mul(rowPanels, shape.rows)),
                      e.mul(task.firstRowPanel, rowPitch));
+  e.loop(task.columnPanels,
+         [&](Value j) { emitStrips(j, rowPlace, step, count); });
+}
+
+/// Multiplies a panel of columns by all rows of the task, and stores the sums
+/// if this is the last step.
+void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
+  Value firstColumn = e.mul(e.add(task.firstColumnPanel, j), shape.columns());
+  Value columns = e.sub(contraction.groups[Columns].total, firstColumn);
   Value single = e.equal(steps, e.index(1));
-  Value isFirst = e.equal(step, e.index(0));
-  Value accumulate = arith::XOrIOp::create(
-      e, isFirst, arith::ConstantOp::create(e, e.getBoolAttr(true)));
   Value isLast = e.equal(e.add(step, 1), steps);
-  e.loop(task.columnPanels, [&](Value j) {
-    e.loop(task.rowPanels, [&](Value i) {
-      Value place = e.mul(e.add(e.mul(j, blockRows), i), shape.size());
-      place = arith::SelectOp::create(e, single, e.index(0), place);
-      func::CallOp::create(e, tile,
-                           ValueRange{task.packedRows,
-                                      e.add(rowPlace, e.mul(i, rowPitch)),
-                                      task.packedColumns, e.mul(j, columnPitch),
-                                      count, task.sums, place, accumulate});
-      e.ifThen(isLast, [&] {
-        Value row = e.mul(e.add(task.firstRowPanel, i), shape.rows);
-        Value column = e.mul(e.add(task.firstColumnPanel, j), shape.columns());
-        output.store(e, row, column, task.sums, place);
+  auto module = contraction.op->getParentOfType<ModuleOp>();
+  Strip strip;
+  strip.rows = task.packedRows;
+  strip.rowPitch = shape.rowFormat.getSize(e, count);
+  strip.columns = task.packedColumns;
+  strip.columnPlace = e.mul(j, shape.columnFormat.getSize(e, count));
+  strip.depth = count;
+  strip.sums = task.sums;
+  strip.accumulate = e.less(e.index(0), step);
+  strip.vectors =
+      e.min(e.ceilDiv(columns, shape.lanes), e.index(shape.vectors));
+  e.loop(e.index(0), task.rowPanels, stripLength, [&](Value i) {
+    Value place = e.mul(e.add(e.mul(j, blockRows), i), shape.size());
+    strip.sumPlace = arith::SelectOp::create(e, single, e.index(0), place);
+    strip.rowPlace = e.add(rowPlace, e.mul(i, strip.rowPitch));
+    strip.count = e.min(e.sub(task.rowPanels, i), e.index(stripLength));
+    emitStrip(e, module, shape, strip);
+    e.ifThen(isLast, [&] {
+      e.loop(strip.count, [&](Value tile) {
+        Value panel = e.add(task.firstRowPanel, e.add(i, tile));
+        output.store(e, e.mul(panel, shape.rows), firstColumn, task.sums,
+                     e.add(strip.sumPlace, e.mul(tile, shape.size())));
       });
     });
   });

@@ -20,6 +20,7 @@ std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
   if (isa == "avx2") {
     target.vectorBytes = 32;
     target.rows = 6;
+    target.columnVectors = 2;
   } else if (isa == "neon") {
     target.vectorBytes = 16;
     target.rows = 8;
@@ -34,6 +35,8 @@ std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
   if (!parsed)
     return std::nullopt;
   target.form = *parsed;
+  if (target.form == Form::Amx)
+    target.depth = 512;
   return target;
 }
 

@@ -18,12 +18,14 @@ using namespace mlir;
 
 namespace mp::kernel {
 
+Value PanelFormat::getSize(Emitter &e, Value depth) const {
+  return e.mul(e.ceilDiv(depth, chunk()), chunk() * width);
+}
+
 Side::Side(Emitter &e, Contraction &contraction, unsigned operand,
-           GroupKind kind, int64_t width, int64_t lanes)
+           GroupKind kind, const PanelFormat &format)
     : contraction(contraction), view(contraction.views[operand]),
-      operand(operand), width(width), lanes(lanes),
-      accumulator(contraction.op.getAccumulatorType()),
-      total(contraction.groups[kind].total) {
+      operand(operand), format(format), total(contraction.groups[kind].total) {
   laneOffsets = contraction.getOffsets(e, kind, operand);
   depthOffsets = contraction.getOffsets(e, Depth, operand);
   for (const Bound &bound : view.bounds)
@@ -36,7 +38,7 @@ Side::Side(Emitter &e, Contraction &contraction, unsigned operand,
   bool shortLanes =
       shortDims && !group.dims.empty() &&
       llvm::all_of(group.dims.back(), [&](unsigned i) { return shortDims[i]; });
-  transposed = depthOffsets.unit && (!laneOffsets.unit || shortLanes);
+  alongDepth = depthOffsets.unit && (!laneOffsets.unit || shortLanes);
 }
 
 void Side::enterBatch(Emitter &e, Value batch) {
@@ -59,18 +61,9 @@ Value isRun(Emitter &e, Value offsets, Value first, Value mask) {
   return vector::ReductionOp::create(e, vector::CombiningKind::AND, good);
 }
 
-Side::Part Side::getPart(Emitter &e, Value first, int64_t begin) {
-  Part part;
-  part.begin = begin;
-  part.width = std::min(lanes, width - begin);
-  part.first = e.add(first, begin);
-  part.count = e.min(e.sub(total, part.first), e.index(part.width));
-  part.mask = e.firstLanes(part.count, lanes);
-  return part;
-}
-
 Value Side::checkBounds(Emitter &e, Value mask, ArrayRef<Value> coordinates,
                         ArrayRef<Value> others) {
+  int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
   for (auto [check, coordinate, other] :
        llvm::zip_equal(checks, coordinates, others)) {
     Value place = e.add(coordinate, e.splat(other, lanes));
@@ -82,98 +75,169 @@ Value Side::checkBounds(Emitter &e, Value mask, ArrayRef<Value> coordinates,
   return mask;
 }
 
-Value Side::loadLine(Emitter &e, Value place, Value mask) {
+Value Side::load(Emitter &e, Value place, Value offsets, Value mask) {
+  int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
+  VectorType type = e.vectorType(view.element, lanes);
   Value zeros = e.zeros(view.element, lanes);
-  Value line = vector::MaskedLoadOp::create(e, zeros.getType(), view.memory,
-                                            ValueRange{place}, mask, zeros);
-  return e.castFloat(line, accumulator);
-}
-
-Value Side::gather(Emitter &e, Value place, Value offsets, Value mask) {
-  Value zeros = e.zeros(view.element, lanes);
-  Value line = vector::GatherOp::create(e, e.vectorType(view.element, lanes),
-                                        view.memory, ValueRange{place}, offsets,
+  Value line;
+  if (offsets)
+    line = vector::GatherOp::create(e, type, view.memory, ValueRange{place},
+                                    offsets, mask, zeros);
+  else
+    line = vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{place},
                                         mask, zeros);
-  return e.castFloat(line, accumulator);
+  return e.castFloat(line, format.element);
 }
 
-void Side::store(Emitter &e, Value value, const Part &part, Value panel,
-                 Value at) {
-  if (part.width == lanes) {
+/// A vector of units, of which the first `units` are stored.
+void Side::storeVector(Emitter &e, Value value, Value panel, Value at,
+                       int64_t units) {
+  int64_t lanes = cast<VectorType>(value.getType()).getDimSize(0);
+  if (units == format.units) {
     vector::StoreOp::create(e, value, panel, ValueRange{at});
     return;
   }
-  Value mask = e.firstLanes(e.index(part.width), lanes);
+  Value mask = e.firstLanes(e.index(units * format.perUnit), lanes);
   vector::MaskedStoreOp::create(e, panel, ValueRange{at}, mask, value);
 }
 
 void Side::pack(Emitter &e, Value first, Value depth, Value count, Value panel,
                 Value at) {
-  for (int64_t begin = 0; begin < width; begin += lanes) {
-    Part part = getPart(e, first, begin);
-    if (transposed)
-      packTransposed(e, part, depth, count, panel, e.add(at, begin));
+  for (int64_t begin = 0; begin < format.width; begin += format.units) {
+    Part part;
+    part.width = std::min(format.units, format.width - begin);
+    part.first = e.add(first, begin);
+    part.count = e.min(e.sub(total, part.first), e.index(part.width));
+    part.mask = e.firstLanes(part.count, format.units);
+    part.depth = depth;
+    part.end = count;
+    part.panel = panel;
+    part.at =
+        e.add(at, begin * (format.byLane ? format.chunk() : format.perUnit));
+    if (alongDepth)
+      packAlongDepth(e, part);
     else
-      packAlongLanes(e, part, depth, count, panel, e.add(at, begin));
+      packAlongLanes(e, part);
   }
 }
 
-void Side::packAlongLanes(Emitter &e, const Part &part, Value depth,
-                          Value count, Value panel, Value at) {
-  SmallVector<Value> coordinates;
-  for (Checked &check : checks)
-    coordinates.push_back(e.add(check.lane.vectorAt(e, part.first, lanes),
-                                e.splat(check.base, lanes)));
-  Value place = e.add(base, laneOffsets.at(e, part.first));
-  auto rows = [&](function_ref<Value(Value, Value)> read) {
-    e.loop(count, [&](Value i) {
-      Value k = e.add(depth, i);
-      SmallVector<Value> others;
-      for (Checked &check : checks)
-        others.push_back(check.depth.at(e, k));
-      Value mask = checkBounds(e, part.mask, coordinates, others);
-      Value line = read(e.add(place, depthOffsets.at(e, k)), mask);
-      store(e, line, part, panel, e.add(at, e.mul(i, width)));
+/// `vectors` are lanes, each with the units of a chunk from `unit` on.
+void Side::storeLanes(Emitter &e, const Part &part, Value unit,
+                      ArrayRef<Value> vectors) {
+  if (!format.byLane)
+    return storeUnits(e, part, unit, transpose(e, vectors));
+  Value at = e.add(part.at, e.mul(unit, format.perUnit * format.width));
+  for (auto [lane, vector] : llvm::enumerate(vectors.take_front(part.width)))
+    storeVector(e, vector, part.panel, e.add(at, lane * format.chunk()),
+                format.units);
+}
+
+/// `vectors` are units from `unit` on, each with all lanes of the part.
+void Side::storeUnits(Emitter &e, const Part &part, Value unit,
+                      ArrayRef<Value> vectors) {
+  if (format.byLane)
+    return storeLanes(e, part, unit, transpose(e, vectors));
+  for (auto [i, vector] : llvm::enumerate(vectors)) {
+    Value at = e.mul(e.add(unit, i), format.perUnit * format.width);
+    storeVector(e, vector, part.panel, e.add(part.at, at), part.width);
+  }
+}
+
+void Side::packLanes(Emitter &e, const Part &part, Value place,
+                     ArrayRef<Value> coordinates, Value offsets) {
+  auto readElement = [&](Value i, bool mayExceed) {
+    Value k = e.add(part.depth, i);
+    Value mask = part.mask;
+    if (mayExceed) {
+      Value count = arith::SelectOp::create(e, e.less(i, part.end), part.count,
+                                            e.index(0));
+      mask = e.firstLanes(count, format.units);
+    }
+    SmallVector<Value> others;
+    for (Checked &check : checks)
+      others.push_back(check.depth.at(e, k));
+    mask = checkBounds(e, mask, coordinates, others);
+    return load(e, e.add(place, depthOffsets.at(e, k)), offsets, mask);
+  };
+  auto readUnit = [&](Value unit, bool mayExceed) -> Value {
+    if (format.perUnit == 1)
+      return readElement(unit, mayExceed);
+    Value i = e.mul(unit, 2);
+    Value even = readElement(i, mayExceed);
+    Value odd = readElement(e.add(i, 1), mayExceed);
+    return vector::InterleaveOp::create(e, even, odd);
+  };
+  int64_t together = format.byLane ? format.units : 1;
+  auto units = [&](Value begin, Value end, bool mayExceed) {
+    e.loop(begin, end, together, [&](Value unit) {
+      SmallVector<Value> vectors;
+      for (int64_t i = 0; i < together; ++i)
+        vectors.push_back(readUnit(e.add(unit, i), mayExceed));
+      storeUnits(e, part, unit, vectors);
     });
   };
-  auto contiguous = [&] {
-    rows([&](Value from, Value mask) { return loadLine(e, from, mask); });
-  };
-  auto loose = [&] {
-    Value offsets = laneOffsets.vectorAt(e, part.first, lanes);
-    Value own = e.sub(offsets, e.splat(laneOffsets.at(e, part.first), lanes));
-    rows([&](Value from, Value mask) { return gather(e, from, own, mask); });
-  };
+  Value whole =
+      e.mul(e.div(part.end, e.index(format.perUnit * together)), together);
+  Value padded = e.ceilDiv(part.end, format.perUnit);
+  if (format.wholeChunks || format.byLane)
+    padded = e.mul(e.ceilDiv(part.end, format.chunk()), format.units);
+  units(e.index(0), whole, false);
+  if (format.perUnit > 1 || together > 1)
+    units(whole, padded, true);
+}
+
+void Side::packAlongLanes(Emitter &e, const Part &part) {
+  SmallVector<Value> coordinates;
+  for (Checked &check : checks)
+    coordinates.push_back(
+        e.add(check.lane.vectorAt(e, part.first, format.units),
+              e.splat(check.base, format.units)));
+  Value first = laneOffsets.at(e, part.first);
+  Value place = e.add(base, first);
+  if (laneOffsets.unit && !laneOffsets.table)
+    return packLanes(e, part, place, coordinates, Value());
+  Value offsets = laneOffsets.vectorAt(e, part.first, format.units);
+  Value own = e.sub(offsets, e.splat(first, format.units));
   if (!laneOffsets.unit)
-    return loose();
-  if (!laneOffsets.table)
-    return contiguous();
-  Value offsets = laneOffsets.vectorAt(e, part.first, lanes);
-  Value run = isRun(e, offsets, laneOffsets.at(e, part.first), part.mask);
-  e.ifElse(run, contiguous, loose);
+    return packLanes(e, part, place, coordinates, own);
+  e.ifElse(
+      isRun(e, offsets, first, part.mask),
+      [&] { packLanes(e, part, place, coordinates, Value()); },
+      [&] { packLanes(e, part, place, coordinates, own); });
 }
 
 SmallVector<Value> Side::transpose(Emitter &e, ArrayRef<Value> rows) {
-  // Interleaving row i with row i + n / 2, log2(n) times over.
+  // Interleaving row i with row i + n / 2, log2(n) times over. Pairs move as
+  // one number.
+  int64_t count = format.units;
   SmallVector<Value> current(rows);
+  VectorType type = cast<VectorType>(rows.front().getType());
+  auto cast = [&](VectorType to) {
+    if (format.perUnit > 1)
+      for (Value &value : current)
+        value = vector::BitCastOp::create(e, to, value);
+  };
+  current.resize(count, arith::ConstantOp::create(e, e.getZeroAttr(type)));
+  cast(e.vectorType(e.getI32Type(), count));
   SmallVector<int64_t> low, high;
-  for (int64_t i = 0; i < lanes; ++i) {
-    low.push_back(i / 2 + (i % 2) * lanes);
-    high.push_back(lanes / 2 + i / 2 + (i % 2) * lanes);
+  for (int64_t i = 0; i < count; ++i) {
+    low.push_back(i / 2 + (i % 2) * count);
+    high.push_back(count / 2 + i / 2 + (i % 2) * count);
   }
-  for (int64_t step = 1; step < lanes; step *= 2) {
+  for (int64_t step = 1; step < count; step *= 2) {
     SmallVector<Value> next;
-    for (int64_t i = 0; i < lanes / 2; ++i)
+    for (int64_t i = 0; i < count / 2; ++i)
       for (ArrayRef<int64_t> order : {low, high})
         next.push_back(vector::ShuffleOp::create(
-            e, current[i], current[i + lanes / 2], order));
+            e, current[i], current[i + count / 2], order));
     current = next;
   }
+  cast(type);
   return current;
 }
 
-void Side::packTransposed(Emitter &e, const Part &part, Value depth,
-                          Value count, Value panel, Value at) {
+void Side::packAlongDepth(Emitter &e, const Part &part) {
+  int64_t lanes = format.chunk();
   SmallVector<Value> places, present;
   SmallVector<SmallVector<Value>> coordinates;
   for (int64_t i = 0; i < part.width; ++i) {
@@ -187,27 +251,21 @@ void Side::packTransposed(Emitter &e, const Part &part, Value depth,
     for (Checked &check : checks)
       coordinates.back().push_back(e.add(check.lane.at(e, lane), check.base));
   }
-  e.loop(e.index(0), count, lanes, [&](Value i) {
-    Value k = e.add(depth, i);
-    Value mask = e.firstLanes(e.sub(count, i), lanes);
+  e.loop(e.index(0), part.end, lanes, [&](Value i) {
+    Value k = e.add(part.depth, i);
+    Value mask = e.firstLanes(e.sub(part.end, i), lanes);
     Value offset = depthOffsets.at(e, k);
     SmallVector<Value> others;
     for (Checked &check : checks)
       others.push_back(check.depth.vectorAt(e, k, lanes));
-    auto read = [&](int64_t row, Value offsets) {
-      Value within = arith::AndIOp::create(e, mask, present[row]);
-      within = checkBounds(e, within, others, coordinates[row]);
-      Value place = e.add(places[row], offset);
-      return offsets ? gather(e, place, offsets, within)
-                     : loadLine(e, place, within);
-    };
     auto square = [&](Value offsets) {
       SmallVector<Value> rows;
-      for (int64_t row = 0; row < part.width; ++row)
-        rows.push_back(read(row, offsets));
-      rows.resize(lanes, e.zeros(accumulator, lanes));
-      for (auto [j, column] : llvm::enumerate(transpose(e, rows)))
-        store(e, column, part, panel, e.add(at, e.mul(e.add(i, j), width)));
+      for (int64_t row = 0; row < part.width; ++row) {
+        Value within = arith::AndIOp::create(e, mask, present[row]);
+        within = checkBounds(e, within, others, coordinates[row]);
+        rows.push_back(load(e, e.add(places[row], offset), offsets, within));
+      }
+      storeLanes(e, part, e.div(i, e.index(format.perUnit)), rows);
     };
     if (!depthOffsets.table)
       return square(Value());

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A panel holds `width` rows or columns of an operand for a range of the
-// summed dimension, as [depth][width] in the accumulator's type, zeros where
-// the operand ends. The depth is padded to a multiple of the lanes.
+// summed dimension. Its depth is counted in units: elements, or pairs of them.
+// It is stored as [unit][lane], or in chunks as [chunk][lane][unit], the lanes
+// being its rows or columns; zeros stand where the operand ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +19,30 @@
 
 namespace mp::kernel {
 
+struct PanelFormat {
+  /// Of the panel's memory.
+  mlir::Type element;
+  int64_t width;
+  /// Units in a vector, and in a chunk.
+  int64_t units;
+  /// Elements in a unit.
+  int64_t perUnit = 1;
+  bool byLane = false;
+  /// What lies behind the end of the depth is zero up to a whole chunk, and not
+  /// only for panels that are stored by lanes.
+  bool wholeChunks = false;
+
+  int64_t chunk() const { return units * perUnit; }
+  /// Elements in a panel of so much depth.
+  mlir::Value getSize(Emitter &e, mlir::Value depth) const;
+};
+
 /// An operand that is packed along a group, the summed dimension aside.
 class Side {
 public:
   /// Emits the offsets that all panels share.
   Side(Emitter &e, Contraction &contraction, unsigned operand, GroupKind kind,
-       int64_t width, int64_t lanes);
+       const PanelFormat &format);
 
   /// What depends on the batch alone; comes before pack.
   void enterBatch(Emitter &e, mlir::Value batch);
@@ -32,44 +51,49 @@ public:
   void pack(Emitter &e, mlir::Value first, mlir::Value depth, mlir::Value count,
             mlir::Value panel, mlir::Value at);
 
+  const PanelFormat &getFormat() const { return format; }
+
 private:
   struct Checked {
     IndexFunction lane, depth;
     const Bound *bound;
     mlir::Value base;
   };
-  /// A vector of lanes of the panel: the `part`-th.
+  /// As many lanes of a panel as a vector has units, and where they go.
   struct Part {
     mlir::Value first, mask, count;
-    int64_t begin, width;
+    int64_t width;
+    mlir::Value depth, end;
+    mlir::Value panel, at;
   };
-  Part getPart(Emitter &e, mlir::Value first, int64_t begin);
-  /// Where a place is within all bounds, by coordinates along `lane` (a
-  /// vector for each bound) and one of the other direction.
   mlir::Value checkBounds(Emitter &e, mlir::Value mask,
                           llvm::ArrayRef<mlir::Value> coordinates,
                           llvm::ArrayRef<mlir::Value> others);
-  mlir::Value loadLine(Emitter &e, mlir::Value place, mlir::Value mask);
-  mlir::Value gather(Emitter &e, mlir::Value place, mlir::Value offsets,
-                     mlir::Value mask);
-  void store(Emitter &e, mlir::Value value, const Part &part, mlir::Value panel,
-             mlir::Value at);
-  void packAlongLanes(Emitter &e, const Part &part, mlir::Value depth,
-                      mlir::Value count, mlir::Value panel, mlir::Value at);
-  void packTransposed(Emitter &e, const Part &part, mlir::Value depth,
-                      mlir::Value count, mlir::Value panel, mlir::Value at);
+  /// Elements in the panel's type: a run, or those at `offsets`.
+  mlir::Value load(Emitter &e, mlir::Value place, mlir::Value offsets,
+                   mlir::Value mask);
+  void storeVector(Emitter &e, mlir::Value value, mlir::Value panel,
+                   mlir::Value at, int64_t units);
+  void packAlongLanes(Emitter &e, const Part &part);
+  void packLanes(Emitter &e, const Part &part, mlir::Value place,
+                 llvm::ArrayRef<mlir::Value> coordinates, mlir::Value offsets);
+  void packAlongDepth(Emitter &e, const Part &part);
   llvm::SmallVector<mlir::Value> transpose(Emitter &e,
                                            llvm::ArrayRef<mlir::Value> rows);
+  /// Stores vectors that are lanes each, or units each.
+  void storeLanes(Emitter &e, const Part &part, mlir::Value unit,
+                  llvm::ArrayRef<mlir::Value> vectors);
+  void storeUnits(Emitter &e, const Part &part, mlir::Value unit,
+                  llvm::ArrayRef<mlir::Value> vectors);
 
   Contraction &contraction;
   View &view;
   unsigned operand;
-  int64_t width, lanes;
-  mlir::Type accumulator;
+  PanelFormat format;
   mlir::Value total, base;
   IndexFunction laneOffsets, depthOffsets;
   llvm::SmallVector<Checked> checks;
-  bool transposed;
+  bool alongDepth;
 };
 
 /// Whether `offsets` are those of one run of elements, `first` being the first

@@ -6,78 +6,185 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tile.h"
-#include "Panels.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 
 namespace mp::kernel {
 
-/// The sums of a tile, kept in registers over the whole depth.
-static void emitTile(Emitter &e, const TileShape &shape, ValueRange arguments) {
-  Value a = arguments[0], aPlace = arguments[1], b = arguments[2],
-        bPlace = arguments[3], depth = arguments[4], sums = arguments[5],
-        place = arguments[6], add = arguments[7];
-  VectorType type = e.vectorType(shape.element, shape.lanes);
-  int64_t count = shape.rows * shape.vectors;
-  auto where = [&](int64_t i) { return e.add(place, i * shape.lanes); };
-  auto init = scf::IfOp::create(e, SmallVector<Type>(count, type), add, true);
-  {
-    OpBuilder::InsertionGuard guard(e);
-    e.setInsertionPointToStart(init.thenBlock());
-    SmallVector<Value> values;
-    for (int64_t i = 0; i < count; ++i)
-      values.push_back(
-          vector::LoadOp::create(e, type, sums, ValueRange{where(i)}));
-    scf::YieldOp::create(e, values);
-    e.setInsertionPointToStart(init.elseBlock());
-    SmallVector<Value> zeros(count, e.zeros(shape.element, shape.lanes));
-    scf::YieldOp::create(e, zeros);
+TileShape::TileShape(ContractOp op, const KernelTarget &target)
+    : form(Form::Widen), element(op.getAccumulatorType()), rows(target.rows),
+      vectors(target.columnVectors) {
+  lanes = target.vectorBytes / (element.getIntOrFloatBitWidth() / 8);
+  auto isNarrow = [](Value value) {
+    return getElementTypeOrSelf(value.getType()).isBF16();
+  };
+  if (isNarrow(op.getA()) && isNarrow(op.getB()))
+    form = target.form;
+  rowFormat.units = columnFormat.units = lanes;
+  rowFormat.element = columnFormat.element = element;
+  if (form == Form::Amx) {
+    rows = 32;
+    vectors = 2;
+    rowFormat.byLane = true;
+    columnFormat.wholeChunks = true;
   }
+  if (form != Form::Widen) {
+    rowFormat.perUnit = columnFormat.perUnit = 2;
+    rowFormat.element = columnFormat.element =
+        getElementTypeOrSelf(op.getA().getType());
+  }
+  rowFormat.width = rows;
+  columnFormat.width = columns();
+}
+
+namespace {
+/// Writes the loops of a tile's function.
+class TileFunction {
+public:
+  TileFunction(Emitter &e, const TileShape &shape, ValueRange arguments)
+      : e(e), shape(shape),
+        strip{arguments[0], arguments[1], arguments[2], arguments[3],
+              arguments[4], arguments[5], arguments[6], arguments[7],
+              arguments[8], arguments[9], arguments[10]} {}
+
+  void emit() {
+    // The last panel may be narrower.
+    for (int64_t i = 1; i <= shape.vectors; ++i)
+      e.ifThen(e.equal(strip.vectors, e.index(i)), [&] {
+        e.loop(strip.count, [&](Value tile) { emitTile(tile, i); });
+      });
+  }
+
+private:
+  scf::IfOp loadSums(Value place, int64_t vectors);
+  Value multiply(Value factor, Value column, Value sum);
+  Value getFactor(Value at);
+  void emitTile(Value tile, int64_t vectors);
+  Value where(Value place, int64_t i, int64_t vectors) {
+    return e.add(place,
+                 (i / vectors * shape.vectors + i % vectors) * shape.lanes);
+  }
+  VectorType getType() { return e.vectorType(shape.element, shape.lanes); }
+  VectorType getPanelType() {
+    return e.vectorType(shape.columnFormat.element, shape.columnFormat.chunk());
+  }
+
+  Emitter &e;
+  const TileShape &shape;
+  Strip strip;
+};
+} // namespace
+
+/// What the sums start with: themselves, or zeros.
+scf::IfOp TileFunction::loadSums(Value place, int64_t vectors) {
+  int64_t count = shape.rows * vectors;
+  auto op = scf::IfOp::create(e, SmallVector<Type>(count, getType()),
+                              strip.accumulate, true);
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(op.thenBlock());
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(vector::LoadOp::create(
+        e, getType(), strip.sums, ValueRange{where(place, i, vectors)}));
+  scf::YieldOp::create(e, values);
+  e.setInsertionPointToStart(op.elseBlock());
+  SmallVector<Value> zeros(count, e.zeros(shape.element, shape.lanes));
+  scf::YieldOp::create(e, zeros);
+  return op;
+}
+
+/// One unit of a row in all lanes.
+Value TileFunction::getFactor(Value at) {
+  if (shape.form == Form::Widen)
+    return e.splat(e.load(strip.rows, at), shape.lanes);
+  Value pair = vector::LoadOp::create(
+      e, e.vectorType(shape.rowFormat.element, 2), strip.rows, ValueRange{at});
+  Value number =
+      vector::BitCastOp::create(e, e.vectorType(e.getI32Type(), 1), pair);
+  number = vector::ExtractOp::create(e, number, ArrayRef<int64_t>{0});
+  return vector::BitCastOp::create(e, getPanelType(),
+                                   e.splat(number, shape.lanes));
+}
+
+Value TileFunction::multiply(Value factor, Value column, Value sum) {
+  if (shape.form == Form::Widen)
+    return vector::FMAOp::create(e, factor, column, sum);
+  std::string name =
+      "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(shape.lanes * 32);
+  return LLVM::CallIntrinsicOp::create(e, getType(), e.getStringAttr(name),
+                                       ValueRange{sum, factor, column})
+      .getResult(0);
+}
+
+/// The sums of a tile, kept in registers over the whole depth.
+void TileFunction::emitTile(Value tile, int64_t vectors) {
+  const PanelFormat &format = shape.rowFormat;
+  Value place = e.add(strip.sumPlace, e.mul(tile, shape.size()));
+  Value rowPlace = e.add(strip.rowPlace, e.mul(tile, strip.rowPitch));
+  auto init = loadSums(place, vectors);
   auto loop =
-      scf::ForOp::create(e, e.index(0), depth, e.index(1), init.getResults());
+      scf::ForOp::create(e, e.index(0), e.ceilDiv(strip.depth, format.perUnit),
+                         e.index(1), init.getResults());
   {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
-    Value aRow = e.add(aPlace, e.mul(k, shape.rows));
-    Value bRow = e.add(bPlace, e.mul(k, shape.columns()));
+    Value row = e.add(rowPlace, e.mul(k, shape.rows * format.perUnit));
+    Value column =
+        e.add(strip.columnPlace, e.mul(k, shape.columns() * format.perUnit));
     SmallVector<Value> columns, next;
-    for (int64_t j = 0; j < shape.vectors; ++j)
+    for (int64_t j = 0; j < vectors; ++j)
       columns.push_back(vector::LoadOp::create(
-          e, type, b, ValueRange{e.add(bRow, j * shape.lanes)}));
+          e, getPanelType(), strip.columns,
+          ValueRange{e.add(column, j * format.chunk())}));
     for (int64_t i = 0; i < shape.rows; ++i) {
-      Value factor = e.splat(e.load(a, e.add(aRow, i)), shape.lanes);
-      for (int64_t j = 0; j < shape.vectors; ++j)
-        next.push_back(vector::FMAOp::create(
-            e, factor, columns[j],
-            loop.getRegionIterArgs()[i * shape.vectors + j]));
+      Value factor = getFactor(e.add(row, i * format.perUnit));
+      for (int64_t j = 0; j < vectors; ++j)
+        next.push_back(multiply(factor, columns[j],
+                                loop.getRegionIterArgs()[i * vectors + j]));
     }
     scf::YieldOp::create(e, next);
   }
-  for (int64_t i = 0; i < count; ++i)
-    vector::StoreOp::create(e, loop.getResult(i), sums, ValueRange{where(i)});
+  for (int64_t i = 0; i < shape.rows * vectors; ++i)
+    vector::StoreOp::create(e, loop.getResult(i), strip.sums,
+                            ValueRange{where(place, i, vectors)});
 }
 
-func::FuncOp getTileFunction(ModuleOp module, const TileShape &shape) {
+static func::FuncOp getTileFunction(ModuleOp module, const TileShape &shape) {
   std::string name;
-  llvm::raw_string_ostream(name) << "kernel_tile_" << shape.element << "_"
-                                 << shape.rows << "x" << shape.columns();
+  llvm::raw_string_ostream(name) << "kernel_tile_" << shape.rowFormat.element
+                                 << "_" << shape.rows << "x" << shape.columns();
   if (auto found = module.lookupSymbol<func::FuncOp>(name))
     return found;
   Emitter e(module.getLoc(), module.getContext());
   e.setInsertionPointToStart(module.getBody());
-  Type memory = MemRefType::get({ShapedType::kDynamic}, shape.element);
+  Type sums = MemRefType::get({ShapedType::kDynamic}, shape.element);
+  Type panel = MemRefType::get({ShapedType::kDynamic}, shape.rowFormat.element);
   Type index = e.getIndexType();
   auto function = func::FuncOp::create(
       e, name,
-      e.getFunctionType(
-          {memory, index, memory, index, index, memory, index, e.getI1Type()},
-          {}));
+      e.getFunctionType({panel, index, index, panel, index, index, sums, index,
+                         index, e.getI1Type(), index},
+                        {}));
   function.setPrivate();
   e.setInsertionPointToStart(function.addEntryBlock());
-  emitTile(e, shape, function.getArguments());
+  TileFunction(e, shape, function.getArguments()).emit();
   func::ReturnOp::create(e);
   return function;
+}
+
+void emitStrip(Emitter &e, ModuleOp module, const TileShape &shape,
+               const Strip &strip) {
+  if (shape.form == Form::Amx)
+    return emitMatrixStrip(e, module, shape, strip);
+  func::CallOp::create(e, getTileFunction(module, shape),
+                       ValueRange{strip.rows, strip.rowPlace, strip.rowPitch,
+                                  strip.columns, strip.columnPlace, strip.depth,
+                                  strip.sums, strip.sumPlace, strip.count,
+                                  strip.accumulate, strip.vectors});
 }
 
 TileStore::TileStore(Emitter &e, Contraction &contraction,
@@ -93,54 +200,43 @@ void TileStore::enterBatch(Emitter &e, Value batch) {
     access.base = contraction.getBatchOffset(e, batch, access.operand);
 }
 
-Value TileStore::read(Emitter &e, const Access &access, Value row, Value column,
-                      Value mask) {
-  const View &view = contraction.views[access.operand];
-  Value place = e.add(access.base, access.rows.at(e, row));
-  if (access.columns.isZero())
-    return e.splat(e.load(view.memory, place), shape.lanes);
-  VectorType type = e.vectorType(view.element, shape.lanes);
-  Value zeros = arith::ConstantOp::create(e, e.getZeroAttr(type));
+TileStore::Line TileStore::getLine(Emitter &e, const Access &access,
+                                   Value column) {
+  Line line{access, e.add(access.base, access.columns.at(e, column)), Value()};
+  if (access.columns.isZero() || (access.columns.unit && !access.columns.table))
+    return line;
   Value first = access.columns.at(e, column);
-  place = e.add(place, first);
-  auto line = [&]() -> Value {
-    return vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{place},
-                                        mask, zeros);
-  };
-  if (access.columns.unit && !access.columns.table)
-    return line();
-  Value offsets = access.columns.vectorAt(e, column, shape.lanes);
-  auto loose = [&]() -> Value {
-    Value own = e.sub(offsets, e.splat(first, shape.lanes));
-    return vector::GatherOp::create(e, type, view.memory, ValueRange{place},
-                                    own, mask, zeros);
-  };
-  if (!access.columns.unit)
-    return loose();
-  return e.choose(isRun(e, offsets, first, mask), type, line, loose);
+  line.offsets = e.sub(access.columns.vectorAt(e, column, shape.lanes),
+                       e.splat(first, shape.lanes));
+  return line;
 }
 
-void TileStore::write(Emitter &e, Value value, Value row, Value column,
-                      Value mask) {
-  const Access &access = accesses.back();
-  const View &view = contraction.views[access.operand];
-  Value first = access.columns.at(e, column);
-  Value place = e.add(e.add(access.base, access.rows.at(e, row)), first);
-  auto line = [&] {
+Value TileStore::read(Emitter &e, const Line &line, Value row, Value mask,
+                      bool run) {
+  const View &view = contraction.views[line.access.operand];
+  Value place = e.add(line.place, line.access.rows.at(e, row));
+  if (line.access.columns.isZero())
+    return e.splat(e.load(view.memory, place), shape.lanes);
+  VectorType type = e.vectorType(view.element, shape.lanes);
+  Value zeros = e.zeros(view.element, shape.lanes);
+  if (!line.offsets || (run && line.access.columns.unit))
+    return vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{place},
+                                        mask, zeros);
+  return vector::GatherOp::create(e, type, view.memory, ValueRange{place},
+                                  line.offsets, mask, zeros);
+}
+
+void TileStore::write(Emitter &e, const Line &line, Value value, Value row,
+                      Value mask, bool run) {
+  const View &view = contraction.views[line.access.operand];
+  Value place = e.add(line.place, line.access.rows.at(e, row));
+  if (!line.offsets || (run && line.access.columns.unit)) {
     vector::MaskedStoreOp::create(e, view.memory, ValueRange{place}, mask,
                                   value);
-  };
-  if (access.columns.unit && !access.columns.table)
-    return line();
-  Value offsets = access.columns.vectorAt(e, column, shape.lanes);
-  auto loose = [&] {
-    Value own = e.sub(offsets, e.splat(first, shape.lanes));
-    vector::ScatterOp::create(e, Type(), view.memory, ValueRange{place}, own,
-                              mask, value);
-  };
-  if (!access.columns.unit)
-    return loose();
-  e.ifElse(isRun(e, offsets, first, mask), line, loose);
+    return;
+  }
+  vector::ScatterOp::create(e, Type(), view.memory, ValueRange{place},
+                            line.offsets, mask, value);
 }
 
 /// The epilogue on vectors.
@@ -180,22 +276,37 @@ void TileStore::store(Emitter &e, Value firstRow, Value firstColumn, Value sums,
   Value rows = e.min(e.index(shape.rows),
                      e.sub(contraction.groups[Rows].total, firstRow));
   Value columns = contraction.groups[Columns].total;
-  e.loop(rows, [&](Value i) {
-    Value row = e.add(firstRow, i);
-    Value from = e.add(at, e.mul(i, shape.columns()));
-    for (int64_t begin = 0; begin < shape.columns(); begin += shape.lanes) {
-      Value column = e.add(firstColumn, begin);
-      e.ifThen(e.less(column, columns), [&] {
-        Value mask = e.firstLanes(e.sub(columns, column), shape.lanes);
-        SmallVector<Value> arguments{
-            vector::LoadOp::create(e, e.vectorType(shape.element, shape.lanes),
-                                   sums, ValueRange{e.add(from, begin)})};
-        for (const Access &access : ArrayRef(accesses).drop_back())
-          arguments.push_back(read(e, access, row, column, mask));
-        write(e, apply(e, arguments), row, column, mask);
-      });
-    }
-  });
+  for (int64_t begin = 0; begin < shape.columns(); begin += shape.lanes) {
+    Value column = e.add(firstColumn, begin);
+    e.ifThen(e.less(column, columns), [&] {
+      Value mask = e.firstLanes(e.sub(columns, column), shape.lanes);
+      SmallVector<Line> lines;
+      Value run;
+      for (const Access &access : accesses) {
+        lines.push_back(getLine(e, access, column));
+        if (!lines.back().offsets || !access.columns.unit)
+          continue;
+        Value own = isRun(e, lines.back().offsets, e.index(0), mask);
+        run = run ? arith::AndIOp::create(e, run, own).getResult() : own;
+      }
+      auto storeRows = [&](bool isRun) {
+        e.loop(rows, [&](Value i) {
+          Value row = e.add(firstRow, i);
+          Value from = e.add(at, e.add(e.mul(i, shape.columns()), begin));
+          SmallVector<Value> arguments{vector::LoadOp::create(
+              e, e.vectorType(shape.element, shape.lanes), sums,
+              ValueRange{from})};
+          for (const Line &line : ArrayRef(lines).drop_back())
+            arguments.push_back(read(e, line, row, mask, isRun));
+          write(e, lines.back(), apply(e, arguments), row, mask, isRun);
+        });
+      };
+      if (run)
+        e.ifElse(run, [&] { storeRows(true); }, [&] { storeRows(false); });
+      else
+        storeRows(false);
+    });
+  }
 }
 
 } // namespace mp::kernel

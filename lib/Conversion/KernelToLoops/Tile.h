@@ -8,25 +8,48 @@
 #ifndef MPOPT_LIB_CONVERSION_KERNELTOLOOPS_TILE_H
 #define MPOPT_LIB_CONVERSION_KERNELTOLOOPS_TILE_H
 
-#include "Contraction.h"
+#include "Panels.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mp-opt/Conversion/KernelToLoops.h"
 
 namespace mp::kernel {
 
-/// Rows and columns of a register tile.
+/// Rows and columns of a register tile, and how its panels are stored.
 struct TileShape {
+  /// For the operands of `op`: products of 16 bit where both are bf16.
+  TileShape(ContractOp op, const KernelTarget &target);
+
+  Form form;
+  /// Of the sums.
   mlir::Type element;
   int64_t rows, vectors, lanes;
+  PanelFormat rowFormat, columnFormat;
+
   int64_t columns() const { return vectors * lanes; }
   int64_t size() const { return rows * columns(); }
 };
 
-/// The function that multiplies two panels, which `module` gets where it has
-/// none: (rows' panel, place, columns' panel, place, depth, sums, place,
-/// whether sums are added to).
-mlir::func::FuncOp getTileFunction(mlir::ModuleOp module,
-                                   const TileShape &shape);
+/// The multiplication of one panel of columns by some panels of rows.
+struct Strip {
+  mlir::Value rows, rowPlace, rowPitch;
+  mlir::Value columns, columnPlace;
+  mlir::Value depth;
+  /// Tiles follow each other there.
+  mlir::Value sums, sumPlace;
+  mlir::Value count;
+  /// Whether sums are added to.
+  mlir::Value accumulate;
+  /// Vectors of columns that are there.
+  mlir::Value vectors;
+};
+
+/// Calls the function that does it, which `module` gets where it has none.
+void emitStrip(Emitter &e, mlir::ModuleOp module, const TileShape &shape,
+               const Strip &strip);
+
+/// The same by matrix instructions (MatrixTile.cpp).
+void emitMatrixStrip(Emitter &e, mlir::ModuleOp module, const TileShape &shape,
+                     const Strip &strip);
 
 /// Turns sums into elements of the output and stores them.
 class TileStore {
@@ -43,10 +66,18 @@ private:
     IndexFunction rows, columns;
     mlir::Value base;
   };
-  mlir::Value read(Emitter &e, const Access &access, mlir::Value row,
-                   mlir::Value column, mlir::Value mask);
-  void write(Emitter &e, mlir::Value value, mlir::Value row, mlir::Value column,
-             mlir::Value mask);
+  /// The place of a vector of columns, rows aside; the offsets of its lanes
+  /// where they need not follow each other.
+  struct Line {
+    const Access &access;
+    mlir::Value place, offsets;
+  };
+  Line getLine(Emitter &e, const Access &access, mlir::Value column);
+  /// With `run`, lanes that may be a run are one.
+  mlir::Value read(Emitter &e, const Line &line, mlir::Value row,
+                   mlir::Value mask, bool run);
+  void write(Emitter &e, const Line &line, mlir::Value value, mlir::Value row,
+             mlir::Value mask, bool run);
   mlir::Value apply(Emitter &e, llvm::ArrayRef<mlir::Value> arguments);
 
   Contraction &contraction;

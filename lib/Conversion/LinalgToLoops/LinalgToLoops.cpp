@@ -104,7 +104,8 @@ void LoopNest::readStructure() {
     AffineMap map = op.getMatchingIndexingMap(&operand);
     operands.push_back(
         {operand.get(), SmallVector<AffineExpr>(map.getResults())});
-    auto type = cast<MemRefType>(operand.get().getType());
+    // Others are single values.
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
     for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       if (!dim)
@@ -139,7 +140,7 @@ bool LoopNest::canMerge(unsigned dim) {
   AffineExpr first = getAffineDimExpr(dim, context);
   AffineExpr second = getAffineDimExpr(dim + 1, context);
   for (const LoopOperand &operand : operands) {
-    auto type = cast<MemRefType>(operand.memref.getType());
+    auto type = dyn_cast<MemRefType>(operand.memref.getType());
     auto found = llvm::find(operand.exprs, first);
     auto next = llvm::find(operand.exprs, second);
     bool isAbsent = llvm::none_of(operand.exprs, [&](AffineExpr expr) {
@@ -323,6 +324,8 @@ SmallVector<Value> LoopNest::emitBody(ArrayRef<Value> sums) {
     BlockArgument argument = block.getArgument(number);
     if (number >= firstOutput && !sums.empty())
       mapping.map(argument, sums[number - firstOutput]);
+    else if (!isa<MemRefType>(operand.memref.getType()))
+      mapping.map(argument, operand.memref);
     else if (!argument.use_empty())
       mapping.map(argument, memref::LoadOp::create(b, loc, operand.memref,
                                                    getIndices(operand)));

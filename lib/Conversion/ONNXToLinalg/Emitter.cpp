@@ -450,6 +450,12 @@ TensorValue Emitter::broadcastTo(TensorValue tensor, ArrayRef<Size> to) {
 
 TensorValue Emitter::slice(TensorValue tensor, ArrayRef<Size> offsets,
                            ArrayRef<Size> extents, ArrayRef<Size> strides) {
+  // Of nothing, which may be from behind the end.
+  if (llvm::any_of(extents, [](Size s) { return isConstant(s, 0); })) {
+    Value nothing = empty(extents, tensor.element);
+    noteSizes(nothing, extents);
+    return {nothing, tensor.element};
+  }
   bool isForward = llvm::all_of(
       strides, [](Size stride) { return getConstant(stride).value_or(0) > 0; });
   if (!isForward)

@@ -104,7 +104,7 @@ class Contraction:
         )
 
 
-def compile_text(text, folder, isa="avx512", form="widen", flags=(), extra=(),
+def compile_text(text, folder, isa="avx512", form="widen", tuning="", flags=(), extra=(),
                  parallel=False):
     """The shared library of functions with contractions."""
     folder = pathlib.Path(folder)
@@ -117,7 +117,7 @@ def compile_text(text, folder, isa="avx512", form="widen", flags=(), extra=(),
         passes.insert(len(passes) - 1, PARALLEL[1])
     lowered, ir = folder / "llvm.mlir", folder / "kernel.ll"
     subprocess.run(
-        [KERNEL_OPT, source, f"--convert-kernel-to-loops=isa={isa} form={form}",
+        [KERNEL_OPT, source, f"--convert-kernel-to-loops=isa={isa} form={form} {tuning}",
          *passes, "-o", lowered], check=True)
     subprocess.run([LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir", lowered,
                     "-o", ir], check=True)

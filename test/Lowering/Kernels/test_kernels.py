@@ -154,6 +154,16 @@ def test_integers(name, types):
     numpy.testing.assert_array_equal(arrays[-1].astype(numpy.float64), expected)
 
 
+@pytest.mark.parametrize("form", ["dot", "amx"])
+@pytest.mark.parametrize("name", CASES)
+def test_forms(name, form):
+    contraction, shapes = CASES[name]
+    types = ("bf16", "bf16", "f32")
+    contraction = dataclasses.replace(contraction, types=types)
+    arrays, expected, _, _ = compute(contraction, shapes, True, form=form)
+    numpy.testing.assert_array_equal(arrays[-1].astype(numpy.float64), expected)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_static_sizes(name):
     contraction, shapes = CASES[name]
