@@ -423,6 +423,8 @@ std::optional<int> Options::parse(int argc, char **argv,
     return exitCode;
   if (std::optional<int> exitCode = parseDebugging(flags))
     return exitCode;
+  if (std::optional<int> exitCode = parseVerification(flags))
+    return exitCode;
   return parseReports(flags);
 }
 
