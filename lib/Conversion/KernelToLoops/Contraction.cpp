@@ -258,6 +258,28 @@ Value Contraction::getBatchCoordinate(Emitter &e, Value batch,
   return e.toI32(e.add(sum, bound.constant));
 }
 
+static int64_t getShortSize(ContractOp op, ArrayRef<unsigned> dims) {
+  auto sizes = op->getAttrOfType<DenseI64ArrayAttr>(shortDimsName);
+  int64_t product = 1;
+  for (unsigned dim : dims)
+    product *= sizes ? sizes[dim] : 0;
+  return product;
+}
+
+bool Contraction::isShort(ArrayRef<unsigned> dims) const {
+  int64_t size = mp::kernel::getShortSize(op, dims);
+  return size > 0 && size < 16;
+}
+
+std::optional<int64_t> Contraction::getShortSize(GroupKind kind) const {
+  int64_t product = 1;
+  for (ArrayRef<unsigned> dims : groups[kind].dims)
+    product *= mp::kernel::getShortSize(op, dims);
+  if (product == 0)
+    return std::nullopt;
+  return product;
+}
+
 void Contraction::release(Emitter &e) {
   for (Value table : tables)
     memref::DeallocOp::create(e, table);

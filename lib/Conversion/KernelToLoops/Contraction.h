@@ -21,8 +21,8 @@
 namespace mp::kernel {
 
 /// Attributes of a contraction that has a function of its own: for each
-/// result of each map whether it is within bounds, as far as is known; whether
-/// dimensions are short.
+/// result of each map whether it is within bounds, as far as is known; sizes of
+/// dimensions that are known to be short, zero for others.
 constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
 constexpr llvm::StringLiteral shortDimsName = "kernel.short_dims";
 
@@ -88,7 +88,10 @@ public:
   llvm::SmallVector<View> views;
   Group groups[4];
 
-  View &getOutput() { return views.back(); }
+  /// Whether joined dimensions are fewer than the lanes of a vector.
+  bool isShort(llvm::ArrayRef<unsigned> dims) const;
+  /// The size of a group, if all its dimensions are known to be short.
+  std::optional<int64_t> getShortSize(GroupKind kind) const;
   /// Offsets of `operand` along a group, in elements.
   IndexFunction getOffsets(Emitter &e, GroupKind kind, unsigned operand);
   /// Coordinates (i32) of a bounded dimension along a group.

@@ -145,4 +145,10 @@ Value Emitter::load(Value memref, Value at) {
   return memref::LoadOp::create(*this, memref, ValueRange{at});
 }
 
+void Emitter::prefetch(Value memref, Value at, bool write) {
+  memref::PrefetchOp::create(*this, memref, ValueRange{at}, write,
+                             /*localityHint=*/write ? 3 : 2,
+                             /*isDataCache=*/true);
+}
+
 } // namespace mp::kernel

@@ -64,6 +64,8 @@ public:
   Value castFloat(Value value, mlir::Type element);
   Value allocate(Value count, mlir::Type element);
   Value load(Value memref, Value at);
+  /// Asks for a line of memory that will be read or written.
+  void prefetch(Value memref, Value at, bool write);
 };
 
 } // namespace mp::kernel

@@ -32,13 +32,20 @@ Side::Side(Emitter &e, Contraction &contraction, unsigned operand,
     checks.push_back({contraction.getCoordinates(e, kind, bound),
                       contraction.getCoordinates(e, Depth, bound), &bound,
                       Value()});
-  auto shortDims =
-      contraction.op->getAttrOfType<DenseBoolArrayAttr>(shortDimsName);
-  const Group &group = contraction.groups[kind];
-  bool shortLanes =
-      shortDims && !group.dims.empty() &&
-      llvm::all_of(group.dims.back(), [&](unsigned i) { return shortDims[i]; });
-  alongDepth = depthOffsets.unit && (!laneOffsets.unit || shortLanes);
+  alongDepth = isAlongDepth(contraction, operand, kind);
+}
+
+bool Side::isAlongDepth(const Contraction &contraction, unsigned operand,
+                        GroupKind kind) {
+  const Group &lanes = contraction.groups[kind];
+  const Group &depth = contraction.groups[Depth];
+  auto isUnit = [&](const Group &group) {
+    return !group.dims.empty() &&
+           contraction.views[operand].unit[group.dims.back().back()];
+  };
+  if (!isUnit(depth))
+    return false;
+  return !isUnit(lanes) || contraction.isShort(lanes.dims.back());
 }
 
 void Side::enterBatch(Emitter &e, Value batch) {
@@ -157,7 +164,12 @@ void Side::packLanes(Emitter &e, const Part &part, Value place,
     for (Checked &check : checks)
       others.push_back(check.depth.at(e, k));
     mask = checkBounds(e, mask, coordinates, others);
-    return load(e, e.add(place, depthOffsets.at(e, k)), offsets, mask);
+    Value from = e.add(place, depthOffsets.at(e, k));
+    // The next panel's part of this line: too many lines are read in turn for
+    // the processor to foresee it.
+    if (!offsets)
+      e.prefetch(view.memory, e.add(from, format.width), false);
+    return load(e, from, offsets, mask);
   };
   auto readUnit = [&](Value unit, bool mayExceed) -> Value {
     if (format.perUnit == 1)

@@ -51,7 +51,9 @@ public:
   void pack(Emitter &e, mlir::Value first, mlir::Value depth, mlir::Value count,
             mlir::Value panel, mlir::Value at);
 
-  const PanelFormat &getFormat() const { return format; }
+  /// Whether memory goes along the depth rather than along the lanes.
+  static bool isAlongDepth(const Contraction &contraction, unsigned operand,
+                           GroupKind kind);
 
 private:
   struct Checked {
