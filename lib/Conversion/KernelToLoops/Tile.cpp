@@ -244,7 +244,8 @@ void TileStore::enterBatch(Emitter &e, Value batch) {
 TileStore::Line TileStore::getLine(Emitter &e, const Access &access,
                                    Value column) {
   Line line{access, e.add(access.base, access.columns.at(e, column)), Value()};
-  if (access.columns.isZero() || (access.columns.unit && !access.columns.table))
+  if (access.columns.isZero() ||
+      (access.columns.step == 1 && !access.columns.table))
     return line;
   Value first = access.columns.at(e, column);
   line.offsets = e.sub(access.columns.vectorAt(e, column, shape.lanes),
@@ -260,7 +261,7 @@ Value TileStore::read(Emitter &e, const Line &line, Value row, Value mask,
     return e.splat(e.load(view.memory, place), shape.lanes);
   VectorType type = e.vectorType(view.element, shape.lanes);
   Value zeros = e.zeros(view.element, shape.lanes);
-  if (!line.offsets || (run && line.access.columns.unit))
+  if (!line.offsets || (run && line.access.columns.step == 1))
     return vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{place},
                                         mask, zeros);
   return vector::GatherOp::create(e, type, view.memory, ValueRange{place},
@@ -271,7 +272,7 @@ void TileStore::write(Emitter &e, const Line &line, Value value, Value row,
                       Value mask, bool run) {
   const View &view = contraction.views[line.access.operand];
   Value place = e.add(line.place, line.access.rows.at(e, row));
-  if (!line.offsets || (run && line.access.columns.unit)) {
+  if (!line.offsets || (run && line.access.columns.step == 1)) {
     vector::MaskedStoreOp::create(e, view.memory, ValueRange{place}, mask,
                                   value);
     return;
@@ -315,7 +316,7 @@ Value TileStore::apply(Emitter &e, ArrayRef<Value> arguments) {
 void TileStore::prefetch(Emitter &e, Value firstRow, Value firstColumn,
                          Value count) {
   const Access &access = accesses.back();
-  if (!access.columns.unit)
+  if (access.columns.step != 1)
     return;
   const View &view = contraction.views[access.operand];
   Value rows = e.min(count, e.sub(contraction.groups[Rows].total, firstRow));
@@ -341,7 +342,7 @@ void TileStore::store(Emitter &e, Value firstRow, Value firstColumn, Value sums,
       Value run;
       for (const Access &access : accesses) {
         lines.push_back(getLine(e, access, column));
-        if (!lines.back().offsets || !access.columns.unit)
+        if (!lines.back().offsets || access.columns.step != 1)
           continue;
         Value own = isRun(e, lines.back().offsets, e.index(0), mask);
         run = run ? arith::AndIOp::create(e, run, own).getResult() : own;
