@@ -88,12 +88,9 @@ Value Side::checkBounds(Emitter &e, Value mask, ArrayRef<Value> coordinates,
 Value Side::load(Emitter &e, Value place, const Reach &reach, Value mask) {
   int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
   VectorType type = e.vectorType(view.element, lanes);
-  if (reach.offsets) {
-    Value line = vector::GatherOp::create(e, type, view.memory,
-                                          ValueRange{place}, reach.offsets,
-                                          mask, e.zeros(view.element, lanes));
-    return e.castFloat(line, format.element);
-  }
+  if (reach.offsets)
+    return e.castFloat(e.gather(view.memory, place, reach.offsets, mask),
+                       format.element);
   if (reach.step == 2) {
     mask = vector::InterleaveOp::create(e, mask, e.zeros(e.getI1Type(), lanes));
     type = e.vectorType(view.element, 2 * lanes);

@@ -264,8 +264,7 @@ Value TileStore::read(Emitter &e, const Line &line, Value row, Value mask,
   if (!line.offsets || (run && line.access.columns.step == 1))
     return vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{place},
                                         mask, zeros);
-  return vector::GatherOp::create(e, type, view.memory, ValueRange{place},
-                                  line.offsets, mask, zeros);
+  return e.gather(view.memory, place, line.offsets, mask);
 }
 
 void TileStore::write(Emitter &e, const Line &line, Value value, Value row,
