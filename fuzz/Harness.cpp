@@ -7,6 +7,7 @@
 
 #include "Harness.h"
 
+#include "DataRun.h"
 #include "TrainingRun.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
@@ -340,6 +341,8 @@ bool Harness::runPolicy(StringRef text, Reader reader) {
 }
 
 bool Harness::runText(StringRef text, Reader reader) {
+  if (StringRef("nzfp").contains(char(reader)))
+    return runData(text, reader);
   if (reader == Reader::Schemas) {
     std::unique_ptr<SchemaRegistry> schemas = SchemaRegistry::createBuiltin();
     return isAccepted(schemas->addJSON(text, "schemas.json"), "a schema file");

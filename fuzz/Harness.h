@@ -35,6 +35,10 @@ enum class Reader : char {
   List = 'l',
   Schemas = 's',
   ONNXText = 't',
+  Npy = 'n',
+  Npz = 'z',
+  Safetensors = 'f',
+  TensorProto = 'p',
 };
 
 class Harness {

@@ -48,9 +48,15 @@ void Seeds::add(llvm::StringRef file) {
     if (std::string bytes = parseModel(file, text); !bytes.empty())
       models.push_back({name, bytes});
   static constexpr std::pair<llvm::StringLiteral, Reader> readers[] = {
-      {".policy.yaml", Reader::PolicyYAML}, {".gaudi.json", Reader::GaudiJSON},
-      {".list.txt", Reader::List},          {".schemas.json", Reader::Schemas},
+      {".policy.yaml", Reader::PolicyYAML},
+      {".gaudi.json", Reader::GaudiJSON},
+      {".list.txt", Reader::List},
+      {".schemas.json", Reader::Schemas},
       {".onnxtxt", Reader::ONNXText},
+      {".npy", Reader::Npy},
+      {".npz", Reader::Npz},
+      {".safetensors", Reader::Safetensors},
+      {".tensor.pb", Reader::TensorProto},
   };
   for (const auto &[extension, reader] : readers)
     if (file.ends_with(extension))

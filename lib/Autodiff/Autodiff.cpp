@@ -49,12 +49,14 @@ const GradientRule *findGradientRule(Operation *node) {
   static const llvm::StringMap<const GradientRule *> table = [] {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
-         {getActivationRules(), getContractionRules(), getControlFlowRules(),
-          getConvolutionRules(), getDataMovementRules(), getDropoutRules(),
-          getEinsumRules(), getElementwiseRules(), getFunctionRules(),
-          getIndexingRules(), getIterationRules(), getLayerNormRules(),
-          getLossRules(), getNormalizationRules(), getPaddingRules(),
-          getPoolingRules(), getReductionRules(), getResizeRules()})
+         {getActivationGradients(), getContractionGradients(),
+          getControlFlowGradients(), getConvolutionGradients(),
+          getDataMovementGradients(), getDropoutGradients(),
+          getEinsumGradients(), getElementwiseGradients(),
+          getFunctionGradients(), getIndexingGradients(),
+          getIterationGradients(), getLayerNormGradients(), getLossGradients(),
+          getNormalizationGradients(), getPaddingGradients(),
+          getPoolingGradients(), getReductionGradients(), getResizeGradients()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;

@@ -17,24 +17,24 @@
 
 namespace mp {
 
-llvm::ArrayRef<GradientRule> getActivationRules();
-llvm::ArrayRef<GradientRule> getContractionRules();
-llvm::ArrayRef<GradientRule> getControlFlowRules();
-llvm::ArrayRef<GradientRule> getConvolutionRules();
-llvm::ArrayRef<GradientRule> getDataMovementRules();
-llvm::ArrayRef<GradientRule> getDropoutRules();
-llvm::ArrayRef<GradientRule> getEinsumRules();
-llvm::ArrayRef<GradientRule> getElementwiseRules();
-llvm::ArrayRef<GradientRule> getFunctionRules();
-llvm::ArrayRef<GradientRule> getIndexingRules();
-llvm::ArrayRef<GradientRule> getIterationRules();
-llvm::ArrayRef<GradientRule> getLayerNormRules();
-llvm::ArrayRef<GradientRule> getLossRules();
-llvm::ArrayRef<GradientRule> getNormalizationRules();
-llvm::ArrayRef<GradientRule> getPaddingRules();
-llvm::ArrayRef<GradientRule> getPoolingRules();
-llvm::ArrayRef<GradientRule> getReductionRules();
-llvm::ArrayRef<GradientRule> getResizeRules();
+llvm::ArrayRef<GradientRule> getActivationGradients();
+llvm::ArrayRef<GradientRule> getContractionGradients();
+llvm::ArrayRef<GradientRule> getControlFlowGradients();
+llvm::ArrayRef<GradientRule> getConvolutionGradients();
+llvm::ArrayRef<GradientRule> getDataMovementGradients();
+llvm::ArrayRef<GradientRule> getDropoutGradients();
+llvm::ArrayRef<GradientRule> getEinsumGradients();
+llvm::ArrayRef<GradientRule> getElementwiseGradients();
+llvm::ArrayRef<GradientRule> getFunctionGradients();
+llvm::ArrayRef<GradientRule> getIndexingGradients();
+llvm::ArrayRef<GradientRule> getIterationGradients();
+llvm::ArrayRef<GradientRule> getLayerNormGradients();
+llvm::ArrayRef<GradientRule> getLossGradients();
+llvm::ArrayRef<GradientRule> getNormalizationGradients();
+llvm::ArrayRef<GradientRule> getPaddingGradients();
+llvm::ArrayRef<GradientRule> getPoolingGradients();
+llvm::ArrayRef<GradientRule> getReductionGradients();
+llvm::ArrayRef<GradientRule> getResizeGradients();
 
 } // namespace mp
 

@@ -10,8 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertONNXToLinalg
-    : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
+def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Write the main graph as loops on tensors";
   let description = [{
     Before: a model. After: the function `main` on tensors; its arguments are
@@ -33,6 +32,112 @@ def ConvertONNXToLinalg
     "::mp::kernel::KernelDialect", "::mp::onnxir::ONNXDialect",
     "::mp::runtime::RuntimeDialect",
   ];
+}
+
+def FuseContractions : Pass<"mp-fuse-contractions"> {
+  let summary = "Let contractions do what surrounds them";
+  let description = [{
+    Before: `kernel.contract` on tensors. After: a transpose or widening cast
+    in front of one is part of its map or operand type; an elementwise op that
+    is all that uses its result is its epilogue. Rounding casts in front stay:
+    they are part of what the model computes.
+
+    Example: test/Lowering/mp-fuse-contractions.mlir
+  }];
+  let dependentDialects = ["::mp::kernel::KernelDialect"];
+}
+
+def FuseRows : Pass<"mp-fuse-rows"> {
+  let summary = "Compute reductions and what surrounds them row by row";
+  let description = [{
+    Before: linalg ops on tensors, elementwise ones fused. After: an elementwise
+    op that depends on reductions of short rows (a softmax, a normalization, a
+    gradient of these) is one `scf.forall` over rows together with the
+    reductions and all that only they share; between them, nothing bigger than
+    a row is written.
+
+    Example: test/Lowering/mp-fuse-rows.mlir
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give temporaries places in one piece of memory";
+  let description = [{
+    Before: `main` allocates and frees buffers. After: those of known size are
+    views of one arena; buffers that do not live at the same time share their
+    places. The module's `mp.arena` is its size in bytes.
+
+    Example: test/Lowering/mp-plan-memory.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
+  let summary = "Say where the inputs of a model are and its outputs go";
+  let description = [{
+    Before: `main` on tensors. After: `main` takes two pointers to arrays of
+    `mp_tensor` and returns a code; inputs, constants and outputs are memory
+    (`runtime.input`, `runtime.constant`, `runtime.output`), and the module's
+    attributes `mp.inputs`, `mp.outputs` and `mp.constants` describe them. With
+    `in-place`, outputs that are states are written over their inputs.
+
+    Example: test/Lowering/mp-bind-arguments.mlir
+  }];
+  let options = [
+    Option<"inPlace", "in-place", "bool", /*default=*/"false",
+           "write states over their inputs">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::mp::runtime::RuntimeDialect",
+  ];
+}
+
+def LowerLinalg : Pass<"mp-lower-linalg"> {
+  let summary = "Write structured ops on buffers as loops";
+  let description = [{
+    Before: linalg ops on memrefs. After: loops; those with enough to do are
+    `runtime.parallel`. The innermost loop runs over contiguous memory where
+    there is any, for LLVM's vectorizer.
+
+    Example: test/Lowering/mp-lower-linalg.mlir
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mp::runtime::RuntimeDialect",
+  ];
+}
+
+def OutlineParallel : Pass<"mp-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "Make functions of the bodies of parallel loops";
+  let description = [{
+    Before: `runtime.parallel`, and `scf.parallel` of one dimension. After:
+    `runtime.launch` of functions; equal bodies are one function.
+
+    Example: test/Lowering/mp-outline-parallel.mlir
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mp::runtime::RuntimeDialect"];
+}
+
+def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Write loops on buffers in LLVM's dialect";
+  let description = [{
+    Before: functions on memrefs of scf, arith, math, vector, memref and
+    runtime ops. After: LLVM's dialect, and calls of the run-time library
+    (include/mp-opt/Runtime/Runtime.h). Rounding to bf16 is to nearest even, for
+    subnormals too; functions of f32 are polynomials where MLIR has them, those
+    of f64 calls of libm.
+
+    Example: test/Lowering/mp-convert-to-llvm.mlir
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
@@ -67,8 +172,7 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
-def ConvertKernelScratchToLLVM
-    : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
+def ConvertKernelScratchToLLVM : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
     After: `kernel.scratch` is a call of `mp_scratch`. The casts that are left

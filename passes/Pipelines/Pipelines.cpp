@@ -134,6 +134,11 @@ void registerPipelines() {
       [](OpPassManager &pm, const TrainingOptions &options) {
         buildTrainingPipeline(pm, options);
       });
+  PassPipelineRegistration<LoweringOptions>(
+      "mp-lower-to-llvm", "Write loops on tensors in LLVM's dialect",
+      [](OpPassManager &pm, const LoweringOptions &options) {
+        buildLoweringPipeline(pm, options);
+      });
 }
 
 } // namespace mp

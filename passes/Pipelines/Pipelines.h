@@ -113,6 +113,20 @@ struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
       llvm::cl::init(1)};
 };
 
+struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
+  Option<bool> inPlace{
+      *this, "in-place",
+      llvm::cl::desc("write outputs that are states over their inputs"),
+      llvm::cl::init(false)};
+  Option<std::string> kernels{
+      *this, "kernels", llvm::cl::desc("16-bit products: widen, dot or amx"),
+      llvm::cl::init("widen")};
+  Option<std::string> isa{
+      *this, "isa",
+      llvm::cl::desc("instruction set of products: avx512, avx2 or neon"),
+      llvm::cl::init("avx2")};
+};
+
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
 /// Decides precision and carries it out: specialize functions, scale the loss
@@ -135,7 +149,13 @@ void buildTrainingExport(mlir::OpPassManager &pm);
 /// Shows what 16-bit storage does in fp32: mp-emulate, in functions too.
 void buildEmulationPipeline(mlir::OpPassManager &pm);
 
-/// Registers `mp-mixed-precision` and `mp-train`.
+/// From what `convert-onnx-to-linalg` makes to LLVM's dialect.
+void buildLoweringPipeline(mlir::OpPassManager &pm,
+                           const LoweringOptions &options);
+/// The dialects on the way, and how their ops are bufferized.
+void registerLoweringDialects(mlir::DialectRegistry &registry);
+
+/// Registers `mp-mixed-precision`, `mp-train` and `mp-lower-to-llvm`.
 void registerPipelines();
 
 } // namespace mp

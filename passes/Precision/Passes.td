@@ -351,4 +351,20 @@ def Emulate : PrecisionPass<"mp-emulate"> {
   }];
 }
 
+def WidenFloats : PrecisionPass<"onnx-widen-floats"> {
+  let summary = "Turn every float of the main graph into float64";
+  let description = [{
+    After: every fp32, fp16 and bf16 value of the main graph and its subgraphs
+    is float64, inputs, outputs and constants included, so that the model is
+    its own reference. Names stay. Where the schema does not admit float64
+    (scales of Resize, calls of functions, ops that nobody described) the node
+    keeps its types between casts. Casts to a float become casts to float64,
+    and normalizations of one result compute their statistics in it.
+
+    Left alone: bodies of functions, for which `onnx-inline-functions` is there.
+
+    Example: test/Precision/onnx-widen-floats.mlir
+  }];
+}
+
 #endif // MPOPT_PASSES_PRECISION_PASSES_TD

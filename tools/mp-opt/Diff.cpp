@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Diff.h"
+#include "ExitCodes.h"
 #include "InternalErrors.h"
 #include "ModelInput.h"
 

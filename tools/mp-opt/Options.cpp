@@ -260,14 +260,6 @@ static int usageError(const Twine &message) {
   return exitUsage;
 }
 
-Error checkRoots(ArrayRef<std::string> roots) {
-  for (const std::string &root : roots)
-    if (!sys::fs::is_directory(root))
-      return createStringError(
-          "--external-data-root: expected a folder, got '" + root + "'");
-  return Error::success();
-}
-
 static std::optional<SummaryForm> getSummaryForm(StringRef name) {
   return StringSwitch<std::optional<SummaryForm>>(name)
       .Cases({"", "text", "true", "1"}, SummaryForm::Text)

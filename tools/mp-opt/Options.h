@@ -9,6 +9,8 @@
 #define MPOPT_TOOLS_OPTIONS_H
 
 #include "DebugCrash.h"
+#include "ExitCodes.h"
+#include "ModelInput.h"
 
 #include "mp-opt/Precision/PolicyFile.h"
 
@@ -23,21 +25,7 @@
 
 namespace mp {
 
-/// What a run of mp-opt ends with.
-enum ExitCode : int {
-  exitOk = 0,
-  exitBadInput = 1,
-  exitUsage = 2,
-  exitNotSupported = 4,
-  /// `mp-opt diff --exit-code` has found a difference.
-  exitDiffers = 6,
-  /// A bug, or no memory left.
-  exitInternal = 70,
-};
-
 enum class SummaryForm { None, Text, JSON };
-
-enum class Format { Auto, ONNX, ONNXText, MLIR, Bytecode };
 
 /// The parsed command line.
 struct Options {
@@ -82,9 +70,6 @@ private:
   std::optional<int> parseReports(Flags &flags);
   std::optional<int> parseDebugging(Flags &flags);
 };
-
-/// Fails unless all of the folders of --external-data-root are there.
-llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
 
 /// What the options of the pipeline say about the policy.
 PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options);

@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
   mp::installInternalErrorHandler(argc, argv);
   mlir::DialectRegistry registry;
   registry.insert<mp::onnxir::ONNXDialect, mp::training::MPDialect>();
+  mp::registerLoweringDialects(registry);
   mp::registerAllPasses();
   if (argc > 1 && llvm::StringRef(argv[1]) == "diff")
     return mp::runDiff({argv + 2, argv + argc}, registry);

@@ -9,8 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "InitAllPasses.h"
 
@@ -22,7 +24,8 @@ static constexpr const char *pluginName = "mp-opt";
 static constexpr const char *pluginVersion = MPOPT_VERSION;
 
 static void registerDialects(mlir::DialectRegistry *registry) {
-  registry->insert<mp::onnxir::ONNXDialect, mp::training::MPDialect>();
+  registry->insert<mp::kernel::KernelDialect, mp::onnxir::ONNXDialect,
+                   mp::runtime::RuntimeDialect, mp::training::MPDialect>();
 }
 
 static void registerPasses() { mp::registerAllPasses(); }

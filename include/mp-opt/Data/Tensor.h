@@ -20,7 +20,9 @@
 #include "llvm/Support/Error.h"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace mp {
 
@@ -49,7 +51,9 @@ public:
   llvm::ArrayRef<int64_t> getSizes() const { return sizes; }
   int64_t getRank() const { return sizes.size(); }
   int64_t getNumElements() const;
-  size_t getNumBytes() const { return getNumElements() * getElementBytes(kind); }
+  size_t getNumBytes() const {
+    return getNumElements() * getElementBytes(kind);
+  }
 
   void *getData() const { return data; }
   template <typename T> llvm::MutableArrayRef<T> get() const {
@@ -58,7 +62,8 @@ public:
 
   /// A copy with bytes of its own.
   llvm::Expected<Tensor> clone() const;
-  /// The elements as float64, whatever the kind is.
+  /// The elements as float64, whatever the kind is; a complex one is two, its
+  /// real part first.
   std::vector<double> toDoubles() const;
 
 private:

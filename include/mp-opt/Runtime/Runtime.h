@@ -72,6 +72,9 @@ void mp_free(void *data);
 /* Scratch of the calling thread, kept between calls; `slot` is 0 to 3. */
 void *mp_scratch(int32_t slot, int64_t bytes);
 
+/* The memory of an output: `*data`, or new memory that the caller gets. */
+void *mp_output(void **data, int64_t bytes);
+
 /* Ends the call from the thread that made it. `text` may contain `%0` and
    `%1`, which stand for the numbers. */
 void mp_fail(int32_t code, const char *text, int64_t a, int64_t b);

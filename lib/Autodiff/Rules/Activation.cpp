@@ -216,6 +216,6 @@ static constexpr GradientRule rules[] = {
     {"com.microsoft.Gelu", geluRule},
     {"com.microsoft.QuickGelu", quickGeluRule}};
 
-ArrayRef<GradientRule> getActivationRules() { return rules; }
+ArrayRef<GradientRule> getActivationGradients() { return rules; }
 
 } // namespace mp

@@ -172,6 +172,6 @@ static constexpr GradientRule rules[] = {
     {"MatMul", matMulRule},
     {"com.microsoft.FusedMatMul", fusedMatMulRule}};
 
-ArrayRef<GradientRule> getContractionRules() { return rules; }
+ArrayRef<GradientRule> getContractionGradients() { return rules; }
 
 } // namespace mp

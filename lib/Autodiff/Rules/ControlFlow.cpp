@@ -67,6 +67,6 @@ static LogicalResult ifRule(NodeAdjoint &op) {
 
 static constexpr GradientRule rules[] = {{"If", ifRule}};
 
-ArrayRef<GradientRule> getControlFlowRules() { return rules; }
+ArrayRef<GradientRule> getControlFlowGradients() { return rules; }
 
 } // namespace mp

@@ -72,6 +72,6 @@ static LogicalResult convTransposeRule(NodeAdjoint &op) {
 static constexpr GradientRule rules[] = {{"Conv", convRule},
                                          {"ConvTranspose", convTransposeRule}};
 
-ArrayRef<GradientRule> getConvolutionRules() { return rules; }
+ArrayRef<GradientRule> getConvolutionGradients() { return rules; }
 
 } // namespace mp

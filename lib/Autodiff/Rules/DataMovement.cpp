@@ -207,6 +207,6 @@ static constexpr GradientRule rules[] = {
     {"Trilu", triluRule},
     {"Unsqueeze", unsqueezeRule}};
 
-ArrayRef<GradientRule> getDataMovementRules() { return rules; }
+ArrayRef<GradientRule> getDataMovementGradients() { return rules; }
 
 } // namespace mp

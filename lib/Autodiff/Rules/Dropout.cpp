@@ -62,6 +62,6 @@ static constexpr GradientRule rules[] = {
     {"com.microsoft.BiasDropout", biasDropoutRule},
     {"com.microsoft.BitmaskDropout", bitmaskDropoutRule}};
 
-ArrayRef<GradientRule> getDropoutRules() { return rules; }
+ArrayRef<GradientRule> getDropoutGradients() { return rules; }
 
 } // namespace mp

@@ -285,6 +285,6 @@ static LogicalResult einsumRule(NodeAdjoint &op) {
 
 static constexpr GradientRule rules[] = {{"Einsum", einsumRule}};
 
-ArrayRef<GradientRule> getEinsumRules() { return rules; }
+ArrayRef<GradientRule> getEinsumGradients() { return rules; }
 
 } // namespace mp

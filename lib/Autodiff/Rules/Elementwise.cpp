@@ -248,6 +248,6 @@ static constexpr GradientRule rules[] = {{"Add", addRule},
                                          {"Sum", sumRule},
                                          {"Where", whereRule}};
 
-ArrayRef<GradientRule> getElementwiseRules() { return rules; }
+ArrayRef<GradientRule> getElementwiseGradients() { return rules; }
 
 } // namespace mp

@@ -116,6 +116,6 @@ static constexpr GradientRule rules[] = {
     {"Sin", sinRule},     {"Sinh", sinhRule},
     {"Sqrt", sqrtRule},   {"Tan", tanRule}};
 
-ArrayRef<GradientRule> getFunctionRules() { return rules; }
+ArrayRef<GradientRule> getFunctionGradients() { return rules; }
 
 } // namespace mp

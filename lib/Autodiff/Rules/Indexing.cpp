@@ -204,6 +204,6 @@ static constexpr GradientRule rules[] = {
     {"ScatterElements", scatterElementsRule},
     {"ScatterND", scatterNDRule}};
 
-ArrayRef<GradientRule> getIndexingRules() { return rules; }
+ArrayRef<GradientRule> getIndexingGradients() { return rules; }
 
 } // namespace mp

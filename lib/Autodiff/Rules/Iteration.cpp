@@ -325,6 +325,6 @@ static LogicalResult loopRule(NodeAdjoint &op) {
 static constexpr GradientRule rules[] = {{"Loop", loopRule},
                                          {"Scan", scanRule}};
 
-ArrayRef<GradientRule> getIterationRules() { return rules; }
+ArrayRef<GradientRule> getIterationGradients() { return rules; }
 
 } // namespace mp

@@ -185,6 +185,6 @@ static constexpr GradientRule rules[] = {
     {"RMSNormalization", rmsNormRule},
     {"SimplifiedLayerNormalization", rmsNormRule}};
 
-ArrayRef<GradientRule> getLayerNormRules() { return rules; }
+ArrayRef<GradientRule> getLayerNormGradients() { return rules; }
 
 } // namespace mp

@@ -69,6 +69,6 @@ static constexpr GradientRule rules[] = {
     {"NegativeLogLikelihoodLoss", likelihoodRule},
     {"SoftmaxCrossEntropyLoss", crossEntropyRule}};
 
-ArrayRef<GradientRule> getLossRules() { return rules; }
+ArrayRef<GradientRule> getLossGradients() { return rules; }
 
 } // namespace mp

@@ -245,6 +245,6 @@ static constexpr GradientRule rules[] = {
     {"LpNormalization", lpNormRule},
     {"MeanVarianceNormalization", meanVarianceRule}};
 
-ArrayRef<GradientRule> getNormalizationRules() { return rules; }
+ArrayRef<GradientRule> getNormalizationGradients() { return rules; }
 
 } // namespace mp

@@ -113,6 +113,6 @@ static LogicalResult col2ImRule(NodeAdjoint &op) {
 static constexpr GradientRule rules[] = {{"Col2Im", col2ImRule},
                                          {"Pad", padRule}};
 
-ArrayRef<GradientRule> getPaddingRules() { return rules; }
+ArrayRef<GradientRule> getPaddingGradients() { return rules; }
 
 } // namespace mp

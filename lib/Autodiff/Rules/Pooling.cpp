@@ -185,6 +185,6 @@ static constexpr GradientRule rules[] = {
     {"MaxPool", maxPoolRule},
     {"MaxUnpool", maxUnpoolRule}};
 
-ArrayRef<GradientRule> getPoolingRules() { return rules; }
+ArrayRef<GradientRule> getPoolingGradients() { return rules; }
 
 } // namespace mp

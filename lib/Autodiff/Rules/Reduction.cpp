@@ -208,6 +208,6 @@ static constexpr GradientRule rules[] = {
     {"ReduceSum", sumRule},       {"ReduceSumSquare", sumSquareRule},
     {"Softmax", softmaxRule},     {"TopK", topKRule}};
 
-ArrayRef<GradientRule> getReductionRules() { return rules; }
+ArrayRef<GradientRule> getReductionGradients() { return rules; }
 
 } // namespace mp

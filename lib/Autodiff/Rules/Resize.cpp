@@ -38,6 +38,6 @@ static LogicalResult resizeRule(NodeAdjoint &op) {
 
 static constexpr GradientRule rules[] = {{"Resize", resizeRule}};
 
-ArrayRef<GradientRule> getResizeRules() { return rules; }
+ArrayRef<GradientRule> getResizeGradients() { return rules; }
 
 } // namespace mp

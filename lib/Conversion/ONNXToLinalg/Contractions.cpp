@@ -41,26 +41,33 @@ static Value contractIntegers(Emitter &e, TensorValue a, TensorValue b,
 TensorValue contract(Emitter &e, TensorValue a, TensorValue b,
                      ArrayRef<Size> sizes, Type element,
                      ArrayRef<AffineMap> maps, ArrayRef<Size> loopSizes,
-                     Emitter::BodyFn finish) {
-  Value init = e.empty(sizes, element);
+                     const ContractionEnd &end) {
+  Value init = end.init ? end.init : e.empty(sizes, element);
   Value result;
   if (isa<FloatType>(element)) {
     SmallVector<Value> loops;
     for (Size extent : loopSizes)
       loops.push_back(e.index(extent));
-    auto epilogue = [&](OpBuilder &nested, Location, Value sum, ValueRange) {
-      if (!finish)
+    SmallVector<kernel::Extra> extras;
+    for (auto [extra, map] : llvm::zip_equal(end.extras, end.maps))
+      extras.push_back({extra.value, map});
+    auto epilogue = [&](OpBuilder &nested, Location, Value sum,
+                        ValueRange elements) {
+      if (!end.finish)
         return sum;
       OpBuilder::InsertionGuard guard(e.b);
       e.b.setInsertionPoint(nested.getInsertionBlock(),
                             nested.getInsertionPoint());
-      Value value = finish(sum);
+      SmallVector<Value> values = {sum};
+      for (auto [extra, value] : llvm::zip_equal(end.extras, elements))
+        values.push_back(e.s.widen(value, extra.element));
+      Value value = end.finish(values);
       nested.setInsertionPoint(e.b.getInsertionBlock(),
                                e.b.getInsertionPoint());
       return value;
     };
     result = kernel::createContract(e.b, e.loc, a.value, b.value, init, maps,
-                                    {}, epilogue, loops)
+                                    extras, epilogue, loops)
                  .getResult();
   } else {
     result = contractIntegers(e, a, b, init, element, maps);
@@ -134,12 +141,13 @@ FailureOr<TensorValue> MatrixProduct::emit(NodeLowering &node) {
   auto scale = [&](ValueRange values) {
     return s.mul(values[0], s.like(values[0], alpha));
   };
-  Emitter::BodyFn finish = scale;
+  ContractionEnd end;
+  if (alpha != 1)
+    end.finish = scale;
   // With a bias, the sum is rounded once, behind the addition.
   Type inner =
       bias && isa<FloatType>(element) ? getComputeType(element) : element;
-  TensorValue product = contract(e, left, right, sizes, inner, maps, {},
-                                 alpha != 1 ? finish : nullptr);
+  TensorValue product = contract(e, left, right, sizes, inner, maps, {}, end);
   if (bias)
     product = e.map(element, {product, bias}, [&](ValueRange values) {
       Value summand = values[1];

@@ -190,6 +190,29 @@ Sizes Emitter::broadcast(ArrayRef<Sizes> shapes) {
   return result;
 }
 
+/// Where `operand` only has sizes of 1 that another tensor lacks, that one, and
+/// the axes that both have.
+static std::pair<Value, SmallVector<unsigned>> lookThrough(Value operand) {
+  SmallVector<unsigned> axes;
+  auto expand = operand.getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand)
+    return {operand, axes};
+  auto type = cast<RankedTensorType>(operand.getType());
+  auto groups = expand.getReassociationIndices();
+  for (const ReassociationIndices &group : groups) {
+    std::optional<unsigned> kept;
+    for (int64_t axis : group) {
+      if (type.getDimSize(axis) == 1)
+        continue;
+      if (kept)
+        return {operand, {}};
+      kept = axis;
+    }
+    axes.push_back(kept.value_or(group.front()));
+  }
+  return {expand.getSrc(), axes};
+}
+
 TensorValue Emitter::map(Type element, ArrayRef<TensorValue> operands,
                          BodyFn body) {
   SmallVector<Sizes> shapes;
@@ -216,7 +239,14 @@ TensorValue Emitter::map(Type element, ArrayRef<TensorValue> operands,
     isLoaded.push_back(unclear);
     if (unclear)
       continue;
-    inputs.push_back(operand.value);
+    auto [source, axes] = lookThrough(operand.value);
+    if (source != operand.value) {
+      SmallVector<AffineExpr> kept;
+      for (unsigned axis : axes)
+        kept.push_back(exprs[axis]);
+      exprs = kept;
+    }
+    inputs.push_back(source);
     maps.push_back(AffineMap::get(rank, 0, exprs, b.getContext()));
   }
   maps.push_back(b.getMultiDimIdentityMap(rank));
@@ -450,6 +480,12 @@ TensorValue Emitter::broadcastTo(TensorValue tensor, ArrayRef<Size> to) {
 
 TensorValue Emitter::slice(TensorValue tensor, ArrayRef<Size> offsets,
                            ArrayRef<Size> extents, ArrayRef<Size> strides) {
+  // Of nothing, which may be from behind the end.
+  if (llvm::any_of(extents, [](Size s) { return isConstant(s, 0); })) {
+    Value nothing = empty(extents, tensor.element);
+    noteSizes(nothing, extents);
+    return {nothing, tensor.element};
+  }
   bool isForward = llvm::all_of(
       strides, [](Size stride) { return getConstant(stride).value_or(0) > 0; });
   if (!isForward)
@@ -557,7 +593,7 @@ void Emitter::check(Value condition, const Twine &text, Size x, Size y) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.thenBlock());
   runtime::FailOp::create(b, loc, b.getStringAttr(what + ": " + text), a, c,
-                          /*parallel=*/false);
+                          /*parallel=*/false, /*input=*/false);
 }
 
 Value Emitter::checked(Value condition, const Twine &text, Value value,
@@ -571,7 +607,7 @@ Value Emitter::checked(Value condition, const Twine &text, Value value,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(op.thenBlock());
     runtime::FailOp::create(b, loc, b.getStringAttr(what + ": " + text), value,
-                            bound, /*parallel=*/true);
+                            bound, /*parallel=*/true, /*input=*/false);
   }
   return s.select(fails, good, value);
 }

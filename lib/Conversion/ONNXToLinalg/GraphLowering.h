@@ -23,15 +23,32 @@ public:
   mlir::FailureOr<llvm::SmallVector<TensorValue>>
   lowerBlock(mlir::Block &block);
 
-  void bind(mlir::Value value, TensorValue tensor) { tensors[value] = tensor; }
+  /// A body may be emitted again: what a value was before no longer counts.
+  void bind(mlir::Value value, TensorValue tensor) {
+    known.erase(value);
+    tensors[value] = tensor;
+  }
   void bind(mlir::Value value, KnownInts ints) {
-    known[value] = std::move(ints);
+    tensors.erase(value);
+    known[value] = std::make_unique<KnownInts>(std::move(ints));
+  }
+  void bind(mlir::Value value, KnownList list) {
+    lists[value] = std::make_unique<KnownList>(std::move(list));
   }
   void alias(mlir::Value value, mlir::Value same);
 
   /// Null where the value is no tensor of numbers, or was not emitted.
   TensorValue get(mlir::Value value);
   const KnownInts *getKnown(mlir::Value value) const;
+  const KnownList *getList(mlir::Value value) const {
+    auto found = lists.find(value);
+    return found == lists.end() ? nullptr : found->second.get();
+  }
+
+  void discard(std::unique_ptr<mlir::Region> code) {
+    discarded.push_back(std::move(code));
+  }
+  unsigned getDepth() const { return depth; }
 
 private:
   mlir::LogicalResult lowerNode(mlir::Operation *node);
@@ -41,7 +58,11 @@ private:
   Emitter &e;
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Value, TensorValue> tensors;
-  llvm::DenseMap<mlir::Value, KnownInts> known;
+  /// In places of their own: rules hold on to several at a time.
+  llvm::DenseMap<mlir::Value, std::unique_ptr<KnownInts>> known;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<KnownList>> lists;
+  std::vector<std::unique_ptr<mlir::Region>> discarded;
+  unsigned depth = 0;
   /// Constants that have not been asked for as tensors yet.
   llvm::DenseMap<mlir::Value, mlir::Attribute> constants;
 };

@@ -104,6 +104,20 @@ void NodeLowering::forward(unsigned index) {
   graph.alias(node->getResult(0), node->getOperand(index));
 }
 
+void NodeLowering::alias(unsigned index, Value same) {
+  if (hasResult(node, index))
+    graph.alias(node->getResult(index), same);
+}
+
+const KnownList *NodeLowering::getList(unsigned operand) const {
+  return has(operand) ? graph.getList(node->getOperand(operand)) : nullptr;
+}
+
+void NodeLowering::setList(unsigned result, KnownList list) {
+  if (hasResult(node, result))
+    graph.bind(node->getResult(result), std::move(list));
+}
+
 FailureOr<int64_t> NodeLowering::normalizeAxis(int64_t axis, int64_t rank) {
   if (axis >= -rank && axis < rank)
     return axis < 0 ? axis + rank : axis;
@@ -129,13 +143,37 @@ NodeLowering::normalizeAxes(ArrayRef<int64_t> axes, int64_t rank) {
 FailureOr<SmallVector<TensorValue>>
 NodeLowering::inlineBody(Region &body, ArrayRef<TensorValue> arguments) {
   for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
-    graph.bind(argument, value);
+    if (value)
+      graph.bind(argument, value);
   Location place = e.loc;
   std::string text = e.getPlace().str();
   auto results = graph.lowerBlock(body.front());
   e.setPlace(place, text);
   return results;
 }
+
+Region *NodeLowering::getRegion(StringRef name) const {
+  auto names = node->getAttrOfType<ArrayAttr>(attr::regions);
+  for (unsigned index = 0; names && index < names.size(); ++index)
+    if (auto text = dyn_cast<StringAttr>(names[index]);
+        text && text.getValue() == name && index < node->getNumRegions())
+      return &node->getRegion(index);
+  return nullptr;
+}
+
+void NodeLowering::bindKnown(Value value, KnownInts ints) {
+  graph.bind(value, std::move(ints));
+}
+
+const KnownInts *NodeLowering::getKnownValue(Value value) const {
+  return graph.getKnown(value);
+}
+
+void NodeLowering::discard(std::unique_ptr<Region> code) {
+  graph.discard(std::move(code));
+}
+
+unsigned NodeLowering::getDepth() const { return graph.getDepth(); }
 
 LogicalResult NodeLowering::fail(const Twine &reason) const {
   return node->emitError(describe(node)) << ": " << reason;

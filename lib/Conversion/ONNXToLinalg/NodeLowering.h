@@ -28,6 +28,14 @@ struct KnownInts {
   llvm::SmallVector<int64_t> shape;
 };
 
+/// The elements of a sequence, or of an optional value (none or one); a
+/// sequence that is optional has its own.
+struct KnownList {
+  llvm::SmallVector<TensorValue> elements;
+  /// Of an optional value: whether there is one.
+  bool hasValue = true;
+};
+
 class NodeLowering {
 public:
   NodeLowering(GraphLowering &graph, Emitter &emitter, mlir::Operation *node)
@@ -72,15 +80,31 @@ public:
   void setKnown(unsigned result, KnownInts ints);
   /// Result 0 is operand `index`.
   void forward(unsigned index);
+  /// Result `index` is the value `same`, whatever it is.
+  void alias(unsigned index, mlir::Value same);
+
+  /// Of sequences and optional values; null if it is not known.
+  const KnownList *getList(unsigned operand) const;
+  void setList(unsigned result, KnownList list);
 
   /// `axis` in [0, rank), an error if it is not.
   mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
-  /// Emits a subgraph's nodes here; the values that it yields.
+  /// Emits a subgraph's nodes here; the values that it yields. Arguments that
+  /// are null were bound before.
   mlir::FailureOr<llvm::SmallVector<TensorValue>>
   inlineBody(mlir::Region &body, llvm::ArrayRef<TensorValue> arguments);
+  /// The region that the attribute `name` holds; null if there is none.
+  mlir::Region *getRegion(llvm::StringRef name) const;
+  void bindKnown(mlir::Value value, KnownInts ints);
+  const KnownInts *getKnownValue(mlir::Value value) const;
+  /// Code that turned out not to be needed. It lives as long as the lowering:
+  /// no other value may get the place of one in it.
+  void discard(std::unique_ptr<mlir::Region> code);
+  /// In how many bodies the node is.
+  unsigned getDepth() const;
 
   /// Why the node cannot be lowered: an error that names it.
   mlir::LogicalResult fail(const llvm::Twine &reason) const;

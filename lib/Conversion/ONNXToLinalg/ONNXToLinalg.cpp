@@ -14,6 +14,7 @@
 #include "mp-opt/Target/ONNX/FunctionBodies.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -25,8 +26,17 @@ const LoweringRule *findRule(Operation *node) {
   static const llvm::StringMap<const LoweringRule *> rules = [] {
     llvm::StringMap<const LoweringRule *> result;
     for (ArrayRef<LoweringRule> family :
-         {getContractionRules(), getElementwiseRules(), getNormalizationRules(),
-          getReductionRules(), getShapeRules()})
+         {getContractionLowerings(), getControlFlowLowerings(),
+          getConvolutionLowerings(), getDataMovementLowerings(),
+          getEinsumLowerings(),      getElementwiseLowerings(),
+          getIndexingLowerings(),    getInterpolationLowerings(),
+          getLossLowerings(),        getNormalizationLowerings(),
+          getOrderingLowerings(),    getPaddingLowerings(),
+          getPoolingLowerings(),     getQuantizationLowerings(),
+          getRandomLowerings(),      getReductionLowerings(),
+          getSamplingLowerings(),    getSelectionLowerings(),
+          getSequenceLowerings(),    getShapeLowerings(),
+          getSignalLowerings()})
       for (const LoweringRule &rule : family)
         result[rule.op] = &rule;
     return result;
@@ -49,7 +59,7 @@ static LogicalResult expandNodes(ModuleOp module, GraphOp graph) {
     missing.clear();
     std::vector<Operation *> nodes;
     graph.walk([&](Operation *op) {
-      if (isNode(op) && !findRule(op))
+      if (isNode(op) && !isStandardOp(op, "Constant") && !findRule(op))
         nodes.push_back(op);
     });
     for (Operation *node : nodes) {
@@ -302,6 +312,8 @@ static Attribute getElements(Operation *op) {
 }
 
 FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
+  ++depth;
+  llvm::scope_exit leave([&] { --depth; });
   for (Operation &op : block) {
     e.setPlace(op.getLoc(), isNode(&op) ? describe(&op) : std::string());
     if (auto yield = dyn_cast<YieldOp>(op)) {
@@ -354,9 +366,6 @@ LogicalResult GraphLowering::lowerNode(Operation *node) {
     if (!elements)
       return lowering.fail("a constant of this form cannot be compiled");
     constants[node->getResult(0)] = elements;
-    if (std::optional<SmallVector<int64_t>> list =
-            getConstantInts(node->getResult(0)))
-      (void)list;
     return success();
   }
   for (Value operand : node->getOperands())
@@ -373,14 +382,16 @@ LogicalResult GraphLowering::lowerNode(Operation *node) {
 void GraphLowering::alias(Value value, Value same) {
   if (const KnownInts *ints = getKnown(same))
     bind(value, *ints);
-  if (TensorValue tensor = get(same))
+  else if (TensorValue tensor = get(same))
     bind(value, tensor);
+  if (const KnownList *list = getList(same))
+    bind(value, *list);
 }
 
 const KnownInts *GraphLowering::getKnown(Value value) const {
   auto found = known.find(value);
   if (found != known.end())
-    return &found->second;
+    return found->second.get();
   // Constants are told apart when they are first asked for.
   auto constant = constants.find(value);
   if (constant == constants.end())
@@ -397,9 +408,9 @@ const KnownInts *GraphLowering::getKnown(Value value) const {
     ints.values.push_back(
         e.size(isUnsigned ? number.getZExtValue() : number.getSExtValue()));
   ints.shape = llvm::to_vector(elements.getType().getShape());
-  return &const_cast<GraphLowering *>(this)
-              ->known.try_emplace(value, std::move(ints))
-              .first->second;
+  return const_cast<GraphLowering *>(this)
+      ->known.try_emplace(value, std::make_unique<KnownInts>(std::move(ints)))
+      .first->second.get();
 }
 
 TensorValue GraphLowering::get(Value value) {
@@ -416,7 +427,7 @@ TensorValue GraphLowering::get(Value value) {
     return {};
   // Not kept: what is written here may not reach other uses.
   Type element = getTensorElementType(value.getType());
-  TensorValue vector = e.fromSizes(ints->second.values);
+  TensorValue vector = e.fromSizes(ints->second->values);
   if (element.isInteger(1))
     vector = e.map(element, vector, [&](ValueRange values) {
       return e.s.compare(Scalars::NE, values[0], e.s.like(values[0], 0));
@@ -424,7 +435,7 @@ TensorValue GraphLowering::get(Value value) {
   else
     vector = e.cast(vector, element);
   Sizes shape;
-  for (int64_t extent : ints->second.shape)
+  for (int64_t extent : ints->second->shape)
     shape.push_back(e.size(extent));
   return e.reshape(vector, shape);
 }

@@ -18,11 +18,27 @@
 
 namespace mp {
 
-llvm::ArrayRef<LoweringRule> getContractionRules();
-llvm::ArrayRef<LoweringRule> getElementwiseRules();
-llvm::ArrayRef<LoweringRule> getNormalizationRules();
-llvm::ArrayRef<LoweringRule> getReductionRules();
-llvm::ArrayRef<LoweringRule> getShapeRules();
+llvm::ArrayRef<LoweringRule> getContractionLowerings();
+llvm::ArrayRef<LoweringRule> getControlFlowLowerings();
+llvm::ArrayRef<LoweringRule> getConvolutionLowerings();
+llvm::ArrayRef<LoweringRule> getDataMovementLowerings();
+llvm::ArrayRef<LoweringRule> getEinsumLowerings();
+llvm::ArrayRef<LoweringRule> getElementwiseLowerings();
+llvm::ArrayRef<LoweringRule> getIndexingLowerings();
+llvm::ArrayRef<LoweringRule> getInterpolationLowerings();
+llvm::ArrayRef<LoweringRule> getLossLowerings();
+llvm::ArrayRef<LoweringRule> getNormalizationLowerings();
+llvm::ArrayRef<LoweringRule> getOrderingLowerings();
+llvm::ArrayRef<LoweringRule> getPaddingLowerings();
+llvm::ArrayRef<LoweringRule> getPoolingLowerings();
+llvm::ArrayRef<LoweringRule> getQuantizationLowerings();
+llvm::ArrayRef<LoweringRule> getRandomLowerings();
+llvm::ArrayRef<LoweringRule> getReductionLowerings();
+llvm::ArrayRef<LoweringRule> getSamplingLowerings();
+llvm::ArrayRef<LoweringRule> getSelectionLowerings();
+llvm::ArrayRef<LoweringRule> getSequenceLowerings();
+llvm::ArrayRef<LoweringRule> getShapeLowerings();
+llvm::ArrayRef<LoweringRule> getSignalLowerings();
 
 } // namespace mp
 

@@ -7,6 +7,8 @@
 
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 
 #include "mp-opt/Dialect/Runtime/RuntimeDialect.cpp.inc"
@@ -19,4 +21,23 @@ void mp::runtime::RuntimeDialect::initialize() {
 #define GET_OP_LIST
 #include "mp-opt/Dialect/Runtime/RuntimeOps.cpp.inc"
       >();
+}
+
+mlir::LogicalResult
+mp::runtime::LaunchOp::verifySymbolUses(mlir::SymbolTableCollection &symbols) {
+  using namespace mlir;
+  Operation *callee = symbols.lookupNearestSymbolFrom(*this, getCalleeAttr());
+  if (isa_and_nonnull<LLVM::LLVMFuncOp>(callee))
+    return success();
+  auto function = dyn_cast_or_null<func::FuncOp>(callee);
+  if (!function)
+    return emitOpError("found no function '") << getCallee() << "'";
+  SmallVector<Type> expected(getCaptures().getTypes());
+  expected.append(2, IndexType::get(getContext()));
+  if (function.getFunctionType() !=
+      FunctionType::get(getContext(), expected, {}))
+    return emitOpError("found a callee of type ")
+           << function.getFunctionType() << ", expected "
+           << FunctionType::get(getContext(), expected, {});
+  return success();
 }

@@ -23,6 +23,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <limits>
+#include <optional>
+#include <string>
 
 namespace mp {
 
@@ -92,6 +94,13 @@ private:
   std::vector<bool> taken;
 };
 
+/// The data in the typed field of its type as raw bytes; absent if they are
+/// not there or do not fit.
+std::optional<std::string> packTyped(const ::onnx::TensorProto &tensor);
+
+/// Protobuf writes parse errors to stderr; ours say more.
+void silenceProtobuf();
+
 /// Converts `tensor`; the name is left to the caller.
 mlir::FailureOr<TensorParts> convertTensor(mlir::MLIRContext *context,
                                            const ::onnx::TensorProto &tensor,
@@ -123,6 +132,10 @@ private:
   /// Makes elements, to.size() bytes of them.
   void convert(uint64_t first, llvm::MutableArrayRef<char> to) const;
 };
+
+/// The bytes behind `value`, or an error if the text had them elided.
+mlir::FailureOr<TensorData> getTensorData(mlir::TypedAttr value,
+                                          EmitErrorFn emitError);
 
 /// Decides where big tensors go while a model is exported.
 class TensorSink {

@@ -194,8 +194,7 @@ SmallVector<std::string> getExternalFiles(ModuleOp module) {
   return files;
 }
 
-/// Protobuf writes parse errors to stderr; ours say more.
-static void silenceProtobuf() {
+void silenceProtobuf() {
   static pb::LogHandler *previous = pb::SetLogHandler(nullptr);
   (void)previous;
 }

@@ -142,9 +142,7 @@ static int getTypedField(int32_t dataType) {
   }
 }
 
-/// The data in the typed field of its type as raw bytes; absent if they are
-/// not there or do not fit.
-static std::optional<std::string> packTyped(const Tensor &tensor) {
+std::optional<std::string> packTyped(const Tensor &tensor) {
   std::string bytes;
   bool ok = false;
   switch (tensor.data_type()) {
@@ -398,13 +396,12 @@ FailureOr<TensorParts> convertTensor(MLIRContext *context, const Tensor &tensor,
 // To TensorProto
 //===----------------------------------------------------------------------===//
 
-/// The bytes behind `value`, or an error if the text had them elided.
-static FailureOr<TensorData> getData(TypedAttr value, EmitErrorFn emitError) {
+FailureOr<TensorData> getTensorData(TypedAttr value, EmitErrorFn emitError) {
   TensorData data;
   data.from = data.to =
       getElementKind(cast<TensorType>(value.getType()).getElementType());
   if (auto cast = dyn_cast<CastElementsAttr>(value)) {
-    FailureOr<TensorData> inner = getData(cast.getSource(), emitError);
+    FailureOr<TensorData> inner = getTensorData(cast.getSource(), emitError);
     if (failed(inner))
       return failure();
     if (inner->from != inner->to) {
@@ -480,7 +477,7 @@ LogicalResult convertTensor(TypedAttr value, Type type, DictionaryAttr fields,
   for (int64_t dim : tensorType.getShape())
     tensor.add_dims(dim);
   tensor.set_data_type(int32_t(getElementKind(tensorType.getElementType())));
-  FailureOr<TensorData> data = getData(value, emitError);
+  FailureOr<TensorData> data = getTensorData(value, emitError);
   if (failed(data))
     return failure();
   if (storage == "typed" && data->from == data->to) {

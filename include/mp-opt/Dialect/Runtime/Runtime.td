@@ -9,7 +9,9 @@
 #define MPOPT_DIALECT_RUNTIME_RUNTIME_TD
 
 include "mlir/IR/OpBase.td"
+include "mlir/Dialect/LLVMIR/LLVMTypes.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Runtime_Dialect : Dialect {
@@ -17,20 +19,28 @@ def Runtime_Dialect : Dialect {
   let cppNamespace = "::mp::runtime";
   let summary = "what compiled models ask of their run-time library";
   let description = [{
-    Calls of include/mp-opt/Runtime/Runtime.h that need more than numbers.
-    `convert-runtime-to-llvm` writes them as calls.
+    What is behind include/mp-opt/Runtime/Runtime.h: a model's inputs, outputs
+    and constants, loops that run in parallel, and errors. `mp-convert-to-llvm`
+    writes them as calls.
   }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 class Runtime_Op<string mnemonic, list<Trait> traits = []>
     : Op<Runtime_Dialect, mnemonic, traits>;
+
+def Runtime_Pointer
+    : Type<CPred<"::mlir::isa<::mlir::LLVM::LLVMPointerType>($_self)">, "pointer",
+           "::mlir::LLVM::LLVMPointerType">,
+      BuildableType<
+          "::mlir::LLVM::LLVMPointerType::get($_builder.getContext())">;
 
 def Runtime_FailOp : Runtime_Op<"fail", [MemoryEffects<[MemWrite]>]> {
   let summary = "ends the run with an error";
   let description = [{
     `%0` and `%1` in the text stand for the two numbers. Where code runs in
     parallel (`parallel`), the run goes on and fails in the end, so what
-    follows must be harmless.
+    follows must be harmless. `input` says that the caller is to blame.
 
     ```mlir
     scf.if %bad {
@@ -40,9 +50,86 @@ def Runtime_FailOp : Runtime_Op<"fail", [MemoryEffects<[MemWrite]>]> {
     ```
   }];
   let arguments = (ins StrAttr:$text, Index:$first, Index:$second,
-                       UnitAttr:$parallel);
+                       UnitAttr:$parallel, UnitAttr:$input);
   let assemblyFormat = [{
-    $text `(` $first `,` $second `)` (`parallel` $parallel^)? attr-dict
+    $text `(` $first `,` $second `)` (`parallel` $parallel^)?
+    (`input` $input^)? attr-dict
+  }];
+}
+
+def Runtime_InputOp : Runtime_Op<"input", [Pure]> {
+  let summary = "the memory of one input";
+  let description = [{
+    Of the array of `mp_tensor` in the first argument of the model. Sizes that
+    the type states have been checked.
+
+    `%0 = runtime.input %inputs[2] : memref<?x4xf32>`
+  }];
+  let arguments = (ins Runtime_Pointer:$inputs, I64Attr:$number);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$inputs `[` $number `]` attr-dict `:` type($result)";
+}
+
+def Runtime_InputSizeOp : Runtime_Op<"input_size", [Pure]> {
+  let summary = "one of the sizes that the caller says an input has";
+  let arguments = (ins Runtime_Pointer:$inputs, I64Attr:$number, I64Attr:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$inputs `[` $number `,` $axis `]` attr-dict";
+}
+
+def Runtime_OutputOp : Runtime_Op<"output", [MemoryEffects<[MemWrite]>]> {
+  let summary = "the memory for one output";
+  let description = [{
+    Of the array of `mp_tensor` in the second argument: the caller's, or new
+    memory if that gives none. The sizes are written there; `sizes` are those
+    that the type does not state.
+  }];
+  let arguments = (ins Runtime_Pointer:$outputs, I64Attr:$number,
+                       Variadic<Index>:$sizes);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = [{
+    $outputs `[` $number `]` `(` $sizes `)` attr-dict `:` type($result)
+  }];
+}
+
+def Runtime_ConstantOp : Runtime_Op<"constant", [Pure]> {
+  let summary = "the memory of one constant of the model";
+  let arguments = (ins FlatSymbolRefAttr:$symbol);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "$symbol attr-dict `:` type($result)";
+}
+
+def Runtime_ParallelOp
+    : Runtime_Op<"parallel", [SingleBlock, NoTerminator, RecursiveMemoryEffects]> {
+  let summary = "a loop whose iterations may run in any order";
+  let description = [{
+    The region runs for ranges [begin, end) that make up [0, count); `grain`
+    is how long a range should be.
+
+    ```mlir
+    runtime.parallel %count by %grain {
+    ^bb0(%begin: index, %end: index):
+      scf.for %i = %begin to %end step %c1 { ... }
+    }
+    ```
+  }];
+  let arguments = (ins Index:$count, Index:$grain);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$count `by` $grain attr-dict-with-keyword $body";
+}
+
+def Runtime_LaunchOp
+    : Runtime_Op<"launch", [MemoryEffects<[MemRead, MemWrite]>,
+                            DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "calls a function for the ranges of a parallel loop";
+  let description = [{
+    `callee` is what was the body of a `runtime.parallel`: a function of the
+    captured values, the begin and the end of a range.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Index:$count, Index:$grain,
+                       Variadic<AnyType>:$captures);
+  let assemblyFormat = [{
+    $callee `of` $count `by` $grain `(` $captures `)` attr-dict `:` type($captures)
   }];
 }
 

@@ -8,12 +8,14 @@
 #ifndef MPOPT_DIALECT_RUNTIME_RUNTIMEOPS_H
 #define MPOPT_DIALECT_RUNTIME_RUNTIMEOPS_H
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "mp-opt/Dialect/Runtime/RuntimeDialect.h.inc"

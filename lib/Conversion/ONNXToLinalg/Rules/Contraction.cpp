@@ -66,7 +66,7 @@ static LogicalResult fusedMatmulRule(NodeLowering &node) {
   return multiply(node, product);
 }
 
-ArrayRef<LoweringRule> getContractionRules() {
+ArrayRef<LoweringRule> getContractionLowerings() {
   static const LoweringRule rules[] = {
       {"Gemm", gemmRule},
       {"MatMul", matmulRule},

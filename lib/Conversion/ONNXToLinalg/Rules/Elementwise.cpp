@@ -365,7 +365,7 @@ static LogicalResult identityRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getElementwiseRules() {
+ArrayRef<LoweringRule> getElementwiseLowerings() {
   static const LoweringRule rules[] = {
       {"Abs", unary<absolute>},
       {"Acos", unary<apply<math::AcosOp>>},

@@ -203,7 +203,7 @@ static LogicalResult logSumExpRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getReductionRules() {
+ArrayRef<LoweringRule> getReductionLowerings() {
   static const LoweringRule rules[] = {
       {"ReduceL1", l1Rule},         {"ReduceL2", l2Rule},
       {"ReduceLogSum", logSumRule}, {"ReduceLogSumExp", logSumExpRule},

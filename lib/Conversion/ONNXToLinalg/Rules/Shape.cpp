@@ -225,7 +225,7 @@ static LogicalResult constantOfShapeRule(NodeLowering &node) {
   return success();
 }
 
-ArrayRef<LoweringRule> getShapeRules() {
+ArrayRef<LoweringRule> getShapeLowerings() {
   static const LoweringRule rules[] = {
       {"ConstantOfShape", constantOfShapeRule},
       {"Expand", expandRule},

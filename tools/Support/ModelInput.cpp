@@ -10,6 +10,8 @@
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -72,6 +74,14 @@ llvm::Error addSchemas(StringRef path, DialectRegistry &registry) {
 //===----------------------------------------------------------------------===//
 // ModelInput
 //===----------------------------------------------------------------------===//
+
+llvm::Error checkRoots(ArrayRef<std::string> roots) {
+  for (const std::string &root : roots)
+    if (!llvm::sys::fs::is_directory(root))
+      return llvm::createStringError(
+          "--external-data-root: expected a folder, got '" + root + "'");
+  return llvm::Error::success();
+}
 
 llvm::Error ModelInput::read(StringRef file) {
   path = file.str();

@@ -8,8 +8,6 @@
 #ifndef MPOPT_TOOLS_MODELINPUT_H
 #define MPOPT_TOOLS_MODELINPUT_H
 
-#include "Options.h"
-
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -19,12 +17,17 @@
 
 namespace mp {
 
+enum class Format { Auto, ONNX, ONNXText, MLIR, Bytecode };
+
 /// What the extension of a file's name says; Auto if it says nothing.
 Format getFormatOfName(llvm::StringRef name);
 
 /// Makes every context of `registry` know the operators in `file`; nothing to
 /// do without a file.
 llvm::Error addSchemas(llvm::StringRef file, mlir::DialectRegistry &registry);
+
+/// Fails unless all of the folders of --external-data-root are there.
+llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
 
 /// "error", "warning", "remark" or "note".
 llvm::StringRef getKind(const mlir::Diagnostic &diag);

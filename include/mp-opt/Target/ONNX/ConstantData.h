@@ -1,0 +1,27 @@
+//===- ConstantData.h - Constants of a model as tensors ---------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TARGET_ONNX_CONSTANTDATA_H
+#define MPOPT_TARGET_ONNX_CONSTANTDATA_H
+
+#include "mp-opt/Data/Tensor.h"
+
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace mp {
+
+/// The elements of a constant. Those that need no conversion are not copied:
+/// the context must outlive the tensor. Fails with an error where the elements
+/// were left out of a text, or do not fit into memory.
+mlir::FailureOr<Tensor>
+getConstantData(mlir::TypedAttr value,
+                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+} // namespace mp
+
+#endif // MPOPT_TARGET_ONNX_CONSTANTDATA_H

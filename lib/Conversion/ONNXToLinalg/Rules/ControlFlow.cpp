@@ -1,0 +1,383 @@
+//===- ControlFlow.cpp - Branches and iterations --------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// If becomes scf.if, or the branch that is taken if that is known. Loop and
+// Scan become scf.for, or scf.while where a condition can end them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Iteration.h"
+#include "../Movement.h"
+#include "../Rules.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// If
+//===----------------------------------------------------------------------===//
+
+/// The branch in place of the node.
+static LogicalResult takeBranch(NodeLowering &node, Region &branch) {
+  if (failed(node.inlineBody(branch, {})))
+    return failure();
+  for (auto [index, value] : llvm::enumerate(getYield(branch).getOperands()))
+    node.alias(index, value);
+  return success();
+}
+
+/// Of both types: sizes that differ are unknown. Null if no type is.
+static RankedTensorType getCommonType(RankedTensorType x, RankedTensorType y) {
+  if (x.getRank() != y.getRank() || x.getElementType() != y.getElementType())
+    return {};
+  SmallVector<int64_t> shape;
+  for (auto [left, right] : llvm::zip(x.getShape(), y.getShape()))
+    shape.push_back(left == right ? left : ShapedType::kDynamic);
+  return RankedTensorType::get(shape, x.getElementType());
+}
+
+/// The branch's nodes in a block of their own.
+static FailureOr<SmallVector<TensorValue>>
+emitBranch(NodeLowering &node, Region &branch, Region &code) {
+  Emitter &e = node.e;
+  OpBuilder::InsertionGuard guard(e.b);
+  e.b.createBlock(&code);
+  auto results = node.inlineBody(branch, {});
+  if (failed(results))
+    return failure();
+  if (!llvm::all_of(*results, [](TensorValue x) { return bool(x); })) {
+    (void)node.fail("a branch gives a value that is no tensor of numbers");
+    return failure();
+  }
+  return results;
+}
+
+static LogicalResult emitIf(NodeLowering &node, ArrayRef<Region *> branches) {
+  Emitter &e = node.e;
+  FailureOr<Value> condition = loadScalar(node, 0);
+  if (failed(condition))
+    return failure();
+  std::unique_ptr<Region> code[2];
+  SmallVector<TensorValue> results[2];
+  for (unsigned side : {0, 1}) {
+    code[side] = std::make_unique<Region>();
+    auto values = emitBranch(node, *branches[side], *code[side]);
+    if (failed(values)) {
+      for (std::unique_ptr<Region> &part : code)
+        if (part)
+          node.discard(std::move(part));
+      return failure();
+    }
+    results[side] = *values;
+  }
+  SmallVector<Type> types;
+  for (auto [index, pair] :
+       llvm::enumerate(llvm::zip(results[0], results[1]))) {
+    TensorValue yes = std::get<0>(pair), no = std::get<1>(pair);
+    RankedTensorType type = getCommonType(yes.getType(), no.getType());
+    if (!type || yes.element != no.element) {
+      for (std::unique_ptr<Region> &part : code)
+        node.discard(std::move(part));
+      return node.fail("output " + Twine(index) +
+                       " has another number of axes or type in each branch");
+    }
+    types.push_back(type);
+  }
+  auto op = scf::IfOp::create(e.b, e.loc, types, *condition, true);
+  for (unsigned side : {0, 1}) {
+    OpBuilder::InsertionGuard guard(e.b);
+    e.b.setInsertionPointToEnd(&code[side]->front());
+    SmallVector<Value> values;
+    for (auto [result, type] : llvm::zip(results[side], types))
+      values.push_back(castTo(e, result.value, type));
+    scf::YieldOp::create(e.b, e.loc, values);
+    op->getRegion(side).takeBody(*code[side]);
+  }
+  for (unsigned index = 0; index < types.size(); ++index)
+    node.set(index, {op.getResult(index), results[0][index].element});
+  return success();
+}
+
+static LogicalResult ifRule(NodeLowering &node) {
+  Region *branches[] = {node.getRegion("then_branch"),
+                        node.getRegion("else_branch")};
+  for (Region *branch : branches) {
+    YieldOp yield = branch ? getYield(*branch) : YieldOp();
+    if (!yield || yield.getNumOperands() != node.getNode()->getNumResults())
+      return node.fail("its outputs are not those of its branches");
+  }
+  if (auto known = node.constantInts(0); known && known->size() == 1)
+    return takeBranch(node, *branches[known->front() ? 0 : 1]);
+  return emitIf(node, branches);
+}
+
+//===----------------------------------------------------------------------===//
+// Loop
+//===----------------------------------------------------------------------===//
+
+static LogicalResult setResults(NodeLowering &node, Iteration &iteration) {
+  FailureOr<SmallVector<TensorValue>> results = iteration.run();
+  if (failed(results))
+    return failure();
+  if (results->size() != node.getNode()->getNumResults())
+    return node.fail("its outputs are not those of its body");
+  for (auto [index, result] : llvm::enumerate(*results))
+    node.set(index, result);
+  return success();
+}
+
+static LogicalResult loopRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Region *body = node.getRegion("body");
+  if (!body)
+    return node.fail("it has no body");
+  Iteration iteration(node, *body);
+  iteration.hasCondition = true;
+  if (node.has(0)) {
+    std::optional<Sizes> count = node.ints(0);
+    if (!count || count->size() != 1)
+      return node.fail("expected one number of iterations");
+    iteration.limit = e.max(count->front(), e.size(0));
+  }
+  if (node.has(1)) {
+    auto known = node.constantInts(1);
+    if (known && known->size() == 1 && !known->front()) {
+      iteration.limit = e.size(0);
+    } else if (!known) {
+      FailureOr<Value> condition = loadScalar(node, 1);
+      if (failed(condition))
+        return failure();
+      iteration.startCondition = *condition;
+    }
+  }
+  if (iteration.limit && iteration.startCondition)
+    iteration.limit =
+        e.select(iteration.startCondition, *iteration.limit, e.size(0));
+  for (unsigned index = 2; index < node.getNumOperands(); ++index) {
+    TensorValue state = node.in(index);
+    if (!state)
+      return node.fail("operand " + Twine(index) + " is no tensor of numbers");
+    iteration.states.push_back(state);
+  }
+  return setResults(node, iteration);
+}
+
+//===----------------------------------------------------------------------===//
+// Scan
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What Scan goes through, one part in each iteration.
+struct ScanInput {
+  TensorValue tensor;
+  int64_t axis;
+  bool reverse;
+};
+
+} // namespace
+
+/// Entry `index` of a list that may be absent.
+static int64_t getEntry(NodeLowering &node, StringRef name, unsigned index) {
+  ArrayRef<int64_t> list = getInts(node.getNode(), name);
+  return index < list.size() ? list[index] : 0;
+}
+
+/// The scanned operands from operand `first` on; their lengths are equal.
+static FailureOr<SmallVector<ScanInput>>
+getScanInputs(NodeLowering &node, unsigned first, Size &length) {
+  Emitter &e = node.e;
+  SmallVector<ScanInput> inputs;
+  for (unsigned index = first; index < node.getNumOperands(); ++index) {
+    unsigned position = index - first;
+    ScanInput input = {node.in(index), 0, false};
+    auto axis = node.normalizeAxis(getEntry(node, "scan_input_axes", position),
+                                   input.tensor.getRank());
+    if (failed(axis))
+      return failure();
+    input.axis = *axis;
+    input.reverse = getEntry(node, "scan_input_directions", position);
+    Size extent = e.dim(input.tensor, *axis);
+    if (position == 0)
+      length = extent;
+    else if (failed(checkEqual(node, extent, length,
+                               "scanned lengths %0 and %1 differ")))
+      return failure();
+    inputs.push_back(input);
+  }
+  return inputs;
+}
+
+static LogicalResult scanRule(NodeLowering &node);
+
+/// An iteration over `inputs`, of which part i has number i or the last one
+/// minus i.
+static void addElements(Iteration &iteration, Emitter &e,
+                        SmallVector<ScanInput> inputs, Size length) {
+  iteration.elements = [&e, inputs, length](Value i) {
+    SmallVector<TensorValue> elements;
+    for (const ScanInput &input : inputs) {
+      Size place = Size(i);
+      if (input.reverse)
+        place = e.sub(e.sub(length, e.size(1)), place);
+      elements.push_back(takeAt(e, input.tensor, input.axis, place));
+    }
+    return elements;
+  };
+}
+
+/// Axis 0 of `tensor` becomes axis `axis`.
+static FailureOr<TensorValue> moveFirstAxis(NodeLowering &node,
+                                            TensorValue tensor, int64_t axis) {
+  auto normal = node.normalizeAxis(axis, tensor.getRank());
+  if (failed(normal))
+    return failure();
+  SmallVector<int64_t> permutation;
+  for (int64_t other = 1; other < tensor.getRank(); ++other)
+    permutation.push_back(other);
+  permutation.insert(permutation.begin() + *normal, 0);
+  return node.e.transpose(tensor, permutation);
+}
+
+/// The numbers of states and scanned inputs among `operands` operands.
+static FailureOr<unsigned> getStateCount(NodeLowering &node,
+                                         unsigned operands) {
+  int64_t scanned = getInt(node.getNode(), "num_scan_inputs", 0);
+  if (scanned >= 1 && scanned <= int64_t(operands))
+    return operands - scanned;
+  (void)node.fail("'num_scan_inputs' is " + Twine(scanned));
+  return failure();
+}
+
+/// Version 8: all has a batch axis in front, sequences have lengths of their
+/// own, and what is behind them is zero.
+static LogicalResult scanBatches(NodeLowering &node, Region &body) {
+  Emitter &e = node.e;
+  auto stateCount = getStateCount(node, node.getNumOperands() - 1);
+  if (failed(stateCount))
+    return failure();
+  unsigned first = 1 + *stateCount;
+  TensorValue front = node.in(first);
+  if (front.getRank() < 2)
+    return node.fail("a scanned operand has no batch and sequence axis");
+  std::optional<int64_t> batch = Emitter::getConstant(e.dim(front, 0));
+  // Each sequence is a loop of its own.
+  constexpr int64_t mostBatches = 64;
+  if (!batch || *batch < 1 || *batch > mostBatches)
+    return node.fail("Scan-8 with a batch of unknown size, 0 or more than " +
+                     Twine(mostBatches) + " cannot be compiled");
+  Size length = e.dim(front, 1);
+  SmallVector<SmallVector<TensorValue>> parts(node.getNode()->getNumResults());
+  for (int64_t b = 0; b < *batch; ++b) {
+    Iteration iteration(node, body);
+    iteration.keepsSizes = true;
+    for (unsigned index = 1; index < first; ++index) {
+      if (node.in(index).getRank() < 1)
+        return node.fail("a state has no batch axis");
+      iteration.states.push_back(takeAt(e, node.in(index), 0, e.size(b)));
+    }
+    Size count = length;
+    if (node.has(0)) {
+      Value given = node.s.toIndex(e.loadAt(node.in(0), b));
+      e.check(node.s.compare(Scalars::LE, given, e.index(length), true),
+              "length %0 of a sequence, the tensor has %1", Size(given),
+              length);
+      count = Size(given);
+    }
+    iteration.limit = count;
+    SmallVector<ScanInput> inputs;
+    for (unsigned index = first; index < node.getNumOperands(); ++index) {
+      ScanInput input = {takeAt(e, node.in(index), 0, e.size(b)), 0,
+                         getEntry(node, "directions", index - first) != 0};
+      if (failed(checkEqual(node, e.dim(input.tensor, 0), length,
+                            "scanned lengths %0 and %1 differ")))
+        return failure();
+      inputs.push_back(input);
+    }
+    addElements(iteration, e, inputs, count);
+    auto results = iteration.run();
+    if (failed(results))
+      return failure();
+    if (results->size() != parts.size())
+      return node.fail("its outputs are not those of its body");
+    for (auto [index, result] : llvm::enumerate(*results)) {
+      Sizes extents = e.sizes(result);
+      if (index >= *stateCount && count != length) {
+        extents[0] = length;
+        TensorValue padded = e.full(extents, result.element, 0.0);
+        padded.value = insertSlice(e, result, padded.value,
+                                   Sizes(extents.size(), e.size(0)));
+        e.noteSizes(padded.value, extents);
+        result = padded;
+      }
+      extents.insert(extents.begin(), e.size(1));
+      parts[index].push_back(e.reshape(result, extents));
+    }
+  }
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    FailureOr<TensorValue> whole = concatenate(node, part, 0);
+    if (failed(whole))
+      return failure();
+    node.set(index, *whole);
+  }
+  return success();
+}
+
+static LogicalResult scanRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Region *body = node.getRegion("body");
+  if (!body)
+    return node.fail("it has no body");
+  if (node.getVersion() < 9)
+    return scanBatches(node, *body);
+  auto stateCount = getStateCount(node, node.getNumOperands());
+  if (failed(stateCount))
+    return failure();
+  Iteration iteration(node, *body);
+  iteration.keepsSizes = true;
+  for (unsigned index = 0; index < *stateCount; ++index)
+    iteration.states.push_back(node.in(index));
+  Size length = e.size(0);
+  auto inputs = getScanInputs(node, *stateCount, length);
+  if (failed(inputs))
+    return failure();
+  iteration.limit = length;
+  addElements(iteration, e, *inputs, length);
+  unsigned results = node.getNode()->getNumResults();
+  for (unsigned index = 0; index + *stateCount < results; ++index)
+    iteration.reversed.push_back(
+        getEntry(node, "scan_output_directions", index));
+  FailureOr<SmallVector<TensorValue>> values = iteration.run();
+  if (failed(values))
+    return failure();
+  if (values->size() != results)
+    return node.fail("its outputs are not those of its body");
+  for (auto [index, value] : llvm::enumerate(*values)) {
+    if (index >= *stateCount) {
+      int64_t axis = getEntry(node, "scan_output_axes", index - *stateCount);
+      FailureOr<TensorValue> moved = moveFirstAxis(node, value, axis);
+      if (failed(moved))
+        return failure();
+      value = *moved;
+    }
+    node.set(index, value);
+  }
+  return success();
+}
+
+ArrayRef<LoweringRule> getControlFlowLowerings() {
+  static const LoweringRule rules[] = {
+      {"If", ifRule},
+      {"Loop", loopRule},
+      {"Scan", scanRule},
+  };
+  return rules;
+}
+
+} // namespace mp

@@ -1,0 +1,419 @@
+//===- DataMovement.cpp - Elements in other places ------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parts are slices of tensors, wholes are made by inserting slices: these
+// become views of memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Movement.h"
+#include "../Rules.h"
+
+using namespace mlir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Concat, Split
+//===----------------------------------------------------------------------===//
+
+static LogicalResult concatRule(NodeLowering &node) {
+  int64_t byDefault = node.getVersion() < 4 ? 1 : 0;
+  SmallVector<TensorValue> operands = node.operands();
+  auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", byDefault),
+                                 operands[0].getRank());
+  if (failed(axis))
+    return failure();
+  FailureOr<TensorValue> result = concatenate(node, operands, *axis);
+  if (failed(result))
+    return failure();
+  node.set(*result);
+  return success();
+}
+
+/// Equal parts; the last one is smaller from version 18 on.
+static FailureOr<Sizes> getEqualParts(NodeLowering &node, Size extent) {
+  Emitter &e = node.e;
+  int64_t count = node.getNode()->getNumResults();
+  if (node.getVersion() < 18) {
+    Size part = e.floorDiv(extent, e.size(count));
+    if (failed(checkEqual(node, e.mul(part, e.size(count)), extent,
+                          "size %1 is not divisible by the number of parts")))
+      return failure();
+    return Sizes(count, part);
+  }
+  Size part = e.ceilDiv(extent, e.size(count)), rest = extent;
+  Sizes parts;
+  for (int64_t index = 0; index < count; ++index) {
+    parts.push_back(e.min(part, rest));
+    rest = e.sub(rest, parts.back());
+  }
+  return parts;
+}
+
+static FailureOr<Sizes> getParts(NodeLowering &node, Size extent) {
+  Emitter &e = node.e;
+  std::optional<Sizes> parts;
+  ArrayRef<int64_t> given = getInts(node.getNode(), "split");
+  if (!given.empty()) {
+    parts.emplace();
+    for (int64_t part : given)
+      parts->push_back(e.size(part));
+  } else if (!node.has(1)) {
+    return getEqualParts(node, extent);
+  } else {
+    parts = node.ints(1);
+  }
+  if (!parts || parts->size() != node.getNode()->getNumResults()) {
+    (void)node.fail("expected the sizes of " +
+                    Twine(node.getNode()->getNumResults()) + " parts");
+    return failure();
+  }
+  Size total = e.size(0);
+  for (Size &part : *parts) {
+    if (Emitter::getConstant(part).value_or(0) < 0) {
+      (void)node.fail("a part has a negative size");
+      return failure();
+    }
+    if (!Emitter::getConstant(part))
+      e.check(node.s.compare(Scalars::GE, e.index(part), node.s.index(0)),
+              "the size %0 of a part is negative", part, extent);
+    total = e.add(total, part);
+  }
+  if (failed(checkEqual(node, total, extent,
+                        "the sizes of the parts add up to %0, expected %1")))
+    return failure();
+  return *parts;
+}
+
+static LogicalResult splitRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue data = node.in(0);
+  auto axis =
+      node.normalizeAxis(getInt(node.getNode(), "axis", 0), data.getRank());
+  if (failed(axis))
+    return failure();
+  Sizes extents = e.sizes(data);
+  FailureOr<Sizes> parts = getParts(node, extents[*axis]);
+  if (failed(parts))
+    return failure();
+  Sizes offsets(extents.size(), e.size(0)), strides(extents.size(), e.size(1));
+  for (auto [index, part] : llvm::enumerate(*parts)) {
+    extents[*axis] = part;
+    node.set(index, e.slice(data, offsets, extents, strides));
+    offsets[*axis] = e.add(offsets[*axis], part);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Slice
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Element i of a slice along one axis is that at offset + i * stride.
+struct AxisSlice {
+  Size offset, extent, stride;
+};
+
+} // namespace
+
+/// `x` in [low, high]; high counts where they cross.
+static Size clamp(Emitter &e, Size x, Size low, Size high) {
+  // Sizes are not negative.
+  if (x == low || Emitter::isConstant(x, 0))
+    return Emitter::isConstant(high, -1) ? high : e.max(x, low);
+  return e.min(e.max(x, low), high);
+}
+
+/// Negative positions count from the end.
+static Size wrap(Emitter &e, Size x, Size extent) {
+  if (auto constant = Emitter::getConstant(x))
+    return *constant < 0 ? e.add(x, extent) : x;
+  Value isNegative = e.s.compare(Scalars::LT, e.index(x), e.s.index(0));
+  return e.select(isNegative, e.add(x, extent), x);
+}
+
+/// Steps of this size leave one element; more would overflow.
+static constexpr int64_t mostStep = int64_t(1) << 62;
+
+static AxisSlice sliceAxis(Emitter &e, Size start, Size end, Size step,
+                           Size extent) {
+  Scalars &s = e.s;
+  Size zero = e.size(0), last = e.sub(extent, e.size(1));
+  start = wrap(e, start, extent);
+  end = wrap(e, end, extent);
+  if (auto constant = Emitter::getConstant(step); constant && *constant > 0) {
+    Size begin = clamp(e, start, zero, extent);
+    Size length = e.sub(clamp(e, end, zero, extent), begin);
+    if (!Emitter::isConstant(begin, 0))
+      length = e.max(length, zero);
+    step = e.size(std::min(*constant, mostStep));
+    return {begin, e.ceilDiv(length, step), step};
+  }
+  Size low = e.size(-mostStep), high = e.size(mostStep);
+  step = e.max(e.min(step, high), low);
+  Value isForward = s.compare(Scalars::GT, e.index(step), s.index(0));
+  Size top = e.select(isForward, extent, last);
+  Size begin = e.min(e.max(start, zero), top);
+  Size stop = e.min(e.max(end, e.select(isForward, zero, e.size(-1))), top);
+  Size length = e.select(isForward, e.sub(stop, begin), e.sub(begin, stop));
+  Size width = e.select(isForward, step, e.sub(zero, step));
+  // Steps of zero are errors, which were checked.
+  width = e.max(width, e.size(1));
+  return {begin, e.ceilDiv(e.max(length, zero), width), step};
+}
+
+/// An operand or attribute of Slice with one entry for each sliced axis.
+static std::optional<Sizes> getBounds(NodeLowering &node, StringRef attribute,
+                                      unsigned operand) {
+  if (node.getVersion() >= 10)
+    return node.ints(operand);
+  Sizes result;
+  for (int64_t value : getInts(node.getNode(), attribute))
+    result.push_back(node.e.size(value));
+  return result;
+}
+
+static LogicalResult sliceRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue data = node.in(0);
+  auto starts = getBounds(node, "starts", 1), ends = getBounds(node, "ends", 2);
+  if (!starts || !ends)
+    return node.fail("the number of sliced axes is known at run time only");
+  auto axes = getAxisList(node, "axes", 3, starts->size(), data.getRank());
+  if (failed(axes))
+    return failure();
+  Sizes steps(starts->size(), e.size(1));
+  if (node.has(4)) {
+    std::optional<Sizes> given = node.ints(4);
+    if (!given)
+      return node.fail("the number of steps is known at run time only");
+    steps = *given;
+  }
+  if (ends->size() != starts->size() || steps.size() != starts->size())
+    return node.fail("starts, ends and steps are not of one length");
+  for (Size step : steps) {
+    if (Emitter::isConstant(step, 0))
+      return node.fail("a step is 0");
+    if (!Emitter::getConstant(step))
+      e.check(node.s.compare(Scalars::NE, e.index(step), node.s.index(0)),
+              "a step is %0", step, step);
+  }
+  Sizes extents = e.sizes(data);
+  Sizes zeros(extents.size(), e.size(0)), ones(extents.size(), e.size(1));
+  Sizes begins = spreadOverAxes(e, *axes, *starts, zeros);
+  Sizes stops = spreadOverAxes(e, *axes, *ends, extents);
+  Sizes strides = spreadOverAxes(e, *axes, steps, ones);
+  bool changes = false;
+  for (auto [axis, extent] : llvm::enumerate(extents)) {
+    if (Emitter::isConstant(begins[axis], 0) && stops[axis] == extent &&
+        Emitter::isConstant(strides[axis], 1))
+      continue;
+    AxisSlice slice =
+        sliceAxis(e, begins[axis], stops[axis], strides[axis], extent);
+    begins[axis] = slice.offset;
+    strides[axis] = slice.stride;
+    changes |= slice.extent != extent || !Emitter::isConstant(slice.stride, 1);
+    extent = slice.extent;
+  }
+  node.set(changes ? e.slice(data, begins, extents, strides) : data);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tile, DepthToSpace, SpaceToDepth
+//===----------------------------------------------------------------------===//
+
+/// The times that each axis is repeated.
+static FailureOr<Sizes> getRepeats(NodeLowering &node, int64_t rank) {
+  Emitter &e = node.e;
+  std::optional<Sizes> repeats = node.ints(1);
+  if (repeats && node.getVersion() < 6) {
+    // One number of times, and the axis.
+    auto axis = node.constantInts(2);
+    if (!axis || axis->size() != 1 || repeats->size() != 1) {
+      (void)node.fail("expected a number of tiles and a constant axis");
+      return failure();
+    }
+    FailureOr<int64_t> normal = node.normalizeAxis(axis->front(), rank);
+    if (failed(normal))
+      return failure();
+    Sizes result(rank, e.size(1));
+    result[*normal] = repeats->front();
+    repeats = result;
+  }
+  if (!repeats || int64_t(repeats->size()) != rank) {
+    (void)node.fail("expected one repeat for each of " + Twine(rank) + " axes");
+    return failure();
+  }
+  for (Size count : *repeats) {
+    if (Emitter::getConstant(count).value_or(0) < 0) {
+      (void)node.fail("a number of repeats is negative");
+      return failure();
+    }
+    if (!Emitter::getConstant(count))
+      e.check(node.s.compare(Scalars::GE, e.index(count), node.s.index(0)),
+              "the number %0 of repeats is negative", count, count);
+  }
+  return *repeats;
+}
+
+/// Repeated axes become two: [repeats, size] are one axis in memory.
+static LogicalResult tileRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue data = node.in(0);
+  FailureOr<Sizes> repeats = getRepeats(node, data.getRank());
+  if (failed(repeats))
+    return failure();
+  Sizes from = e.sizes(data), spread, inner, to;
+  for (auto [axis, extent] : llvm::enumerate(from)) {
+    Size count = (*repeats)[axis];
+    to.push_back(e.mul(extent, count));
+    if (!Emitter::isConstant(count, 1)) {
+      spread.push_back(count);
+      inner.push_back(e.size(1));
+    }
+    spread.push_back(extent);
+    inner.push_back(extent);
+  }
+  TensorValue wide = e.broadcastTo(e.reshape(data, inner), spread);
+  node.set(e.reshape(wide, to));
+  return success();
+}
+
+/// The four sizes of an image, and the block's.
+static FailureOr<int64_t> getBlockSize(NodeLowering &node) {
+  int64_t block = getInt(node.getNode(), "blocksize", 0);
+  if (node.in(0).getRank() != 4 || block <= 0 || block > (1 << 20)) {
+    (void)node.fail("expected four axes and a positive block size, got " +
+                    Twine(node.in(0).getRank()) + " axes and " + Twine(block));
+    return failure();
+  }
+  return block;
+}
+
+static LogicalResult depthToSpaceRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  FailureOr<int64_t> blockSize = getBlockSize(node);
+  if (failed(blockSize))
+    return failure();
+  TensorValue data = node.in(0);
+  Sizes x = e.sizes(data);
+  Size block = e.size(*blockSize);
+  Size depth = e.floorDiv(x[1], e.mul(block, block));
+  if (failed(checkEqual(node, e.product({depth, block, block}), x[1],
+                        "%1 channels cannot be divided into blocks")))
+    return failure();
+  bool byColumn = getString(node.getNode(), "mode", "DCR") == "CRD";
+  Sizes parts = byColumn ? Sizes{x[0], depth, block, block, x[2], x[3]}
+                         : Sizes{x[0], block, block, depth, x[2], x[3]};
+  SmallVector<int64_t> order = {0, 3, 4, 1, 5, 2};
+  if (byColumn)
+    order = {0, 1, 4, 2, 5, 3};
+  TensorValue turned = e.transpose(e.reshape(data, parts), order);
+  node.set(
+      e.reshape(turned, {x[0], depth, e.mul(x[2], block), e.mul(x[3], block)}));
+  return success();
+}
+
+static LogicalResult spaceToDepthRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  FailureOr<int64_t> blockSize = getBlockSize(node);
+  if (failed(blockSize))
+    return failure();
+  TensorValue data = node.in(0);
+  Sizes x = e.sizes(data);
+  Size block = e.size(*blockSize);
+  Size rows = e.floorDiv(x[2], block), columns = e.floorDiv(x[3], block);
+  for (auto [part, whole] : {std::pair(rows, x[2]), std::pair(columns, x[3])})
+    if (failed(checkEqual(node, e.mul(part, block), whole,
+                          "size %1 cannot be divided into blocks")))
+      return failure();
+  TensorValue parts =
+      e.reshape(data, {x[0], x[1], rows, block, columns, block});
+  TensorValue turned = e.transpose(parts, {0, 3, 5, 1, 2, 4});
+  node.set(e.reshape(turned,
+                     {x[0], e.product({x[1], block, block}), rows, columns}));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ReverseSequence, Trilu
+//===----------------------------------------------------------------------===//
+
+static LogicalResult reverseSequenceRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue data = node.in(0), lengths = node.in(1);
+  int64_t batch = getInt(node.getNode(), "batch_axis", 1);
+  int64_t time = getInt(node.getNode(), "time_axis", 0);
+  if (batch == time || batch < 0 || batch > 1 || time < 0 || time > 1 ||
+      data.getRank() < 2 || lengths.getRank() != 1)
+    return node.fail("expected two axes, 0 and 1, and a vector of lengths");
+  Sizes extents = e.sizes(data);
+  if (failed(checkEqual(node, e.dim(lengths, 0), extents[batch],
+                        "found %0 lengths, expected %1")))
+    return failure();
+  Value limit = e.index(extents[time]);
+  node.set(e.generate(extents, data.element, [&](ValueRange indices) {
+    Value length = s.toIndex(e.load(lengths, indices[batch]));
+    Value fits = s.compare(Scalars::LE, length, limit, /*isUnsigned=*/true);
+    length = e.checked(fits, "length %0 is out of range for size %1", length,
+                       extents[time], s.index(0));
+    Value t = indices[time];
+    Value turned = s.sub(s.sub(length, s.index(1)), t);
+    SmallVector<Value> source(indices);
+    source[time] = s.select(s.compare(Scalars::LT, t, length), turned, t);
+    return e.load(data, source);
+  }));
+  return success();
+}
+
+static LogicalResult triluRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue data = node.in(0);
+  int64_t rank = data.getRank();
+  if (rank < 2)
+    return node.fail("expected at least two axes, got " + Twine(rank));
+  bool isUpper = getInt(node.getNode(), "upper", 1);
+  Value diagonal = s.index(0);
+  if (node.has(1)) {
+    std::optional<Sizes> k = node.ints(1);
+    if (!k || k->size() != 1)
+      return node.fail("expected one number of a diagonal");
+    // Further out than any tensor reaches, but no sum overflows.
+    Size bound = e.size(mostStep);
+    diagonal = e.index(e.max(e.min(k->front(), bound), e.size(-mostStep)));
+  }
+  node.set(e.map(data.element, data, [&](ValueRange values) {
+    Value row = linalg::IndexOp::create(e.b, e.loc, rank - 2);
+    Value column = linalg::IndexOp::create(e.b, e.loc, rank - 1);
+    Value edge = s.add(row, diagonal);
+    Value kept = s.compare(isUpper ? Scalars::GE : Scalars::LE, column, edge);
+    return s.select(kept, values[0], s.like(values[0], 0));
+  }));
+  return success();
+}
+
+ArrayRef<LoweringRule> getDataMovementLowerings() {
+  static const LoweringRule rules[] = {
+      {"Concat", concatRule},
+      {"DepthToSpace", depthToSpaceRule},
+      {"ReverseSequence", reverseSequenceRule},
+      {"Slice", sliceRule},
+      {"SpaceToDepth", spaceToDepthRule},
+      {"Split", splitRule},
+      {"Tile", tileRule},
+      {"Trilu", triluRule},
+  };
+  return rules;
+}
+
+} // namespace mp

@@ -1,0 +1,480 @@
+//===- Pooling.cpp - Pools ------------------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Images are padded where windows reach beyond them, with what changes no
+// result: the lowest value, or zero.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Rules.h"
+#include "../Windows.h"
+
+using namespace mlir;
+
+namespace mp {
+
+/// Reads the windows of a pool of `image` (operand 0).
+static FailureOr<SlidingWindows> readPool(NodeLowering &node,
+                                          TensorValue image) {
+  Emitter &e = node.e;
+  ArrayRef<int64_t> stated = getInts(node.getNode(), "kernel_shape");
+  if (image.getRank() < 3 || int64_t(stated.size()) != image.getRank() - 2) {
+    (void)node.fail("'kernel_shape' has " + Twine(stated.size()) +
+                    " numbers for an image of " + Twine(image.getRank()) +
+                    " axes");
+    return failure();
+  }
+  Sizes kernel;
+  for (int64_t extent : stated) {
+    if (extent < 1 || extent > (int64_t(1) << 31)) {
+      (void)node.fail("a window of " + Twine(extent) + " cells");
+      return failure();
+    }
+    kernel.push_back(e.size(extent));
+  }
+  Sizes space(ArrayRef<Size>(e.sizes(image)).drop_front(2));
+  return readSlidingWindows(node, space, kernel,
+                            getInt(node.getNode(), "ceil_mode", 0));
+}
+
+/// The value that every other one is greater than, or equal to.
+static Value getLowest(Scalars &s, TensorValue tensor) {
+  Type type = getComputeType(tensor.element);
+  if (isa<FloatType>(type))
+    return s.constant(type, -INFINITY);
+  unsigned width = type.getIntOrFloatBitWidth();
+  return s.integer(type, tensor.isUnsigned() ? 0 : llvm::minIntN(width));
+}
+
+/// Cell `tap` of window `i`, in the image: negative in the pad in front.
+static Value getCell(Emitter &e, const SlidingAxis &axis, Value i, Value tap) {
+  Size place =
+      e.add(e.mul(i, e.size(axis.stride)), e.mul(tap, e.size(axis.dilation)));
+  return e.index(e.sub(place, axis.begin));
+}
+
+static Value isInside(Emitter &e, const SlidingAxis &axis, Value cell) {
+  // Negative ones are great without a sign.
+  return e.s.compare(Scalars::LT, cell, e.index(axis.image), true);
+}
+
+//===----------------------------------------------------------------------===//
+// MaxPool
+//===----------------------------------------------------------------------===//
+
+/// Where the greatest of each window is: positions in the whole image, spatial
+/// axes from the last to the first if `isColumnMajor`. Of equal ones the first.
+static TensorValue findGreatest(Emitter &e, TensorValue image,
+                                TensorValue greatest,
+                                const SlidingWindows &windows,
+                                bool isColumnMajor) {
+  Scalars &s = e.s;
+  unsigned rank = windows.size();
+  Sizes sizes = e.sizes(image);
+  return e.generate(e.sizes(greatest), e.b.getI64Type(), [&](ValueRange i) {
+    Value wanted = e.load(greatest, i);
+    Sizes kernel = collect(windows, &SlidingAxis::kernel);
+    auto body = [&](ValueRange taps, ValueRange best) -> SmallVector<Value> {
+      SmallVector<Value> place = {i[0], i[1]}, cells;
+      Value inside = s.integer(e.b.getI1Type(), 1);
+      for (unsigned axis = 0; axis < rank; ++axis) {
+        Value cell = getCell(e, windows[axis], i[2 + axis], taps[axis]);
+        Value fits = isInside(e, windows[axis], cell);
+        inside = arith::AndIOp::create(e.b, e.loc, inside, fits);
+        cells.push_back(cell);
+        place.push_back(s.select(fits, cell, s.index(0)));
+      }
+      Value value = e.load(image, place);
+      Value isNew = s.compare(Scalars::LT, best[0], s.index(0));
+      Value isGreatest = s.compare(Scalars::EQ, value, wanted);
+      if (Scalars::isFloat(value))
+        isGreatest = arith::OrIOp::create(e.b, e.loc, isGreatest,
+                                          s.compare(Scalars::NE, value, value));
+      Value takes = arith::AndIOp::create(
+          e.b, e.loc, inside,
+          arith::AndIOp::create(e.b, e.loc, isNew, isGreatest));
+      Size position = e.add(e.mul(i[0], sizes[1]), i[1]);
+      for (unsigned axis = 0; axis < rank; ++axis)
+        position = e.mul(position, sizes[2 + axis]);
+      Size inner = e.size(0);
+      for (unsigned axis = 0; axis < rank; ++axis) {
+        unsigned next = isColumnMajor ? rank - 1 - axis : axis;
+        inner = e.add(e.mul(inner, sizes[2 + next]), cells[next]);
+      }
+      Value found = e.index(e.add(position, inner));
+      return {s.select(takes, found, best[0])};
+    };
+    Value first = e.loopNest(kernel, s.index(-1), body)[0];
+    // Windows of pads only have none: 0 keeps what reads it within bounds.
+    return s.fromIndex(e.index(e.max(first, e.size(0))), e.b.getI64Type());
+  });
+}
+
+static LogicalResult maxPoolRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue image = node.in(0);
+  auto windows = readPool(node, image);
+  if (failed(windows))
+    return failure();
+  Value lowest = getLowest(s, image);
+  TensorValue padded = padForWindows(e, image, *windows, lowest);
+  bool isUnsigned = image.isUnsigned();
+  TensorValue greatest =
+      reduceWindows(e, padded, *windows, lowest, [&](Value value, Value high) {
+        return s.max(high, value, isUnsigned);
+      });
+  greatest.element = image.element;
+  if (greatest.getType().getElementType() != getStorageType(image.element))
+    greatest = e.map(image.element,
+                     TensorValue{greatest.value, getComputeType(image.element)},
+                     [](ValueRange values) { return values[0]; });
+  node.set(0, greatest);
+  if (node.wants(1)) {
+    // An image of pads only has no cell to name.
+    Size cells = e.size(1);
+    for (const SlidingAxis &axis : *windows)
+      cells = e.mul(cells, axis.image);
+    e.check(s.compare(Scalars::GT, e.index(cells), s.index(0)),
+            "an image of %0 cells", cells, cells);
+    node.set(1, findGreatest(e, image, greatest, *windows,
+                             getInt(node.getNode(), "storage_order", 0)));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums and means
+//===----------------------------------------------------------------------===//
+
+/// How many cells of window `i` count: those in the image, or also those in
+/// its pads.
+static Size countCells(Emitter &e, const SlidingAxis &axis, Value i,
+                       bool countsPads) {
+  Size start = e.mul(i, e.size(axis.stride)), low = axis.begin;
+  Size high = e.add(axis.begin, axis.image);
+  if (countsPads) {
+    low = e.size(0);
+    high = e.add(high, axis.end);
+  }
+  auto taps = [&](Size limit) {
+    Size cells = e.max(e.sub(limit, start), e.size(0));
+    return e.min(e.ceilDiv(cells, e.size(axis.dilation)), axis.kernel);
+  };
+  return e.sub(taps(high), taps(low));
+}
+
+/// The number of cells by which sums over windows `indices` are divided.
+static Value countCells(Emitter &e, const SlidingWindows &windows,
+                        ValueRange indices, bool countsPads, Type type) {
+  Size count = e.size(1);
+  for (auto [index, axis] : llvm::enumerate(windows)) {
+    bool inPads = countsPads && !axis.roundsUp;
+    count = e.mul(count, axis.isInside(e) || inPads
+                             ? axis.kernel
+                             : countCells(e, axis, indices[index], countsPads));
+  }
+  return e.s.fromIndex(e.index(e.max(count, e.size(1))), type);
+}
+
+static SmallVector<Value> getIndices(Emitter &e, unsigned first,
+                                     unsigned count) {
+  SmallVector<Value> indices;
+  for (unsigned axis = 0; axis < count; ++axis)
+    indices.push_back(linalg::IndexOp::create(e.b, e.loc, first + axis));
+  return indices;
+}
+
+static LogicalResult averagePoolRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue image = node.in(0);
+  auto windows = readPool(node, image);
+  if (failed(windows))
+    return failure();
+  bool countsPads = getInt(node.getNode(), "count_include_pad", 0);
+  Type type = getComputeType(image.element);
+  Value zero = s.constant(type, 0);
+  TensorValue padded = padForWindows(e, image, *windows, zero);
+  TensorValue sums =
+      reduceWindows(e, padded, *windows, zero,
+                    [&](Value value, Value sum) { return s.add(sum, value); });
+  node.set(e.map(node.outElement(), sums, [&](ValueRange values) {
+    SmallVector<Value> indices = getIndices(e, 2, windows->size());
+    return s.div(values[0], countCells(e, *windows, indices, countsPads, type));
+  }));
+  return success();
+}
+
+/// |x|^p
+static Value raise(Scalars &s, Value x, double p) {
+  x = s.abs(x);
+  if (p == 1)
+    return x;
+  if (p == 2)
+    return s.mul(x, x);
+  return math::PowFOp::create(s.b, s.loc, x, s.like(x, p));
+}
+
+static Value takeRoot(Scalars &s, Value x, double p) {
+  if (p == 1)
+    return x;
+  if (p == 2)
+    return s.sqrt(x);
+  return math::PowFOp::create(s.b, s.loc, x, s.like(x, 1 / p));
+}
+
+/// An integer; a float in version 1.
+static double readExponent(NodeLowering &node) {
+  return node.getVersion() < 2 ? getFloat(node.getNode(), "p", 2)
+                               : double(getInt(node.getNode(), "p", 2));
+}
+
+static LogicalResult lpPoolRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue image = node.in(0);
+  auto windows = readPool(node, image);
+  if (failed(windows))
+    return failure();
+  double p = readExponent(node);
+  Value zero = s.constant(getComputeType(image.element), 0);
+  TensorValue padded = padForWindows(e, image, *windows, zero);
+  TensorValue sums =
+      reduceWindows(e, padded, *windows, zero, [&](Value value, Value sum) {
+        return s.add(sum, raise(s, value, p));
+      });
+  node.set(e.map(node.outElement(), sums,
+                 [&](ValueRange values) { return takeRoot(s, values[0], p); }));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Over whole images
+//===----------------------------------------------------------------------===//
+
+static FailureOr<SmallVector<int64_t>> getSpatialAxes(NodeLowering &node) {
+  int64_t rank = node.in(0).getRank();
+  if (rank < 2) {
+    (void)node.fail("an image of " + Twine(rank) +
+                    " axes, expected at least 2");
+    return failure();
+  }
+  return llvm::to_vector(llvm::seq<int64_t>(2, rank));
+}
+
+static LogicalResult globalAverageRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue image = node.in(0);
+  auto axes = getSpatialAxes(node);
+  if (failed(axes))
+    return failure();
+  Type type = getComputeType(image.element);
+  Sizes sizes = e.sizes(image);
+  Size count = e.product(ArrayRef<Size>(sizes).drop_front(2));
+  Value divisor = s.fromIndex(e.index(count), type);
+  node.set(e.reduce(
+      image, *axes, /*keepDims=*/true, node.outElement(), s.constant(type, 0),
+      [&](Value value, Value sum) { return s.add(sum, value); },
+      [&](ValueRange values) { return s.div(values[0], divisor); }));
+  return success();
+}
+
+static LogicalResult globalMaxRule(NodeLowering &node) {
+  TensorValue image = node.in(0);
+  auto axes = getSpatialAxes(node);
+  if (failed(axes))
+    return failure();
+  Scalars &s = node.s;
+  node.set(node.e.reduce(
+      image, *axes, /*keepDims=*/true, node.outElement(), getLowest(s, image),
+      [&](Value value, Value high) { return s.max(high, value); }));
+  return success();
+}
+
+static LogicalResult globalLpRule(NodeLowering &node) {
+  TensorValue image = node.in(0);
+  auto axes = getSpatialAxes(node);
+  if (failed(axes))
+    return failure();
+  Scalars &s = node.s;
+  double p = readExponent(node);
+  node.set(node.e.reduce(
+      image, *axes, /*keepDims=*/true, node.outElement(),
+      s.constant(getComputeType(image.element), 0),
+      [&](Value value, Value sum) { return s.add(sum, raise(s, value, p)); },
+      [&](ValueRange values) { return takeRoot(s, values[0], p); }));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Back to images
+//===----------------------------------------------------------------------===//
+
+/// The image of a MaxUnpool whose result's size is not given.
+static FailureOr<Sizes> getUnpooledSizes(NodeLowering &node,
+                                         TensorValue values) {
+  Emitter &e = node.e;
+  ArrayRef<int64_t> stated = getInts(node.getNode(), "kernel_shape");
+  Sizes sizes = e.sizes(values), kernel;
+  if (int64_t(stated.size()) != values.getRank() - 2) {
+    (void)node.fail("'kernel_shape' has " + Twine(stated.size()) +
+                    " numbers for an operand of " + Twine(values.getRank()) +
+                    " axes");
+    return failure();
+  }
+  for (int64_t extent : stated)
+    kernel.push_back(e.size(extent));
+  auto windows =
+      readTransposedWindows(node, ArrayRef<Size>(sizes).drop_front(2), kernel);
+  if (failed(windows))
+    return failure();
+  sizes.truncate(2);
+  llvm::append_range(sizes, collect(*windows, &SlidingAxis::image));
+  return sizes;
+}
+
+/// Puts `values` where the `indices` (of the same count) say.
+static TensorValue scatter(Emitter &e, TensorValue values, TensorValue indices,
+                           ArrayRef<Size> sizes) {
+  Scalars &s = e.s;
+  Size count = e.product(e.sizes(values)), all = e.product(sizes);
+  TensorValue flat = e.reshape(values, count);
+  TensorValue places = e.reshape(indices, count);
+  TensorValue zeros = e.full(all, values.element,
+                             s.constant(getComputeType(values.element), 0));
+  auto body = [&](Value i, ValueRange carried) -> SmallVector<Value> {
+    Value place = e.checkedIndex(s.toIndex(e.load(places, i)), all);
+    return {e.store(carried[0], values.element, place, e.load(flat, i))};
+  };
+  Value result = e.loop(e.size(0), count, zeros.value, body)[0];
+  e.noteSizes(result, all);
+  return e.reshape({result, values.element}, sizes);
+}
+
+static LogicalResult maxUnpoolRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue values = node.in(0), indices = node.in(1);
+  auto sizes = getUnpooledSizes(node, values);
+  if (failed(sizes))
+    return failure();
+  Size have = e.product(e.sizes(indices)), want = e.product(e.sizes(values));
+  if (have != want)
+    e.check(s.compare(Scalars::EQ, e.index(have), e.index(want)),
+            "%0 indices, expected %1", have, want);
+  Size room = e.product(*sizes);
+  e.check(arith::OrIOp::create(
+              e.b, e.loc, s.compare(Scalars::GT, e.index(room), s.index(0)),
+              s.compare(Scalars::EQ, e.index(want), s.index(0))),
+          "%0 values in an image of %1", want, room);
+  TensorValue image = scatter(e, values, indices, *sizes);
+  if (!node.has(2)) {
+    node.set(image);
+    return success();
+  }
+  // Indices are those of the image without the extra cells.
+  std::optional<Sizes> wanted = node.ints(2);
+  if (!wanted || wanted->size() != sizes->size())
+    return node.fail("'output_shape' has no size for each axis");
+  for (auto [inner, outer] : llvm::zip(*sizes, *wanted))
+    e.check(s.compare(Scalars::GE, e.index(outer), e.index(inner)),
+            "'output_shape' has the size %0, expected at least %1", outer,
+            inner);
+  TensorValue zeros = e.full(*wanted, values.element,
+                             s.constant(getComputeType(values.element), 0));
+  Sizes offsets(sizes->size(), e.size(0)), steps(sizes->size(), e.size(1));
+  Value result = tensor::InsertSliceOp::create(
+      e.b, e.loc, image.value, zeros.value, offsets, *sizes, steps);
+  e.noteSizes(result, *wanted);
+  node.set({result, values.element});
+  return success();
+}
+
+/// AveragePoolGrad(dY): each cell of the image sums up, of the windows that
+/// have it, the means' gradients. The image's sizes are those of the result.
+static LogicalResult averagePoolGradRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue grad = node.in(0);
+  auto type =
+      dyn_cast<RankedTensorType>(node.getNode()->getResult(0).getType());
+  if (!type || type.getRank() != grad.getRank() || type.getRank() < 3)
+    return node.fail("the sizes of its result are unknown");
+  Sizes sizes = e.sizes(grad), space;
+  sizes.truncate(2);
+  for (int64_t extent : type.getShape().drop_front(2)) {
+    if (ShapedType::isDynamic(extent))
+      return node.fail("the spatial sizes of its result are unknown");
+    space.push_back(e.size(extent));
+  }
+  llvm::append_range(sizes, space);
+  Sizes kernel;
+  for (int64_t extent : getInts(node.getNode(), "kernel_shape"))
+    kernel.push_back(e.size(extent));
+  if (kernel.size() != space.size())
+    return node.fail("'kernel_shape' does not fit its operand");
+  auto windows = readSlidingWindows(node, space, kernel,
+                                    getInt(node.getNode(), "ceil_mode", 0));
+  if (failed(windows))
+    return failure();
+  for (auto [index, axis] : llvm::enumerate(*windows)) {
+    Size have = e.dim(grad, 2 + index);
+    if (have != axis.count)
+      e.check(s.compare(Scalars::EQ, e.index(have), e.index(axis.count)),
+              "%0 windows, expected %1", have, axis.count);
+  }
+  bool countsPads = getInt(node.getNode(), "count_include_pad", 0);
+  Type compute = getComputeType(grad.element);
+  unsigned rank = windows->size();
+  node.set(e.generate(sizes, node.outElement(), [&](ValueRange i) {
+    auto body = [&](ValueRange taps, ValueRange sum) -> SmallVector<Value> {
+      SmallVector<Value> place = {i[0], i[1]};
+      Value inside = s.integer(e.b.getI1Type(), 1);
+      for (unsigned axis = 0; axis < rank; ++axis) {
+        const SlidingAxis &window = (*windows)[axis];
+        Size start = e.sub(e.add(i[2 + axis], window.begin),
+                           e.mul(taps[axis], e.size(window.dilation)));
+        Size stride = e.size(window.stride);
+        Size positive = e.max(start, e.size(0));
+        Size index = e.floorDiv(positive, stride);
+        Value fits = s.compare(Scalars::EQ, e.index(e.mul(index, stride)),
+                               e.index(start));
+        Value exists =
+            s.compare(Scalars::LT, e.index(index), e.index(window.count));
+        fits = arith::AndIOp::create(e.b, e.loc, fits, exists);
+        inside = arith::AndIOp::create(e.b, e.loc, inside, fits);
+        place.push_back(s.select(fits, e.index(index), s.index(0)));
+      }
+      Value share =
+          s.div(e.load(grad, place),
+                countCells(e, *windows, ArrayRef<Value>(place).drop_front(2),
+                           countsPads, compute));
+      return {s.add(sum[0], s.select(inside, share, s.constant(compute, 0)))};
+    };
+    return e.loopNest(kernel, s.constant(compute, 0), body)[0];
+  }));
+  return success();
+}
+
+ArrayRef<LoweringRule> getPoolingLowerings() {
+  static const LoweringRule rules[] = {
+      {"AveragePool", averagePoolRule},
+      {"AveragePoolGrad", averagePoolGradRule},
+      {"GlobalAveragePool", globalAverageRule},
+      {"GlobalLpPool", globalLpRule},
+      {"GlobalMaxPool", globalMaxRule},
+      {"LpPool", lpPoolRule},
+      {"MaxPool", maxPoolRule},
+      {"MaxUnpool", maxUnpoolRule},
+      {"com.microsoft.AveragePoolGrad", averagePoolGradRule},
+  };
+  return rules;
+}
+
+} // namespace mp

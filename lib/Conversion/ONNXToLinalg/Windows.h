@@ -1,0 +1,78 @@
+//===- Windows.h - Sliding windows ------------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What convolutions and pools share: windows of `kernel` cells, `dilation`
+// apart, at every `stride`-th place of an image with pads around it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CONVERSION_WINDOWS_H
+#define MPOPT_LIB_CONVERSION_WINDOWS_H
+
+#include "NodeLowering.h"
+
+namespace mp {
+
+/// Along one spatial axis.
+struct SlidingAxis {
+  int64_t stride = 1, dilation = 1;
+  /// Cells of the image and of a window.
+  Size image, kernel;
+  /// Pads in front of the image and behind it.
+  Size begin, end;
+  /// How many windows there are; with `roundsUp`, the last may overhang.
+  Size count;
+  bool roundsUp = false;
+
+  /// From a window's first cell to behind its last one.
+  Size getSpan(Emitter &e) const;
+  /// From the first cell of the first window to behind the last of the last.
+  Size getExtent(Emitter &e) const;
+  /// Whether windows are known to lie in the image, without any pads.
+  bool isInside(Emitter &e) const;
+};
+
+using SlidingWindows = llvm::SmallVector<SlidingAxis>;
+
+/// Reads strides, dilations, pads and auto_pad, and counts the windows; with
+/// `roundsUp` (ceil_mode) also one that begins in the image and ends behind it.
+mlir::FailureOr<SlidingWindows> readSlidingWindows(NodeLowering &node,
+                                                   llvm::ArrayRef<Size> image,
+                                                   llvm::ArrayRef<Size> kernel,
+                                                   bool roundsUp = false);
+
+/// The same of a ConvTranspose, whose operand has a cell for each window
+/// (`count`): the image is its result.
+mlir::FailureOr<SlidingWindows>
+readTransposedWindows(NodeLowering &node, llvm::ArrayRef<Size> count,
+                      llvm::ArrayRef<Size> kernel);
+
+/// One field of all axes.
+Sizes collect(const SlidingWindows &windows, Size SlidingAxis::*field);
+/// The same if all are constants.
+std::optional<llvm::SmallVector<int64_t>>
+collectConstants(const SlidingWindows &windows, Size SlidingAxis::*field);
+
+/// `image` (N x C x sizes) with cells of `value` (a compute value) around it:
+/// all windows lie inside, and begin at multiples of their strides.
+TensorValue padForWindows(Emitter &e, TensorValue image,
+                          const SlidingWindows &windows, mlir::Value value);
+
+/// All elements of each window (`image` is padded) combined, in `init`'s type:
+/// N x C x counts.
+TensorValue reduceWindows(
+    Emitter &e, TensorValue image, const SlidingWindows &windows,
+    mlir::Value init,
+    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+
+/// The map of a padded image, over the dimensions n, c, counts, kernel.
+mlir::AffineMap getWindowMap(mlir::MLIRContext *context,
+                             const SlidingWindows &windows);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CONVERSION_WINDOWS_H

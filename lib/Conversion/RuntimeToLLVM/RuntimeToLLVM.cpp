@@ -1,0 +1,379 @@
+//===- RuntimeToLLVM.cpp - Calls of the run-time library ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Conversion/RuntimeToLLVM.h"
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// Codes of Runtime.h.
+constexpr int32_t badInput = 1, badValue = 2;
+
+/// What the patterns share.
+template <typename Op>
+class RuntimePattern : public ConvertOpToLLVMPattern<Op> {
+public:
+  // Allocations have patterns in MLIR too.
+  RuntimePattern(const LLVMTypeConverter &converter)
+      : ConvertOpToLLVMPattern<Op>(converter, /*benefit=*/10) {}
+
+protected:
+  Type pointer(Operation *op) const {
+    return LLVM::LLVMPointerType::get(op->getContext());
+  }
+
+  /// The result of a call of a function of the library; null if it has none.
+  Value call(ConversionPatternRewriter &b, Operation *op, StringRef name,
+             ValueRange arguments, Type result = {}) const {
+    auto module = op->getParentOfType<ModuleOp>();
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!function) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(module.getBody());
+      Type type = result ? result : LLVM::LLVMVoidType::get(op->getContext());
+      function = LLVM::LLVMFuncOp::create(
+          b, module.getLoc(), name,
+          LLVM::LLVMFunctionType::get(type,
+                                      llvm::to_vector(arguments.getTypes())));
+    }
+    auto made = LLVM::CallOp::create(b, op->getLoc(), function, arguments);
+    return result ? made.getResult() : Value();
+  }
+
+  Value integer(ConversionPatternRewriter &b, Location loc, Type type,
+                int64_t value) const {
+    return LLVM::ConstantOp::create(b, loc, type,
+                                    b.getIntegerAttr(type, value));
+  }
+  Value wide(ConversionPatternRewriter &b, Location loc, int64_t value) const {
+    return integer(b, loc, b.getI64Type(), value);
+  }
+
+  /// The address of field `field` of entry `number` of an array of mp_tensor.
+  Value getField(ConversionPatternRewriter &b, Location loc, Value array,
+                 int64_t number, int32_t field) const {
+    Type address = LLVM::LLVMPointerType::get(b.getContext());
+    auto tensor =
+        LLVM::LLVMStructType::getLiteral(b.getContext(), {address, address});
+    return LLVM::GEPOp::create(
+        b, loc, address, tensor, array,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number), field});
+  }
+
+  Value loadSize(ConversionPatternRewriter &b, Location loc, Value array,
+                 int64_t number, int64_t axis) const {
+    Type address = LLVM::LLVMPointerType::get(b.getContext());
+    Value sizes = LLVM::LoadOp::create(b, loc, address,
+                                       getField(b, loc, array, number, 1));
+    Value place =
+        LLVM::GEPOp::create(b, loc, address, b.getI64Type(), sizes,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(axis)});
+    return LLVM::LoadOp::create(b, loc, b.getI64Type(), place);
+  }
+
+  /// A descriptor of row-major memory.
+  Value describe(ConversionPatternRewriter &b, Location loc, MemRefType type,
+                 Value data, ArrayRef<Value> sizes) const {
+    auto &converter = *this->getTypeConverter();
+    auto descriptor =
+        MemRefDescriptor::poison(b, loc, converter.convertType(type));
+    descriptor.setAllocatedPtr(b, loc, data);
+    descriptor.setAlignedPtr(b, loc, data);
+    descriptor.setOffset(b, loc, wide(b, loc, 0));
+    Value stride = wide(b, loc, 1);
+    for (int64_t axis = type.getRank(); axis-- > 0;) {
+      descriptor.setSize(b, loc, axis, sizes[axis]);
+      descriptor.setStride(b, loc, axis, stride);
+      stride = LLVM::MulOp::create(b, loc, stride, sizes[axis]);
+    }
+    return descriptor;
+  }
+
+  Value getBytes(ConversionPatternRewriter &b, Location loc, MemRefType type,
+                 ArrayRef<Value> sizes) const {
+    Type element = this->getTypeConverter()->convertType(type.getElementType());
+    unsigned bits = isa<IntegerType, FloatType>(element)
+                        ? element.getIntOrFloatBitWidth()
+                        : 64;
+    Value bytes = wide(b, loc, (bits + 7) / 8);
+    for (Value size : sizes)
+      bytes = LLVM::MulOp::create(b, loc, bytes, size);
+    return bytes;
+  }
+
+  /// Sizes of `type`, the unknown ones from `dynamic`.
+  SmallVector<Value> getSizes(ConversionPatternRewriter &b, Location loc,
+                              MemRefType type, ValueRange dynamic) const {
+    SmallVector<Value> sizes;
+    for (int64_t extent : type.getShape()) {
+      if (!ShapedType::isDynamic(extent)) {
+        sizes.push_back(wide(b, loc, extent));
+        continue;
+      }
+      sizes.push_back(dynamic.front());
+      dynamic = dynamic.drop_front();
+    }
+    return sizes;
+  }
+};
+
+struct LowerFail : public RuntimePattern<runtime::FailOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::FailOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value code =
+        integer(b, loc, b.getI32Type(), op.getInput() ? badInput : badValue);
+    call(b, op, op.getParallel() ? "mp_report" : "mp_fail",
+         {code, getText(b, op), adaptor.getFirst(), adaptor.getSecond()});
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The address of the text: a global for each text.
+  Value getText(ConversionPatternRewriter &b, runtime::FailOp op) const {
+    auto module = op->getParentOfType<ModuleOp>();
+    std::string text = op.getText().str();
+    text.push_back('\0');
+    std::string name = ("mp_text_" + Twine(llvm::xxh3_64bits(text))).str();
+    auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+    if (!global) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(module.getBody());
+      auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
+      global =
+          LLVM::GlobalOp::create(b, module.getLoc(), type,
+                                 /*isConstant=*/true, LLVM::Linkage::Internal,
+                                 name, b.getStringAttr(text));
+    }
+    return LLVM::AddressOfOp::create(b, op.getLoc(), global);
+  }
+};
+
+struct LowerInput : public RuntimePattern<runtime::InputOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::InputOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    Value array = adaptor.getInputs();
+    Value data = LLVM::LoadOp::create(
+        b, loc, pointer(op), getField(b, loc, array, op.getNumber(), 0));
+    SmallVector<Value> sizes;
+    for (auto [axis, extent] : llvm::enumerate(type.getShape()))
+      sizes.push_back(ShapedType::isDynamic(extent)
+                          ? loadSize(b, loc, array, op.getNumber(), axis)
+                          : wide(b, loc, extent));
+    b.replaceOp(op, describe(b, loc, type, data, sizes));
+    return success();
+  }
+};
+
+struct LowerInputSize : public RuntimePattern<runtime::InputSizeOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::InputSizeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    b.replaceOp(op, loadSize(b, op.getLoc(), adaptor.getInputs(),
+                             op.getNumber(), op.getAxis()));
+    return success();
+  }
+};
+
+struct LowerOutput : public RuntimePattern<runtime::OutputOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::OutputOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    SmallVector<Value> sizes = getSizes(b, loc, type, adaptor.getSizes());
+    Value address = getField(b, loc, adaptor.getOutputs(), op.getNumber(), 0);
+    Value places = LLVM::LoadOp::create(
+        b, loc, pointer(op),
+        getField(b, loc, adaptor.getOutputs(), op.getNumber(), 1));
+    for (auto [axis, size] : llvm::enumerate(sizes)) {
+      Value place = LLVM::GEPOp::create(
+          b, loc, pointer(op), b.getI64Type(), places,
+          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(axis)});
+      LLVM::StoreOp::create(b, loc, size, place);
+    }
+    Value data = call(b, op, "mp_output",
+                      {address, getBytes(b, loc, type, sizes)}, pointer(op));
+    b.replaceOp(op, describe(b, loc, type, data, sizes));
+    return success();
+  }
+};
+
+struct LowerConstant : public RuntimePattern<runtime::ConstantOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::ConstantOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    auto module = op->getParentOfType<ModuleOp>();
+    auto global = module.lookupSymbol<LLVM::GlobalOp>(op.getSymbol());
+    if (!global) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(module.getBody());
+      auto bytes = LLVM::LLVMArrayType::get(
+          b.getI8Type(),
+          type.getNumElements() *
+              ((type.getElementType().getIntOrFloatBitWidth() + 7) / 8));
+      global =
+          LLVM::GlobalOp::create(b, module.getLoc(), bytes,
+                                 /*isConstant=*/true, LLVM::Linkage::External,
+                                 op.getSymbol(), Attribute());
+    }
+    Value data = LLVM::AddressOfOp::create(b, loc, global);
+    b.replaceOp(op, describe(b, loc, type, data, getSizes(b, loc, type, {})));
+    return success();
+  }
+};
+
+struct LowerAlloc : public RuntimePattern<memref::AllocOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    MemRefType type = op.getType();
+    if (!type.getLayout().isIdentity())
+      return b.notifyMatchFailure(op, "not row-major");
+    SmallVector<Value> sizes =
+        getSizes(b, loc, type, adaptor.getDynamicSizes());
+    Value data =
+        call(b, op, "mp_allocate", getBytes(b, loc, type, sizes), pointer(op));
+    b.replaceOp(op, describe(b, loc, type, data, sizes));
+    return success();
+  }
+};
+
+struct LowerDealloc : public RuntimePattern<memref::DeallocOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(memref::DeallocOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    MemRefDescriptor descriptor(adaptor.getMemref());
+    call(b, op, "mp_free", descriptor.allocatedPtr(b, op.getLoc()));
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerScratch : public RuntimePattern<kernel::ScratchOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(kernel::ScratchOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value slot = integer(b, loc, b.getI32Type(), op.getSlot());
+    Value data =
+        call(b, op, "mp_scratch", {slot, adaptor.getBytes()}, pointer(op));
+    b.replaceOp(op, describe(b, loc, cast<MemRefType>(op.getType()), data,
+                             adaptor.getBytes()));
+    return success();
+  }
+};
+
+/// A frame with the captured values; a function that calls the body with them.
+struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::LaunchOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> fields = getTypeConverter()->promoteOperands(
+        loc, op.getCaptures(), adaptor.getCaptures(), b);
+    SmallVector<Type> types;
+    for (Value field : fields)
+      types.push_back(field.getType());
+    auto frameType = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+    Value frame;
+    {
+      // Once for each call of the function, however often this runs.
+      OpBuilder::InsertionGuard guard(b);
+      auto function = op->getParentOfType<FunctionOpInterface>();
+      b.setInsertionPointToStart(&function.getFunctionBody().front());
+      frame = LLVM::AllocaOp::create(b, loc, pointer(op), frameType,
+                                     wide(b, loc, 1), /*alignment=*/16);
+    }
+    for (auto [index, field] : llvm::enumerate(fields))
+      LLVM::StoreOp::create(b, loc, field,
+                            getPlace(b, loc, frameType, frame, index));
+    std::string name = (op.getCallee() + "_frame").str();
+    auto module = op->getParentOfType<ModuleOp>();
+    if (!module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+      createTrampoline(b, module, name, op.getCallee(), frameType);
+    Value body = LLVM::AddressOfOp::create(b, loc, pointer(op), name);
+    call(b, op, "mp_parallel_for",
+         {adaptor.getCount(), adaptor.getGrain(), body, frame});
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  Value getPlace(OpBuilder &b, Location loc, Type frameType, Value frame,
+                 int32_t index) const {
+    return LLVM::GEPOp::create(b, loc, frame.getType(), frameType, frame,
+                               ArrayRef<LLVM::GEPArg>{0, index});
+  }
+
+  void createTrampoline(ConversionPatternRewriter &b, ModuleOp module,
+                        StringRef name, StringRef callee,
+                        LLVM::LLVMStructType frameType) const {
+    OpBuilder::InsertionGuard guard(b);
+    Location loc = module.getLoc();
+    b.setInsertionPointToEnd(module.getBody());
+    Type address = LLVM::LLVMPointerType::get(b.getContext());
+    Type nothing = LLVM::LLVMVoidType::get(b.getContext());
+    Type i64 = b.getI64Type();
+    auto function = LLVM::LLVMFuncOp::create(
+        b, loc, name, LLVM::LLVMFunctionType::get(nothing, {address, i64, i64}),
+        LLVM::Linkage::Internal);
+    Block *entry = function.addEntryBlock(b);
+    b.setInsertionPointToStart(entry);
+    SmallVector<Value> arguments;
+    for (auto [index, type] : llvm::enumerate(frameType.getBody()))
+      arguments.push_back(LLVM::LoadOp::create(
+          b, loc, type,
+          getPlace(b, loc, frameType, entry->getArgument(0), index)));
+    arguments.push_back(entry->getArgument(1));
+    arguments.push_back(entry->getArgument(2));
+    LLVM::CallOp::create(b, loc, TypeRange(), callee, arguments);
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+  }
+};
+
+} // namespace
+
+void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
+                                   RewritePatternSet &patterns) {
+  patterns.add<LowerAlloc, LowerConstant, LowerDealloc, LowerFail, LowerInput,
+               LowerInputSize, LowerLaunch, LowerOutput, LowerScratch>(
+      converter);
+}
+
+} // namespace mp

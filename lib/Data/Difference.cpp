@@ -1,0 +1,105 @@
+//===- Difference.cpp - How far tensors are apart -------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Data/Difference.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace mp {
+
+bool Tolerance::parse(StringRef text) {
+  if (text.empty())
+    return true;
+  auto [first, second] = text.split(',');
+  return !first.getAsDouble(relative) && relative >= 0 &&
+         (second.empty() ? first.size() == text.size()
+                         : !second.getAsDouble(absolute) && absolute >= 0);
+}
+
+/// "[1, 2]", where an element is in a tensor of these sizes.
+static std::string formatPlace(ArrayRef<int64_t> sizes, int64_t index) {
+  std::string text;
+  for (int64_t size : llvm::reverse(sizes)) {
+    std::string place = std::to_string(index % size);
+    text = text.empty() ? place : place + ", " + text;
+    index /= size;
+  }
+  return "[" + text + "]";
+}
+
+Difference Difference::compute(const Tensor &actual, const Tensor &expected,
+                               const Tolerance &tolerance) {
+  std::vector<double> a = actual.toDoubles(), e = expected.toDoubles();
+  Difference result;
+  result.count = int64_t(a.size());
+  double squares = 0, ofExpected = 0, ofActual = 0, product = 0;
+  int64_t finite = 0, worst = -1;
+  double worstExcess = -1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    bool bothFinite = std::isfinite(a[i]) && std::isfinite(e[i]);
+    bool isSame = a[i] == e[i] || (std::isnan(a[i]) && std::isnan(e[i]));
+    double excess = 0;
+    if (bothFinite) {
+      double error = std::abs(a[i] - e[i]);
+      ++finite;
+      squares += error * error;
+      ofExpected += e[i] * e[i];
+      ofActual += a[i] * a[i];
+      product += a[i] * e[i];
+      result.maxAbs = std::max(result.maxAbs, error);
+      if (e[i] != 0)
+        result.maxRel = std::max(result.maxRel, error / std::abs(e[i]));
+      double allowed = tolerance.absolute + tolerance.relative * std::abs(e[i]);
+      result.outside += error > allowed;
+      // Without any tolerance every difference is as bad as it is big.
+      excess = allowed > 0 ? error / allowed : error;
+    } else if (!isSame) {
+      ++result.outside;
+      ++result.specials;
+      excess = std::numeric_limits<double>::infinity();
+    }
+    if (excess > worstExcess) {
+      worstExcess = excess;
+      worst = int64_t(i);
+    }
+  }
+  if (finite) {
+    result.rmse = std::sqrt(squares / double(finite));
+    result.rms = std::sqrt(ofExpected / double(finite));
+  }
+  // Two zeros have the same direction.
+  double lengths = std::sqrt(ofExpected) * std::sqrt(ofActual);
+  if (lengths > 0)
+    result.cosine = std::min(1.0, product / lengths);
+  else
+    result.cosine = ofExpected == ofActual ? 1 : 0;
+  if (worst >= 0) {
+    int64_t parts =
+        actual.getNumElements() ? result.count / actual.getNumElements() : 1;
+    result.worstPlace = formatPlace(actual.getSizes(), worst / parts);
+    result.worstActual = a[worst];
+    result.worstExpected = e[worst];
+  }
+  return result;
+}
+
+std::string Difference::describeCosine() const {
+  std::string text;
+  raw_string_ostream os(text);
+  if (cosine > 0.99 && cosine < 1)
+    os << format("1 - %.1e", 1 - cosine);
+  else
+    os << format("%.4g", cosine);
+  return text;
+}
+
+} // namespace mp

@@ -1,0 +1,190 @@
+//===- BindArguments.cpp - Where inputs are and outputs go ----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A compiled model is called with two arrays. Outputs of known size are given
+// their memory before they are computed, so that bufferization can have them
+// computed there; a state that may be updated in place gets that of its input.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering/Passes.h"
+
+#include "mp-opt/Conversion/ONNXToLinalg.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mp {
+#define GEN_PASS_DEF_BINDARGUMENTS
+#include "Lowering/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+
+namespace {
+
+struct BindArguments : public mp::impl::BindArgumentsBase<BindArguments> {
+  using BindArgumentsBase::BindArgumentsBase;
+
+  void runOnOperation() override;
+
+private:
+  void bindArguments(func::FuncOp main);
+  void checkSizes(OpBuilder &builder, StringRef name, MemRefType type,
+                  int64_t number);
+  void bindResults(func::FuncOp main);
+  DictionaryAttr describe(DictionaryAttr attributes, Type type);
+
+  Value inputs, outputs;
+  SmallVector<Value> memrefs;
+};
+
+} // namespace
+
+static MemRefType getMemRefType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+/// What the tool has to know of a value, with its type.
+DictionaryAttr BindArguments::describe(DictionaryAttr attributes, Type type) {
+  Builder builder(&getContext());
+  SmallVector<NamedAttribute> result(attributes.begin(), attributes.end());
+  result.push_back(builder.getNamedAttr("type", TypeAttr::get(type)));
+  return builder.getDictionaryAttr(result);
+}
+
+/// Sizes that the type states must be those that the caller gives; others must
+/// not be negative.
+void BindArguments::checkSizes(OpBuilder &builder, StringRef name,
+                               MemRefType type, int64_t number) {
+  Location loc = builder.getUnknownLoc();
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    bool isKnown = !type.isDynamicDim(axis);
+    Value size = runtime::InputSizeOp::create(
+        builder, loc, builder.getIndexType(), inputs, number, axis);
+    Value wanted = arith::ConstantIndexOp::create(
+        builder, loc, isKnown ? type.getDimSize(axis) : 0);
+    Value isBad = arith::CmpIOp::create(builder, loc,
+                                        isKnown ? arith::CmpIPredicate::ne
+                                                : arith::CmpIPredicate::slt,
+                                        size, wanted);
+    auto branch = scf::IfOp::create(builder, loc, isBad, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    std::string text = ("input '" + name + "': size %0 of axis " + Twine(axis) +
+                        (isKnown ? ", expected %1" : ""))
+                           .str();
+    runtime::FailOp::create(builder, loc, text, size, wanted,
+                            /*parallel=*/false, /*input=*/true);
+  }
+}
+
+/// Inputs are read at any time, so they are writable only where they are
+/// states that this call replaces.
+void BindArguments::bindArguments(func::FuncOp main) {
+  OpBuilder builder(&main.getBody().front(), main.getBody().front().begin());
+  Location loc = main.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(&getContext());
+  llvm::SmallDenseSet<int64_t> replaced;
+  if (inPlace)
+    for (unsigned index = 0; index < main.getNumResults(); ++index)
+      if (auto state =
+              main.getResultAttrOfType<IntegerAttr>(index, lowered::state))
+        replaced.insert(state.getInt());
+  unsigned count = main.getNumArguments();
+  SmallVector<Attribute> inputList, constantList;
+  Block &block = main.getBody().front();
+  inputs = block.addArgument(pointer, loc);
+  outputs = block.addArgument(pointer, loc);
+  for (unsigned index = 0; index < count; ++index) {
+    MemRefType type = getMemRefType(block.getArgument(index).getType());
+    DictionaryAttr attributes = main.getArgAttrDict(index);
+    DictionaryAttr description =
+        describe(attributes, block.getArgument(index).getType());
+    Value memref;
+    if (auto name = attributes.getAs<StringAttr>(lowered::name)) {
+      checkSizes(builder, name.getValue(), type, inputList.size());
+      memref = runtime::InputOp::create(builder, loc, type, inputs,
+                                        inputList.size());
+      inputList.push_back(description);
+    } else {
+      std::string symbol = ("mp_constant_" + Twine(constantList.size())).str();
+      memref = runtime::ConstantOp::create(builder, loc, type, symbol);
+      constantList.push_back(description);
+    }
+    memrefs.push_back(memref);
+    Value tensor = bufferization::ToTensorOp::create(
+        builder, loc, block.getArgument(index).getType(), memref,
+        /*restrict=*/true, /*writable=*/replaced.contains(index));
+    block.getArgument(index).replaceAllUsesWith(tensor);
+  }
+  block.eraseArguments(0, count);
+  Builder attributes(&getContext());
+  getOperation()->setAttr("mp.inputs", attributes.getArrayAttr(inputList));
+  getOperation()->setAttr("mp.constants",
+                          attributes.getArrayAttr(constantList));
+}
+
+void BindArguments::bindResults(func::FuncOp main) {
+  Block &block = main.getBody().front();
+  auto terminator = cast<func::ReturnOp>(block.getTerminator());
+  OpBuilder early(
+      &block,
+      std::next(Block::iterator(
+          memrefs.empty() ? &block.front() : memrefs.back().getDefiningOp())));
+  if (memrefs.empty())
+    early.setInsertionPointToStart(&block);
+  OpBuilder late(terminator);
+  Location loc = main.getLoc();
+  SmallVector<Attribute> list;
+  for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
+    auto state = main.getResultAttrOfType<IntegerAttr>(index, lowered::state);
+    list.push_back(describe(main.getResultAttrDict(index), value.getType()));
+    MemRefType type = getMemRefType(value.getType());
+    Value memref;
+    if (state && inPlace) {
+      memref = memrefs[state.getInt()];
+    } else {
+      SmallVector<Value> sizes;
+      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+        if (type.isDynamicDim(axis))
+          sizes.push_back(tensor::DimOp::create(late, loc, value, axis));
+      OpBuilder &builder = sizes.empty() ? early : late;
+      memref =
+          runtime::OutputOp::create(builder, loc, type, outputs, index, sizes);
+    }
+    bufferization::MaterializeInDestinationOp::create(
+        late, loc, TypeRange(), value, memref, /*restrict=*/true,
+        /*writable=*/true);
+  }
+  Value ok = arith::ConstantIntOp::create(late, loc, 0, 32);
+  func::ReturnOp::create(late, loc, ok);
+  terminator.erase();
+  getOperation()->setAttr("mp.outputs",
+                          Builder(&getContext()).getArrayAttr(list));
+}
+
+void BindArguments::runOnOperation() {
+  auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return;
+  memrefs.clear();
+  bindArguments(main);
+  bindResults(main);
+  Type pointer = LLVM::LLVMPointerType::get(&getContext());
+  main->removeAttr("arg_attrs");
+  main->removeAttr("res_attrs");
+  main.setFunctionType(FunctionType::get(&getContext(), {pointer, pointer},
+                                         IntegerType::get(&getContext(), 32)));
+}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the tests of mp-run share."""
+
+import functools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
+from support import MODELS, run_mp_opt, scratch_dir  # noqa: E402,F401
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MP_RUN = os.path.abspath(
+    os.environ.get("MP_RUN", ROOT / "build" / "bin" / "mp-run")
+)
+BAD_INPUT, USAGE, OUTSIDE, DIVERGED, INTERRUPTED = 1, 2, 3, 5, 130
+
+
+def command(*arguments):
+    return [MP_RUN, *map(str, arguments)]
+
+
+def attempt(*arguments, **options):
+    """Run mp-run, whatever its exit code is."""
+    return subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+def mp_run(*arguments, **options):
+    done = attempt(*arguments, **options)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def fail(code, *arguments):
+    """Its message, which is one line, of a run that ends with `code`."""
+    done = attempt(*arguments)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stderr
+
+
+def write_model(folder, text, name="model.onnxtxt"):
+    path = folder / name
+    path.write_text('<ir_version: 9, opset_import: ["" : 21]>\n' + text)
+    return path
+
+
+def load_safetensors(path):
+    """Arrays by their names."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    types = {"F32": np.float32, "I64": np.int64, "I32": np.int32}
+    arrays = {}
+    for name, entry in header.items():
+        begin, end = (8 + length + o for o in entry["data_offsets"])
+        array = np.frombuffer(data[begin:end], types[entry["dtype"]])
+        arrays[name] = array.reshape(entry["shape"])
+    return arrays
+
+
+def train_folder(name):
+    return MODELS / "train" / name
+
+
+@functools.lru_cache(maxsize=None)
+def curve(name):
+    return json.loads((train_folder(name) / "curve.json").read_text())["fp32"]
+
+
+# As onnxruntime's AdamWOptimizer in the stored optimizer models.
+OPTIMIZERS = {"adamw": "adamw:eps=1e-6,mode=1", "sgd": "sgd"}
+
+
+@functools.lru_cache(maxsize=None)
+def make_step(name, optimizer="adamw", *flags):
+    loss = "mse" if name == "mlp_mse" else "softmax-cross-entropy"
+    path = scratch_dir("step") / "step.onnx"
+    run_mp_opt(
+        train_folder(name) / "forward.onnx",
+        "--train",
+        f"--loss={loss}",
+        f"--optimizer={OPTIMIZERS[optimizer]}",
+        f"--lr={curve(name)[optimizer]['lr']}",
+        "--summary=none",
+        *flags,
+        "-o",
+        path,
+    )
+    return path
+
+
+def read_log(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def remove(folder):
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mp-run run: data in every form, and what does not fit the model."""
+
+import json
+
+import numpy as np
+import pytest
+from onnx import numpy_helper
+
+from runs import BAD_INPUT, MODELS, OUTSIDE, USAGE, attempt, fail, mp_run
+from runs import write_model
+
+# Each input counts, and each place in it.
+MODEL = """
+weigh (float[n,3] alpha, float[3] beta) => (float[n,3] y, float[n] sum)
+{
+  y = Mul(alpha, beta)
+  axes = Constant<value_ints = [1]>()
+  sum = ReduceSum<keepdims = 0>(y, axes)
+}
+"""
+ALPHA = np.arange(6, dtype=np.float32).reshape(2, 3)
+BETA = np.array([1, 10, 100], np.float32)
+Y = ALPHA * BETA
+
+
+@pytest.fixture
+def model(tmp_path):
+    return write_model(tmp_path, MODEL)
+
+
+def outputs(*arguments, tmp_path):
+    mp_run("run", *arguments, "-o", tmp_path / "out.npz")
+    return dict(np.load(tmp_path / "out.npz"))
+
+
+def check(found):
+    assert list(found) == ["y", "sum"]
+    np.testing.assert_array_equal(found["y"], Y)
+    np.testing.assert_array_equal(found["sum"], Y.sum(1))
+    assert found["y"].dtype == np.float32
+
+
+@pytest.mark.parametrize("prefix", ["", "in:"])
+def test_npz(tmp_path, model, prefix):
+    data = {prefix + "beta": BETA, prefix + "alpha": ALPHA}
+    np.savez(tmp_path / "in.npz", **data)
+    check(outputs(model, tmp_path / "in.npz", tmp_path=tmp_path))
+
+
+def test_single_files(tmp_path, model):
+    np.save(tmp_path / "a.npy", np.asfortranarray(ALPHA))
+    BETA.tofile(tmp_path / "b.bin")
+    flags = (
+        f"--input=alpha={tmp_path / 'a.npy'}",
+        f"--raw=beta:{tmp_path / 'b.bin'}:float32[?]",
+    )
+    check(outputs(model, *flags, tmp_path=tmp_path))
+
+
+def write_test_data(folder, y=Y):
+    folder.mkdir()
+    for name, array in {
+        "input_0": ALPHA,
+        "input_1": BETA,
+        "output_0": y,
+        "output_1": Y.sum(1),
+    }.items():
+        tensor = numpy_helper.from_array(array.astype(np.float32))
+        (folder / f"{name}.pb").write_bytes(tensor.SerializeToString())
+
+
+def test_test_data_set(tmp_path, model):
+    folder = tmp_path / "test_data_set_0"
+    write_test_data(folder)
+    check(outputs(model, folder, "--check=0,0", tmp_path=tmp_path))
+
+
+def test_a_difference(tmp_path, model):
+    wrong = Y.copy()
+    wrong[1, 2] += 0.5
+    write_test_data(tmp_path / "data", wrong)
+    done = attempt("run", model, tmp_path / "data", "--check", "--json")
+    assert done.returncode == OUTSIDE
+    first, second = json.loads(done.stdout)["differences"]
+    assert (first["outside"], second["outside"]) == (1, 0)
+    assert first["max_abs"] == 0.5 and first["worst_index"] == "[1, 2]"
+    assert first["max_rel"] == pytest.approx(0.5 / 500.5)
+    assert first["rmse"] == pytest.approx(0.5 / np.sqrt(6))
+    mp_run("run", model, tmp_path / "data", "--check=1e-2")
+    mp_run("run", model, tmp_path / "data", "--check=0,0.5")
+    fail(OUTSIDE, "run", model, tmp_path / "data", "--check=0,0.49")
+
+
+def test_a_nan_is_no_small_difference(tmp_path, model):
+    wrong = Y.copy()
+    wrong[0, 0] = np.nan
+    write_test_data(tmp_path / "data", wrong)
+    fail(OUTSIDE, "run", model, tmp_path / "data", "--check=1e9,1e9")
+
+
+def test_expected_file(tmp_path, model):
+    np.savez(tmp_path / "in.npz", alpha=ALPHA, beta=BETA)
+    np.savez(tmp_path / "out.npz", y=Y)
+    flags = ("run", model, tmp_path / "in.npz")
+    mp_run(*flags, f"--expected={tmp_path / 'out.npz'}", "--check=0,0")
+    np.savez(tmp_path / "out.npz", y=Y + 1)
+    fail(OUTSIDE, *flags, f"--expected={tmp_path / 'out.npz'}")
+    assert "no expected outputs" in fail(BAD_INPUT, *flags, "--check")
+
+
+def test_random_numbers_are_asked_for(tmp_path, model):
+    assert "input 'alpha' is missing" in fail(BAD_INPUT, "run", model)
+    message = fail(BAD_INPUT, "run", model, "--random")
+    assert "float[n,3]" in message and "--dim" in message
+    found = [
+        outputs(model, "--random=" + seed, "--dim=n=4", tmp_path=tmp_path)
+        for seed in ("1", "1", "2")
+    ]
+    assert found[0]["y"].shape == (4, 3)
+    np.testing.assert_array_equal(found[0]["y"], found[1]["y"])
+    assert (found[0]["y"] != found[2]["y"]).all()
+
+
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        ({"alpah": ALPHA}, "no input 'alpah'; did you mean 'alpha'?"),
+        ({"alpha": ALPHA.astype("f8")}, "expected float[n,3], found double[2,3"),
+        ({"alpha": ALPHA[:, :2]}, "expected float[n,3], found float[2,2]"),
+        ({"alpha": ALPHA[0]}, "expected float[n,3], found float[3]"),
+        ({"alpha": None}, "input 'alpha' is missing: expected float[n,3]"),
+    ],
+)
+def test_data_that_do_not_fit(tmp_path, model, change, text):
+    data = {"alpha": ALPHA, "beta": BETA}
+    if "alpah" in change:
+        del data["alpha"]
+    data.update(change)
+    data = {name: array for name, array in data.items() if array is not None}
+    np.savez(tmp_path / "in.npz", **data)
+    message = fail(BAD_INPUT, "run", model, tmp_path / "in.npz")
+    assert text in message and "in.npz" in message
+
+
+def test_outputs_are_written_whole_or_not_at_all(tmp_path, model):
+    np.savez(tmp_path / "in.npz", alpha=ALPHA, beta=BETA)
+    (tmp_path / "out.npy").write_text("old")
+    output = ("-o", tmp_path / "out.npy")
+    message = fail(BAD_INPUT, "run", model, tmp_path / "in.npz", *output)
+    assert "holds one tensor, not 2" in message
+    assert (tmp_path / "out.npy").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["rnu"], "did you mean 'run'"),
+        (["run"], "expected a model"),
+        (["run", "m", "--chek"], "did you mean '--check'"),
+        (["run", "m", "--check=a"], "--check: expected RTOL,ATOL, got 'a'"),
+        (["run", "m", "--threads=0"], "--threads: expected a number of at lea"),
+        (["run", "m", "--json=1"], "--json: takes no value"),
+        (["run", "m", "--json", "--json"], "--json: given twice"),
+        (["run", "m", "-o"], "-o: expected a file name"),
+        (["run", "m", "--kernels=dto"], "did you mean 'dot'"),
+        (["run", "m", "--random=x"], "--random: expected a number"),
+        (["run", "m", "--dim=n"], "--dim"),
+        (["run", "m", "--mixed-bf16", "--mixed-fp16"], "exclude each other"),
+    ],
+)
+def test_usage(arguments, text):
+    assert text in fail(USAGE, *arguments)
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "bench", "compare", "train", "show"]
+)
+def test_help_fits_a_screen(command):
+    lines = mp_run(command, "--help").stdout.splitlines()
+    assert lines[0].startswith(f"mp-run {command}: ")
+    assert 5 < len(lines) <= 48 and max(map(len, lines)) <= 80
+    assert command in mp_run("--help").stdout
+
+
+@pytest.mark.parametrize(
+    "name", sorted(p.parent.name for p in MODELS.glob("fwd/*/io0.npz"))
+)
+def test_stored_models(name):
+    folder = MODELS / "fwd" / name
+    mp_run("run", folder / "model.onnx", folder / "io0.npz", "--check=1e-3,1e-4")

@@ -1,0 +1,32 @@
+//===- ExitCodes.h - What runs of the tools end with ------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_EXITCODES_H
+#define MPOPT_TOOLS_EXITCODES_H
+
+namespace mp {
+
+enum ExitCode : int {
+  exitOk = 0,
+  exitBadInput = 1,
+  exitUsage = 2,
+  /// Numbers are outside of their tolerance.
+  exitOutside = 3,
+  exitNotSupported = 4,
+  /// A training run whose loss is no number any more.
+  exitDiverged = 5,
+  /// `mp-opt diff --exit-code` has found a difference.
+  exitDiffers = 6,
+  /// A bug, or no memory left.
+  exitInternal = 70,
+  /// Ctrl-C.
+  exitInterrupted = 130,
+};
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_EXITCODES_H

@@ -1,0 +1,36 @@
+//===- Comparison.h - Outputs against expected ones -------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_COMPARISON_H
+#define MPOPT_TOOLS_COMPARISON_H
+
+#include "mp-opt/Data/Difference.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mp {
+
+struct OutputDifference {
+  std::string name;
+  Difference numbers;
+};
+
+/// Compares what is expected with the output of its name, or of its place.
+/// Fails where there is none, or where it has another type or other sizes.
+llvm::Expected<std::vector<OutputDifference>>
+compareOutputs(llvm::ArrayRef<NamedTensor> outputs,
+               llvm::ArrayRef<NamedTensor> expected, bool isPositional,
+               const Tolerance &tolerance);
+
+void printDifferences(llvm::ArrayRef<OutputDifference> differences,
+                      llvm::raw_ostream &os);
+void printJSON(const OutputDifference &difference, llvm::json::OStream &json);
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_COMPARISON_H

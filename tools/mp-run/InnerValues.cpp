@@ -1,0 +1,98 @@
+//===- InnerValues.cpp - What the nodes of a model compute ----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "InnerValues.h"
+
+#include "mp-opt/Data/Difference.h"
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+static bool isFloat(Value value) {
+  Type element = getTensorElementType(value.getType());
+  return element && isa<FloatType>(element);
+}
+
+/// The value behind casts from float to float.
+static Value skipCasts(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isStandardOp(op, "Cast") && isFloat(op->getOperand(0))) {
+    value = op->getOperand(0);
+    op = value.getDefiningOp();
+  }
+  return value;
+}
+
+std::vector<InnerValue> getInnerValues(ModuleOp module) {
+  std::vector<InnerValue> values;
+  GraphOp graph = getMainGraph(module);
+  for (Operation &op : graph.getBody().getOps()) {
+    if (!isNode(&op) || isStandardOp(&op, "Constant"))
+      continue;
+    std::vector<std::string> operands;
+    for (Value operand : op.getOperands())
+      if (isFloat(operand))
+        operands.push_back(getValueName(skipCasts(operand)).str());
+    for (OpResult result : op.getResults())
+      if (StringRef name = getValueName(result);
+          isFloat(result) && !name.empty() && skipCasts(result) == result)
+        values.push_back({name.str(), describe(&op), operands});
+  }
+  return values;
+}
+
+void exposeValues(ModuleOp module, const llvm::StringSet<> &names) {
+  GraphOp graph = getMainGraph(module);
+  GraphEditor editor(graph);
+  llvm::StringSet<> known;
+  for (Value output : editor.getYield().getOperands())
+    known.insert(getValueName(output));
+  SmallVector<Value> added;
+  for (Operation &op : graph.getBody().getOps())
+    for (OpResult result : op.getResults())
+      if (StringRef name = getValueName(result);
+          isNode(&op) && names.contains(name) && known.insert(name).second)
+        added.push_back(result);
+  editor.addOutputs(added);
+}
+
+std::vector<NodeError> rankNodes(ArrayRef<InnerValue> values,
+                                 const llvm::StringMap<Tensor> &actual,
+                                 const llvm::StringMap<Tensor> &expected) {
+  llvm::StringMap<double> errors;
+  std::vector<NodeError> ranked;
+  for (const InnerValue &value : values) {
+    auto mine = actual.find(value.name), theirs = expected.find(value.name);
+    if (mine == actual.end() || theirs == expected.end() ||
+        mine->second.getSizes() != theirs->second.getSizes())
+      continue;
+    Difference difference =
+        Difference::compute(mine->second, theirs->second, {});
+    double error = difference.rmse;
+    if (difference.specials)
+      error = std::numeric_limits<double>::infinity();
+    else if (difference.rms > 0)
+      error /= difference.rms;
+    errors[value.name] = error;
+    double inherited = 0;
+    for (const std::string &operand : value.operands)
+      inherited = std::max(inherited, errors.lookup(operand));
+    double added = error > inherited ? error - inherited : 0;
+    ranked.push_back({value.node, value.name, error, added});
+  }
+  llvm::stable_sort(ranked, [](const NodeError &a, const NodeError &b) {
+    return a.added > b.added;
+  });
+  return ranked;
+}
+
+} // namespace mp

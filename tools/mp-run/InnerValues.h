@@ -1,0 +1,50 @@
+//===- InnerValues.h - What the nodes of a model compute --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_INNERVALUES_H
+#define MPOPT_TOOLS_INNERVALUES_H
+
+#include "mp-opt/Data/Tensor.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <string>
+#include <vector>
+
+namespace mp {
+
+/// A float value that a node of the main graph makes, and the float values that
+/// it is made of, casts left out. All by their names.
+struct InnerValue {
+  std::string name;
+  /// "node 'fc' (MatMul-13)".
+  std::string node;
+  std::vector<std::string> operands;
+};
+
+std::vector<InnerValue> getInnerValues(mlir::ModuleOp module);
+
+/// Makes the values with these names outputs, behind those that there are.
+void exposeValues(mlir::ModuleOp module, const llvm::StringSet<> &names);
+
+/// What a node adds to the errors of its operands. Errors are root mean squares
+/// relative to that of the value.
+struct NodeError {
+  std::string node, value;
+  double error = 0, added = 0;
+};
+
+/// Nodes whose values are in both maps, by what they add, the worst first.
+std::vector<NodeError> rankNodes(llvm::ArrayRef<InnerValue> values,
+                                 const llvm::StringMap<Tensor> &actual,
+                                 const llvm::StringMap<Tensor> &expected);
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_INNERVALUES_H

@@ -1,0 +1,38 @@
+//===- Interrupt.cpp - Signals that end a run after its step --------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Interrupt.h"
+
+namespace mp {
+
+static volatile std::sig_atomic_t pending = 0;
+
+static void note(int signal) { pending = signal; }
+
+Interrupt::Interrupt() {
+  pending = 0;
+  struct sigaction action = {};
+  action.sa_handler = note;
+  // Reads and writes that it meets go on.
+  action.sa_flags = SA_RESTART | int(SA_RESETHAND);
+  ::sigaction(SIGINT, nullptr, &oldInterrupt);
+  ::sigaction(SIGTERM, nullptr, &oldTerminate);
+  // A shell's background jobs ignore Ctrl-C.
+  if (oldInterrupt.sa_handler != SIG_IGN)
+    ::sigaction(SIGINT, &action, nullptr);
+  if (oldTerminate.sa_handler != SIG_IGN)
+    ::sigaction(SIGTERM, &action, nullptr);
+}
+
+Interrupt::~Interrupt() {
+  ::sigaction(SIGINT, &oldInterrupt, nullptr);
+  ::sigaction(SIGTERM, &oldTerminate, nullptr);
+}
+
+int Interrupt::get() const { return pending; }
+
+} // namespace mp

@@ -1,0 +1,31 @@
+//===- Interrupt.h - Signals that end a run after its step ------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_INTERRUPT_H
+#define MPOPT_TOOLS_INTERRUPT_H
+
+#include <csignal>
+
+namespace mp {
+
+/// While it lives, the first SIGINT or SIGTERM is noted; the second ends the
+/// process as usual.
+class Interrupt {
+public:
+  Interrupt();
+  ~Interrupt();
+
+  /// The signal that has come; 0 if none has.
+  int get() const;
+
+private:
+  struct sigaction oldInterrupt, oldTerminate;
+};
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_INTERRUPT_H

@@ -1,0 +1,45 @@
+//===- TensorText.h - Tensors as users see them -----------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_TENSORTEXT_H
+#define MPOPT_TOOLS_TENSORTEXT_H
+
+#include "mp-opt/Data/Tensor.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mp {
+
+/// What the elements of a tensor are like.
+struct TensorRange {
+  explicit TensorRange(const Tensor &tensor);
+
+  int64_t count = 0, nans = 0, infinities = 0;
+  /// Of finite elements; `least > greatest` if there is none.
+  double least, greatest, mean = 0;
+};
+
+/// One line for each: name, type, range.
+void printTable(llvm::ArrayRef<NamedTensor> tensors, llvm::raw_ostream &os);
+/// The same and a few elements.
+void printValues(llvm::ArrayRef<NamedTensor> tensors, llvm::raw_ostream &os);
+/// The same as an object.
+void printJSON(const NamedTensor &named, llvm::json::OStream &json);
+
+/// "1.5", "-3.40282e+38".
+std::string formatShort(double number);
+/// A number in JSON; null where it is not finite.
+llvm::json::Value toJSON(double number);
+
+/// A text of at least `width` characters.
+std::string pad(llvm::StringRef text, size_t width);
+std::string padLeft(llvm::StringRef text, size_t width);
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_TENSORTEXT_H

@@ -1,0 +1,69 @@
+//===- main.cpp - mp-run --------------------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/InitLLVM.h"
+
+using namespace mp;
+
+static constexpr llvm::StringLiteral help = R"(mp-run: runs ONNX models
+
+usage: mp-run COMMAND ...       mp-run COMMAND --help says more
+
+  run MODEL [DATA]      computes a model's outputs
+  bench MODEL [DATA]    measures how long that takes
+  compare A [B] [DATA]  errors of two models, or two precisions of one, against
+                        float64
+  train STEP --data=FILE
+                        trains with a step that mp-opt --train has made
+  show FILE             lists the tensors of a data file or a checkpoint
+
+DATA is an .npz, .npy or .safetensors file or an ONNX test_data_set folder.
+
+Exit codes: 0 done; 1 a file cannot be read or written, or does not fit the
+model; 2 wrong usage; 3 numbers outside of their tolerance; 4 the model has ops
+that cannot be compiled; 5 the training has diverged; 70 internal error or out
+of memory; 130, 143 ended by a signal.
+)";
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  mlir::DialectRegistry registry;
+  registry.insert<onnxir::ONNXDialect, training::MPDialect>();
+  llvm::StringRef command = argc > 1 ? argv[1] : "--help";
+  Arguments rest(argv + std::min(argc, 2), argv + argc);
+  if (command == "run")
+    return runRun(rest, registry);
+  if (command == "bench")
+    return runBench(rest, registry);
+  if (command == "compare")
+    return runCompare(rest, registry);
+  if (command == "train")
+    return runTrain(rest, registry);
+  if (command == "show")
+    return runShow(rest);
+  if (command == "--version") {
+    llvm::outs() << "mp-run " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+    return finishOutput(exitOk);
+  }
+  if (command == "--help" || command == "-h") {
+    llvm::outs() << help;
+    return argc > 1 ? finishOutput(exitOk) : exitUsage;
+  }
+  static constexpr llvm::StringRef commands[] = {"run", "bench", "compare",
+                                                 "train", "show"};
+  llvm::errs() << "mp-run: error: unknown command '" << command << "'"
+               << suggestNearest(command, commands) << "\n";
+  return exitUsage;
+}
