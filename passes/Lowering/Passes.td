@@ -155,9 +155,9 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"isa", "isa", "std::string", "\"avx512\"",
-           "Instruction set: avx512, avx2, neon">,
+           "Instruction set: native, avx512, avx2, neon">,
     Option<"form", "form", "std::string", "\"widen\"",
-           "How 16-bit operands are multiplied: widen, dot, amx">,
+           "How 16-bit operands are multiplied: auto, widen, dot, amx">,
     Option<"rows", "rows", "int64_t", "0",
            "Rows of a register tile; 0: as suits the instruction set">,
     Option<"vectors", "vectors", "int64_t", "0", "Its columns, in vectors">,
