@@ -127,9 +127,10 @@ LogicalResult Program::Impl::lower(ModuleOp module,
     conversion.inputSizes[entry.getKey()] = entry.getValue();
   if (failed(convertONNXToLinalg(module, conversion)))
     return failure();
+  figures.flops = kernel::countFlops(module);
   PassManager pm(module.getContext());
-  pm.enableVerifier(std::getenv("MPOPT_VERIFY"));
-  if (std::getenv("MPOPT_PRINT")) { module.getContext()->disableMultithreading(); pm.enableIRPrinting([](Pass*,Operation*){return false;},[](Pass*,Operation*){return true;},true,true,false,llvm::errs()); }
+  // Passes are tested with it; here it would double their time.
+  pm.enableVerifier(false);
   LoweringOptions lowering;
   lowering.inPlace = options.updateInPlace;
   lowering.kernels = options.kernels == "auto" ? "widen" : options.kernels;
@@ -137,6 +138,8 @@ LogicalResult Program::Impl::lower(ModuleOp module,
   buildLoweringPipeline(pm, lowering);
   if (failed(pm.run(module)))
     return failure();
+  if (auto arena = module->getAttrOfType<IntegerAttr>("mp.arena"))
+    figures.arenaBytes = arena.getInt();
   return readInterface(module);
 }
 

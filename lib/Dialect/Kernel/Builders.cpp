@@ -158,4 +158,25 @@ SmallVector<AffineMap> getConvInputGradientMaps(MLIRContext *context,
           dims.makeMap({dims.batch, dims.group, dims.outer, dims.space})};
 }
 
+std::optional<double> countFlops(Operation *root) {
+  double total = 0;
+  bool isKnown = true;
+  root->walk([&](ContractOp op) {
+    double count = 2;
+    SmallVector<Value> operands = op.getMappedOperands();
+    for (auto [operand, dim] : op.getSizeSources()) {
+      std::optional<int64_t> size;
+      if (operand < 0)
+        size = getConstantIntValue(op.getSizes()[dim]);
+      else if (auto type = cast<ShapedType>(operands[operand].getType());
+               !type.isDynamicDim(dim))
+        size = type.getDimSize(dim);
+      isKnown &= size.has_value();
+      count *= double(size.value_or(1));
+    }
+    total += count;
+  });
+  return isKnown ? std::optional(total) : std::nullopt;
+}
+
 } // namespace mp::kernel

@@ -93,6 +93,10 @@ llvm::SmallVector<mlir::AffineMap>
 getConvInputGradientMaps(mlir::MLIRContext *context, unsigned spatialRank,
                          const Window &window);
 
+/// Multiplications and additions of all contractions in `root`, each once;
+/// absent where a size is unknown.
+std::optional<double> countFlops(mlir::Operation *root);
+
 } // namespace mp::kernel
 
 #endif // MPOPT_DIALECT_KERNEL_KERNEL_H
