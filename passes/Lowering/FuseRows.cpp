@@ -18,7 +18,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Dominance.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mp {
@@ -208,7 +209,11 @@ LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
   SmallVector<OpFoldResult> sizes(root.getNumLoops(), rewriter.getIndexAttr(0));
   for (int dim : rows)
     sizes[dim] = rewriter.getIndexAttr(1);
-  llvm::SmallPtrSet<Operation *, 8> yielded;
+  // Asked beforehand: fusion itself adds uses for a while.
+  llvm::SmallPtrSet<Operation *, 8> outputs;
+  for (Operation *op : ops)
+    if (op != root && isUsedOutside(op))
+      outputs.insert(op);
   scf::SCFTileAndFuseOptions options;
   options.tilingOptions.setTileSizes(sizes);
   options.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
@@ -219,9 +224,7 @@ LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
         if (!ops.contains(op))
           return std::nullopt;
         // Once, although its slices may be read several times.
-        bool isOutput =
-            op != root && isUsedOutside(op) && yielded.insert(op).second;
-        return scf::SCFTileAndFuseOptions::ControlFnResult{isOutput};
+        return scf::SCFTileAndFuseOptions::ControlFnResult{outputs.erase(op)};
       });
   rewriter.setInsertionPoint(root);
   auto result = scf::tileConsumerAndFuseProducersUsingSCF(
@@ -257,4 +260,9 @@ void FuseRows::runOnOperation() {
     if (failed(group.fuse(rewriter)))
       return signalPassFailure();
   }
+  // A row's results go to memory of a row's size.
+  RewritePatternSet patterns(&getContext());
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    signalPassFailure();
 }

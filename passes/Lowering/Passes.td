@@ -10,8 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertONNXToLinalg
-    : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
+def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Write the main graph as loops on tensors";
   let description = [{
     Before: a model. After: the function `main` on tensors; its arguments are
@@ -156,9 +155,9 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"isa", "isa", "std::string", "\"avx512\"",
-           "Instruction set: avx512, avx2, neon">,
+           "Instruction set: native, avx512, avx2, neon">,
     Option<"form", "form", "std::string", "\"widen\"",
-           "How 16-bit operands are multiplied: widen, dot, amx">,
+           "How 16-bit operands are multiplied: auto, widen, dot, amx">,
     Option<"rows", "rows", "int64_t", "0",
            "Rows of a register tile; 0: as suits the instruction set">,
     Option<"vectors", "vectors", "int64_t", "0", "Its columns, in vectors">,
@@ -173,8 +172,7 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
-def ConvertKernelScratchToLLVM
-    : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
+def ConvertKernelScratchToLLVM : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
     After: `kernel.scratch` is a call of `mp_scratch`. The casts that are left

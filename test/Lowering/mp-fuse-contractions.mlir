@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --mp-fuse-contractions --canonicalize | FileCheck %s
+// RUN: mp-opt %s --mp-fuse-contractions | FileCheck %s
 
 #rows = affine_map<(m, n) -> (m, n)>
 #columns = affine_map<(m, n) -> (n)>

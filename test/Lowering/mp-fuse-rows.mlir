@@ -1,4 +1,7 @@
-// RUN: mp-opt %s --convert-onnx-to-linalg --canonicalize --linalg-fuse-elementwise-ops --mp-fuse-rows --canonicalize --cse | FileCheck %s
+// RUN: mlir-opt --load-dialect-plugin=%mp_plugin --load-pass-plugin=%mp_plugin %s \
+// RUN:   --pass-pipeline="builtin.module(convert-onnx-to-linalg,canonicalize,func.func(linalg-fuse-elementwise-ops,mp-fuse-rows),canonicalize,cse)" \
+// RUN:   | FileCheck %s
+// REQUIRES: mlir-opt
 
 // In the loop over rows of Cast -> Softmax -> Cast nothing bigger than a row is
 // written between the casts, and nothing at all outside of it.
@@ -7,13 +10,14 @@
 // CHECK-NOT: linalg.generic
 // CHECK: %[[OUT:.*]] = tensor.empty() : tensor<8x16xbf16>
 // CHECK: %[[RESULT:.*]] = scf.forall (%[[ROW:.*]]) in (8) shared_outs(%{{.*}} = %[[OUT]])
+// CHECK-NEXT: tensor.extract_slice %[[X]][%[[ROW]], 0] [1, 16] [1, 1] : tensor<8x16xbf16> to tensor<1x16xbf16>
 // CHECK-NOT: tensor<8x
-// CHECK: tensor.extract_slice %[[X]][%[[ROW]], 0] [1, 16] [1, 1] : tensor<8x16xbf16> to tensor<1x16xbf16>
 // CHECK: arith.maximumf
 // CHECK: math.exp
 // CHECK: arith.addf
 // CHECK: arith.divf
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK-NOT: tensor<8x16xf32>
 // CHECK: tensor.parallel_insert_slice
 // CHECK: return %[[RESULT]]
 module attributes {onnx.opset_import = [["", 17]]} {
