@@ -88,6 +88,8 @@ static void buildBufferization(OpPassManager &pm, bool inPlace) {
   options.bufferizeFunctionBoundaries = true;
   options.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
+  // States of loops whose sizes change are new memory in each iteration.
+  options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   simplify(pm);
   bufferization::BufferDeallocationPipelineOptions deallocation;

@@ -11,6 +11,7 @@
 #include "NodeLowering.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mp {
 
@@ -45,6 +46,15 @@ public:
     return found == lists.end() ? nullptr : found->second.get();
   }
 
+  /// False if the input has a next value.
+  bool addUpdate(mlir::BlockArgument input, TensorValue next) {
+    return updates.try_emplace(input.getArgNumber(), next).second;
+  }
+  /// The next values of inputs that nodes write over, by their numbers.
+  const llvm::MapVector<unsigned, TensorValue> &getUpdates() const {
+    return updates;
+  }
+
   void discard(std::unique_ptr<mlir::Region> code) {
     discarded.push_back(std::move(code));
   }
@@ -61,6 +71,7 @@ private:
   /// In places of their own: rules hold on to several at a time.
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownInts>> known;
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownList>> lists;
+  llvm::MapVector<unsigned, TensorValue> updates;
   std::vector<std::unique_ptr<mlir::Region>> discarded;
   unsigned depth = 0;
   /// Constants that have not been asked for as tensors yet.

@@ -128,7 +128,8 @@ FailureOr<bool> Iteration::weaken(Code &code) {
   return changed;
 }
 
-/// The states that the body yields get the types that it takes.
+/// The states that the body yields get the types that it takes. Those that keep
+/// their sizes are written over what they were, others are new memory.
 LogicalResult Iteration::castStates(Code &code) {
   for (auto [index, state] : llvm::enumerate(code.states)) {
     Value argument = code.region->getArgument(index + 1);
@@ -137,7 +138,13 @@ LogicalResult Iteration::castStates(Code &code) {
         if (failed(checkEqual(node, next, extent,
                               "a state's size is %0, it was %1 at first")))
           return failure();
-    state.value = castTo(e, state.value, argument.getType());
+    bool isFixed =
+        llvm::all_of(assumed[index], [](Size extent) { return bool(extent); });
+    if (isFixed && state.value != argument)
+      state.value =
+          insertSlice(e, state, argument, Sizes(state.getRank(), e.size(0)));
+    else
+      state.value = castTo(e, state.value, argument.getType());
   }
   return success();
 }

@@ -109,6 +109,17 @@ void NodeLowering::alias(unsigned index, Value same) {
     graph.alias(node->getResult(index), same);
 }
 
+LogicalResult NodeLowering::update(unsigned index, TensorValue value) {
+  auto input = dyn_cast<BlockArgument>(node->getOperand(index));
+  if (!input || !isa<GraphOp>(input.getOwner()->getParentOp()) ||
+      getDepth() > 1)
+    return fail("operand " + Twine(index) +
+                " is written over: expected an input of the main graph");
+  if (!graph.addUpdate(input, value))
+    return fail("operand " + Twine(index) + " is written over twice");
+  return success();
+}
+
 const KnownList *NodeLowering::getList(unsigned operand) const {
   return has(operand) ? graph.getList(node->getOperand(operand)) : nullptr;
 }

@@ -87,6 +87,10 @@ public:
   const KnownList *getList(unsigned operand) const;
   void setList(unsigned result, KnownList list);
 
+  /// Operand `index`, an input of the graph, is written over by the node: its
+  /// next value is an output of the model.
+  mlir::LogicalResult update(unsigned index, TensorValue value);
+
   /// `axis` in [0, rank), an error if it is not.
   mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
   mlir::FailureOr<llvm::SmallVector<int64_t>>

@@ -36,7 +36,7 @@ const LoweringRule *findRule(Operation *node) {
           getRandomLowerings(),      getReductionLowerings(),
           getSamplingLowerings(),    getSelectionLowerings(),
           getSequenceLowerings(),    getShapeLowerings(),
-          getSignalLowerings()})
+          getSignalLowerings(),      getTrainingLowerings()})
       for (const LoweringRule &rule : family)
         result[rule.op] = &rule;
     return result;
@@ -109,6 +109,7 @@ private:
   LogicalResult createFunction();
   void bindInputs(GraphLowering &lowering);
   void describeResults(ArrayRef<TensorValue> results);
+  void describeUpdates(const GraphLowering &lowering, unsigned first);
   StringAttr getDimName(unsigned input, unsigned axis);
 
   ModuleOp module;
@@ -261,6 +262,22 @@ void ModelLowering::describeResults(ArrayRef<TensorValue> results) {
   }
 }
 
+/// What nodes write over is the last outputs, from number `first` on.
+void ModelLowering::describeUpdates(const GraphLowering &lowering,
+                                    unsigned first) {
+  for (auto [index, update] : llvm::enumerate(lowering.getUpdates())) {
+    unsigned input = update.first, result = first + index;
+    StringRef name = getValueName(graph.getBody().getArgument(input));
+    function.setResultAttr(result, lowered::name,
+                           builder.getStringAttr(name + "_new"));
+    function.setResultAttr(result, lowered::element,
+                           TypeAttr::get(update.second.element));
+    if (function.getArgumentTypes()[input] == update.second.value.getType())
+      function.setResultAttr(result, lowered::state,
+                             builder.getI64IntegerAttr(input));
+  }
+}
+
 LogicalResult ModelLowering::run() {
   if (failed(createFunction()))
     return failure();
@@ -276,10 +293,13 @@ LogicalResult ModelLowering::run() {
              << index << " is no tensor of numbers: it cannot be compiled";
     values.push_back(result.value);
   }
+  for (const auto &update : lowering.getUpdates())
+    values.push_back(update.second.value);
   func::ReturnOp::create(builder, graph.getLoc(), values);
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), ValueRange(values).getTypes()));
   describeResults(*results);
+  describeUpdates(lowering, results->size());
   return success();
 }
 

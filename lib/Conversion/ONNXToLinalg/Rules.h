@@ -39,6 +39,7 @@ llvm::ArrayRef<LoweringRule> getSelectionLowerings();
 llvm::ArrayRef<LoweringRule> getSequenceLowerings();
 llvm::ArrayRef<LoweringRule> getShapeLowerings();
 llvm::ArrayRef<LoweringRule> getSignalLowerings();
+llvm::ArrayRef<LoweringRule> getTrainingLowerings();
 
 } // namespace mp
 

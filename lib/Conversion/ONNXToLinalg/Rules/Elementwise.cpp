@@ -360,6 +360,31 @@ static LogicalResult castRule(NodeLowering &node) {
   return success();
 }
 
+/// The bits of an element, not its number.
+static LogicalResult bitCastRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue x = node.in(0);
+  Type to = node.outElement(), storage = to ? getStorageType(to) : Type();
+  if (!storage || to.isInteger(1) ||
+      storage.getIntOrFloatBitWidth() != x.getType().getElementTypeBitWidth())
+    return node.fail("expected types of one width, and not bool");
+  Value init = e.empty(e.sizes(x), to);
+  AffineMap map = e.b.getMultiDimIdentityMap(x.getRank());
+  SmallVector<utils::IteratorType> iterators(x.getRank(),
+                                             utils::IteratorType::parallel);
+  auto op = linalg::GenericOp::create(
+      e.b, e.loc, init.getType(), x.value, init, {map, map}, iterators,
+      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        Value bits = arguments[0];
+        if (bits.getType() != storage)
+          bits = arith::BitcastOp::create(b, loc, storage, bits);
+        linalg::YieldOp::create(b, loc, bits);
+      });
+  e.noteSizes(op.getResult(0), e.sizes(x));
+  node.set({op.getResult(0), to});
+  return success();
+}
+
 static LogicalResult identityRule(NodeLowering &node) {
   node.forward(0);
   return success();
@@ -376,6 +401,7 @@ ArrayRef<LoweringRule> getElementwiseLowerings() {
       {"Asinh", unary<apply<math::AsinhOp>>},
       {"Atan", unary<apply<math::AtanOp>>},
       {"Atanh", unary<apply<math::AtanhOp>>},
+      {"BitCast", bitCastRule},
       {"BitShift", binary<shift>},
       {"BitwiseAnd", binary<bitAnd>},
       {"BitwiseNot", unary<bitNot>},
