@@ -337,7 +337,11 @@ static LogicalResult spaceToDepthRule(NodeLowering &node) {
       return failure();
   TensorValue parts =
       e.reshape(data, {x[0], x[1], rows, block, columns, block});
-  TensorValue turned = e.transpose(parts, {0, 3, 5, 1, 2, 4});
+  bool byColumn = getString(node.getNode(), "mode", "DCR") == "CRD";
+  SmallVector<int64_t> order = {0, 3, 5, 1, 2, 4};
+  if (byColumn)
+    order = {0, 1, 3, 5, 2, 4};
+  TensorValue turned = e.transpose(parts, order);
   node.set(e.reshape(turned,
                      {x[0], e.product({x[1], block, block}), rows, columns}));
   return success();
