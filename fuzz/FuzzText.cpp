@@ -1,4 +1,4 @@
-//===- FuzzText.cpp - Policies, lists, schemas, ONNX text, data files --------===//
+//===- FuzzText.cpp - Policies, lists, schemas, ONNX text, data -----------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -105,6 +105,38 @@ static SmallVector<int64_t> getExclusive(ArrayRef<Value> captures) {
   return result;
 }
 
+/// Bytes of temporaries that a body may have on its stack.
+constexpr int64_t mostStackBytes = 262144;
+
+/// Temporaries of an iteration, once for all of them: on the stack, or where
+/// they are big allocated at the function's begin.
+static void hoistTemporaries(func::FuncOp function) {
+  SmallVector<memref::AllocOp> allocs;
+  function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  Block &entry = function.getBody().front();
+  OpBuilder b(&entry, entry.begin());
+  int64_t total = 0;
+  for (memref::AllocOp alloc : allocs) {
+    MemRefType type = alloc.getType();
+    if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+      continue;
+    int64_t bytes = type.getNumElements() *
+                    ((type.getElementType().getIntOrFloatBitWidth() + 7) / 8);
+    SmallVector<Operation *> deallocs;
+    for (Operation *user : alloc->getUsers())
+      if (isa<memref::DeallocOp>(user))
+        deallocs.push_back(user);
+    if (deallocs.size() != 1 || bytes > mostStackBytes - total)
+      continue;
+    total += bytes;
+    Value memory = memref::AllocaOp::create(b, alloc.getLoc(), type,
+                                            b.getI64IntegerAttr(64));
+    deallocs.front()->erase();
+    alloc.replaceAllUsesWith(memory);
+    alloc.erase();
+  }
+}
+
 func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
                                            ArrayRef<Value> captures) {
   OpBuilder b(&getContext());
@@ -136,6 +168,7 @@ func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
   for (Operation &op : body)
     b.clone(op, mapping);
   func::ReturnOp::create(b, loc);
+  hoistTemporaries(function);
   return function;
 }
 

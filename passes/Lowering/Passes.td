@@ -10,8 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertONNXToLinalg
-    : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
+def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Write the main graph as loops on tensors";
   let description = [{
     Before: a model. After: the function `main` on tensors; its arguments are
@@ -33,6 +32,48 @@ def ConvertONNXToLinalg
     "::mp::kernel::KernelDialect", "::mp::onnxir::ONNXDialect",
     "::mp::runtime::RuntimeDialect",
   ];
+}
+
+def FuseContractions : Pass<"mp-fuse-contractions"> {
+  let summary = "Let contractions do what surrounds them";
+  let description = [{
+    Before: `kernel.contract` on tensors. After: a transpose or widening cast
+    in front of one is part of its map or operand type; an elementwise op that
+    is all that uses its result is its epilogue. Rounding casts in front stay:
+    they are part of what the model computes.
+
+    Example: test/Lowering/mp-fuse-contractions.mlir
+  }];
+  let dependentDialects = ["::mp::kernel::KernelDialect"];
+}
+
+def FuseRows : Pass<"mp-fuse-rows"> {
+  let summary = "Compute reductions and what surrounds them row by row";
+  let description = [{
+    Before: linalg ops on tensors, elementwise ones fused. After: an elementwise
+    op that depends on reductions of short rows (a softmax, a normalization, a
+    gradient of these) is one `scf.forall` over rows together with the
+    reductions and all that only they share; between them, nothing bigger than
+    a row is written.
+
+    Example: test/Lowering/mp-fuse-rows.mlir
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give temporaries places in one piece of memory";
+  let description = [{
+    Before: `main` allocates and frees buffers. After: those of known size are
+    views of one arena; buffers that do not live at the same time share their
+    places. The module's `mp.arena` is its size in bytes.
+
+    Example: test/Lowering/mp-plan-memory.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
@@ -114,9 +155,9 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"isa", "isa", "std::string", "\"avx512\"",
-           "Instruction set: avx512, avx2, neon">,
+           "Instruction set: native, avx512, avx2, neon">,
     Option<"form", "form", "std::string", "\"widen\"",
-           "How 16-bit operands are multiplied: widen, dot, amx">,
+           "How 16-bit operands are multiplied: auto, widen, dot, amx">,
     Option<"rows", "rows", "int64_t", "0",
            "Rows of a register tile; 0: as suits the instruction set">,
     Option<"vectors", "vectors", "int64_t", "0", "Its columns, in vectors">,
@@ -131,8 +172,7 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
-def ConvertKernelScratchToLLVM
-    : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
+def ConvertKernelScratchToLLVM : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
     After: `kernel.scratch` is a call of `mp_scratch`. The casts that are left

@@ -27,6 +27,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/AllocationOpInterfaceImpl.h"
@@ -35,6 +36,7 @@
 #include "mlir/Dialect/SCF/Transforms/BufferDeallocationOpInterfaceImpl.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/IR/TensorTilingInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -60,6 +62,8 @@ void registerLoweringDialects(DialectRegistry &registry) {
   scf::registerBufferDeallocationOpInterfaceExternalModels(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerTilingInterfaceExternalModels(registry);
+  tensor::registerTilingInterfaceExternalModels(registry);
 }
 
 static void simplify(OpPassManager &pm) {
@@ -71,6 +75,9 @@ static void simplify(OpPassManager &pm) {
 static void buildFusion(OpPassManager &pm) {
   simplify(pm);
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+  simplify(pm);
+  pm.addNestedPass<func::FuncOp>(createFuseContractions());
+  pm.addNestedPass<func::FuncOp>(createFuseRows());
   simplify(pm);
 }
 
@@ -88,6 +95,7 @@ static void buildBufferization(OpPassManager &pm, bool inPlace) {
   simplify(pm);
   pm.addNestedPass<func::FuncOp>(
       bufferization::createOptimizeAllocationLivenessPass());
+  pm.addPass(createPlanMemory());
 }
 
 void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
 from support import MODELS, run_mp_opt, scratch_dir  # noqa: E402,F401
@@ -18,7 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MP_RUN = os.path.abspath(
     os.environ.get("MP_RUN", ROOT / "build" / "bin" / "mp-run")
 )
-BAD_INPUT, USAGE, OUTSIDE, DIVERGED, INTERRUPTED = 1, 2, 3, 5, 130
+BAD_INPUT, USAGE, OUTSIDE, NOT_COMPILED, DIVERGED = 1, 2, 3, 4, 5
+INTERRUPTED = 130
 
 
 def command(*arguments):
@@ -38,6 +40,8 @@ def attempt(*arguments, **options):
 
 def mp_run(*arguments, **options):
     done = attempt(*arguments, **options)
+    if done.returncode == NOT_COMPILED:
+        pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
     return done
 

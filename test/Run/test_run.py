@@ -13,9 +13,9 @@ from runs import write_model
 # Each input counts, and each place in it.
 MODEL = """
 weigh (float[n,3] alpha, float[3] beta) => (float[n,3] y, float[n] sum)
+<int64[1] axes = {1}>
 {
   y = Mul(alpha, beta)
-  axes = Constant<value_ints = [1]>()
   sum = ReduceSum<keepdims = 0>(y, axes)
 }
 """
@@ -78,18 +78,18 @@ def test_test_data_set(tmp_path, model):
 
 def test_a_difference(tmp_path, model):
     wrong = Y.copy()
-    wrong[1, 2] += 0.5
+    wrong[1, 2] += 1
     write_test_data(tmp_path / "data", wrong)
     done = attempt("run", model, tmp_path / "data", "--check", "--json")
     assert done.returncode == OUTSIDE
     first, second = json.loads(done.stdout)["differences"]
     assert (first["outside"], second["outside"]) == (1, 0)
-    assert first["max_abs"] == 0.5 and first["worst_index"] == "[1, 2]"
-    assert first["max_rel"] == pytest.approx(0.5 / 500.5)
-    assert first["rmse"] == pytest.approx(0.5 / np.sqrt(6))
+    assert first["max_abs"] == 1 and first["worst_index"] == "[1, 2]"
+    assert first["max_rel"] == pytest.approx(1 / 501)
+    assert first["rmse"] == pytest.approx(1 / np.sqrt(6))
     mp_run("run", model, tmp_path / "data", "--check=1e-2")
-    mp_run("run", model, tmp_path / "data", "--check=0,0.5")
-    fail(OUTSIDE, "run", model, tmp_path / "data", "--check=0,0.49")
+    mp_run("run", model, tmp_path / "data", "--check=0,1")
+    fail(OUTSIDE, "run", model, tmp_path / "data", "--check=0,0.99")
 
 
 def test_a_nan_is_no_small_difference(tmp_path, model):
@@ -163,7 +163,7 @@ def test_outputs_are_written_whole_or_not_at_all(tmp_path, model):
         (["run", "m", "--json=1"], "--json: takes no value"),
         (["run", "m", "--json", "--json"], "--json: given twice"),
         (["run", "m", "-o"], "-o: expected a file name"),
-        (["run", "m", "--kernels=dto"], "did you mean 'dot'"),
+        (["run", "m", "--kernels=dott"], "did you mean 'dot'"),
         (["run", "m", "--random=x"], "--random: expected a number"),
         (["run", "m", "--dim=n"], "--dim"),
         (["run", "m", "--mixed-bf16", "--mixed-fp16"], "exclude each other"),

@@ -5,6 +5,7 @@ import json
 import math
 
 import numpy as np
+import onnx
 import pytest
 
 from runs import BAD_INPUT, DIVERGED, MODELS, OPTIMIZERS, USAGE, attempt
@@ -40,9 +41,9 @@ ADDER = """
 step (float[n,2] x, float[n] w, float learning_rate, float[2] total,
       float rates)
   => (float loss, float[2] total_new, float rates_new, float[n] w_seen)
-<float learning_rate = {0.5}, float[2] total = {0, 0}, float rates = {0}>
+<float learning_rate = {0.5}, float[2] total = {0, 0}, float rates = {0},
+ int64[1] axes = {0}>
 {
-  axes = Constant<value_ints = [0]>()
   sums = ReduceSum<keepdims = 0>(x, axes)
   total_new = Add(total, sums)
   rates_new = Add(rates, learning_rate)
@@ -148,6 +149,31 @@ def test_json(tmp_path, adder):
     assert json.loads(done.stdout)["steps"] == 5 and done.stderr == ""
 
 
+def test_parameters_go_into_a_model(tmp_path):
+    name = "mlp784"
+    forward = train_folder(name) / "forward.onnx"
+    data = f"--data={train_folder(name) / 'data.npz'}"
+    out = tmp_path / "end.safetensors"
+    mp_run("train", make_step(name), data, "-o", out)
+    trained = tmp_path / "trained.onnx"
+    into = (f"--into={forward}", "-o", trained)
+    mp_run("train", make_step(name), data, *into)
+    states, old = load_safetensors(out), onnx.load(forward)
+    new = onnx.load(trained)
+    onnx.checker.check_model(new, full_check=True)
+    assert [n.name for n in new.graph.node] == [n.name for n in old.graph.node]
+    for before, after in zip(old.graph.initializer, new.graph.initializer):
+        array = onnx.numpy_helper.to_array(after)
+        assert before.name == after.name
+        np.testing.assert_array_equal(array, states[after.name])
+        assert (array != onnx.numpy_helper.to_array(before)).any()
+    other = f"--into={train_folder('mlp_mse') / 'forward.onnx'}"
+    message = fail(
+        BAD_INPUT, "train", make_step(name), data, other, "-o", trained
+    )
+    assert "no initializer has the name" in message
+
+
 @pytest.mark.parametrize(
     "data, flags, text",
     [
@@ -189,6 +215,7 @@ def test_no_step(tmp_path):
         (("--data=d", "--lr-schedule=cosin"), "did you mean 'cosine'"),
         (("--data=d", "--lr-schedule=step"), "needs --lr-step"),
         (("--data=d", "--lr=nan"), "--lr: expected a number"),
+        (("--data=d", "--into=m"), "--into needs -o"),
         (("--data=d", "--keep=0"), "--keep: expected a number of at least 1"),
     ],
 )

@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 #include "InternalErrors.h"
+#include "Verification.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Precision/Casts.h"
@@ -239,6 +240,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
           inputIsONNX ? output.checkDataFiles(*module) : llvm::Error::success())
     return error(toString(std::move(failed)));
   OperationFingerPrint before(*module);
+  OwningOpRef<ModuleOp> original(options.verify ? module->clone() : ModuleOp());
   if (failed(runPasses(*module)))
     return getFailureCode();
   watch.startWriting(*module);
@@ -248,6 +250,9 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   bool unchanged = inputFormat == Format::ONNX &&
                    outputFormat == Format::ONNX &&
                    before == OperationFingerPrint(*module);
+  if (original)
+    if (int code = verifyResult(*original, *module, options, input.getName()))
+      return code;
   if (llvm::Error failed = reports.prepare())
     return error(toString(std::move(failed)));
   if (options.writesModel)

@@ -42,21 +42,21 @@ Precision:
   --allow-node=REGEX    nodes, by name, that run in 16 bit (repeatable)
   --deny-node=REGEX     nodes, by name, that run in fp32 (repeatable)
   --gaudi-config=FILE   the op lists of a gaudi_config.json
-  --policy=FILE         all of this and more in YAML (examples/policies);
-                        or mixed_bfloat16, mixed_float16, float32 as in Keras
+  --policy=FILE         all of this and more in YAML (examples/policies); or
+                        mixed_bfloat16, mixed_float16, float32 as in Keras
   --strict              exit code 4 if the 16 bit asked for cannot be had
   --print-config        print the policy in force, and where each word is from
-  --assign=RULE         between allow and deny: min-cut (fewest bytes moved, the
-                        default) or first-operand
+  --assign=RULE         between allow and deny: min-cut (default), first-operand
   --min-saving=PERCENT  16-bit regions that save less of their bytes stay fp32
   --dim=NAME=SIZE,...   what symbolic dimensions count for (default: 32)
   --max-weight-copy=N   store weights of mixed use twice up to N bytes, cast
                         bigger ones at use (default: 4096)
   --raise-opset=false   keep the model's opset, even if 16 bit needs a newer one
-  --opset-limit=N       newest opset that the model may be raised to
-                        (default: 25)
+  --opset-limit=N       newest opset that a model may be raised to (default: 25)
   --emulate             write the result in fp32 with explicit rounding, so that
                         any runtime shows what 16-bit storage does
+  --verify[=DATA]       run the result on DATA, or random numbers; exit code 3 if
+                        it is further from float64 than --rtol=X (bf16: 0.016)
 
   Ops are names of ONNX (Softmax, com.microsoft.FusedMatMul) or torch (addmm).
   What is said of nodes beats the safety analyses, these beat lists of ops, a
@@ -86,12 +86,12 @@ Explanations (without -o, the first three write only themselves):
 Examples:
   mp-opt model.onnx --mixed-bf16 -o model.bf16.onnx
   mp-opt model.onnx --mixed-fp16 --deny=Gelu --deny-node='head/.*' -o out.onnx
-  mp-opt model.onnx --mixed-bf16 --emulate -o emulated.onnx
+  mp-opt model.onnx --mixed-bf16 --verify=data.npz -o out.onnx
   mp-opt model.mlir --mp-mixed-precision=precision=bf16 --mlir-print-ir-after-all
 
-Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 4 not
-supported under --strict; 70 internal error or out of memory; 130, 143 ended by
-a signal. After an error nothing is written and old files are whole.
+Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 3 see
+--verify; 4 not supported under --strict; 70 internal error or out of memory;
+130, 143 ended by a signal. After an error nothing is written, old files stay.
 )";
 
 /// The flags of mp-opt itself, as LLVM's parser knows them.
@@ -165,6 +165,12 @@ struct Options::Flags {
   cl::opt<bool> emulate{"emulate",
                         cl::desc("write 16-bit values as rounded fp32"),
                         cl::cat(category)};
+  cl::opt<std::string> verify{"verify", cl::ValueOptional,
+                              cl::desc("run the result against the input"),
+                              cl::value_desc("data"), cl::cat(category)};
+  cl::opt<double> verifyTolerance{
+      "rtol", cl::desc("relative error that --verify allows"),
+      cl::cat(category)};
   cl::opt<bool> elideWeights{"elide-weights",
                              cl::desc("leave big weights out of MLIR text"),
                              cl::cat(category)};
@@ -331,6 +337,22 @@ std::optional<int> Options::parseDebugging(Flags &flags) {
   return std::nullopt;
 }
 
+std::optional<int> Options::parseVerification(Flags &flags) {
+  verify = flags.verify.getNumOccurrences();
+  if (flags.verifyTolerance.getNumOccurrences()) {
+    verifyTolerance = flags.verifyTolerance;
+    if (!verify || !(*verifyTolerance >= 0))
+      return usageError(verify ? "--rtol: expected a number of at least 0"
+                               : "--rtol needs --verify");
+  }
+  verifyData = flags.verify;
+  verifyDims.assign(flags.dims.begin(), flags.dims.end());
+  if (verify && training)
+    return usageError("--verify compares a model with its input; a training "
+                      "step has none that takes the same");
+  return std::nullopt;
+}
+
 std::optional<int> Options::parse(int argc, char **argv,
                                   mlir::DialectRegistry &registry) {
   static Flags flags;
@@ -397,7 +419,11 @@ std::optional<int> Options::parse(int argc, char **argv,
   emulate = flags.emulate;
   if (flags.elideWeights.getNumOccurrences())
     elideWeights = flags.elideWeights;
+  if (std::optional<int> exitCode = parseVerification(flags))
+    return exitCode;
   if (std::optional<int> exitCode = parseDebugging(flags))
+    return exitCode;
+  if (std::optional<int> exitCode = parseVerification(flags))
     return exitCode;
   return parseReports(flags);
 }

@@ -38,6 +38,12 @@ struct Options {
   /// Of a step without mixed precision; else it is in `mixed`.
   std::string lossScale = "none";
   bool emulate = false;
+  /// Run the result before it is written: on these data, or on random numbers;
+  /// the relative error that its outputs may have, if it is given.
+  bool verify = false;
+  std::string verifyData;
+  std::optional<double> verifyTolerance;
+  std::vector<std::string> verifyDims;
   SummaryForm summary = SummaryForm::None;
   /// Names of nodes or values.
   std::vector<std::string> explain;
@@ -69,6 +75,7 @@ private:
   struct Flags;
   std::optional<int> parseReports(Flags &flags);
   std::optional<int> parseDebugging(Flags &flags);
+  std::optional<int> parseVerification(Flags &flags);
 };
 
 /// What the options of the pipeline say about the policy.

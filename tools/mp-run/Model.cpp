@@ -86,7 +86,11 @@ CompileOptions ModelFlags::getOptions() const {
 // Model
 //===----------------------------------------------------------------------===//
 
-Model::Model(const DialectRegistry &registry) : context(registry) {
+Model::Model(ModuleOp from, StringRef name)
+    : name(name), context(*from.getContext()), module(from.clone()) {}
+
+Model::Model(const DialectRegistry &registry)
+    : owned(std::make_unique<MLIRContext>(registry)), context(*owned) {
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([this](Diagnostic &diag) {
     if (diag.getSeverity() != DiagnosticSeverity::Remark)
@@ -96,6 +100,7 @@ Model::Model(const DialectRegistry &registry) : context(registry) {
 }
 
 int Model::read(StringRef path, const ModelFlags &flags) {
+  name = path == "-" ? "<stdin>" : path.str();
   if (llvm::Error failed = input.read(path)) {
     llvm::errs() << path << ": error: " << toString(std::move(failed)) << "\n";
     return exitBadInput;

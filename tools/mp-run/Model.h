@@ -44,6 +44,8 @@ struct ModelFlags {
 class Model {
 public:
   explicit Model(const mlir::DialectRegistry &registry);
+  /// A copy of a model that there is already, in its context.
+  Model(mlir::ModuleOp module, llvm::StringRef name);
 
   int read(llvm::StringRef path, const ModelFlags &flags);
 
@@ -60,14 +62,16 @@ public:
   mlir::ModuleOp getModule() { return *module; }
   /// The bytes of its file.
   llvm::StringRef getContent() const { return input.getContent(); }
-  const std::string &getName() const { return input.getName(); }
+  const std::string &getName() const { return name; }
 
   /// Compiles it, and uses it up. Null after an error.
   std::unique_ptr<Program> compile(const CompileOptions &options);
 
 private:
   ModelInput input;
-  mlir::MLIRContext context;
+  std::string name;
+  std::unique_ptr<mlir::MLIRContext> owned;
+  mlir::MLIRContext &context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 

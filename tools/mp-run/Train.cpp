@@ -8,6 +8,7 @@
 #include "Commands.h"
 #include "Model.h"
 #include "TensorText.h"
+#include "TrainedModel.h"
 #include "Trainer.h"
 
 using namespace llvm;
@@ -19,9 +20,9 @@ static constexpr StringLiteral help =
 
 usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
 
-  --data=FILE           an .npz or .safetensors file whose tensors have the names
-                        of inputs: rows, of which --batch make up a batch, or
-                        batches (with one more dimension), used in their order
+  --data=FILE           an .npz or .safetensors file; its tensors have the names
+                        of inputs, and are rows, of which --batch make up a
+                        batch, or batches (with one more dimension), in order
   --raw=NAME:FILE:TYPE[SIZES]
                         the same from plain elements: x:x.bin:float32[?,784]
   --batch=N             rows in a batch; those left at an epoch's end are unused
@@ -39,7 +40,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --resume              go on with the newest whole one, to the same bits
   --init=FILE           parameters and other states to start with, by names
   -o FILE               parameters and other states at the end: .safetensors,
-                        .npz
+                        .npz; or .onnx with --into
+  --into=MODEL          the model whose parameters -o gets as they are trained
   --log=FILE            a line of JSON for each step
   --json                print the end as JSON
   --quiet               print nothing on the way
@@ -58,7 +60,7 @@ struct TrainFlags {
   Batches::Options batches;
   TrainerOptions trainer;
   uint64_t epochs = 0, steps = 0;
-  std::string dataFile, init, output, log;
+  std::string dataFile, init, output, into, log;
   bool resume = false, json = false, quiet = false, noShuffle = false;
   std::vector<std::string> files;
 
@@ -68,15 +70,20 @@ struct TrainFlags {
 
 class TrainCommand {
 public:
-  explicit TrainCommand(const TrainFlags &flags) : flags(flags) {}
-  int run(mlir::DialectRegistry &registry);
+  TrainCommand(const TrainFlags &flags, mlir::DialectRegistry &registry)
+      : flags(flags), registry(registry) {}
+  int run();
 
 private:
   Expected<int> train(Program &program, Batches &batches);
+  Error writeEnd(const Trainer &trainer);
   Error prepare(Trainer &trainer, TrainingLog &log);
   void printEnd(const Trainer &trainer, const TrainingLog &log, uint64_t from);
 
   const TrainFlags &flags;
+  mlir::DialectRegistry &registry;
+  /// What gets the trained parameters, read before they are.
+  std::optional<Model> target;
   TrainerOptions options;
 };
 } // namespace
@@ -99,6 +106,7 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
   flags.add("resume", resume);
   flags.add("init", init, "a file name");
   flags.add("o", output, "a file name");
+  flags.add("into", into, "a model");
   flags.add("log", log, "a file name");
   flags.add("json", json);
   flags.add("quiet", quiet);
@@ -108,6 +116,8 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
     return flags.usageError("expected one model, got " + Twine(files.size()));
   if (dataFile.empty() && data.raw.empty())
     return flags.usageError("expected --data=FILE or --raw");
+  if (!into.empty() && output.empty())
+    return flags.usageError("--into needs -o");
   if (epochs && steps)
     return flags.usageError("--epochs and --steps exclude each other");
   if (trainer.checkpoints.empty() && (resume || trainer.every))
@@ -174,6 +184,15 @@ void TrainCommand::printEnd(const Trainer &trainer, const TrainingLog &log,
   outs() << "\n";
 }
 
+Error TrainCommand::writeEnd(const Trainer &trainer) {
+  std::vector<NamedTensor> states = trainer.getStates();
+  if (!target)
+    return writeDataFile(flags.output, states);
+  if (Error failed = setInitializers(*target, states))
+    return failed;
+  return writeModel(*target, flags.output);
+}
+
 Expected<int> TrainCommand::train(Program &program, Batches &batches) {
   TrainingLog log(options.total, flags.quiet);
   Trainer trainer(program, batches, options);
@@ -184,19 +203,22 @@ Expected<int> TrainCommand::train(Program &program, Batches &batches) {
   if (!code || *code == exitDiverged)
     return code;
   if (!flags.output.empty() && *code == exitOk)
-    if (Error failed = writeDataFile(flags.output, trainer.getStates()))
+    if (Error failed = writeEnd(trainer))
       return failed;
   if (trainer.getStep() > from)
     printEnd(trainer, log, from);
   return code;
 }
 
-int TrainCommand::run(mlir::DialectRegistry &registry) {
+int TrainCommand::run() {
   Model model(registry);
   if (int code = model.read(flags.files[0], flags.model))
     return code;
   if (int code = model.mix(flags.model.getPrecision(), flags.model))
     return code;
+  if (!flags.into.empty())
+    if (int code = target.emplace(registry).read(flags.into, flags.model))
+      return code;
   Expected<DataSet> data = flags.data.read(flags.dataFile);
   if (!data)
     return reportError(data.takeError());
@@ -231,7 +253,7 @@ int runTrain(Arguments arguments, mlir::DialectRegistry &registry) {
   TrainFlags flags;
   if (std::optional<int> code = flags.parse(arguments, registry))
     return *code;
-  return TrainCommand(flags).run(registry);
+  return TrainCommand(flags, registry).run();
 }
 
 } // namespace mp

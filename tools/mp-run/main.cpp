@@ -13,7 +13,11 @@
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Signals.h"
+
+#include <unistd.h>
 
 using namespace mp;
 
@@ -37,8 +41,18 @@ that cannot be compiled; 5 the training has diverged; 70 internal error or out
 of memory; 130, 143 ended by a signal.
 )";
 
+/// A bug, or no memory left, is told from errors of the user's.
+static void installInternalErrorHandler() {
+  llvm::sys::AddSignalHandler([](void *) { ::_exit(exitInternal); }, nullptr);
+  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    llvm::errs() << "mp-run: internal error: " << reason << "\n";
+    ::_exit(exitInternal);
+  });
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  installInternalErrorHandler();
   mlir::DialectRegistry registry;
   registry.insert<onnxir::ONNXDialect, training::MPDialect>();
   llvm::StringRef command = argc > 1 ? argv[1] : "--help";

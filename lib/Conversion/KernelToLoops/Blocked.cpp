@@ -28,7 +28,7 @@ namespace {
 class Blocked {
 public:
   Blocked(Emitter &e, ContractOp op, const KernelTarget &target)
-      : e(e), contraction(e, op), shape(op, target), target(target),
+      : e(e), contraction(e, op), shape(contraction, target), target(target),
         rows(e, contraction, contraction.rowsOperand, Rows, shape.rowFormat),
         columns(e, contraction, contraction.columnsOperand, Columns,
                 shape.columnFormat),
@@ -199,6 +199,10 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
     strip.sumPlace = arith::SelectOp::create(e, single, e.index(0), place);
     strip.rowPlace = e.add(rowPlace, e.mul(i, strip.rowPitch));
     strip.count = e.min(e.sub(task.rowPanels, i), e.index(stripLength));
+    Value firstRow = e.mul(e.add(task.firstRowPanel, i), shape.rows);
+    e.ifThen(isLast, [&] {
+      output.prefetch(e, firstRow, firstColumn, e.mul(strip.count, shape.rows));
+    });
     emitStrip(e, module, shape, strip);
     e.ifThen(isLast, [&] {
       e.loop(strip.count, [&](Value tile) {

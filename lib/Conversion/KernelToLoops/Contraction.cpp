@@ -134,7 +134,7 @@ void Contraction::addView(Emitter &e, unsigned operand) {
   auto data = memref::ExtractStridedMetadataOp::create(e, operands[operand]);
   view.origin = e.index(0);
   view.strides.resize(numDims);
-  view.unit.resize(numDims, false);
+  view.steps.resize(numDims, 0);
   auto inBounds = op->getAttrOfType<ArrayAttr>(inBoundsName);
   Value last = e.index(0);
   for (auto [position, expr] : llvm::enumerate(map.getResults())) {
@@ -148,8 +148,9 @@ void Contraction::addView(Emitter &e, unsigned operand) {
     for (unsigned dim = 0; dim < numDims; ++dim) {
       if (form.factors[dim] == 0)
         continue;
-      view.unit[dim] = !view.strides[dim] && form.factors[dim] == 1 &&
-                       staticStrides[position] == 1;
+      bool isStep = !view.strides[dim] && staticStrides[position] == 1 &&
+                    (form.factors[dim] == 1 || form.factors[dim] == 2);
+      view.steps[dim] = isStep ? form.factors[dim] : 0;
       Value step = e.mul(stride, form.factors[dim]);
       view.strides[dim] =
           view.strides[dim] ? e.add(view.strides[dim], step) : step;
@@ -205,13 +206,13 @@ IndexFunction Contraction::getOffsets(Emitter &e, GroupKind kind,
                                       unsigned operand) {
   const Group &group = groups[kind];
   SmallVector<Value> factors;
-  bool unit = false;
+  int64_t known = 0;
   for (ArrayRef<unsigned> dims : group.dims) {
     factors.push_back(views[operand].strides[dims.back()]);
-    unit = views[operand].unit[dims.back()];
+    known = views[operand].steps[dims.back()];
   }
   IndexFunction function = tabulate(e, group, factors, e.getIndexType());
-  function.unit = unit;
+  function.step = known;
   return function;
 }
 
@@ -256,6 +257,28 @@ Value Contraction::getBatchCoordinate(Emitter &e, Value batch,
                                       const Bound &bound) {
   Value sum = sumBatch(e, batch, getFactors(e, groups[Batch], bound));
   return e.toI32(e.add(sum, bound.constant));
+}
+
+static int64_t getShortSize(ContractOp op, ArrayRef<unsigned> dims) {
+  auto sizes = op->getAttrOfType<DenseI64ArrayAttr>(shortDimsName);
+  int64_t product = 1;
+  for (unsigned dim : dims)
+    product *= sizes ? sizes[dim] : 0;
+  return product;
+}
+
+bool Contraction::isShort(ArrayRef<unsigned> dims) const {
+  int64_t size = mp::kernel::getShortSize(op, dims);
+  return size > 0 && size < 16;
+}
+
+std::optional<int64_t> Contraction::getShortSize(GroupKind kind) const {
+  int64_t product = 1;
+  for (ArrayRef<unsigned> dims : groups[kind].dims)
+    product *= mp::kernel::getShortSize(op, dims);
+  if (product == 0)
+    return std::nullopt;
+  return product;
 }
 
 void Contraction::release(Emitter &e) {

@@ -21,8 +21,8 @@
 namespace mp::kernel {
 
 /// Attributes of a contraction that has a function of its own: for each
-/// result of each map whether it is within bounds, as far as is known; whether
-/// dimensions are short.
+/// result of each map whether it is within bounds, as far as is known; sizes of
+/// dimensions that are known to be short, zero for others.
 constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
 constexpr llvm::StringLiteral shortDimsName = "kernel.short_dims";
 
@@ -33,8 +33,9 @@ enum GroupKind { Batch, Rows, Columns, Depth };
 struct IndexFunction {
   mlir::Value factor;
   mlir::Value table;
-  /// The factor is known to be one; with a table, that of the last dimension.
-  bool unit = false;
+  /// The factor, if it is known to be 1 or 2, else 0; with a table, that of
+  /// the last dimension.
+  int64_t step = 0;
 
   bool isZero() const { return !factor && !table; }
   mlir::Value at(Emitter &e, mlir::Value i) const;
@@ -59,7 +60,8 @@ struct View {
   mlir::Value origin;
   /// For each dimension of the contraction; null where it does not matter.
   llvm::SmallVector<mlir::Value> strides;
-  llvm::SmallVector<bool> unit;
+  /// The strides that are known to be 1 or 2; 0 for others.
+  llvm::SmallVector<int64_t> steps;
   llvm::SmallVector<Bound> bounds;
 };
 
@@ -73,7 +75,7 @@ struct Group {
 };
 
 /// Room behind the entries of tables.
-constexpr int64_t tableSlack = 64;
+constexpr int64_t tableSlack = 192;
 
 class Contraction {
 public:
@@ -88,7 +90,10 @@ public:
   llvm::SmallVector<View> views;
   Group groups[4];
 
-  View &getOutput() { return views.back(); }
+  /// Whether joined dimensions are fewer than the lanes of a vector.
+  bool isShort(llvm::ArrayRef<unsigned> dims) const;
+  /// The size of a group, if all its dimensions are known to be short.
+  std::optional<int64_t> getShortSize(GroupKind kind) const;
   /// Offsets of `operand` along a group, in elements.
   IndexFunction getOffsets(Emitter &e, GroupKind kind, unsigned operand);
   /// Coordinates (i32) of a bounded dimension along a group.

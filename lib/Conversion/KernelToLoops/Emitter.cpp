@@ -7,6 +7,8 @@
 
 #include "Emitter.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 using namespace mlir;
 
 namespace mp::kernel {
@@ -143,6 +145,57 @@ Value Emitter::allocate(Value count, Type element) {
 
 Value Emitter::load(Value memref, Value at) {
   return memref::LoadOp::create(*this, memref, ValueRange{at});
+}
+
+Value Emitter::gather(Value memref, Value place, Value offsets, Value mask) {
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  if (element.getIntOrFloatBitWidth() == 16)
+    return gatherNarrow(memref, place, offsets, mask);
+  int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
+  return vector::GatherOp::create(*this, vectorType(element, lanes), memref,
+                                  ValueRange{place}, offsets, mask,
+                                  zeros(element, lanes));
+}
+
+/// Processors gather words, not halves of words; without this, each element
+/// would be a branch of its own. The aligned word around an element is never
+/// in another page.
+Value Emitter::gatherNarrow(Value memref, Value place, Value offsets,
+                            Value mask) {
+  int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  auto constant = [&](int64_t value) -> Value {
+    auto type = vectorType(getI64Type(), lanes);
+    return arith::ConstantOp::create(
+        *this, DenseElementsAttr::get(type, getI64IntegerAttr(value)));
+  };
+  auto metadata = memref::ExtractStridedMetadataOp::create(*this, memref);
+  Value start = memref::ExtractAlignedPointerAsIndexOp::create(*this, memref);
+  start = add(start, mul(add(metadata.getOffset(), place), 2));
+  Value address =
+      add(splat(start, lanes), mul(offsets, splat(index(2), lanes)));
+  address = arith::IndexCastOp::create(*this, vectorType(getI64Type(), lanes),
+                                       address);
+  Value shift =
+      mul(arith::AndIOp::create(*this, address, constant(2)), constant(8));
+  Value word = arith::AndIOp::create(*this, address, constant(-4));
+  Type pointers =
+      VectorType::get({lanes}, LLVM::LLVMPointerType::get(getContext()));
+  Value words = LLVM::masked_gather::create(
+      *this, vectorType(getI32Type(), lanes),
+      LLVM::IntToPtrOp::create(*this, pointers, word).getResult(), mask,
+      ValueRange{zeros(getI32Type(), lanes)}, 4u);
+  shift = arith::TruncIOp::create(*this, words.getType(), shift);
+  words = arith::ShRUIOp::create(*this, words, shift);
+  Value halves =
+      arith::TruncIOp::create(*this, vectorType(getI16Type(), lanes), words);
+  return arith::BitcastOp::create(*this, vectorType(element, lanes), halves);
+}
+
+void Emitter::prefetch(Value memref, Value at, bool write) {
+  memref::PrefetchOp::create(*this, memref, ValueRange{at}, write,
+                             /*localityHint=*/write ? 3 : 2,
+                             /*isDataCache=*/true);
 }
 
 } // namespace mp::kernel

@@ -64,6 +64,13 @@ public:
   Value castFloat(Value value, mlir::Type element);
   Value allocate(Value count, mlir::Type element);
   Value load(Value memref, Value at);
+  /// Elements of a line of memory at `place` plus `offsets`, zeros elsewhere.
+  Value gather(Value memref, Value place, Value offsets, Value mask);
+  /// Asks for a line of memory that will be read or written.
+  void prefetch(Value memref, Value at, bool write);
+
+private:
+  Value gatherNarrow(Value memref, Value place, Value offsets, Value mask);
 };
 
 } // namespace mp::kernel

@@ -9,14 +9,39 @@
 #include "Blocked.h"
 #include "Outline.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 
 namespace mp::kernel {
 
+/// The instruction set and the form that suit the processor this runs on.
+static std::pair<StringRef, StringRef> getHost() {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  if (llvm::Triple(llvm::sys::getProcessTriple()).isAArch64())
+    return {"neon", "widen"};
+  if (!features.lookup("avx512f") || !features.lookup("avx512bw") ||
+      !features.lookup("avx512vl"))
+    return {"avx2", "widen"};
+  if (features.lookup("amx-bf16"))
+    return {"avx512", "amx"};
+  // Zen 4 and its successors multiply pairs of bf16 at the rate of f32; where
+  // Intel's processors have no tile registers, at half of it.
+  bool fastPairs = features.lookup("avx512bf16") &&
+                   llvm::sys::getHostCPUName().starts_with("znver");
+  return {"avx512", fastPairs ? "dot" : "widen"};
+}
+
 std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
   KernelTarget target;
+  if (isa == "native") {
+    auto [hostIsa, hostForm] = getHost();
+    isa = hostIsa;
+    form = form == "auto" ? hostForm : form;
+  }
   if (isa == "avx2") {
     target.vectorBytes = 32;
     target.rows = 6;
@@ -28,11 +53,12 @@ std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
     return std::nullopt;
   }
   auto parsed = llvm::StringSwitch<std::optional<Form>>(form)
-                    .Case("widen", Form::Widen)
+                    .Cases({"auto", "widen"}, Form::Widen)
                     .Case("dot", Form::Dot)
                     .Case("amx", Form::Amx)
                     .Default(std::nullopt);
-  if (!parsed)
+  // The instructions for bf16 come with AVX-512.
+  if (!parsed || (*parsed != Form::Widen && isa != "avx512"))
     return std::nullopt;
   target.form = *parsed;
   if (target.form == Form::Amx)

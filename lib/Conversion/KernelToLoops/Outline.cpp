@@ -75,7 +75,7 @@ struct Simplified {
   SmallVector<AffineMap> maps;
   SmallVector<Value> sizes;
   SmallVector<Attribute> inBounds;
-  SmallVector<bool> shortDims;
+  SmallVector<int64_t> shortDims;
 };
 } // namespace
 
@@ -109,8 +109,8 @@ static Simplified simplify(ContractOp op) {
       continue;
     }
     replacements.push_back(builder.getAffineDimExpr(kept++));
-    result.shortDims.push_back(!ShapedType::isDynamic(sizes[dim]) &&
-                               sizes[dim] < 16);
+    bool isShort = !ShapedType::isDynamic(sizes[dim]) && sizes[dim] < 16;
+    result.shortDims.push_back(isShort ? sizes[dim] : 0);
   }
   for (auto [map, operand] :
        llvm::zip_equal(op.getMaps(), op.getMappedOperands())) {
@@ -195,7 +195,7 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
       simple.maps);
   outlined->setAttr(inBoundsName, inner.getArrayAttr(simple.inBounds));
   outlined->setAttr(shortDimsName,
-                    inner.getDenseBoolArrayAttr(simple.shortDims));
+                    inner.getDenseI64ArrayAttr(simple.shortDims));
   IRMapping mapping;
   mapping.map(captured, values.drop_front(numOperands + simple.sizes.size()));
   op.getEpilogue().cloneInto(&outlined.getEpilogue(), mapping);

@@ -32,13 +32,21 @@ Side::Side(Emitter &e, Contraction &contraction, unsigned operand,
     checks.push_back({contraction.getCoordinates(e, kind, bound),
                       contraction.getCoordinates(e, Depth, bound), &bound,
                       Value()});
-  auto shortDims =
-      contraction.op->getAttrOfType<DenseBoolArrayAttr>(shortDimsName);
-  const Group &group = contraction.groups[kind];
-  bool shortLanes =
-      shortDims && !group.dims.empty() &&
-      llvm::all_of(group.dims.back(), [&](unsigned i) { return shortDims[i]; });
-  alongDepth = depthOffsets.unit && (!laneOffsets.unit || shortLanes);
+  alongDepth = isAlongDepth(contraction, operand, kind);
+}
+
+bool Side::isAlongDepth(const Contraction &contraction, unsigned operand,
+                        GroupKind kind) {
+  const Group &lanes = contraction.groups[kind];
+  const Group &depth = contraction.groups[Depth];
+  auto getStep = [&](const Group &group) -> int64_t {
+    if (group.dims.empty())
+      return 0;
+    return contraction.views[operand].steps[group.dims.back().back()];
+  };
+  if (getStep(depth) == 0)
+    return false;
+  return getStep(lanes) == 0 || contraction.isShort(lanes.dims.back());
 }
 
 void Side::enterBatch(Emitter &e, Value batch) {
@@ -47,11 +55,13 @@ void Side::enterBatch(Emitter &e, Value batch) {
     check.base = contraction.getBatchCoordinate(e, batch, *check.bound);
 }
 
-Value isRun(Emitter &e, Value offsets, Value first, Value mask) {
+Value isRun(Emitter &e, Value offsets, Value first, Value mask, int64_t step) {
   auto type = cast<VectorType>(offsets.getType());
   int64_t lanes = type.getDimSize(0);
-  Value run =
-      e.add(e.splat(first, lanes), e.iota(type.getElementType(), lanes));
+  Value iota = e.iota(type.getElementType(), lanes);
+  if (step != 1)
+    iota = e.mul(iota, e.splat(e.index(step), lanes));
+  Value run = e.add(e.splat(first, lanes), iota);
   Value same = e.equal(offsets, run);
   Value unused = arith::XOrIOp::create(
       e, mask,
@@ -75,17 +85,21 @@ Value Side::checkBounds(Emitter &e, Value mask, ArrayRef<Value> coordinates,
   return mask;
 }
 
-Value Side::load(Emitter &e, Value place, Value offsets, Value mask) {
+Value Side::load(Emitter &e, Value place, const Reach &reach, Value mask) {
   int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
   VectorType type = e.vectorType(view.element, lanes);
-  Value zeros = e.zeros(view.element, lanes);
-  Value line;
-  if (offsets)
-    line = vector::GatherOp::create(e, type, view.memory, ValueRange{place},
-                                    offsets, mask, zeros);
-  else
-    line = vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{place},
-                                        mask, zeros);
+  if (reach.offsets)
+    return e.castFloat(e.gather(view.memory, place, reach.offsets, mask),
+                       format.element);
+  if (reach.step == 2) {
+    mask = vector::InterleaveOp::create(e, mask, e.zeros(e.getI1Type(), lanes));
+    type = e.vectorType(view.element, 2 * lanes);
+  }
+  Value zeros = arith::ConstantOp::create(e, e.getZeroAttr(type));
+  Value line = vector::MaskedLoadOp::create(e, type, view.memory,
+                                            ValueRange{place}, mask, zeros);
+  if (reach.step == 2)
+    line = vector::DeinterleaveOp::create(e, line).getRes1();
   return e.castFloat(line, format.element);
 }
 
@@ -101,24 +115,31 @@ void Side::storeVector(Emitter &e, Value value, Value panel, Value at,
   vector::MaskedStoreOp::create(e, panel, ValueRange{at}, mask, value);
 }
 
+Side::Part Side::getPart(Emitter &e, Value first, int64_t begin) {
+  Part part;
+  part.width = std::min(format.units, format.width - begin);
+  part.first = e.add(first, begin);
+  part.count = e.min(e.sub(total, part.first), e.index(part.width));
+  part.mask = e.firstLanes(part.count, format.units);
+  return part;
+}
+
 void Side::pack(Emitter &e, Value first, Value depth, Value count, Value panel,
                 Value at) {
+  SmallVector<Part> parts;
   for (int64_t begin = 0; begin < format.width; begin += format.units) {
-    Part part;
-    part.width = std::min(format.units, format.width - begin);
-    part.first = e.add(first, begin);
-    part.count = e.min(e.sub(total, part.first), e.index(part.width));
-    part.mask = e.firstLanes(part.count, format.units);
+    Part part = getPart(e, first, begin);
     part.depth = depth;
     part.end = count;
     part.panel = panel;
     part.at =
         e.add(at, begin * (format.byLane ? format.chunk() : format.perUnit));
-    if (alongDepth)
-      packAlongDepth(e, part);
-    else
-      packAlongLanes(e, part);
+    parts.push_back(part);
   }
+  if (!alongDepth)
+    return packAlongLanes(e, parts);
+  for (const Part &part : parts)
+    packAlongDepth(e, part);
 }
 
 /// `vectors` are lanes, each with the units of a chunk from `unit` on.
@@ -143,67 +164,95 @@ void Side::storeUnits(Emitter &e, const Part &part, Value unit,
   }
 }
 
-void Side::packLanes(Emitter &e, const Part &part, Value place,
-                     ArrayRef<Value> coordinates, Value offsets) {
-  auto readElement = [&](Value i, bool mayExceed) {
-    Value k = e.add(part.depth, i);
-    Value mask = part.mask;
-    if (mayExceed) {
-      Value count = arith::SelectOp::create(e, e.less(i, part.end), part.count,
-                                            e.index(0));
-      mask = e.firstLanes(count, format.units);
-    }
-    SmallVector<Value> others;
-    for (Checked &check : checks)
-      others.push_back(check.depth.at(e, k));
-    mask = checkBounds(e, mask, coordinates, others);
-    return load(e, e.add(place, depthOffsets.at(e, k)), offsets, mask);
-  };
-  auto readUnit = [&](Value unit, bool mayExceed) -> Value {
-    if (format.perUnit == 1)
-      return readElement(unit, mayExceed);
-    Value i = e.mul(unit, 2);
-    Value even = readElement(i, mayExceed);
-    Value odd = readElement(e.add(i, 1), mayExceed);
-    return vector::InterleaveOp::create(e, even, odd);
-  };
+/// The `i`-th elements of a part's depth; none behind the end.
+Value Side::readElements(Emitter &e, const Part &part, Value i,
+                         bool mayExceed) {
+  Value k = e.add(part.depth, i);
+  Value mask = part.mask;
+  if (mayExceed) {
+    Value count =
+        arith::SelectOp::create(e, e.less(i, part.end), part.count, e.index(0));
+    mask = e.firstLanes(count, format.units);
+  }
+  SmallVector<Value> others;
+  for (Checked &check : checks)
+    others.push_back(check.depth.at(e, k));
+  mask = checkBounds(e, mask, part.coordinates, others);
+  Value from = e.add(part.place, depthOffsets.at(e, k));
+  // The next panel's part of this line: too many lines are read in turn for
+  // the processor to foresee it.
+  if (!part.reach.offsets)
+    e.prefetch(view.memory, e.add(from, format.width * part.reach.step), false);
+  return load(e, from, part.reach, mask);
+}
+
+Value Side::readUnit(Emitter &e, const Part &part, Value unit, bool mayExceed) {
+  if (format.perUnit == 1)
+    return readElements(e, part, unit, mayExceed);
+  Value i = e.mul(unit, 2);
+  Value even = readElements(e, part, i, mayExceed);
+  Value odd = readElements(e, part, e.add(i, 1), mayExceed);
+  return vector::InterleaveOp::create(e, even, odd);
+}
+
+void Side::packLanes(Emitter &e, ArrayRef<Part> parts) {
   int64_t together = format.byLane ? format.units : 1;
   auto units = [&](Value begin, Value end, bool mayExceed) {
     e.loop(begin, end, together, [&](Value unit) {
-      SmallVector<Value> vectors;
-      for (int64_t i = 0; i < together; ++i)
-        vectors.push_back(readUnit(e.add(unit, i), mayExceed));
-      storeUnits(e, part, unit, vectors);
+      for (const Part &part : parts) {
+        SmallVector<Value> vectors;
+        for (int64_t i = 0; i < together; ++i)
+          vectors.push_back(readUnit(e, part, e.add(unit, i), mayExceed));
+        storeUnits(e, part, unit, vectors);
+      }
     });
   };
-  Value whole =
-      e.mul(e.div(part.end, e.index(format.perUnit * together)), together);
-  Value padded = e.ceilDiv(part.end, format.perUnit);
+  Value end = parts.front().end;
+  Value whole = e.mul(e.div(end, e.index(format.perUnit * together)), together);
+  Value padded = e.ceilDiv(end, format.perUnit);
   if (format.wholeChunks || format.byLane)
-    padded = e.mul(e.ceilDiv(part.end, format.chunk()), format.units);
+    padded = e.mul(e.ceilDiv(end, format.chunk()), format.units);
   units(e.index(0), whole, false);
   if (format.perUnit > 1 || together > 1)
     units(whole, padded, true);
 }
 
-void Side::packAlongLanes(Emitter &e, const Part &part) {
-  SmallVector<Value> coordinates;
-  for (Checked &check : checks)
-    coordinates.push_back(
-        e.add(check.lane.vectorAt(e, part.first, format.units),
-              e.splat(check.base, format.units)));
-  Value first = laneOffsets.at(e, part.first);
-  Value place = e.add(base, first);
-  if (laneOffsets.unit && !laneOffsets.table)
-    return packLanes(e, part, place, coordinates, Value());
-  Value offsets = laneOffsets.vectorAt(e, part.first, format.units);
-  Value own = e.sub(offsets, e.splat(first, format.units));
-  if (!laneOffsets.unit)
-    return packLanes(e, part, place, coordinates, own);
+void Side::packAlongLanes(Emitter &e, MutableArrayRef<Part> parts) {
+  SmallVector<Value> offsets, runs;
+  Value allRun;
+  for (Part &part : parts) {
+    for (Checked &check : checks)
+      part.coordinates.push_back(
+          e.add(check.lane.vectorAt(e, part.first, format.units),
+                e.splat(check.base, format.units)));
+    Value first = laneOffsets.at(e, part.first);
+    part.place = e.add(base, first);
+    part.reach.step = laneOffsets.step;
+    if (laneOffsets.step != 0 && !laneOffsets.table)
+      continue;
+    Value all = laneOffsets.vectorAt(e, part.first, format.units);
+    offsets.push_back(e.sub(all, e.splat(first, format.units)));
+    if (laneOffsets.step == 0) {
+      part.reach.offsets = offsets.back();
+      continue;
+    }
+    runs.push_back(isRun(e, all, first, part.mask, laneOffsets.step));
+    allRun = allRun ? arith::AndIOp::create(e, allRun, runs.back()).getResult()
+                    : runs.back();
+  }
+  if (runs.empty())
+    return packLanes(e, parts);
   e.ifElse(
-      isRun(e, offsets, first, part.mask),
-      [&] { packLanes(e, part, place, coordinates, Value()); },
-      [&] { packLanes(e, part, place, coordinates, own); });
+      allRun, [&] { packLanes(e, parts); },
+      [&] {
+        for (auto [i, part] : llvm::enumerate(parts)) {
+          Part loose = part;
+          loose.reach.offsets = offsets[i];
+          e.ifElse(
+              runs[i], [&, i = i] { packLanes(e, parts[i]); },
+              [&] { packLanes(e, loose); });
+        }
+      });
 }
 
 SmallVector<Value> Side::transpose(Emitter &e, ArrayRef<Value> rows) {
@@ -258,21 +307,23 @@ void Side::packAlongDepth(Emitter &e, const Part &part) {
     SmallVector<Value> others;
     for (Checked &check : checks)
       others.push_back(check.depth.vectorAt(e, k, lanes));
-    auto square = [&](Value offsets) {
+    auto square = [&](const Reach &reach) {
       SmallVector<Value> rows;
       for (int64_t row = 0; row < part.width; ++row) {
         Value within = arith::AndIOp::create(e, mask, present[row]);
         within = checkBounds(e, within, others, coordinates[row]);
-        rows.push_back(load(e, e.add(places[row], offset), offsets, within));
+        rows.push_back(load(e, e.add(places[row], offset), reach, within));
       }
       storeLanes(e, part, e.div(i, e.index(format.perUnit)), rows);
     };
+    Reach line{depthOffsets.step, Value()};
     if (!depthOffsets.table)
-      return square(Value());
+      return square(line);
     Value offsets = depthOffsets.vectorAt(e, k, lanes);
+    Reach loose{0, e.sub(offsets, e.splat(offset, lanes))};
     e.ifElse(
-        isRun(e, offsets, offset, mask), [&] { square(Value()); },
-        [&] { square(e.sub(offsets, e.splat(offset, lanes))); });
+        isRun(e, offsets, offset, mask, line.step), [&] { square(line); },
+        [&] { square(loose); });
   });
 }
 

@@ -51,7 +51,9 @@ public:
   void pack(Emitter &e, mlir::Value first, mlir::Value depth, mlir::Value count,
             mlir::Value panel, mlir::Value at);
 
-  const PanelFormat &getFormat() const { return format; }
+  /// Whether memory goes along the depth rather than along the lanes.
+  static bool isAlongDepth(const Contraction &contraction, unsigned operand,
+                           GroupKind kind);
 
 private:
   struct Checked {
@@ -59,24 +61,37 @@ private:
     const Bound *bound;
     mlir::Value base;
   };
+  /// Where elements that make a vector are: `step` apart, or at `offsets`.
+  struct Reach {
+    int64_t step = 1;
+    mlir::Value offsets;
+  };
   /// As many lanes of a panel as a vector has units, and where they go.
   struct Part {
     mlir::Value first, mask, count;
     int64_t width;
     mlir::Value depth, end;
     mlir::Value panel, at;
+    /// Where the first lane is, where the others are, the lanes' coordinates.
+    mlir::Value place;
+    Reach reach;
+    llvm::SmallVector<mlir::Value> coordinates;
   };
+  Part getPart(Emitter &e, mlir::Value first, int64_t begin);
   mlir::Value checkBounds(Emitter &e, mlir::Value mask,
                           llvm::ArrayRef<mlir::Value> coordinates,
                           llvm::ArrayRef<mlir::Value> others);
-  /// Elements in the panel's type: a run, or those at `offsets`.
-  mlir::Value load(Emitter &e, mlir::Value place, mlir::Value offsets,
+  /// Elements in the panel's type.
+  mlir::Value load(Emitter &e, mlir::Value place, const Reach &reach,
                    mlir::Value mask);
   void storeVector(Emitter &e, mlir::Value value, mlir::Value panel,
                    mlir::Value at, int64_t units);
-  void packAlongLanes(Emitter &e, const Part &part);
-  void packLanes(Emitter &e, const Part &part, mlir::Value place,
-                 llvm::ArrayRef<mlir::Value> coordinates, mlir::Value offsets);
+  void packAlongLanes(Emitter &e, llvm::MutableArrayRef<Part> parts);
+  void packLanes(Emitter &e, llvm::ArrayRef<Part> parts);
+  mlir::Value readElements(Emitter &e, const Part &part, mlir::Value i,
+                           bool mayExceed);
+  mlir::Value readUnit(Emitter &e, const Part &part, mlir::Value unit,
+                       bool mayExceed);
   void packAlongDepth(Emitter &e, const Part &part);
   llvm::SmallVector<mlir::Value> transpose(Emitter &e,
                                            llvm::ArrayRef<mlir::Value> rows);
@@ -96,10 +111,10 @@ private:
   bool alongDepth;
 };
 
-/// Whether `offsets` are those of one run of elements, `first` being the first
-/// of them, as far as `mask` goes.
+/// Whether `offsets` are those of elements that are `step` apart, `first` being
+/// the first of them, as far as `mask` goes.
 mlir::Value isRun(Emitter &e, mlir::Value offsets, mlir::Value first,
-                  mlir::Value mask);
+                  mlir::Value mask, int64_t step = 1);
 
 } // namespace mp::kernel
 

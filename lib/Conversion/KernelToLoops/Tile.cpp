@@ -14,9 +14,10 @@ using namespace mlir;
 
 namespace mp::kernel {
 
-TileShape::TileShape(ContractOp op, const KernelTarget &target)
-    : form(Form::Widen), element(op.getAccumulatorType()), rows(target.rows),
-      vectors(target.columnVectors) {
+TileShape::TileShape(const Contraction &contraction, const KernelTarget &target)
+    : form(Form::Widen), rows(target.rows), vectors(target.columnVectors) {
+  ContractOp op = contraction.op;
+  element = op.getAccumulatorType();
   lanes = target.vectorBytes / (element.getIntOrFloatBitWidth() / 8);
   auto isNarrow = [](Value value) {
     return getElementTypeOrSelf(value.getType()).isBF16();
@@ -35,6 +36,16 @@ TileShape::TileShape(ContractOp op, const KernelTarget &target)
     rowFormat.perUnit = columnFormat.perUnit = 2;
     rowFormat.element = columnFormat.element =
         getElementTypeOrSelf(op.getA().getType());
+  }
+  // Rows need not be transposed: one element after the other is read.
+  if (form != Form::Amx) {
+    rowFormat.byLane =
+        Side::isAlongDepth(contraction, contraction.rowsOperand, Rows);
+    std::optional<int64_t> few = contraction.getShortSize(Rows);
+    if (few && *few < rows) {
+      vectors = std::min(rows * vectors / *few, int64_t(8));
+      rows = *few;
+    }
   }
   rowFormat.width = rows;
   columnFormat.width = columns();
@@ -63,6 +74,8 @@ private:
   Value multiply(Value factor, Value column, Value sum);
   Value getFactor(Value at);
   void emitTile(Value tile, int64_t vectors);
+  ValueRange emitUnits(Value count, ValueRange sums, int64_t vectors,
+                       function_ref<std::pair<Value, Value>(Value)> locate);
   Value where(Value place, int64_t i, int64_t vectors) {
     return e.add(place,
                  (i / vectors * shape.vectors + i % vectors) * shape.lanes);
@@ -124,39 +137,67 @@ void TileFunction::emitTile(Value tile, int64_t vectors) {
   const PanelFormat &format = shape.rowFormat;
   Value place = e.add(strip.sumPlace, e.mul(tile, shape.size()));
   Value rowPlace = e.add(strip.rowPlace, e.mul(tile, strip.rowPitch));
-  auto init = loadSums(place, vectors);
-  auto loop =
-      scf::ForOp::create(e, e.index(0), e.ceilDiv(strip.depth, format.perUnit),
-                         e.index(1), init.getResults());
-  {
+  Value units = e.ceilDiv(strip.depth, format.perUnit);
+  ValueRange sums = loadSums(place, vectors).getResults();
+  if (!format.byLane) {
+    sums = emitUnits(units, sums, vectors, [&](Value k) {
+      return std::pair(k,
+                       e.add(rowPlace, e.mul(k, shape.rows * format.perUnit)));
+    });
+  } else {
+    auto loop =
+        scf::ForOp::create(e, e.index(0), units, e.index(format.units), sums);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    Value row = e.add(rowPlace, e.mul(k, shape.rows * format.perUnit));
-    Value column =
-        e.add(strip.columnPlace, e.mul(k, shape.columns() * format.perUnit));
-    SmallVector<Value> columns, next;
-    for (int64_t j = 0; j < vectors; ++j)
-      columns.push_back(vector::LoadOp::create(
-          e, getPanelType(), strip.columns,
-          ValueRange{e.add(column, j * format.chunk())}));
-    for (int64_t i = 0; i < shape.rows; ++i) {
-      Value factor = getFactor(e.add(row, i * format.perUnit));
-      for (int64_t j = 0; j < vectors; ++j)
-        next.push_back(multiply(factor, columns[j],
-                                loop.getRegionIterArgs()[i * vectors + j]));
-    }
+    Value begin = loop.getInductionVar();
+    Value chunk = e.add(rowPlace, e.mul(begin, shape.rows * format.perUnit));
+    Value count = e.min(e.sub(units, begin), e.index(format.units));
+    ValueRange next =
+        emitUnits(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
+          return std::pair(e.add(begin, k),
+                           e.add(chunk, e.mul(k, format.perUnit)));
+        });
     scf::YieldOp::create(e, next);
+    sums = loop.getResults();
   }
   for (int64_t i = 0; i < shape.rows * vectors; ++i)
-    vector::StoreOp::create(e, loop.getResult(i), strip.sums,
+    vector::StoreOp::create(e, sums[i], strip.sums,
                             ValueRange{where(place, i, vectors)});
+}
+
+/// A loop over units; `locate` tells a unit's number in the panel and the place
+/// of its first row.
+ValueRange
+TileFunction::emitUnits(Value count, ValueRange sums, int64_t vectors,
+                        function_ref<std::pair<Value, Value>(Value)> locate) {
+  const PanelFormat &format = shape.rowFormat;
+  auto loop = scf::ForOp::create(e, e.index(0), count, e.index(1), sums);
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(loop.getBody());
+  auto [k, row] = locate(loop.getInductionVar());
+  Value column =
+      e.add(strip.columnPlace, e.mul(k, shape.columns() * format.perUnit));
+  int64_t rowStep = format.byLane ? format.chunk() : format.perUnit;
+  SmallVector<Value> columns, next;
+  for (int64_t j = 0; j < vectors; ++j)
+    columns.push_back(
+        vector::LoadOp::create(e, getPanelType(), strip.columns,
+                               ValueRange{e.add(column, j * format.chunk())}));
+  for (int64_t i = 0; i < shape.rows; ++i) {
+    Value factor = getFactor(e.add(row, i * rowStep));
+    for (int64_t j = 0; j < vectors; ++j)
+      next.push_back(multiply(factor, columns[j],
+                              loop.getRegionIterArgs()[i * vectors + j]));
+  }
+  scf::YieldOp::create(e, next);
+  return loop.getResults();
 }
 
 static func::FuncOp getTileFunction(ModuleOp module, const TileShape &shape) {
   std::string name;
-  llvm::raw_string_ostream(name) << "kernel_tile_" << shape.rowFormat.element
-                                 << "_" << shape.rows << "x" << shape.columns();
+  llvm::raw_string_ostream(name)
+      << "kernel_tile_" << shape.rowFormat.element << "_" << shape.rows << "x"
+      << shape.columns() << (shape.rowFormat.byLane ? "_by_row" : "");
   if (auto found = module.lookupSymbol<func::FuncOp>(name))
     return found;
   Emitter e(module.getLoc(), module.getContext());
@@ -203,7 +244,8 @@ void TileStore::enterBatch(Emitter &e, Value batch) {
 TileStore::Line TileStore::getLine(Emitter &e, const Access &access,
                                    Value column) {
   Line line{access, e.add(access.base, access.columns.at(e, column)), Value()};
-  if (access.columns.isZero() || (access.columns.unit && !access.columns.table))
+  if (access.columns.isZero() ||
+      (access.columns.step == 1 && !access.columns.table))
     return line;
   Value first = access.columns.at(e, column);
   line.offsets = e.sub(access.columns.vectorAt(e, column, shape.lanes),
@@ -219,18 +261,17 @@ Value TileStore::read(Emitter &e, const Line &line, Value row, Value mask,
     return e.splat(e.load(view.memory, place), shape.lanes);
   VectorType type = e.vectorType(view.element, shape.lanes);
   Value zeros = e.zeros(view.element, shape.lanes);
-  if (!line.offsets || (run && line.access.columns.unit))
+  if (!line.offsets || (run && line.access.columns.step == 1))
     return vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{place},
                                         mask, zeros);
-  return vector::GatherOp::create(e, type, view.memory, ValueRange{place},
-                                  line.offsets, mask, zeros);
+  return e.gather(view.memory, place, line.offsets, mask);
 }
 
 void TileStore::write(Emitter &e, const Line &line, Value value, Value row,
                       Value mask, bool run) {
   const View &view = contraction.views[line.access.operand];
   Value place = e.add(line.place, line.access.rows.at(e, row));
-  if (!line.offsets || (run && line.access.columns.unit)) {
+  if (!line.offsets || (run && line.access.columns.step == 1)) {
     vector::MaskedStoreOp::create(e, view.memory, ValueRange{place}, mask,
                                   value);
     return;
@@ -271,6 +312,22 @@ Value TileStore::apply(Emitter &e, ArrayRef<Value> arguments) {
   return mapping.lookup(yielded);
 }
 
+void TileStore::prefetch(Emitter &e, Value firstRow, Value firstColumn,
+                         Value count) {
+  const Access &access = accesses.back();
+  if (access.columns.step != 1)
+    return;
+  const View &view = contraction.views[access.operand];
+  Value rows = e.min(count, e.sub(contraction.groups[Rows].total, firstRow));
+  Value first = e.add(access.base, access.columns.at(e, firstColumn));
+  int64_t line = 512 / view.element.getIntOrFloatBitWidth();
+  e.loop(rows, [&](Value i) {
+    Value place = e.add(first, access.rows.at(e, e.add(firstRow, i)));
+    for (int64_t j = 0; j < shape.columns(); j += line)
+      e.prefetch(view.memory, e.add(place, j), true);
+  });
+}
+
 void TileStore::store(Emitter &e, Value firstRow, Value firstColumn, Value sums,
                       Value at) {
   Value rows = e.min(e.index(shape.rows),
@@ -284,7 +341,7 @@ void TileStore::store(Emitter &e, Value firstRow, Value firstColumn, Value sums,
       Value run;
       for (const Access &access : accesses) {
         lines.push_back(getLine(e, access, column));
-        if (!lines.back().offsets || !access.columns.unit)
+        if (!lines.back().offsets || access.columns.step != 1)
           continue;
         Value own = isRun(e, lines.back().offsets, e.index(0), mask);
         run = run ? arith::AndIOp::create(e, run, own).getResult() : own;

@@ -17,7 +17,7 @@ namespace mp::kernel {
 /// Rows and columns of a register tile, and how its panels are stored.
 struct TileShape {
   /// For the operands of `op`: products of 16 bit where both are bf16.
-  TileShape(ContractOp op, const KernelTarget &target);
+  TileShape(const Contraction &contraction, const KernelTarget &target);
 
   Form form;
   /// Of the sums.
@@ -56,6 +56,9 @@ class TileStore {
 public:
   TileStore(Emitter &e, Contraction &contraction, const TileShape &shape);
   void enterBatch(Emitter &e, mlir::Value batch);
+  /// Asks for the memory of a tile.
+  void prefetch(Emitter &e, mlir::Value firstRow, mlir::Value firstColumn,
+                mlir::Value rows);
   /// The sums of a tile lie from `at` on.
   void store(Emitter &e, mlir::Value firstRow, mlir::Value firstColumn,
              mlir::Value sums, mlir::Value at);

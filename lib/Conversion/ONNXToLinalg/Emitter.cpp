@@ -190,6 +190,29 @@ Sizes Emitter::broadcast(ArrayRef<Sizes> shapes) {
   return result;
 }
 
+/// Where `operand` only has sizes of 1 that another tensor lacks, that one, and
+/// the axes that both have.
+static std::pair<Value, SmallVector<unsigned>> lookThrough(Value operand) {
+  SmallVector<unsigned> axes;
+  auto expand = operand.getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand)
+    return {operand, axes};
+  auto type = cast<RankedTensorType>(operand.getType());
+  auto groups = expand.getReassociationIndices();
+  for (const ReassociationIndices &group : groups) {
+    std::optional<unsigned> kept;
+    for (int64_t axis : group) {
+      if (type.getDimSize(axis) == 1)
+        continue;
+      if (kept)
+        return {operand, {}};
+      kept = axis;
+    }
+    axes.push_back(kept.value_or(group.front()));
+  }
+  return {expand.getSrc(), axes};
+}
+
 TensorValue Emitter::map(Type element, ArrayRef<TensorValue> operands,
                          BodyFn body) {
   SmallVector<Sizes> shapes;
@@ -216,7 +239,14 @@ TensorValue Emitter::map(Type element, ArrayRef<TensorValue> operands,
     isLoaded.push_back(unclear);
     if (unclear)
       continue;
-    inputs.push_back(operand.value);
+    auto [source, axes] = lookThrough(operand.value);
+    if (source != operand.value) {
+      SmallVector<AffineExpr> kept;
+      for (unsigned axis : axes)
+        kept.push_back(exprs[axis]);
+      exprs = kept;
+    }
+    inputs.push_back(source);
     maps.push_back(AffineMap::get(rank, 0, exprs, b.getContext()));
   }
   maps.push_back(b.getMultiDimIdentityMap(rank));

@@ -252,9 +252,7 @@ SmallVector<Value> Iteration::emitWhile(Code &code, ArrayRef<Value> starts,
   llvm::append_range(yields, next);
   scf::YieldOp::create(e.b, e.loc, yields);
   op.getAfter().takeBody(*code.region);
-  Block *before = &op.getBefore().emplaceBlock();
-  for (Value operand : operands)
-    before->addArgument(operand.getType(), e.loc);
+  Block *before = op.getBeforeBody();
   e.b.setInsertionPointToEnd(before);
   Value goesOn = before->getArgument(1);
   if (limit) {

@@ -189,6 +189,38 @@ concatenate(NodeLowering &node, ArrayRef<TensorValue> operands, int64_t axis) {
   return TensorValue{result, operands[0].element};
 }
 
+SmallVector<Value> getAxisFlags(Emitter &e, ArrayRef<Size> axes, int64_t rank) {
+  Sizes ones(axes.size(), e.size(1)), zeros(rank, e.size(0));
+  SmallVector<Value> flags;
+  for (Size flag : spreadOverAxes(e, axes, ones, zeros))
+    flags.push_back(e.s.compare(Scalars::NE, e.index(flag), e.s.index(0)));
+  return flags;
+}
+
+TensorValue dropFlagged(Emitter &e, TensorValue tensor, ArrayRef<Value> flags,
+                        unsigned count) {
+  Scalars &s = e.s;
+  Sizes from = e.sizes(tensor), to(from.size() - count, e.size(1));
+  // The place that the next axis that stays has in the result.
+  Size place = e.size(0);
+  for (auto [flag, extent] : llvm::zip(flags, from)) {
+    Value isOne = s.compare(Scalars::EQ, e.index(extent), s.index(1));
+    e.check(arith::OrIOp::create(e.b, e.loc, s.logicalNot(flag), isOne),
+            "the size of a dropped axis is %0, expected %1", extent, e.size(1));
+    for (auto [position, target] : llvm::enumerate(to)) {
+      Value isHere = s.compare(Scalars::EQ, e.index(place), s.index(position));
+      Value isTaken =
+          arith::AndIOp::create(e.b, e.loc, isHere, s.logicalNot(flag));
+      target = e.select(isTaken, extent, target);
+    }
+    place = e.add(place, e.select(flag, e.size(0), e.size(1)));
+  }
+  e.check(s.compare(Scalars::EQ, e.index(place), s.index(to.size())),
+          "an axis is given twice: %0 stay, expected %1", place,
+          e.size(to.size()));
+  return e.reshape(tensor, to);
+}
+
 static SmallVector<utils::IteratorType> getParallel(unsigned count) {
   return SmallVector<utils::IteratorType>(count, utils::IteratorType::parallel);
 }

@@ -53,6 +53,15 @@ mlir::FailureOr<Sizes> getAxisList(NodeLowering &node, llvm::StringRef name,
 Sizes spreadOverAxes(Emitter &e, llvm::ArrayRef<Size> axes,
                      llvm::ArrayRef<Size> values, llvm::ArrayRef<Size> others);
 
+/// For each axis of a tensor whether `axes` has it, i1.
+llvm::SmallVector<mlir::Value>
+getAxisFlags(Emitter &e, llvm::ArrayRef<Size> axes, int64_t rank);
+
+/// `tensor` without the flagged axes, of which there are `count`, of size 1:
+/// both is checked.
+TensorValue dropFlagged(Emitter &e, TensorValue tensor,
+                        llvm::ArrayRef<mlir::Value> flags, unsigned count);
+
 /// Each element from its indices and the element of `input` that `map` (from
 /// the result's indices) leads to.
 TensorValue generateFrom(

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 
@@ -154,7 +155,7 @@ private:
     auto module = op->getParentOfType<ModuleOp>();
     std::string text = op.getText().str();
     text.push_back('\0');
-    std::string name = ("mp_text_" + Twine(llvm::hash_value(text))).str();
+    std::string name = ("mp_text_" + Twine(llvm::xxh3_64bits(text))).str();
     auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
     if (!global) {
       OpBuilder::InsertionGuard guard(b);

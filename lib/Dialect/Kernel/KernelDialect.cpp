@@ -244,6 +244,13 @@ LogicalResult ContractOp::verifyRegions() {
     return emitOpError() << "expected an epilogue of the arguments ("
                          << expected << "), got (" << block.getArgumentTypes()
                          << ")";
+  // It is applied to vectors.
+  for (Operation &op : block.without_terminator())
+    if (!OpTrait::hasElementwiseMappableTraits(&op) &&
+        !op.hasTrait<OpTrait::ConstantLike>())
+      return emitOpError()
+             << "expected an epilogue of elementwise operations, got '"
+             << op.getName() << "'";
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   Type element = getElementTypeOrSelf(getC().getType());
   if (!yield || yield.getValue().getType() != element)

@@ -42,6 +42,8 @@ struct Call {
 };
 
 thread_local Call *current = nullptr;
+/// A thread of the pool: it works for a call of another thread.
+thread_local bool isWorker = false;
 thread_local std::string lastError;
 
 std::atomic<int64_t> allocated{0}, peak{0};
@@ -75,6 +77,50 @@ void count(int64_t bytes) {
     ;
 }
 
+/// Big blocks that were freed, for calls to come: a model asks for the same
+/// sizes in each call, and new memory costs a page fault for every page.
+class BlockCache {
+public:
+  ~BlockCache() {
+    for (Block *block : blocks)
+      std::free(block);
+  }
+
+  Block *take(int64_t bytes) {
+    if (bytes < least)
+      return nullptr;
+    std::lock_guard<std::mutex> lock(mutex);
+    for (size_t index = blocks.size(); index-- > 0;)
+      if (blocks[index]->bytes == bytes) {
+        Block *block = blocks[index];
+        blocks.erase(blocks.begin() + index);
+        return block;
+      }
+    return nullptr;
+  }
+
+  void give(Block *block) {
+    if (block->bytes < least) {
+      std::free(block);
+      return;
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    blocks.push_back(block);
+    if (blocks.size() > most) {
+      std::free(blocks.front());
+      blocks.erase(blocks.begin());
+    }
+  }
+
+private:
+  static constexpr int64_t least = 65536;
+  static constexpr size_t most = 32;
+  std::mutex mutex;
+  std::vector<Block *> blocks;
+};
+
+BlockCache cache;
+
 /// `%0` and `%1` stand for the numbers.
 std::string format(const char *text, int64_t a, int64_t b) {
   std::string result;
@@ -92,7 +138,7 @@ void release(Call &call) {
     Block *block = call.blocks.next;
     call.blocks.next = block->next;
     count(-block->bytes);
-    std::free(block);
+    cache.give(block);
   }
 }
 
@@ -108,13 +154,14 @@ int64_t mp_peak_bytes(void) { return peak; }
 void mp_reset_peak(void) { peak = allocated.load(); }
 
 void *mp_allocate(int64_t bytes) {
-  Block *block = nullptr;
-  if (bytes >= 0 && bytes < INT64_MAX / 2)
+  Block *block = cache.take(bytes);
+  if (!block && bytes >= 0 && bytes < INT64_MAX / 2)
     block = static_cast<Block *>(allocateAligned(bytes + sizeof(Block)));
   if (!block)
     mp_fail(MP_OUT_OF_MEMORY, "out of memory: %0 bytes more were asked for",
             bytes, 0);
   block->bytes = bytes;
+  std::lock_guard<std::mutex> lock(current->mutex);
   block->next = current->blocks.next;
   block->previous = &current->blocks;
   block->next->previous = block;
@@ -127,10 +174,13 @@ void mp_free(void *data) {
   if (!data)
     return;
   Block *block = static_cast<Block *>(data) - 1;
-  block->next->previous = block->previous;
-  block->previous->next = block->next;
+  {
+    std::lock_guard<std::mutex> lock(current->mutex);
+    block->next->previous = block->previous;
+    block->previous->next = block->next;
+  }
   count(-block->bytes);
-  std::free(block);
+  cache.give(block);
 }
 
 void *mp_output(void **data, int64_t bytes) {
@@ -161,12 +211,20 @@ void *mp_scratch(int32_t slot, int64_t bytes) {
 
 void mp_fail(int32_t code, const char *text, int64_t a, int64_t b) {
   lastError = format(text, a, b);
+  // The call's stack is another thread's.
+  if (isWorker) {
+    std::fprintf(stderr, "mp-opt: %s\n", lastError.c_str());
+    std::_Exit(70);
+  }
   current->code = code;
   std::longjmp(current->end, 1);
 }
 
 void *mp_current_call(void) { return current; }
-void mp_set_current_call(void *call) { current = static_cast<Call *>(call); }
+void mp_set_current_call(void *call) {
+  current = static_cast<Call *>(call);
+  isWorker = true;
+}
 
 void mp_report(int32_t code, const char *text, int64_t a, int64_t b) {
   std::lock_guard<std::mutex> lock(current->mutex);

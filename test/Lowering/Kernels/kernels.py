@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 
 import ml_dtypes
 import numpy
@@ -104,6 +103,13 @@ class Contraction:
         )
 
 
+def lower_text(text):
+    """The functions of contractions in text."""
+    return subprocess.run(
+        [KERNEL_OPT, "-", "--convert-kernel-to-loops"], input=text,
+        check=True, capture_output=True, encoding="utf-8").stdout
+
+
 def compile_text(text, folder, isa="avx512", form="widen", tuning="", flags=(), extra=(),
                  parallel=False):
     """The shared library of functions with contractions."""
@@ -155,13 +161,6 @@ def call(library, name, *arrays):
     function.restype = None
     descriptors = [descriptor(array) for array in arrays]
     function(*(ctypes.byref(d) for d in descriptors))
-
-
-def run(contraction, arrays, **options):
-    """`arrays` are those of a, b, the extra operands and c, which is written."""
-    with tempfile.TemporaryDirectory() as folder:
-        text = contraction.text([a.shape for a in arrays])
-        call(compile_text(text, folder, **options), "f", *arrays)
 
 
 def split(text):

@@ -2,6 +2,9 @@
 """Contractions compute what they say, to the bit where that can be."""
 
 import dataclasses
+import functools
+import pathlib
+import tempfile
 
 import numpy
 import pytest
@@ -9,14 +12,15 @@ import pytest
 import kernels
 from kernels import Contraction, DTYPES
 
-ISAS = ["avx512"]
-FORMS = ["widen"]
+CPU_FLAGS = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
 
 
-def yield_as(dtype, lines="", value="%sum"):
-    if dtype == "f32":
-        return f"{lines}\n kernel.yield {value} : f32"
-    return f"{lines}\n %out = arith.truncf {value} : f32 to {dtype}\n kernel.yield %out : {dtype}"
+def skip_without(words):
+    """Where the processor has not what a form needs."""
+    needed = {"dot": "avx512_bf16", "amx": "amx_bf16"}
+    for word, flag in needed.items():
+        if word in words and flag not in CPU_FLAGS:
+            pytest.skip(f"no {flag}")
 
 
 MATMUL = Contraction("m n k", "m, k", "k, n", "m, n")
@@ -131,42 +135,161 @@ def make(shape, dtype, generator, integers):
     return numpy.asarray(values, dtype=numpy.float32).astype(DTYPES[dtype])
 
 
-def compute(contraction, shapes, integers, **options):
+@functools.lru_cache(maxsize=None)
+def build(types, static=False, epilogue="", extras=(), **options):
+    """All cases with these types, as functions of one library."""
+    text = ""
+    for name, (contraction, shapes) in CASES.items():
+        contraction = adapt(contraction, types, static, epilogue, extras)
+        shapes = [*shapes[:2], *(extra_shape(m, shapes[2]) for m, _ in extras), shapes[2]]
+        text += contraction.text(shapes, name)
+    # The folder may go: a loaded library stays.
+    with tempfile.TemporaryDirectory() as folder:
+        return kernels.compile_text(text, folder, **options)
+
+
+def adapt(contraction, types, static=False, epilogue="", extras=()):
+    epilogue = epilogue or f"kernel.yield %sum : {types[2]}"
+    return dataclasses.replace(
+        contraction, types=types, epilogue=epilogue, static=static,
+        extras=tuple((contraction.c, t) if m == "c" else ("", t) for m, t in extras))
+
+
+def extra_shape(where, shape):
+    return shape if where == "c" else ()
+
+
+def compute(name, types, integers, static=False, epilogue="", extras=(), **options):
     """The arrays of a run, the sums that c should have, and their scale."""
+    contraction, shapes = CASES[name]
+    contraction = adapt(contraction, types, static, epilogue, extras)
+    shapes = [*shapes[:2], *(extra_shape(m, shapes[2]) for m, _ in extras), shapes[2]]
     generator = numpy.random.default_rng(7)
-    types = contraction.all_types()
-    arrays = [make(s, t, generator, integers) for s, t in zip(shapes, types)]
+    arrays = [make(s, t, generator, integers)
+              for s, t in zip(shapes, contraction.all_types())]
     sums, scale, count = kernels.reference(contraction, arrays)
     expected = kernels.at_output(contraction, arrays, sums)
     scale = kernels.at_output(contraction, arrays, scale)
-    kernels.run(contraction, arrays, **options)
+    library = build(types, static, epilogue, extras, **options)
+    kernels.call(library, name, *arrays)
     return arrays, expected, scale, count
 
 
-@pytest.mark.parametrize("types", ["f32 f32 f32", "bf16 bf16 f32", "f16 bf16 f32", "f64 f64 f64"])
+OPTIONS = {
+    "f32": dict(types=("f32", "f32", "f32")),
+    "f32-static": dict(types=("f32", "f32", "f32"), static=True),
+    "f32-small-blocks": dict(
+        types=("f32", "f32", "f32"),
+        tuning="depth=32 block-rows=16 block-columns=48"),
+    "f32-avx2": dict(types=("f32", "f32", "f32"), isa="avx2"),
+    "f32-neon": dict(types=("f32", "f32", "f32"), isa="neon"),
+    "bf16": dict(types=("bf16", "bf16", "f32")),
+    "mixed": dict(types=("f16", "bf16", "f32")),
+    "f64": dict(types=("f64", "f64", "f64")),
+    "dot": dict(types=("bf16", "bf16", "f32"), form="dot"),
+    "amx": dict(types=("bf16", "bf16", "f32"), form="amx"),
+    "amx-small-blocks": dict(
+        types=("bf16", "bf16", "f32"), form="amx",
+        tuning="depth=32 block-rows=32 block-columns=32"),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("name", CASES)
-def test_integers(name, types):
-    contraction, shapes = CASES[name]
-    types = tuple(types.split())
-    epilogue = f"kernel.yield %sum : {types[2]}"
-    contraction = dataclasses.replace(contraction, types=types, epilogue=epilogue)
-    arrays, expected, _, _ = compute(contraction, shapes, True)
-    numpy.testing.assert_array_equal(arrays[-1].astype(numpy.float64), expected)
+def test_integers(name, options):
+    """Sums of small integers are exact in f32, whatever the order is."""
+    skip_without(options)
+    arrays, expected, _, _ = compute(name, integers=True, **OPTIONS[options])
+    result = arrays[-1].astype(numpy.float64)
+    numpy.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize("form", ["dot", "amx"])
+# out = relu(sum + x0 + 0.5 * x1), stored in 16 bit.
+def fused(dtype):
+    return f"""
+      %half = arith.constant 5.0e-01 : f32
+      %zero = arith.constant 0.0 : f32
+      %wide = arith.extf %x1 : {dtype} to f32
+      %scaled = arith.mulf %wide, %half : f32
+      %0 = arith.addf %sum, %x0 : f32
+      %1 = arith.addf %0, %scaled : f32
+      %2 = arith.maximumf %1, %zero : f32
+      %out = arith.truncf %2 : f32 to {dtype}
+      kernel.yield %out : {dtype}"""
+
+
+def fused_options(dtype, form="widen"):
+    return dict(types=(dtype, dtype, dtype), epilogue=fused(dtype),
+                extras=(("", "f32"), ("c", dtype)), form=form)
+
+
+UNIT = {"f32": 2.0**-24, "bf16": 2.0**-8, "f16": 2.0**-11}
+
+
+def check_fused(name, dtype, form="widen", **wrong):
+    arrays, sums, scale, count = compute(
+        name, integers=False, **{**fused_options(dtype, form), **wrong})
+    bias, residual = (a.astype(numpy.float64) for a in arrays[2:4])
+    exact = numpy.maximum(sums + bias + 0.5 * residual, 0)
+    scale = scale + abs(bias) + abs(0.5 * residual)
+    bound = UNIT[dtype] * abs(exact) + 2 * (count + 2) * UNIT["f32"] * scale
+    # Below the normal numbers, f16 has a fixed step.
+    bound += 2.0**-25 if dtype == "f16" else 2.0**-134
+    contraction = CASES[name][0]
+    if "2*i" in contraction.c:  # the rest of c is not written
+        return True
+    return bool((abs(arrays[-1].astype(numpy.float64) - exact) <= bound).all())
+
+
+@pytest.mark.parametrize("form, dtype", [("widen", "bf16"), ("widen", "f16"), ("dot", "bf16"), ("amx", "bf16")])
 @pytest.mark.parametrize("name", CASES)
-def test_forms(name, form):
-    contraction, shapes = CASES[name]
-    types = ("bf16", "bf16", "f32")
-    contraction = dataclasses.replace(contraction, types=types)
-    arrays, expected, _, _ = compute(contraction, shapes, True, form=form)
-    numpy.testing.assert_array_equal(arrays[-1].astype(numpy.float64), expected)
+def test_fused(name, dtype, form):
+    """Bias, residual, activation and rounding, in the store of the sums."""
+    skip_without(form)
+    assert check_fused(name, dtype, form)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_static_sizes(name):
-    contraction, shapes = CASES[name]
-    contraction = dataclasses.replace(contraction, static=True)
-    arrays, expected, _, _ = compute(contraction, shapes, True)
-    numpy.testing.assert_array_equal(arrays[-1].astype(numpy.float64), expected)
+# Kernels that do what kernels must not do.
+WRONG = {
+    "truncated": lambda t: t.replace("%out = arith.truncf %2 : f32 to bf16", """
+      %bits = arith.bitcast %2 : f32 to i32
+      %mask = arith.constant -65536 : i32
+      %cut = arith.andi %bits, %mask : i32
+      %low = arith.bitcast %cut : i32 to f32
+      %out = arith.truncf %low : f32 to bf16"""),
+    "bias dropped": lambda t: t.replace(
+        "arith.addf %sum, %x0 : f32", "arith.addf %sum, %zero : f32"),
+    "sum in 16 bit": lambda t: t.replace("%0 = arith.addf %sum, %x0", """
+      %narrow = arith.truncf %sum : f32 to bf16
+      %again = arith.extf %narrow : bf16 to f32
+      %0 = arith.addf %again, %x0"""),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_kernels_fail(wrong):
+    epilogue = WRONG[wrong](fused("bf16"))
+    assert epilogue != fused("bf16")
+    assert not check_fused("matmul_blocks", "bf16", epilogue=epilogue)
+
+
+def test_wrong_accumulator_fails():
+    """A kernel whose steps are summed up in 16 bit: what T1 must find."""
+    arrays, expected, _, _ = compute(
+        "matmul_blocks", integers=True, **OPTIONS["bf16"])
+    a, b = (x.astype(numpy.float32) for x in arrays[:2])
+    wrong = numpy.zeros_like(arrays[-1])
+    for k in range(a.shape[1]):
+        wrong += a[:, k : k + 1] * b[k : k + 1]
+        wrong = wrong.astype(DTYPES["bf16"]).astype(numpy.float32)
+    assert not numpy.array_equal(wrong, expected)
+
+
+def test_equal_contractions_share_a_function():
+    text = "".join(
+        MATMUL.text(shapes, f"f{i}")
+        for i, shapes in enumerate([[(4, 5), (5, 6), (4, 6)]] * 3))
+    text += dataclasses.replace(MATMUL, static=True).text(
+        [(40, 50), (50, 60), (40, 60)], "f3")
+    lowered = kernels.lower_text(text)
+    assert lowered.count("func.func private @kernel_contract") == 1

@@ -214,8 +214,6 @@ getScanInputs(NodeLowering &node, unsigned first, Size &length) {
   return inputs;
 }
 
-static LogicalResult scanRule(NodeLowering &node);
-
 /// An iteration over `inputs`, of which part i has number i or the last one
 /// minus i.
 static void addElements(Iteration &iteration, Emitter &e,
@@ -249,76 +247,98 @@ static FailureOr<TensorValue> moveFirstAxis(NodeLowering &node,
 static FailureOr<unsigned> getStateCount(NodeLowering &node,
                                          unsigned operands) {
   int64_t scanned = getInt(node.getNode(), "num_scan_inputs", 0);
+  if (!llvm::all_of(node.operands(), [&](TensorValue x) { return bool(x); }) &&
+      (node.getVersion() >= 9 || node.has(0))) {
+    (void)node.fail("an operand is absent");
+    return failure();
+  }
   if (scanned >= 1 && scanned <= int64_t(operands))
     return operands - scanned;
   (void)node.fail("'num_scan_inputs' is " + Twine(scanned));
   return failure();
 }
 
-/// Version 8: all has a batch axis in front, sequences have lengths of their
-/// own, and what is behind them is zero.
+/// The results of Scan-8 for one of the batch: operands have a batch axis in
+/// front, sequences have lengths of their own, and what is behind them is zero.
+static FailureOr<SmallVector<TensorValue>>
+scanOne(NodeLowering &node, Region &body, unsigned stateCount, int64_t b) {
+  Emitter &e = node.e;
+  unsigned first = 1 + stateCount;
+  Size length = e.dim(node.in(first), 1);
+  Iteration iteration(node, body);
+  iteration.keepsSizes = true;
+  for (unsigned index = 1; index < first; ++index)
+    iteration.states.push_back(takeAt(e, node.in(index), 0, e.size(b)));
+  Size count = length;
+  if (node.has(0)) {
+    Value given = node.s.toIndex(e.loadAt(node.in(0), b));
+    e.check(node.s.compare(Scalars::LE, given, e.index(length), true),
+            "length %0 of a sequence, the tensor has %1", Size(given), length);
+    count = Size(given);
+  }
+  iteration.limit = count;
+  SmallVector<ScanInput> inputs;
+  for (unsigned index = first; index < node.getNumOperands(); ++index) {
+    ScanInput input = {takeAt(e, node.in(index), 0, e.size(b)), 0,
+                       getEntry(node, "directions", index - first) != 0};
+    if (failed(checkEqual(node, e.dim(input.tensor, 0), length,
+                          "scanned lengths %0 and %1 differ")))
+      return failure();
+    inputs.push_back(input);
+  }
+  addElements(iteration, e, inputs, count);
+  auto results = iteration.run();
+  if (failed(results))
+    return failure();
+  for (auto [index, result] : llvm::enumerate(*results)) {
+    Sizes sizes = e.sizes(result);
+    if (index >= stateCount && count != length) {
+      sizes[0] = length;
+      Value padded = e.full(sizes, result.element, 0.0).value;
+      padded = insertSlice(e, result, padded, Sizes(sizes.size(), e.size(0)));
+      e.noteSizes(padded, sizes);
+      result.value = padded;
+    }
+    sizes.insert(sizes.begin(), e.size(1));
+    result = e.reshape(result, sizes);
+  }
+  return results;
+}
+
 static LogicalResult scanBatches(NodeLowering &node, Region &body) {
   Emitter &e = node.e;
   auto stateCount = getStateCount(node, node.getNumOperands() - 1);
   if (failed(stateCount))
     return failure();
-  unsigned first = 1 + *stateCount;
-  TensorValue front = node.in(first);
-  if (front.getRank() < 2)
-    return node.fail("a scanned operand has no batch and sequence axis");
-  std::optional<int64_t> batch = Emitter::getConstant(e.dim(front, 0));
-  // Each sequence is a loop of its own.
+  // Each of the batch is a loop of its own.
   constexpr int64_t mostBatches = 64;
-  if (!batch || *batch < 1 || *batch > mostBatches)
-    return node.fail("Scan-8 with a batch of unknown size, 0 or more than " +
-                     Twine(mostBatches) + " cannot be compiled");
-  Size length = e.dim(front, 1);
+  std::optional<int64_t> batch;
+  for (unsigned index = 1; index < node.getNumOperands(); ++index) {
+    TensorValue operand = node.in(index);
+    if (!operand || operand.getRank() < (index > *stateCount ? 2 : 1))
+      return node.fail("operand " + Twine(index) +
+                       " has no batch or sequence axis");
+    auto count = Emitter::getConstant(e.dim(operand, 0));
+    if (!count || *count < 1 || *count > mostBatches ||
+        (batch && *batch != *count))
+      return node.fail("Scan-8 with batches of unknown or different sizes, of "
+                       "none or more than " +
+                       Twine(mostBatches) + " cannot be compiled");
+    batch = count;
+  }
+  if (node.has(0) &&
+      failed(checkEqual(node, e.dim(node.in(0), 0), e.size(*batch),
+                        "found %0 lengths, expected %1")))
+    return failure();
   SmallVector<SmallVector<TensorValue>> parts(node.getNode()->getNumResults());
   for (int64_t b = 0; b < *batch; ++b) {
-    Iteration iteration(node, body);
-    iteration.keepsSizes = true;
-    for (unsigned index = 1; index < first; ++index) {
-      if (node.in(index).getRank() < 1)
-        return node.fail("a state has no batch axis");
-      iteration.states.push_back(takeAt(e, node.in(index), 0, e.size(b)));
-    }
-    Size count = length;
-    if (node.has(0)) {
-      Value given = node.s.toIndex(e.loadAt(node.in(0), b));
-      e.check(node.s.compare(Scalars::LE, given, e.index(length), true),
-              "length %0 of a sequence, the tensor has %1", Size(given),
-              length);
-      count = Size(given);
-    }
-    iteration.limit = count;
-    SmallVector<ScanInput> inputs;
-    for (unsigned index = first; index < node.getNumOperands(); ++index) {
-      ScanInput input = {takeAt(e, node.in(index), 0, e.size(b)), 0,
-                         getEntry(node, "directions", index - first) != 0};
-      if (failed(checkEqual(node, e.dim(input.tensor, 0), length,
-                            "scanned lengths %0 and %1 differ")))
-        return failure();
-      inputs.push_back(input);
-    }
-    addElements(iteration, e, inputs, count);
-    auto results = iteration.run();
+    auto results = scanOne(node, body, *stateCount, b);
     if (failed(results))
       return failure();
     if (results->size() != parts.size())
       return node.fail("its outputs are not those of its body");
-    for (auto [index, result] : llvm::enumerate(*results)) {
-      Sizes extents = e.sizes(result);
-      if (index >= *stateCount && count != length) {
-        extents[0] = length;
-        TensorValue padded = e.full(extents, result.element, 0.0);
-        padded.value = insertSlice(e, result, padded.value,
-                                   Sizes(extents.size(), e.size(0)));
-        e.noteSizes(padded.value, extents);
-        result = padded;
-      }
-      extents.insert(extents.begin(), e.size(1));
-      parts[index].push_back(e.reshape(result, extents));
-    }
+    for (auto [part, result] : llvm::zip(parts, *results))
+      part.push_back(result);
   }
   for (auto [index, part] : llvm::enumerate(parts)) {
     FailureOr<TensorValue> whole = concatenate(node, part, 0);

@@ -24,6 +24,9 @@ namespace mp {
 static LogicalResult concatRule(NodeLowering &node) {
   int64_t byDefault = node.getVersion() < 4 ? 1 : 0;
   SmallVector<TensorValue> operands = node.operands();
+  if (operands.empty() ||
+      !llvm::all_of(operands, [](TensorValue x) { return bool(x); }))
+    return node.fail("an operand is absent");
   auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", byDefault),
                                  operands[0].getRank());
   if (failed(axis))
@@ -252,14 +255,18 @@ static FailureOr<Sizes> getRepeats(NodeLowering &node, int64_t rank) {
     (void)node.fail("expected one repeat for each of " + Twine(rank) + " axes");
     return failure();
   }
+  // More would leave the range of sizes.
+  constexpr int64_t most = int64_t(1) << 31;
   for (Size count : *repeats) {
-    if (Emitter::getConstant(count).value_or(0) < 0) {
-      (void)node.fail("a number of repeats is negative");
+    int64_t known = Emitter::getConstant(count).value_or(0);
+    if (known < 0 || known > most) {
+      (void)node.fail("found " + Twine(known) + " repeats");
       return failure();
     }
     if (!Emitter::getConstant(count))
-      e.check(node.s.compare(Scalars::GE, e.index(count), node.s.index(0)),
-              "the number %0 of repeats is negative", count, count);
+      e.check(node.s.compare(Scalars::LE, e.index(count), node.s.index(most),
+                             /*isUnsigned=*/true),
+              "found %0 repeats, expected at most %1", count, e.size(most));
   }
   return *repeats;
 }

@@ -54,6 +54,17 @@ static FailureOr<Borders> getBorders(NodeLowering &node, int64_t rank) {
   FailureOr<Sizes> axes = getAxisList(node, "axes", 3, count, rank);
   if (failed(axes))
     return failure();
+  for (Size pad : *pads) {
+    // More would leave the range of sizes.
+    constexpr int64_t most = int64_t(1) << 40;
+    if (Emitter::getConstant(pad).value_or(0) > most) {
+      (void)node.fail("a pad is larger than " + Twine(most));
+      return failure();
+    }
+    if (!Emitter::getConstant(pad))
+      e.check(node.s.compare(Scalars::LE, e.index(pad), node.s.index(most)),
+              "found a pad of %0, expected at most %1", pad, e.size(most));
+  }
   ArrayRef<Size> all(*pads);
   Sizes zeros(rank, e.size(0));
   return Borders{spreadOverAxes(e, *axes, all.take_front(count), zeros),

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Movement.h"
 #include "../Rules.h"
 
 using namespace mlir;
@@ -71,20 +72,97 @@ static Value logarithm(Scalars &s, Value x) {
   return arith::FPToSIOp::create(s.b, s.loc, x.getType(), s.log(y));
 }
 
+namespace {
+
+/// What is reduced over: axes, or where they are known at run time only, for
+/// each axis whether it is one of them (i1).
+struct Axes {
+  SmallVector<int64_t> known;
+  SmallVector<Value> flags;
+  unsigned count = 0;
+};
+
+} // namespace
+
 /// The axes to reduce over; absent if nothing is to be done.
-static FailureOr<std::optional<SmallVector<int64_t>>>
-getAxes(NodeLowering &node, int64_t rank) {
-  auto list = node.constantList("axes", 1);
-  if (failed(list))
+static FailureOr<std::optional<Axes>> getAxes(NodeLowering &node,
+                                              int64_t rank) {
+  Axes axes;
+  bool isAttribute = node.getNode()->hasAttr("axes");
+  if (isAttribute) {
+    axes.known = llvm::to_vector(getInts(node.getNode(), "axes"));
+  } else if (auto constants = node.constantInts(1)) {
+    axes.known = *constants;
+  } else if (node.has(1)) {
+    std::optional<Sizes> list = node.ints(1);
+    if (!list || int64_t(list->size()) > rank)
+      return node.fail("expected at most " + Twine(rank) +
+                       " axes, and their number to be known");
+    if (!list->empty()) {
+      axes.flags = getAxisFlags(node.e, *list, rank);
+      axes.count = list->size();
+      return std::optional(axes);
+    }
+  }
+  if (axes.known.empty() && getInt(node.getNode(), "noop_with_empty_axes", 0))
+    return std::optional<Axes>();
+  if (axes.known.empty())
+    axes.known = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  auto normal = node.normalizeAxes(axes.known, rank);
+  if (failed(normal))
     return failure();
-  if (list->empty() && getInt(node.getNode(), "noop_with_empty_axes", 0))
-    return std::optional<SmallVector<int64_t>>();
-  if (list->empty())
-    list = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  auto axes = node.normalizeAxes(*list, rank);
-  if (failed(axes))
-    return failure();
-  return std::optional(*axes);
+  axes.known = *normal;
+  axes.count = axes.known.size();
+  if (axes.count == 0)
+    return std::optional<Axes>();
+  return std::optional(axes);
+}
+
+/// Element by element into a tensor whose flagged axes are of size 1.
+static TensorValue reduceFlagged(Emitter &e, TensorValue x,
+                                 ArrayRef<Value> flags, Type element,
+                                 Value init,
+                                 function_ref<Value(Value, Value)> combine,
+                                 Emitter::BodyFn finish) {
+  Sizes from = e.sizes(x), to;
+  for (auto [flag, extent] : llvm::zip(flags, from))
+    to.push_back(e.select(flag, e.size(1), extent));
+  TensorValue sums = e.full(to, init.getType(), init);
+  sums.value = e.loopNest(from, sums.value, [&](ValueRange at, ValueRange v) {
+    SmallVector<Value> target;
+    for (auto [flag, i] : llvm::zip(flags, at))
+      target.push_back(e.s.select(flag, e.s.index(0), i));
+    Value old = e.load({v[0], sums.element}, target);
+    Value sum = combine(e.load(x, at), old);
+    return SmallVector<Value>{e.store(v[0], sums.element, target, sum)};
+  })[0];
+  e.noteSizes(sums.value, to);
+  return e.map(element, sums, [&](ValueRange values) {
+    return finish ? finish(values) : values[0];
+  });
+}
+
+/// As Emitter::reduce, over axes of either kind.
+static TensorValue reduceOver(Emitter &e, TensorValue x, const Axes &axes,
+                              bool keepDims, Type element, Value init,
+                              function_ref<Value(Value, Value)> combine,
+                              Emitter::BodyFn finish = nullptr) {
+  if (axes.flags.empty())
+    return e.reduce(x, axes.known, keepDims, element, init, combine, finish);
+  TensorValue result =
+      reduceFlagged(e, x, axes.flags, element, init, combine, finish);
+  return keepDims ? result : dropFlagged(e, result, axes.flags, axes.count);
+}
+
+/// The number of elements that become one.
+static Size getReducedCount(Emitter &e, TensorValue x, const Axes &axes) {
+  Size count = e.size(1);
+  Sizes sizes = e.sizes(x);
+  for (int64_t axis : axes.known)
+    count = e.mul(count, sizes[axis]);
+  for (auto [flag, extent] : llvm::zip_first(axes.flags, sizes))
+    count = e.mul(count, e.select(flag, extent, e.size(1)));
+  return count;
 }
 
 static LogicalResult reduce(NodeLowering &node, const Reduction &reduction,
@@ -99,7 +177,7 @@ static LogicalResult reduce(NodeLowering &node, const Reduction &reduction,
   auto before = [&](Value value) {
     return reduction.before ? reduction.before(s, value) : value;
   };
-  if (!*axes || (*axes)->empty()) {
+  if (!*axes) {
     node.set(e.map(node.outElement(), x, [&](ValueRange values) {
       Value value = before(values[0]);
       return reduction.after ? reduction.after(s, value) : value;
@@ -107,10 +185,9 @@ static LogicalResult reduce(NodeLowering &node, const Reduction &reduction,
     return success();
   }
   Type type = getComputeType(x.element);
-  Size count = e.size(1);
-  for (int64_t axis : **axes)
-    count = e.mul(count, e.dim(x, axis));
-  Value divisor = isMean ? s.fromIndex(e.index(count), type) : Value();
+  Value divisor =
+      isMean ? s.fromIndex(e.index(getReducedCount(e, x, **axes)), type)
+             : Value();
   auto finish = [&](ValueRange values) {
     Value value = values[0];
     if (isMean)
@@ -118,8 +195,8 @@ static LogicalResult reduce(NodeLowering &node, const Reduction &reduction,
     return reduction.after ? reduction.after(s, value) : value;
   };
   Emitter::BodyFn end = finish;
-  node.set(e.reduce(
-      x, **axes, getInt(node.getNode(), "keepdims", 1), node.outElement(),
+  node.set(reduceOver(
+      e, x, **axes, getInt(node.getNode(), "keepdims", 1), node.outElement(),
       reduction.start(s, type, isUnsigned),
       [&](Value value, Value sum) {
         return reduction.combine(s, sum, before(value), isUnsigned);
@@ -168,12 +245,12 @@ static LogicalResult logSumExpRule(NodeLowering &node) {
   Type type = getComputeType(element);
   if (x.element != element)
     x = e.cast(x, element);
-  if (!*axes || (*axes)->empty()) {
+  if (!*axes) {
     node.set(e.cast(x, node.outElement()));
     return success();
   }
-  TensorValue greatest = e.reduce(
-      x, **axes, true, type, lowest(s, type, false),
+  TensorValue greatest = reduceOver(
+      e, x, **axes, true, type, lowest(s, type, false),
       [&](Value value, Value high) { return s.max(high, value); },
       [&](ValueRange values) {
         // All of them -inf, or one +inf: the difference would be NaN.
@@ -185,17 +262,19 @@ static LogicalResult logSumExpRule(NodeLowering &node) {
     return s.exp(s.sub(values[0], values[1]));
   });
   TensorValue sums =
-      e.reduce(powers, **axes, true, type, s.constant(type, 0),
-               [&](Value value, Value total) { return s.add(total, value); });
+      reduceOver(e, powers, **axes, true, type, s.constant(type, 0),
+                 [&](Value value, Value total) { return s.add(total, value); });
   TensorValue result =
       e.map(node.outElement(), {sums, greatest}, [&](ValueRange values) {
         Value sum = s.add(s.log(values[0]), values[1]);
         return s.convert(sum, element, node.outElement());
       });
-  if (!getInt(node.getNode(), "keepdims", 1)) {
+  if (!getInt(node.getNode(), "keepdims", 1) && !(*axes)->flags.empty()) {
+    result = dropFlagged(e, result, (*axes)->flags, (*axes)->count);
+  } else if (!getInt(node.getNode(), "keepdims", 1)) {
     Sizes kept;
     for (auto [axis, extent] : llvm::enumerate(e.sizes(x)))
-      if (!llvm::is_contained(**axes, axis))
+      if (!llvm::is_contained((*axes)->known, axis))
         kept.push_back(extent);
     result = e.reshape(result, kept);
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Movement.h"
 #include "../Rules.h"
 
 using namespace mlir;
@@ -123,10 +124,28 @@ static LogicalResult flattenRule(NodeLowering &node) {
   return success();
 }
 
+/// Axes that are known at run time only: absent where they are constants or
+/// not given.
+static std::optional<Sizes> getRunTimeAxes(NodeLowering &node) {
+  if (node.getNode()->hasAttr("axes") || !node.has(1) || node.constantInts(1))
+    return std::nullopt;
+  return node.ints(1);
+}
+
 static LogicalResult squeezeRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0);
   Sizes from = e.sizes(data), to;
+  if (auto axes = getRunTimeAxes(node)) {
+    if (axes->size() > from.size())
+      return node.fail("found " + Twine(axes->size()) +
+                       " axes of a tensor "
+                       "with " +
+                       Twine(from.size()));
+    auto flags = getAxisFlags(e, *axes, from.size());
+    node.set(dropFlagged(e, data, flags, axes->size()));
+    return success();
+  }
   auto list = node.constantList("axes", 1);
   if (failed(list))
     return failure();
@@ -141,24 +160,55 @@ static LogicalResult squeezeRule(NodeLowering &node) {
         all ? Emitter::isConstant(extent, 1) : llvm::is_contained(*axes, axis);
     if (!drops)
       to.push_back(extent);
-    else if (!Emitter::isConstant(extent, 1))
-      e.check(node.s.compare(Scalars::EQ, e.index(extent), node.s.index(1)),
-              "the size of axis %1 is %0, expected 1", extent, e.size(axis));
+    else if (failed(checkEqual(node, extent, e.size(1),
+                               "the size of axis " + Twine(axis) +
+                                   " is %0, expected %1")))
+      return failure();
   }
   node.set(e.reshape(data, to));
   return success();
+}
+
+/// Of the size 1 where `axes` have an axis of the result, else of the next
+/// size of `from`.
+static Sizes spreadSizes(Emitter &e, ArrayRef<Size> from, ArrayRef<Size> axes) {
+  Scalars &s = e.s;
+  int64_t rank = from.size() + axes.size();
+  Size next = e.size(0);
+  Sizes to;
+  for (Value flag : getAxisFlags(e, axes, rank)) {
+    Size extent = e.size(1);
+    for (auto [axis, own] : llvm::enumerate(from)) {
+      Value isHere = s.compare(Scalars::EQ, e.index(next), s.index(axis));
+      Value isTaken =
+          arith::AndIOp::create(e.b, e.loc, isHere, s.logicalNot(flag));
+      extent = e.select(isTaken, own, extent);
+    }
+    to.push_back(extent);
+    next = e.add(next, e.select(flag, e.size(0), e.size(1)));
+  }
+  e.check(s.compare(Scalars::EQ, e.index(next), s.index(from.size())),
+          "an axis is given twice: room for %0 axes, expected %1", next,
+          e.size(from.size()));
+  return to;
 }
 
 static LogicalResult unsqueezeRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0);
   Sizes to = e.sizes(data);
+  if (auto axes = getRunTimeAxes(node)) {
+    node.set(e.reshape(data, spreadSizes(e, to, *axes)));
+    return success();
+  }
   auto list = node.constantList("axes", 1);
   if (failed(list))
     return failure();
   auto axes = node.normalizeAxes(*list, to.size() + list->size());
   if (failed(axes))
     return failure();
+  if (axes->size() != list->size())
+    return node.fail("an axis is given twice");
   for (int64_t axis : *axes)
     to.insert(to.begin() + axis, e.size(1));
   node.set(e.reshape(data, to));

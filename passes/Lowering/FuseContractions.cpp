@@ -1,0 +1,215 @@
+//===- FuseContractions.cpp - What is done in passing by kernels ----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels read operands through maps while they pack them, and apply an
+// epilogue while they store: transposes and widening casts in front of a
+// contraction cost nothing then, nor do bias, activation and cast behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering/Passes.h"
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mp {
+#define GEN_PASS_DEF_FUSECONTRACTIONS
+#include "Lowering/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+
+namespace {
+
+struct FuseContractions
+    : public mp::impl::FuseContractionsBase<FuseContractions> {
+  using FuseContractionsBase::FuseContractionsBase;
+
+  void runOnOperation() override;
+};
+
+/// A contraction, and an elementwise op that is all that uses it.
+struct FuseEpilogue : public OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &b) const override;
+};
+
+/// A transpose or widening cast, and a contraction that reads it.
+struct FusePrologue : public OpRewritePattern<kernel::ContractOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(kernel::ContractOp op,
+                                PatternRewriter &b) const override;
+};
+
+} // namespace
+
+/// True if the body may run wherever its operands are: loads, checks and
+/// positions belong to the loop.
+static bool isPlain(linalg::GenericOp op) {
+  return op.getNumParallelLoops() == op.getNumLoops() &&
+         op.getNumResults() == 1 && op.hasPureTensorSemantics() &&
+         llvm::all_of(op.getBody()->getOperations(), [](Operation &inner) {
+           return inner.getDialect() ==
+                      inner.getContext()->getLoadedDialect("arith") ||
+                  inner.getDialect() ==
+                      inner.getContext()->getLoadedDialect("math") ||
+                  isa<linalg::YieldOp>(inner);
+         });
+}
+
+/// The operand that is a contraction with no other use.
+static OpOperand *findContraction(linalg::GenericOp op) {
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    auto contraction = operand->get().getDefiningOp<kernel::ContractOp>();
+    if (contraction && contraction->hasOneUse() &&
+        op.getMatchingIndexingMap(operand).isPermutation())
+      return operand;
+  }
+  return nullptr;
+}
+
+/// For each dimension of `op`, that of the contraction.
+static FailureOr<SmallVector<AffineExpr>> mapDims(AffineMap read,
+                                                  AffineMap stored) {
+  SmallVector<AffineExpr> dims(read.getNumDims());
+  for (auto [dim, expr] : llvm::zip(read.getResults(), stored.getResults())) {
+    if (!isa<AffineDimExpr>(expr))
+      return failure();
+    dims[cast<AffineDimExpr>(dim).getPosition()] = expr;
+  }
+  return dims;
+}
+
+/// The contraction's epilogue and behind it the body of `op`.
+static void cloneEpilogue(PatternRewriter &b, kernel::ContractOp from,
+                          linalg::GenericOp op, OpOperand *read,
+                          kernel::ContractOp to) {
+  Block &old = from.getEpilogue().front(), &body = *op.getBody();
+  Region &region = to.getEpilogue();
+  if (!region.empty())
+    b.eraseBlock(&region.front());
+  SmallVector<Type> types(old.getArgumentTypes());
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (input != read)
+      types.push_back(body.getArgument(input->getOperandNumber()).getType());
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(
+      &region, {}, types, SmallVector<Location>(types.size(), op.getLoc()));
+  IRMapping mapping;
+  for (BlockArgument argument : old.getArguments())
+    mapping.map(argument, block->getArgument(argument.getArgNumber()));
+  for (Operation &inner : old.without_terminator())
+    b.clone(inner, mapping);
+  Value sum = mapping.lookupOrDefault(old.getTerminator()->getOperand(0));
+  unsigned next = old.getNumArguments();
+  for (OpOperand *input : op.getDpsInputOperands())
+    mapping.map(body.getArgument(input->getOperandNumber()),
+                input == read ? sum : Value(block->getArgument(next++)));
+  for (Operation &inner : body.without_terminator())
+    b.clone(inner, mapping);
+  kernel::YieldOp::create(
+      b, op.getLoc(),
+      mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
+}
+
+LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
+                                            PatternRewriter &b) const {
+  if (!isPlain(op))
+    return b.notifyMatchFailure(op, "not elementwise");
+  if (op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return b.notifyMatchFailure(op, "reads what it overwrites");
+  OpOperand *read = findContraction(op);
+  if (!read)
+    return b.notifyMatchFailure(op, "reads no contraction of its own");
+  auto contraction = read->get().getDefiningOp<kernel::ContractOp>();
+  SmallVector<AffineMap> maps = contraction.getMaps();
+  auto dims = mapDims(op.getMatchingIndexingMap(read), maps.back());
+  if (failed(dims))
+    return b.notifyMatchFailure(op, "the contraction stores with strides");
+  unsigned numDims = maps.front().getNumDims();
+  auto rename = [&](AffineMap map) {
+    return map.replaceDimsAndSymbols(*dims, {}, numDims, 0);
+  };
+  SmallVector<Value> extras(contraction.getExtras());
+  SmallVector<AffineMap> made(ArrayRef<AffineMap>(maps).drop_back());
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (input == read)
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!isa<RankedTensorType>(input->get().getType()) ||
+        !map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return b.notifyMatchFailure(op, "an operand that kernels do not read");
+    extras.push_back(input->get());
+    made.push_back(rename(map));
+  }
+  OpOperand *init = op.getDpsInitOperand(0);
+  made.push_back(rename(op.getMatchingIndexingMap(init)));
+  auto fused = kernel::ContractOp::create(
+      b, op.getLoc(), contraction.getA(), contraction.getB(), extras,
+      contraction.getSizes(), init->get(), made);
+  cloneEpilogue(b, contraction, op, read, fused);
+  b.replaceOp(op, fused.getResult());
+  b.eraseOp(contraction);
+  return success();
+}
+
+/// A generic op that only moves or widens: its operand and map.
+static OpOperand *findMoved(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation())
+    return nullptr;
+  OpOperand *input = op.getDpsInputOperand(0);
+  if (!isa<RankedTensorType>(input->get().getType()) ||
+      !op.getMatchingIndexingMap(input).isPermutation())
+    return nullptr;
+  Value yielded = op.getBody()->getTerminator()->getOperand(0);
+  if (auto widening = yielded.getDefiningOp<arith::ExtFOp>();
+      widening && widening.getType().isF32())
+    yielded = widening.getIn();
+  return yielded == op.getBody()->getArgument(0) ? input : nullptr;
+}
+
+LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
+                                            PatternRewriter &b) const {
+  for (unsigned side = 0; side < 2; ++side) {
+    OpOperand *moved = findMoved(op->getOperand(side));
+    if (!moved)
+      continue;
+    auto mover = cast<linalg::GenericOp>(moved->getOwner());
+    // Where the mover's result is read, its operand is: through both maps.
+    AffineMap stored = mover.getMatchingIndexingMap(mover.getDpsInitOperand(0));
+    AffineMap source =
+        mover.getMatchingIndexingMap(moved).compose(inversePermutation(stored));
+    SmallVector<AffineMap> maps = op.getMaps();
+    AffineMap composed = source.compose(maps[side]);
+    maps[side] = composed;
+    b.modifyOpInPlace(op, [&] {
+      op->setOperand(side, moved->get());
+      op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+    });
+    return success();
+  }
+  return b.notifyMatchFailure(op, "nothing to read through");
+}
+
+void FuseContractions::runOnOperation() {
+  RewritePatternSet patterns(&getContext());
+  patterns.add<FuseEpilogue, FusePrologue>(&getContext());
+  if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    signalPassFailure();
+}

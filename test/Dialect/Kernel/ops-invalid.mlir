@@ -1,0 +1,204 @@
+// RUN: kernel-opt %s --split-input-file --verify-diagnostics
+
+func.func @count(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected 3 indexing maps, got 2}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @dims(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected maps of 3 dimensions, got affine_map<(d0, d1) -> (d0, d1)>}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @results(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected a map with 2 results for 'memref<8x6xf32>', got affine_map<(d0, d1, d2) -> (d2)>}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @linear(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected linear expressions}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m floordiv 2, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @sizes(%a: memref<4x8xf32>, %b: memref<7x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{dimension d2 has the sizes 8 and 7}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<7x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @unused(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{dimension d3 occurs in no map}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k, l) -> (m, k)>, affine_map<(m, n, k, l) -> (k, n)>, affine_map<(m, n, k, l) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @missing_sizes(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected 1 sizes for the dimensions that stand nowhere alone, got 0}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, 2 * k)>, affine_map<(m, n, k) -> (2 * k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @superfluous_sizes(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected 0 sizes for the dimensions that stand nowhere alone, got 1}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) sizes(%n) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @twice(%a: memref<4x8xf32>, %b: memref<8x4xf32>, %c: memref<4x4xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected every dimension at most once in the map of c}}
+  kernel.contract {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k, m)>, affine_map<(m, k) -> (m, m)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x4xf32>) outs(%c : memref<4x4xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @extra(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected an extra operand that does not depend on what is summed over}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (k)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) extra(%e : memref<8xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32, %x: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @elements(%a: memref<4x8xi32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected operands of f32, bf16 or f16, or two of f64, got 'i32' and 'f32'}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xi32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @f64(%a: memref<4x8xf64>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected operands of f32, bf16 or f16, or two of f64, got 'f64' and 'f32'}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf64>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @arguments(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected an epilogue of the arguments ('f32'), got ('f64')}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f64):
+    kernel.yield %sum : f64
+  }
+  return
+}
+
+// -----
+
+func.func @yield(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xbf16>, %e: memref<8xf32>, %n: index) {
+  // expected-error @below {{expected an epilogue that yields 'bf16'}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xbf16>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @result(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>, %c: tensor<4x6xf32>, %e: tensor<8xf32>, %n: index) {
+  // expected-error @below {{expected a result of c's type for tensors, none for memrefs}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : tensor<4x8xf32>, tensor<8x6xf32>) outs(%c : tensor<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @mixed(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>, %c: memref<4x6xf32>) {
+  // expected-error @below {{expected tensors only or memrefs only}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : tensor<4x8xf32>, tensor<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @epilogue(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>, %m: memref<f32>) {
+  // expected-error @below {{expected an epilogue of elementwise operations, got 'memref.load'}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    %0 = memref.load %m[] : memref<f32>
+    kernel.yield %0 : f32
+  }
+  return
+}

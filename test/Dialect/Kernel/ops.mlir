@@ -1,0 +1,70 @@
+// RUN: kernel-opt %s | kernel-opt | FileCheck %s
+// RUN: kernel-opt %s --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" | FileCheck %s --check-prefix=BUFFER
+
+#rows = affine_map<(m, n, k) -> (m, k)>
+#columns = affine_map<(m, n, k) -> (k, n)>
+#bias = affine_map<(m, n, k) -> (n)>
+#out = affine_map<(m, n, k) -> (m, n)>
+
+// CHECK-LABEL: func @dense
+// CHECK: kernel.contract
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : tensor<?x64xbf16>, tensor<64x32xf32>) extra(%{{.*}} : tensor<32xf32>) outs(%{{.*}} : tensor<?x32xbf16>)
+// CHECK: kernel.yield %{{.*}} : bf16
+// CHECK: } -> tensor<?x32xbf16>
+// The output is written where the result is wanted; nothing is copied.
+// BUFFER-LABEL: func @dense
+// BUFFER-NOT: memref.copy
+// BUFFER: kernel.contract
+// BUFFER-SAME: outs(%{{.*}} : memref<?x32xbf16>)
+// BUFFER-NOT: memref.copy
+// BUFFER: return
+func.func @dense(%x: tensor<?x64xbf16>, %w: tensor<64x32xf32>, %b: tensor<32xf32>, %size: index) -> tensor<?x32xbf16> {
+  %init = tensor.empty(%size) : tensor<?x32xbf16>
+  %y = kernel.contract {indexing_maps = [#rows, #columns, #bias, #out]}
+      ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xf32>) extra(%b : tensor<32xf32>)
+      outs(%init : tensor<?x32xbf16>) {
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = arith.addf %sum, %bias : f32
+    %1 = arith.truncf %0 : f32 to bf16
+    kernel.yield %1 : bf16
+  } -> tensor<?x32xbf16>
+  return %y : tensor<?x32xbf16>
+}
+
+// An operand that is read again keeps its value.
+// BUFFER-LABEL: func @no_reuse_of_operands
+// BUFFER: memref.alloc
+// BUFFER: kernel.contract
+func.func @no_reuse_of_operands(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %y = kernel.contract {indexing_maps = [#rows, #columns, #out]}
+      ins(%x, %w : tensor<8x8xf32>, tensor<8x8xf32>) outs(%x : tensor<8x8xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  } -> tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}
+
+// CHECK-LABEL: func @phase
+// CHECK: sizes(%{{.*}}, %{{.*}}) outs
+func.func @phase(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %y: memref<8x8xf32>, %i: index, %j: index) {
+  kernel.contract {indexing_maps = [
+      affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (2 * i, 2 * j + 1)>]}
+      ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) outs(%y : memref<8x8xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  kernel.contract {indexing_maps = [
+      affine_map<(i, j, k) -> (2 * i, k)>, affine_map<(i, j, k) -> (k, 2 * j)>, affine_map<(i, j, k) -> (2 * i, 2 * j + 1)>]}
+      ins(%x, %w : memref<4x8xf32>, memref<8x4xf32>) sizes(%i, %j) outs(%y : memref<8x8xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func @scratch
+// CHECK: kernel.scratch 2, %{{.*}} : memref<?xi8>
+func.func @scratch(%bytes: index) -> memref<?xi8> {
+  %0 = kernel.scratch 2, %bytes : memref<?xi8>
+  return %0 : memref<?xi8>
+}

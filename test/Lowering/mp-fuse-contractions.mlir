@@ -1,0 +1,88 @@
+// RUN: mp-opt %s --mp-fuse-contractions | FileCheck %s
+
+#rows = affine_map<(m, n) -> (m, n)>
+#columns = affine_map<(m, n) -> (n)>
+#turned = affine_map<(m, n) -> (n, m)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// A bias, an activation and a cast behind a product are its epilogue.
+// CHECK-LABEL: @epilogue
+// CHECK-SAME: %[[X:.*]]: tensor<8x4xbf16>, %[[W:.*]]: tensor<4x6xf32>, %[[BIAS:.*]]: tensor<6xf32>
+// CHECK: kernel.contract
+// CHECK-SAME: ins(%[[X]], %[[W]] : tensor<8x4xbf16>, tensor<4x6xf32>) extra(%[[BIAS]] : tensor<6xf32>)
+// CHECK: ^bb0(%[[SUM:.*]]: f32, %[[B:.*]]: f32):
+// CHECK: %[[ADD:.*]] = arith.addf %[[SUM]], %[[B]]
+// CHECK: %[[MAX:.*]] = arith.maximumf %[[ADD]]
+// CHECK: arith.truncf %[[MAX]] : f32 to bf16
+// CHECK-NOT: linalg.generic
+func.func @epilogue(%x: tensor<8x4xbf16>, %w: tensor<4x6xf32>, %bias: tensor<6xf32>) -> tensor<8x6xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x6xf32>
+  %sum = kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %w : tensor<8x4xbf16>, tensor<4x6xf32>) outs(%0 : tensor<8x6xf32>) {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } -> tensor<8x6xf32>
+  %1 = tensor.empty() : tensor<8x6xbf16>
+  %y = linalg.generic {indexing_maps = [#rows, #columns, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%sum, %bias : tensor<8x6xf32>, tensor<6xf32>) outs(%1 : tensor<8x6xbf16>) {
+  ^bb0(%s: f32, %b: f32, %out: bf16):
+    %2 = arith.addf %s, %b : f32
+    %3 = arith.maximumf %2, %zero : f32
+    %4 = arith.truncf %3 : f32 to bf16
+    linalg.yield %4 : bf16
+  } -> tensor<8x6xbf16>
+  return %y : tensor<8x6xbf16>
+}
+
+// A transpose and a widening cast in front are its map and operand type.
+// CHECK-LABEL: @prologue
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xbf16>
+// CHECK-NOT: linalg.generic
+// CHECK: kernel.contract
+// CHECK-SAME: ins(%[[X]], %{{.*}} : tensor<4x8xbf16>, tensor<4x6xf32>)
+func.func @prologue(%x: tensor<4x8xbf16>, %w: tensor<4x6xf32>) -> tensor<8x6xf32> {
+  %0 = tensor.empty() : tensor<8x4xf32>
+  %turned = linalg.generic {indexing_maps = [#turned, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xbf16>) outs(%0 : tensor<8x4xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %2 = arith.extf %in : bf16 to f32
+    linalg.yield %2 : f32
+  } -> tensor<8x4xf32>
+  %1 = tensor.empty() : tensor<8x6xf32>
+  %sum = kernel.contract {indexing_maps = [#a, #b, #c]} ins(%turned, %w : tensor<8x4xf32>, tensor<4x6xf32>) outs(%1 : tensor<8x6xf32>) {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } -> tensor<8x6xf32>
+  return %sum : tensor<8x6xf32>
+}
+
+// A rounding cast is part of what the model computes; so is a sum that others
+// read too.
+// CHECK-LABEL: @keep_rounding
+// CHECK: linalg.generic
+// CHECK: arith.truncf
+// CHECK: kernel.contract
+// CHECK: linalg.generic
+func.func @keep_rounding(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> (tensor<8x6xf32>, tensor<8x6xf32>) {
+  %0 = tensor.empty() : tensor<8x4xbf16>
+  %low = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x4xf32>) outs(%0 : tensor<8x4xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %2 = arith.truncf %in : f32 to bf16
+    linalg.yield %2 : bf16
+  } -> tensor<8x4xbf16>
+  %1 = tensor.empty() : tensor<8x6xf32>
+  %sum = kernel.contract {indexing_maps = [#a, #b, #c]} ins(%low, %w : tensor<8x4xbf16>, tensor<4x6xf32>) outs(%1 : tensor<8x6xf32>) {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } -> tensor<8x6xf32>
+  %neg = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%sum : tensor<8x6xf32>) outs(%1 : tensor<8x6xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = arith.negf %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<8x6xf32>
+  return %sum, %neg : tensor<8x6xf32>, tensor<8x6xf32>
+}

@@ -1,0 +1,31 @@
+// RUN: mlir-opt --load-dialect-plugin=%mp_plugin --load-pass-plugin=%mp_plugin %s \
+// RUN:   --pass-pipeline="builtin.module(convert-onnx-to-linalg,canonicalize,func.func(linalg-fuse-elementwise-ops,mp-fuse-rows),canonicalize,cse)" \
+// RUN:   | FileCheck %s
+// REQUIRES: mlir-opt
+
+// In the loop over rows of Cast -> Softmax -> Cast nothing bigger than a row is
+// written between the casts, and nothing at all outside of it.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[X:.*]]: tensor<8x16xbf16>
+// CHECK-NOT: linalg.generic
+// CHECK: %[[OUT:.*]] = tensor.empty() : tensor<8x16xbf16>
+// CHECK: %[[RESULT:.*]] = scf.forall (%[[ROW:.*]]) in (8) shared_outs(%{{.*}} = %[[OUT]])
+// CHECK-NEXT: tensor.extract_slice %[[X]][%[[ROW]], 0] [1, 16] [1, 1] : tensor<8x16xbf16> to tensor<1x16xbf16>
+// CHECK-NOT: tensor<8x
+// CHECK: arith.maximumf
+// CHECK: math.exp
+// CHECK: arith.addf
+// CHECK: arith.divf
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK-NOT: tensor<8x16xf32>
+// CHECK: tensor.parallel_insert_slice
+// CHECK: return %[[RESULT]]
+module attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<8x16xbf16>):
+    %wide = "onnx.Cast"(%x) {onnx.results = ["wide"], to = 1 : i64} : (tensor<8x16xbf16>) -> tensor<8x16xf32>
+    %p = "onnx.Softmax"(%wide) {onnx.results = ["p"]} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %y = "onnx.Cast"(%p) {onnx.results = ["y"], to = 16 : i64} : (tensor<8x16xf32>) -> tensor<8x16xbf16>
+    onnx.yield %y : tensor<8x16xbf16> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "y"}]}
+  }
+}

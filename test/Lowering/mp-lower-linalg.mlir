@@ -1,0 +1,71 @@
+// RUN: mp-opt %s --mp-lower-linalg | FileCheck %s
+
+#rows = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+#row = affine_map<(i, j) -> (i)>
+
+// Dimensions that are contiguous everywhere are one, in ranges of a fixed length.
+// CHECK-LABEL: @flat
+// CHECK: %[[X:.*]] = memref.collapse_shape %{{.*}} : memref<512x512xf32> into memref<262144xf32>
+// CHECK: runtime.parallel %c262144 by %c16384
+// CHECK: scf.for %[[I:.*]] =
+// CHECK-NEXT: memref.load %[[X]][%[[I]]]
+// CHECK-NEXT: math.exp
+// CHECK-NEXT: memref.store
+func.func @flat(%x: memref<512x512xf32>, %y: memref<512x512xf32>) {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<512x512xf32>) outs(%y : memref<512x512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Not worth a second thread.
+// CHECK-LABEL: @small
+// CHECK-NOT: runtime.parallel
+// CHECK: scf.for
+func.func @small(%x: memref<4x4xf32>, %y: memref<4x4xf32>) {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}
+
+// Along contiguous memory, the sum stays in registers, and may be taken in any
+// order.
+// CHECK-LABEL: @sum_of_rows
+// CHECK: runtime.parallel %c512 by %c32
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args
+// CHECK: arith.addf {{.*}} fastmath<reassoc>
+// CHECK: memref.store %[[SUM]]
+func.func @sum_of_rows(%x: memref<512x512xf32>, %y: memref<512xf32>) {
+  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<512x512xf32>) outs(%y : memref<512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Across it, rows are added to a block of sums.
+// CHECK-LABEL: @sum_of_columns
+// CHECK: runtime.parallel
+// CHECK: scf.for %[[I:.*]] = %c0 to %c512
+// CHECK: scf.for %[[J:.*]] =
+// CHECK: memref.load %{{.*}}[%[[I]], %[[J]]]
+// CHECK: memref.load %[[Y:.*]][%[[J]]]
+// CHECK: memref.store %{{.*}}, %[[Y]][%[[J]]]
+func.func @sum_of_columns(%x: memref<512x512xf32>, %y: memref<512xf32>) {
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<512x512xf32>) outs(%y : memref<512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mp-run bench: what it counts."""
+
+import json
+
+import numpy as np
+import pytest
+
+from runs import BAD_INPUT, attempt, fail, mp_run, write_model
+
+MODEL = """
+f (float[n,64] x, float[64,32] w) => (float[n,32] y) { y = MatMul(x, w) }
+"""
+
+
+def test_figures(tmp_path):
+    model = write_model(tmp_path, MODEL)
+    flags = ("--random", "--dim=n=16", "--repeat=21", "--warmup=1", "--json")
+    figures = json.loads(mp_run("bench", model, *flags).stdout)
+    times = figures["times"]
+    assert len(times) == 21 and min(times) > 0
+    for key, share in {"median": 50, "p10": 10, "p90": 90}.items():
+        expected = np.percentile(times, share)
+        assert figures[key] == pytest.approx(expected, rel=1e-9)
+    assert figures["input_bytes"] == 4 * (16 * 64 + 64 * 32)
+    assert figures["output_bytes"] == 4 * 16 * 32
+    assert figures["flops"] == 2 * 16 * 64 * 32
+    rate = figures["flops"] / figures["median"] / 1e9
+    assert figures["gflops_per_second"] == pytest.approx(rate, rel=1e-9)
+    assert figures["peak_bytes"] > 10**6
+
+
+def test_text(tmp_path):
+    model = write_model(tmp_path, MODEL)
+    done = mp_run("bench", model, "--random", "--dim=n=16", "--threads=1")
+    assert "calls, 1 threads" in done.stdout and "GFLOP/s" in done.stdout
+
+
+def test_inputs_are_not_made_up(tmp_path):
+    model = write_model(tmp_path, MODEL)
+    assert "input 'x' is missing" in fail(BAD_INPUT, "bench", model)
+    assert attempt("bench", model, "--random").returncode == BAD_INPUT

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mp-run compare: errors against float64, and the nodes that make them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from runs import BAD_INPUT, OUTSIDE, USAGE, attempt, fail, mp_run, write_model
+
+# The second node loses what is small beside 4096.
+A = """
+f (float[n] x) => (float[n] y)
+<float big = {4096}, float third = {0.33333334}>
+{
+  scaled = Mul(x, third)
+  raised = Add(scaled, big)
+  lowered = Sub(raised, big)
+  y = Neg(lowered)
+}
+"""
+# The same without the loss.
+B = """
+f (float[n] x) => (float[n] y)
+<float third = {0.33333334}>
+{
+  scaled = Mul(x, third)
+  y = Neg(scaled)
+}
+"""
+X = np.linspace(1, 2, 64, dtype=np.float32)
+
+
+@pytest.fixture
+def data(tmp_path):
+    np.savez(tmp_path / "x.npz", x=X)
+    return tmp_path / "x.npz"
+
+
+def compare(*arguments):
+    return json.loads(mp_run("compare", *arguments, "--json").stdout)
+
+
+def test_two_models(tmp_path, data):
+    a = write_model(tmp_path, A, "a.onnxtxt")
+    b = write_model(tmp_path, B, "b.onnxtxt")
+    first, second = compare(a, b, data)["models"]
+    scaled = X.astype("f8") * np.float64(np.float32(1 / 3))
+    in_f32 = X * np.float32(1 / 3)
+    lossy = (in_f32 + np.float32(4096)) - np.float32(4096)
+    (errors,) = first["outputs"]
+    difference = np.abs(lossy - scaled)
+    assert errors["max_abs"] == pytest.approx(difference.max(), rel=1e-6)
+    rmse = np.sqrt(np.mean(difference**2))
+    assert errors["rmse"] == pytest.approx(rmse, rel=1e-6)
+    worst = np.argmax(difference / (1e-5 + 1e-3 * scaled))
+    assert errors["worst_index"] == f"[{worst}]"
+    cosine = lossy @ scaled / np.linalg.norm(lossy) / np.linalg.norm(scaled)
+    assert errors["cosine"] == pytest.approx(cosine, abs=1e-12)
+    (errors,) = second["outputs"]
+    assert errors["max_abs"] == pytest.approx(
+        np.abs(in_f32 - scaled).max(), rel=1e-6
+    )
+
+
+def test_the_worst_node(tmp_path, data):
+    """Of rounding that the subtraction uncovers, the subtraction is told."""
+    a = write_model(tmp_path, A, "a.onnxtxt")
+    first, _ = compare(a, a, data)["models"]
+    worst = first["nodes"][0]
+    assert worst["value"] == "lowered" and worst["added"] > 1e-5
+    assert "Sub-14" in worst["node"]
+    inherited = [n for n in first["nodes"] if n["value"] == "y"][0]
+    assert inherited["added"] == 0 and inherited["error"] == worst["error"]
+    (none, _) = compare(a, a, data, "--nodes=0")["models"]
+    assert none["nodes"] == []
+
+
+def test_precision(tmp_path):
+    text = "f (float[8,16] x, float[16,8] w) => (float[8,8] y) {y = MatMul(x, w)}"
+    model = write_model(tmp_path, text)
+    flags = (model, "--random=3")
+    fp32, bf16 = compare(*flags, "--precision=bf16")["models"]
+    _, fp16 = compare(*flags, "--precision=fp16")["models"]
+    errors = [m["outputs"][0]["rmse"] for m in (fp32, fp16, bf16)]
+    size = fp32["outputs"][0]["rms"]
+    assert errors[0] < 1e-6 * size
+    assert 2.0**-14 * size < errors[1] < 2.0**-10 * size
+    assert 6 < errors[2] / errors[1] < 11
+
+
+def test_a_tolerance(tmp_path, data):
+    a = write_model(tmp_path, A, "a.onnxtxt")
+    b = write_model(tmp_path, B, "b.onnxtxt")
+    mp_run("compare", a, b, data, "--check=1e-6,0")
+    done = attempt("compare", b, a, data, "--check=1e-6,0")
+    assert done.returncode == OUTSIDE
+    assert "of 64, worst at [" in done.stdout
+
+
+def test_outputs_that_differ(tmp_path, data):
+    a = write_model(tmp_path, A, "a.onnxtxt")
+    b = write_model(tmp_path, B.replace("y", "z"), "b.onnxtxt")
+    assert "no output 'z'" in fail(BAD_INPUT, "compare", a, b, data)
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["m"], "expected two models"),
+        (["m", "--precision=bf61"], "expected bf16 or fp16, got 'bf61'"),
+        (["a", "b", "--mixed-bf16"], "--precision=bf16 says it here"),
+        (["a", "b", "c", "d"], "expected two models"),
+    ],
+)
+def test_usage(arguments, text):
+    assert text in fail(USAGE, "compare", *arguments)

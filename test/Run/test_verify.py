@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mp-opt --verify: what is about to be written is run first."""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+from runs import BAD_INPUT, OUTSIDE, USAGE, write_model
+from support import MP_OPT
+
+# In 16 bit, what is added to 4096 is lost.
+LOSSY = """
+f (float[8] x) => (float[8] y)
+<float big = {4096}>
+{
+  raised = Add(x, big)
+  y = Sub(raised, big)
+}
+"""
+PRODUCT = """
+f (float[n,32] x, float[32,32] w) => (float[n,32] y) { y = MatMul(x, w) }
+"""
+FLAGS = ("--mixed-bf16", "--summary=none")
+
+
+def verify(model, *flags):
+    return subprocess.run(
+        [MP_OPT, model, *FLAGS, *map(str, flags)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_a_good_result(tmp_path):
+    model = write_model(tmp_path, PRODUCT)
+    out = tmp_path / "out.onnx"
+    done = verify(model, "--verify", "--dim=n=16", "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert out.exists()
+    assert "against the input in float64" in done.stderr
+    assert "node of 'y' (MatMul-" in done.stderr
+
+
+def test_a_bad_result_is_not_written(tmp_path):
+    model = write_model(tmp_path, LOSSY)
+    np.savez(tmp_path / "x.npz", x=np.linspace(1, 2, 8, dtype=np.float32))
+    out = tmp_path / "out.onnx"
+    flags = ("--allow=Add,Sub", f"--verify={tmp_path / 'x.npz'}", "-o", out)
+    done = verify(model, *flags)
+    assert done.returncode == OUTSIDE, done.stderr
+    assert not out.exists()
+    assert "output 'y' is not what the input computes" in done.stderr
+    # What is lost in bf16 is kept in fp32.
+    flags = (f"--verify={tmp_path / 'x.npz'}", "--deny=Add,Sub", "-o", out)
+    assert verify(model, *flags).returncode == 0 and out.exists()
+
+
+def test_a_tolerance(tmp_path):
+    model = write_model(tmp_path, PRODUCT)
+    flags = ("--verify", "--dim=n=16", "-o", tmp_path / "out.onnx")
+    assert verify(model, *flags, "--rtol=1e-6").returncode == OUTSIDE
+    assert verify(model, *flags, "--rtol=1e-2").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "flags, code, text",
+    [
+        (("--verify",), BAD_INPUT, "--dim"),
+        (("--verify=no.npz", "--dim=n=2"), BAD_INPUT, "no.npz"),
+        (("--rtol=1",), USAGE, "--rtol needs --verify"),
+        (("--verify", "--train", "--loss=mse"), USAGE, "a training step"),
+    ],
+)
+def test_what_stands_against_it(tmp_path, flags, code, text):
+    model = write_model(tmp_path, PRODUCT)
+    out = tmp_path / "out.onnx"
+    done = verify(model, *flags, "-o", out)
+    assert done.returncode == code and text in done.stderr, done.stderr
+    assert not out.exists()

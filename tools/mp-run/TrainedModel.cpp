@@ -1,0 +1,105 @@
+//===- TrainedModel.cpp - Trained parameters in a model -------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrainedModel.h"
+
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+/// The elements as import would have them: small ones are uniqued.
+static TypedAttr makeValue(RankedTensorType type, const Tensor &tensor,
+                           StringRef name) {
+  ArrayRef<char> bytes(static_cast<const char *>(tensor.getData()),
+                       tensor.getNumBytes());
+  constexpr size_t maxDenseBytes = 1024;
+  if (bytes.size() <= maxDenseBytes)
+    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+  return DenseResourceElementsAttr::get(
+      type, name,
+      HeapAsmResourceBlob::allocateAndCopyWithAlign(
+          bytes, getElementBytes(tensor.getKind()), /*dataIsMutable=*/false));
+}
+
+llvm::Error setInitializers(Model &model, ArrayRef<NamedTensor> tensors) {
+  llvm::StringMap<const Tensor *> named;
+  for (const auto &[name, tensor] : tensors)
+    named[name] = &tensor;
+  bool hasAny = false;
+  GraphOp graph = getMainGraph(model.getModule());
+  for (auto initializer : graph.getBody().getOps<InitializerOp>()) {
+    const Tensor *tensor = named.lookup(initializer.getName());
+    if (!tensor)
+      continue;
+    auto type = dyn_cast<RankedTensorType>(initializer.getResult().getType());
+    if (!type || !initializer.getValueAttr() ||
+        getElementKind(type.getElementType()) != tensor->getKind() ||
+        type.getShape() != tensor->getSizes() ||
+        tensor->getKind() == ElementKind::Bool)
+      return llvm::createStringError(
+          model.getName() + ": initializer '" + initializer.getName() +
+          "' is not of the trained type " +
+          describeType(tensor->getKind(), tensor->getSizes()));
+    initializer.setValueAttr(makeValue(type, *tensor, initializer.getName()));
+    hasAny = true;
+  }
+  if (!hasAny)
+    return llvm::createStringError(model.getName() +
+                                   ": no initializer has the name of a "
+                                   "trained parameter");
+  return llvm::Error::success();
+}
+
+llvm::Error writeModel(Model &model, StringRef path) {
+  ModuleOp module = model.getModule();
+  auto exported = exportONNX(module, llvm::sys::path::filename(path));
+  if (!exported)
+    return llvm::createStringError(path + ": the model cannot be written");
+  auto forEach = [&](size_t count, llvm::function_ref<void(size_t)> body) {
+    parallelFor(module.getContext(), 0, count, body);
+  };
+  // They lie beside the source, wherever the new model goes.
+  if (!exported->getKeptFiles().empty())
+    return llvm::createStringError(path + ": tensors in '" +
+                                   exported->getKeptFiles().front() +
+                                   "' stay there, which is not supported");
+  auto main = AtomicFile::create(path);
+  if (!main)
+    return main.takeError();
+  std::vector<AtomicFile *> parts;
+  std::unique_ptr<AtomicFile> data;
+  if (!exported->getExternalData().empty()) {
+    auto part = AtomicFile::createPart((*main)->getFolder(), **main,
+                                       "the data file of '" + path + "'");
+    if (!part)
+      return part.takeError();
+    data = std::move(*part);
+    auto hash = writeContent(exported->getExternalData(), *data, forEach);
+    if (!hash)
+      return hash.takeError();
+    data->setName(exported->nameExternalData(*hash));
+    if (llvm::Error failed = data->finish())
+      return failed;
+    parts.push_back(data.get());
+  }
+  auto hash = writeContent(exported->getModel(), **main, forEach);
+  if (!hash)
+    return hash.takeError();
+  if (llvm::Error failed = (*main)->finish())
+    return failed;
+  return commitTogether(parts, **main);
+}
+
+} // namespace mp

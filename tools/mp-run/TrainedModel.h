@@ -1,0 +1,26 @@
+//===- TrainedModel.h - Trained parameters in a model -----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_TRAINEDMODEL_H
+#define MPOPT_TOOLS_TRAINEDMODEL_H
+
+#include "Model.h"
+
+namespace mp {
+
+/// Gives the initializers of `model` the elements of the tensors of their
+/// names; others stay. Fails, naming the tensor, where types differ, or if no
+/// name is the same.
+llvm::Error setInitializers(Model &model, llvm::ArrayRef<NamedTensor> tensors);
+
+/// Writes the model, whole or not at all; data outside of it go to a file
+/// beside it.
+llvm::Error writeModel(Model &model, llvm::StringRef path);
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_TRAINEDMODEL_H
