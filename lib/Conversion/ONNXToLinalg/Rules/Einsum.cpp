@@ -177,6 +177,15 @@ AffineMap Equation::getMap(const Term &term, ArrayRef<int> loops) {
   return AffineMap::get(loops.size(), 0, exprs, context);
 }
 
+/// The first `count` of `dims` loops: the axes of a result.
+static AffineMap getFrontMap(MLIRContext *context, unsigned dims,
+                             unsigned count) {
+  SmallVector<AffineExpr> exprs;
+  for (unsigned dim = 0; dim < count; ++dim)
+    exprs.push_back(getAffineDimExpr(dim, context));
+  return AffineMap::get(dims, 0, exprs, context);
+}
+
 static void appendNew(Labels &list, ArrayRef<int> labels) {
   for (int label : labels)
     if (!llvm::is_contained(list, label))
@@ -218,8 +227,7 @@ TensorValue Equation::multiply(const Term &x, const Term &y, ArrayRef<int> kept,
   appendNew(loops, y.labels);
   Sizes extents = getSizes(kept);
   MLIRContext *context = node.e.b.getContext();
-  AffineMap map = AffineMap::getMultiDimIdentityMap(loops.size(), context)
-                      .getMajorSubMap(kept.size());
+  AffineMap map = getFrontMap(context, loops.size(), kept.size());
   return contract(node.e, x.tensor, y.tensor, extents, element,
                   {getMap(x, loops), getMap(y, loops), map});
 }
