@@ -204,9 +204,8 @@ TensorValue Equation::sum(const Term &term, ArrayRef<int> kept, Type element) {
   SmallVector<utils::IteratorType> iterators(kept.size(),
                                              utils::IteratorType::parallel);
   iterators.resize(loops.size(), utils::IteratorType::reduction);
-  AffineMap maps[] = {getMap(term, loops), AffineMap::getMultiDimIdentityMap(
-                                               loops.size(), e.b.getContext())
-                                               .getMajorSubMap(kept.size())};
+  AffineMap maps[] = {getMap(term, loops),
+                      getFrontMap(e.b.getContext(), loops.size(), kept.size())};
   auto op = linalg::GenericOp::create(
       e.b, e.loc, start.getType(), term.tensor.value, start, maps, iterators,
       [&](OpBuilder &nested, Location, ValueRange arguments) {
