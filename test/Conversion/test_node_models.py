@@ -58,8 +58,26 @@ def exceptions():
 
 
 @functools.lru_cache(maxsize=None)
-def is_exception(name):
-    return any(fnmatch.fnmatchcase(name, p) for p in exceptions())
+def is_exception(name, reason=""):
+    """Whether a case is listed, with a reason that begins so."""
+    return any(
+        fnmatch.fnmatchcase(name, pattern)
+        for pattern, why in exceptions().items()
+        if why.startswith(reason)
+    )
+
+
+def tolerance(case):
+    """As ONNX's runner has it, but for 16-bit results twice the roundoff and
+    more: expected ones are rounded at each step of a function's body."""
+    rtol = case.rtol
+    for output in case.model.graph.output:
+        element = output.type.tensor_type.elem_type
+        if element == onnx.TensorProto.BFLOAT16:
+            rtol = max(rtol, 2.0**-6)
+        if element == onnx.TensorProto.FLOAT16:
+            rtol = max(rtol, 2.0**-9)
+    return rtol, case.atol
 
 
 def family(case):
@@ -82,7 +100,7 @@ def environment(case):
     # A batch has one tolerance, and one set of data.
     alone = has_subgraphs(case.model) or len(case.data_sets) != 1
     name = case.name if alone else ""
-    return case.rtol, case.atol, case.model.ir_version, opsets, name
+    return tolerance(case), case.model.ir_version, opsets, name
 
 
 def batches(cases):
@@ -114,7 +132,11 @@ def merged(cases):
 
 def write_data(folder, kind, values):
     for index, value in enumerate(values):
-        if not isinstance(value, onnx.TensorProto):
+        if isinstance(value, list):
+            value = numpy_helper.from_list(value)
+        elif value is None:
+            value = onnx.OptionalProto()
+        elif not isinstance(value, onnx.TensorProto):
             value = numpy_helper.from_array(value)
         path = folder / f"{kind}_{index}.pb"
         path.write_bytes(value.SerializeToString())
@@ -130,9 +152,10 @@ def check(cases, folder):
         for index, kind in enumerate(["input", "output"]):
             values = [c.data_sets[number][index] for c in cases]
             write_data(data, kind, itertools.chain.from_iterable(values))
-        tolerance = f"--check={cases[0].rtol},{cases[0].atol}"
+        rtol, atol = tolerance(cases[0])
         done = subprocess.run(
-            [MP_RUN, "run", folder / "model.onnx", data, tolerance],
+            [MP_RUN, "run", folder / "model.onnx", data,
+             f"--check={rtol},{atol}"],
             capture_output=True, text=True, timeout=TIMEOUT_SECONDS,
         )
         if done.returncode != 0:
@@ -181,20 +204,11 @@ def test_all_cases_are_there():
 
 
 def test_nine_in_ten_pass():
-    """Of the cases that have numbers only: the types that are compiled."""
-    listed = [c.name for c in all_cases() if is_exception(c.name)]
-    assert len(listed) <= 0.1 * CASES + len(untyped())
-
-
-def untyped():
-    """Cases of types that no loops are made for: strings, 8-bit floats ..."""
-    words = ("types:",)
-    patterns = [p for p, why in exceptions().items() if why.startswith(words)]
-    return [
-        case.name
-        for case in all_cases()
-        if any(fnmatch.fnmatchcase(case.name, p) for p in patterns)
-    ]
+    """Of the cases whose types are numbers that loops are made for."""
+    cases = [c.name for c in all_cases()]
+    listed = [name for name in cases if is_exception(name)]
+    numbers = len(cases) - len([n for n in listed if is_exception(n, "types:")])
+    assert len(cases) - len(listed) >= 0.9 * numbers
 
 
 @pytest.mark.parametrize("pattern", exceptions())

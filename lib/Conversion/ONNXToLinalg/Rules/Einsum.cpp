@@ -177,6 +177,15 @@ AffineMap Equation::getMap(const Term &term, ArrayRef<int> loops) {
   return AffineMap::get(loops.size(), 0, exprs, context);
 }
 
+/// The first `count` of `dims` loops: the axes of a result.
+static AffineMap getFrontMap(MLIRContext *context, unsigned dims,
+                             unsigned count) {
+  SmallVector<AffineExpr> exprs;
+  for (unsigned dim = 0; dim < count; ++dim)
+    exprs.push_back(getAffineDimExpr(dim, context));
+  return AffineMap::get(dims, 0, exprs, context);
+}
+
 static void appendNew(Labels &list, ArrayRef<int> labels) {
   for (int label : labels)
     if (!llvm::is_contained(list, label))
@@ -195,9 +204,8 @@ TensorValue Equation::sum(const Term &term, ArrayRef<int> kept, Type element) {
   SmallVector<utils::IteratorType> iterators(kept.size(),
                                              utils::IteratorType::parallel);
   iterators.resize(loops.size(), utils::IteratorType::reduction);
-  AffineMap maps[] = {getMap(term, loops), AffineMap::getMultiDimIdentityMap(
-                                               loops.size(), e.b.getContext())
-                                               .getMajorSubMap(kept.size())};
+  AffineMap maps[] = {getMap(term, loops),
+                      getFrontMap(e.b.getContext(), loops.size(), kept.size())};
   auto op = linalg::GenericOp::create(
       e.b, e.loc, start.getType(), term.tensor.value, start, maps, iterators,
       [&](OpBuilder &nested, Location, ValueRange arguments) {
@@ -218,8 +226,7 @@ TensorValue Equation::multiply(const Term &x, const Term &y, ArrayRef<int> kept,
   appendNew(loops, y.labels);
   Sizes extents = getSizes(kept);
   MLIRContext *context = node.e.b.getContext();
-  AffineMap map = AffineMap::getMultiDimIdentityMap(loops.size(), context)
-                      .getMajorSubMap(kept.size());
+  AffineMap map = getFrontMap(context, loops.size(), kept.size());
   return contract(node.e, x.tensor, y.tensor, extents, element,
                   {getMap(x, loops), getMap(y, loops), map});
 }

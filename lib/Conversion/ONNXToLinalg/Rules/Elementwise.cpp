@@ -209,18 +209,26 @@ BINARY(bitXor, arith::XOrIOp::create(s.b, s.loc, x, y))
 UNARY(logicalNot, s.logicalNot(x))
 UNARY(bitNot, arith::XOrIOp::create(s.b, s.loc, x, s.integer(x.getType(), -1)))
 
-/// Shifts by the width or more give zero.
-static Value shift(NodeLowering &node, Value x, Value y, bool) {
+/// Shifts by the width or more, or by less than 0, give what is shifted in:
+/// zeros or, to the right of signed integers, signs.
+static Value shift(NodeLowering &node, Value x, Value y, bool isUnsigned) {
   Scalars &s = node.s;
-  Value width = s.integer(x.getType(), x.getType().getIntOrFloatBitWidth());
-  Value fits = s.compare(Scalars::LT, y, width, /*isUnsigned=*/true);
+  int64_t width = x.getType().getIntOrFloatBitWidth();
+  Value limit = s.integer(x.getType(), width);
+  Value fits = s.compare(Scalars::LT, y, limit, /*isUnsigned=*/true);
   Value zero = s.integer(x.getType(), 0);
-  Value amount = s.select(fits, y, zero);
-  bool toLeft = getString(node.getNode(), "direction", "") == "LEFT";
-  Value shifted =
-      toLeft ? arith::ShLIOp::create(s.b, s.loc, x, amount).getResult()
-             : arith::ShRUIOp::create(s.b, s.loc, x, amount).getResult();
-  return s.select(fits, shifted, zero);
+  if (getString(node.getNode(), "direction", "") == "LEFT") {
+    Value amount = s.select(fits, y, zero);
+    Value shifted = arith::ShLIOp::create(s.b, s.loc, x, amount);
+    return s.select(fits, shifted, zero);
+  }
+  if (isUnsigned) {
+    Value amount = s.select(fits, y, zero);
+    Value shifted = arith::ShRUIOp::create(s.b, s.loc, x, amount);
+    return s.select(fits, shifted, zero);
+  }
+  Value amount = s.select(fits, y, s.integer(x.getType(), width - 1));
+  return arith::ShRSIOp::create(s.b, s.loc, x, amount);
 }
 
 static LogicalResult whereRule(NodeLowering &node) {

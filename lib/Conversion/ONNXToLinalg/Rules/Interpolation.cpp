@@ -57,6 +57,15 @@ private:
   Value isBeyond(const ResizeAxis &axis, Value i);
   Value clamp(const ResizeAxis &axis, Value cell);
   Value weigh(Value distance);
+  /// Which cells a new one is made of, around its place.
+  struct Taps {
+    Size first, count;
+    /// f64: the scale of their distances; null for 1.
+    Value scale;
+  };
+  Taps getTaps(const ResizeAxis &axis);
+  Value getCell(const ResizeAxis &axis, const Taps &taps, Value i, Value tap);
+  TensorValue getWeights(const ResizeAxis &axis, const Taps &taps);
   void copyNearest();
   void interpolate(const ResizeAxis &axis);
 
@@ -404,49 +413,62 @@ Value Resizing::weigh(Value distance) {
                   s.select(isFar, far, number(0)));
 }
 
-void Resizing::interpolate(const ResizeAxis &axis) {
-  // Smaller images are smoothed: the taps reach farther.
+/// The cell before the place of `i` and not the one there, `tap` cells on.
+Value Resizing::getCell(const ResizeAxis &axis, const Taps &taps, Value i,
+                        Value tap) {
+  Value base = s.sub(s.math<math::CeilOp>(getPlace(axis, i)), number(1));
+  return s.add(base, toFloat(e.add(taps.first, tap)));
+}
+
+Resizing::Taps Resizing::getTaps(const ResizeAxis &axis) {
   int64_t reach = mode == "linear" ? 1 : 2;
-  Value scale = smoothes ? s.min(axis.scale, number(1)) : Value();
-  Size taps = e.size(2 * reach), first = e.size(1 - reach);
-  if (smoothes) {
-    Value start = s.add(floor(s.div(number(-reach), scale)), number(1));
-    first = s.toIndex(s.convert(start, f64, e.b.getI64Type()));
-    taps = e.sub(e.size(2), e.mul(e.size(2), first));
-    checkSize(taps);
-  }
-  // The cell before the place, and not the one there.
-  auto getBase = [&](Value i) {
-    return s.sub(s.math<math::CeilOp>(getPlace(axis, i)), number(1));
-  };
-  auto getCell = [&](ValueRange i) {
-    return s.add(getBase(i[0]), toFloat(e.add(first, i[1])));
-  };
+  Taps taps = {e.size(1 - reach), e.size(2 * reach), Value()};
+  if (!smoothes)
+    return taps;
+  // Smaller images are smoothed: the taps reach farther.
+  taps.scale = s.min(axis.scale, number(1));
+  Value start = s.add(floor(s.div(number(-reach), taps.scale)), number(1));
+  taps.first = s.toIndex(s.convert(start, f64, e.b.getI64Type()));
+  taps.count = e.sub(e.size(2), e.mul(e.size(2), taps.first));
+  checkSize(taps.count);
+  return taps;
+}
+
+/// New cells x taps.
+TensorValue Resizing::getWeights(const ResizeAxis &axis, const Taps &taps) {
+  TensorValue weights =
+      e.generate({axis.to, taps.count}, f64, [&](ValueRange i) {
+        Value cell = getCell(axis, taps, i[0], i[1]);
+        Value distance = s.sub(cell, getPlace(axis, i[0]));
+        if (taps.scale)
+          distance = s.mul(distance, taps.scale);
+        Value weight = weigh(distance);
+        if (!excludesOutside)
+          return weight;
+        Value isInside = arith::AndIOp::create(
+            e.b, e.loc, s.compare(Scalars::GE, cell, number(0)),
+            s.compare(Scalars::LT, cell, toFloat(axis.from)));
+        return s.select(isInside, weight, number(0));
+      });
+  if (!smoothes && !excludesOutside)
+    return weights;
+  TensorValue sums =
+      e.reduce(weights, 1, true, f64, number(0),
+               [&](Value value, Value sum) { return s.add(sum, value); });
+  return e.map(f64, {weights, sums},
+               [&](ValueRange v) { return s.div(v[0], v[1]); });
+}
+
+void Resizing::interpolate(const ResizeAxis &axis) {
+  Taps taps = getTaps(axis);
   Type type = getComputeType(image.element);
   if (!isa<FloatType>(type))
     type = e.b.getF32Type();
-  TensorValue weights = e.generate({axis.to, taps}, f64, [&](ValueRange i) {
-    Value cell = getCell(i);
-    Value distance = s.sub(cell, getPlace(axis, i[0]));
-    Value weight = weigh(scale ? s.mul(distance, scale) : distance);
-    if (!excludesOutside)
-      return weight;
-    Value isInside = arith::AndIOp::create(
-        e.b, e.loc, s.compare(Scalars::GE, cell, number(0)),
-        s.compare(Scalars::LT, cell, toFloat(axis.from)));
-    return s.select(isInside, weight, number(0));
-  });
-  if (smoothes || excludesOutside) {
-    TensorValue sums =
-        e.reduce(weights, 1, true, f64, number(0),
-                 [&](Value value, Value sum) { return s.add(sum, value); });
-    weights = e.map(f64, {weights, sums},
-                    [&](ValueRange v) { return s.div(v[0], v[1]); });
-  }
-  weights = e.cast(weights, type);
+  TensorValue weights = e.cast(getWeights(axis, taps), type);
   TensorValue cells =
-      e.generate({axis.to, taps}, e.b.getI64Type(), [&](ValueRange i) {
-        return s.fromIndex(clamp(axis, getCell(i)), e.b.getI64Type());
+      e.generate({axis.to, taps.count}, e.b.getI64Type(), [&](ValueRange i) {
+        Value cell = clamp(axis, getCell(axis, taps, i[0], i[1]));
+        return s.fromIndex(cell, e.b.getI64Type());
       });
   Sizes sizes = e.sizes(image);
   sizes[axis.axis] = axis.to;
@@ -459,7 +481,7 @@ void Resizing::interpolate(const ResizeAxis &axis) {
       Value value = s.convert(e.load(source, place), source.element, type);
       return {s.add(sum[0], s.mul(e.load(weights, at), value))};
     };
-    Value value = e.loop(e.size(0), taps, s.constant(type, 0), add)[0];
+    Value value = e.loop(e.size(0), taps.count, s.constant(type, 0), add)[0];
     if (!axis.roiBegin)
       return value;
     return s.select(isBeyond(axis, indices[axis.axis]), s.like(value, outside),

@@ -396,29 +396,30 @@ static LogicalResult maxUnpoolRule(NodeLowering &node) {
   return success();
 }
 
-/// AveragePoolGrad(dY): each cell of the image sums up, of the windows that
-/// have it, the means' gradients. The image's sizes are those of the result.
-static LogicalResult averagePoolGradRule(NodeLowering &node) {
+/// The windows of an AveragePoolGrad of `grad`; the image's spatial sizes,
+/// `space`, are those of its result.
+static FailureOr<SlidingWindows>
+readPoolOfResult(NodeLowering &node, TensorValue grad, Sizes &space) {
   Emitter &e = node.e;
-  Scalars &s = node.s;
-  TensorValue grad = node.in(0);
   auto type =
       dyn_cast<RankedTensorType>(node.getNode()->getResult(0).getType());
-  if (!type || type.getRank() != grad.getRank() || type.getRank() < 3)
-    return node.fail("the sizes of its result are unknown");
-  Sizes sizes = e.sizes(grad), space;
-  sizes.truncate(2);
-  for (int64_t extent : type.getShape().drop_front(2)) {
-    if (ShapedType::isDynamic(extent))
-      return node.fail("the spatial sizes of its result are unknown");
-    space.push_back(e.size(extent));
+  bool isKnown =
+      type && type.getRank() == grad.getRank() && type.getRank() >= 3 &&
+      !llvm::is_contained(type.getShape().drop_front(2), ShapedType::kDynamic);
+  if (!isKnown) {
+    (void)node.fail("the spatial sizes of its result are unknown");
+    return failure();
   }
-  llvm::append_range(sizes, space);
+  for (int64_t extent : type.getShape().drop_front(2))
+    space.push_back(e.size(extent));
   Sizes kernel;
   for (int64_t extent : getInts(node.getNode(), "kernel_shape"))
     kernel.push_back(e.size(extent));
-  if (kernel.size() != space.size())
-    return node.fail("'kernel_shape' does not fit its operand");
+  if (kernel.size() != space.size()) {
+    (void)node.fail("'kernel_shape' has " + Twine(kernel.size()) +
+                    " numbers, expected " + Twine(space.size()));
+    return failure();
+  }
   auto windows = readSlidingWindows(node, space, kernel,
                                     getInt(node.getNode(), "ceil_mode", 0));
   if (failed(windows))
@@ -426,38 +427,110 @@ static LogicalResult averagePoolGradRule(NodeLowering &node) {
   for (auto [index, axis] : llvm::enumerate(*windows)) {
     Size have = e.dim(grad, 2 + index);
     if (have != axis.count)
-      e.check(s.compare(Scalars::EQ, e.index(have), e.index(axis.count)),
+      e.check(e.s.compare(Scalars::EQ, e.index(have), e.index(axis.count)),
               "%0 windows, expected %1", have, axis.count);
   }
+  return windows;
+}
+
+/// The window whose cell `tap` is cell `i` of the image, and whether there is
+/// one; 0 where there is none.
+static std::pair<Value, Value> getWindowOf(Emitter &e, const SlidingAxis &axis,
+                                           Value i, Value tap) {
+  Size start = e.sub(e.add(i, axis.begin), e.mul(tap, e.size(axis.dilation)));
+  Size stride = e.size(axis.stride);
+  Size index = e.floorDiv(e.max(start, e.size(0)), stride);
+  Value fits = arith::AndIOp::create(
+      e.b, e.loc,
+      e.s.compare(Scalars::EQ, e.index(e.mul(index, stride)), e.index(start)),
+      e.s.compare(Scalars::LT, e.index(index), e.index(axis.count)));
+  return {e.s.select(fits, e.index(index), e.s.index(0)), fits};
+}
+
+/// AveragePoolGrad(dY): each cell of the image sums up, of the windows that
+/// have it, the means' gradients.
+static LogicalResult averagePoolGradRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue grad = node.in(0);
+  Sizes space, sizes = e.sizes(grad);
+  auto windows = readPoolOfResult(node, grad, space);
+  if (failed(windows))
+    return failure();
+  sizes.truncate(2);
+  llvm::append_range(sizes, space);
   bool countsPads = getInt(node.getNode(), "count_include_pad", 0);
   Type compute = getComputeType(grad.element);
-  unsigned rank = windows->size();
+  Value zero = s.constant(compute, 0);
   node.set(e.generate(sizes, node.outElement(), [&](ValueRange i) {
     auto body = [&](ValueRange taps, ValueRange sum) -> SmallVector<Value> {
-      SmallVector<Value> place = {i[0], i[1]};
-      Value inside = s.integer(e.b.getI1Type(), 1);
-      for (unsigned axis = 0; axis < rank; ++axis) {
-        const SlidingAxis &window = (*windows)[axis];
-        Size start = e.sub(e.add(i[2 + axis], window.begin),
-                           e.mul(taps[axis], e.size(window.dilation)));
-        Size stride = e.size(window.stride);
-        Size positive = e.max(start, e.size(0));
-        Size index = e.floorDiv(positive, stride);
-        Value fits = s.compare(Scalars::EQ, e.index(e.mul(index, stride)),
-                               e.index(start));
-        Value exists =
-            s.compare(Scalars::LT, e.index(index), e.index(window.count));
-        fits = arith::AndIOp::create(e.b, e.loc, fits, exists);
-        inside = arith::AndIOp::create(e.b, e.loc, inside, fits);
-        place.push_back(s.select(fits, e.index(index), s.index(0)));
+      SmallVector<Value> place;
+      Value isInside = s.integer(e.b.getI1Type(), 1);
+      for (unsigned axis = 0; axis < windows->size(); ++axis) {
+        auto found = getWindowOf(e, (*windows)[axis], i[2 + axis], taps[axis]);
+        place.push_back(found.first);
+        isInside = arith::AndIOp::create(e.b, e.loc, isInside, found.second);
       }
-      Value share =
-          s.div(e.load(grad, place),
-                countCells(e, *windows, ArrayRef<Value>(place).drop_front(2),
-                           countsPads, compute));
-      return {s.add(sum[0], s.select(inside, share, s.constant(compute, 0)))};
+      Value cells = countCells(e, *windows, place, countsPads, compute);
+      place.insert(place.begin(), {i[0], i[1]});
+      Value share = s.div(e.load(grad, place), cells);
+      return {s.add(sum[0], s.select(isInside, share, zero))};
     };
-    return e.loopNest(kernel, s.constant(compute, 0), body)[0];
+    return e.loopNest(collect(*windows, &SlidingAxis::kernel), zero, body)[0];
+  }));
+  return success();
+}
+
+/// Col2Im(input, image_shape, block_shape): each cell of the image sums up its
+/// places in the windows (N x C * cells x windows).
+static LogicalResult col2ImRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue columns = node.in(0);
+  std::optional<Sizes> space = node.ints(1), kernel = node.ints(2);
+  if (columns.getRank() != 3 || !space || !kernel ||
+      space->size() != kernel->size())
+    return node.fail("expected an operand of 3 axes and as many sizes of the "
+                     "image as of a block");
+  auto atLeast = [&](ArrayRef<Size> sizes, int64_t least) {
+    for (Size extent : sizes)
+      e.check(s.compare(Scalars::GE, e.index(extent), s.index(least)),
+              "a size of %0, expected at least %1", extent, e.size(least));
+  };
+  atLeast(*space, 0);
+  atLeast(*kernel, 1);
+  auto windows = readSlidingWindows(node, *space, *kernel);
+  if (failed(windows))
+    return failure();
+  Sizes sizes = e.sizes(columns);
+  Size taps = e.product(*kernel), channels = e.floorDiv(sizes[1], taps);
+  auto expect = [&](Size have, Size want, const Twine &what) {
+    if (have != want)
+      e.check(s.compare(Scalars::EQ, e.index(have), e.index(want)),
+              "%0 " + what + ", expected %1", have, want);
+  };
+  expect(sizes[1], e.mul(channels, taps), "rows");
+  expect(sizes[2], e.product(collect(*windows, &SlidingAxis::count)),
+         "windows");
+  Sizes result = {sizes[0], channels};
+  llvm::append_range(result, *space);
+  Type compute = getComputeType(columns.element);
+  Value zero = s.constant(compute, 0);
+  node.set(e.generate(result, node.outElement(), [&](ValueRange i) {
+    auto body = [&](ValueRange tap, ValueRange sum) -> SmallVector<Value> {
+      Value isInside = s.integer(e.b.getI1Type(), 1);
+      Size row = i[1], column = e.size(0);
+      for (unsigned axis = 0; axis < windows->size(); ++axis) {
+        const SlidingAxis &window = (*windows)[axis];
+        auto found = getWindowOf(e, window, i[2 + axis], tap[axis]);
+        isInside = arith::AndIOp::create(e.b, e.loc, isInside, found.second);
+        row = e.add(e.mul(row, window.kernel), tap[axis]);
+        column = e.add(e.mul(column, window.count), found.first);
+      }
+      Value value = e.load(columns, {i[0], e.index(row), e.index(column)});
+      return {s.add(sum[0], s.select(isInside, value, zero))};
+    };
+    return e.loopNest(*kernel, zero, body)[0];
   }));
   return success();
 }
@@ -466,6 +539,7 @@ ArrayRef<LoweringRule> getPoolingLowerings() {
   static const LoweringRule rules[] = {
       {"AveragePool", averagePoolRule},
       {"AveragePoolGrad", averagePoolGradRule},
+      {"Col2Im", col2ImRule},
       {"GlobalAveragePool", globalAverageRule},
       {"GlobalLpPool", globalLpRule},
       {"GlobalMaxPool", globalMaxRule},

@@ -215,6 +215,56 @@ static LogicalResult gridSampleRule(NodeLowering &node) {
 }
 
 //===----------------------------------------------------------------------===//
+// AffineGrid
+//===----------------------------------------------------------------------===//
+
+/// (theta, size): theta is N x r x (r + 1), the result N x sizes x r.
+static LogicalResult affineGridRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  TensorValue theta = node.in(0);
+  std::optional<Sizes> size = node.ints(1);
+  if (theta.getRank() != 3 || !size || size->size() < 3)
+    return node.fail("expected an operand of 3 axes and at least 3 sizes");
+  int64_t rank = size->size() - 2;
+  Sizes from = e.sizes(theta);
+  expectSize(node, from[0], (*size)[0], "transformations");
+  expectSize(node, from[1], e.size(rank), "rows of a transformation");
+  expectSize(node, from[2], e.size(rank + 1), "columns of a transformation");
+  Sizes sizes = {from[0]};
+  for (Size extent : ArrayRef<Size>(*size).drop_front(2)) {
+    e.check(s.compare(Scalars::GE, e.index(extent), s.index(0)),
+            "size %0 is negative", extent, extent);
+    sizes.push_back(extent);
+  }
+  sizes.push_back(e.size(rank));
+  bool alignsCorners = getInt(node.getNode(), "align_corners", 0);
+  Type type = getComputeType(theta.element);
+  // Cells of an axis lie in [-1, 1], with their centers or edges at the ends.
+  auto getPlace = [&](Value i, Size extent) {
+    Value twice = s.fromIndex(e.index(e.mul(i, e.size(2))), type);
+    Value one = s.constant(type, 1);
+    if (!alignsCorners) {
+      Value cells = s.fromIndex(e.index(extent), type);
+      return s.sub(s.div(s.add(twice, one), cells), one);
+    }
+    Size steps = e.max(e.sub(extent, e.size(1)), e.size(1));
+    return s.sub(s.div(twice, s.fromIndex(e.index(steps), type)), one);
+  };
+  node.set(e.generate(sizes, node.outElement(), [&](ValueRange i) {
+    Value sum = e.load(theta, {i[0], i[1 + rank], s.index(rank)});
+    // Columns go from the last axis to the first.
+    for (int64_t column = 0; column < rank; ++column) {
+      int64_t axis = rank - column;
+      Value factor = e.load(theta, {i[0], i[1 + rank], s.index(column)});
+      sum = s.add(sum, s.mul(factor, getPlace(i[axis], sizes[axis])));
+    }
+    return sum;
+  }));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // RoiAlign
 //===----------------------------------------------------------------------===//
 
@@ -446,22 +496,19 @@ static SmallVector<AffineMap> getTapMaps(MLIRContext *context, unsigned rank) {
           get({batch, group, filter, space})};
 }
 
-/// (X, W, offset, B, mask)
-static LogicalResult deformConvRule(NodeLowering &node) {
+/// Reads offsets and mask (operands 2 and 4) of a convolution of `image`.
+static FailureOr<DeformOperands>
+readDeformation(NodeLowering &node, TensorValue image,
+                const SlidingWindows &windows) {
   Emitter &e = node.e;
-  TensorValue image = node.in(0), weight = node.in(1), offsets = node.in(2);
-  auto convolution = readConvolution(node, image, weight);
-  if (failed(convolution))
-    return failure();
-  const SlidingWindows &windows = convolution->windows;
-  unsigned rank = windows.size();
-  DeformOperands from{image, offsets, TensorValue(),
+  DeformOperands from{image, node.in(2), TensorValue(),
                       getInt(node.getNode(), "offset_group", 1)};
-  Sizes sizes = e.sizes(image);
-  auto channels = Emitter::getConstant(sizes[1]);
-  if (from.groups < 1 || !channels || *channels % from.groups != 0)
-    return node.fail(Twine(from.groups) + " groups of offsets do not divide "
-                                          "its channels");
+  auto channels = Emitter::getConstant(e.dim(image, 1));
+  if (from.groups < 1 || !channels || *channels % from.groups != 0) {
+    (void)node.fail(Twine(from.groups) +
+                    " groups of offsets do not divide its channels");
+    return failure();
+  }
   Sizes counts = collect(windows, &SlidingAxis::count);
   Size taps = e.mul(e.product(collect(windows, &SlidingAxis::kernel)),
                     e.size(from.groups));
@@ -469,22 +516,38 @@ static LogicalResult deformConvRule(NodeLowering &node) {
     if (operand.getRank() != image.getRank())
       return node.fail("offsets or a mask of " + Twine(operand.getRank()) +
                        " axes, expected " + Twine(image.getRank()));
-    expectSize(node, e.dim(operand, 0), sizes[0], "images in an operand");
+    expectSize(node, e.dim(operand, 0), e.dim(image, 0),
+               "images in an operand");
     expectSize(node, e.dim(operand, 1), rows, "rows in an operand");
-    for (unsigned axis = 0; axis < rank; ++axis)
-      expectSize(node, e.dim(operand, 2 + axis), counts[axis],
+    for (auto [axis, count] : llvm::enumerate(counts))
+      expectSize(node, e.dim(operand, 2 + axis), count,
                  "windows in an operand");
     return success();
   };
-  if (failed(verify(offsets, e.mul(taps, e.size(rank)))))
+  if (failed(verify(from.offsets, e.mul(taps, e.size(windows.size())))))
     return failure();
-  if (node.has(4)) {
-    from.mask = node.in(4);
-    if (failed(verify(from.mask, taps)))
-      return failure();
-  }
+  if (!node.has(4))
+    return from;
+  from.mask = node.in(4);
+  if (failed(verify(from.mask, taps)))
+    return failure();
+  return from;
+}
+
+/// (X, W, offset, B, mask)
+static LogicalResult deformConvRule(NodeLowering &node) {
+  Emitter &e = node.e;
+  TensorValue image = node.in(0), weight = node.in(1);
+  auto convolution = readConvolution(node, image, weight);
+  if (failed(convolution))
+    return failure();
+  const SlidingWindows &windows = convolution->windows;
+  auto from = readDeformation(node, image, windows);
+  if (failed(from))
+    return failure();
+  Sizes counts = collect(windows, &SlidingAxis::count);
   checkCells(node, image, counts);
-  TensorValue cells = gatherTaps(node, from, windows);
+  TensorValue cells = gatherTaps(node, *from, windows);
   int64_t groups = convolution->groups;
   Sizes cut = e.sizes(cells), cutWeight = e.sizes(weight);
   cut[1] = cutWeight[1];
@@ -492,21 +555,21 @@ static LogicalResult deformConvRule(NodeLowering &node) {
   Size filters = cutWeight[0];
   cutWeight[0] = e.floorDiv(filters, e.size(groups));
   cutWeight.insert(cutWeight.begin(), e.size(groups));
-  Sizes result = {sizes[0], e.size(groups), cutWeight[1]};
+  Sizes result = {cut[0], e.size(groups), cutWeight[1]};
+  Sizes merged = {cut[0], filters};
   llvm::append_range(result, counts);
+  llvm::append_range(merged, counts);
   Type element = node.outElement();
   TensorValue sums =
       contract(e, e.reshape(cells, cut), e.reshape(weight, cutWeight), result,
-               element, getTapMaps(e.b.getContext(), rank));
-  Sizes merged = {sizes[0], filters};
-  llvm::append_range(merged, counts);
+               element, getTapMaps(e.b.getContext(), windows.size()));
   sums = e.reshape(sums, merged);
   if (node.has(3)) {
     TensorValue bias = node.in(3);
     if (bias.getRank() != 1)
       return node.fail("its bias is no vector");
     Sizes along = {e.dim(bias, 0)};
-    along.append(rank, e.size(1));
+    along.append(windows.size(), e.size(1));
     sums = e.map(element, {sums, e.reshape(bias, along)},
                  [&](ValueRange v) { return node.s.add(v[0], v[1]); });
   }
@@ -516,6 +579,7 @@ static LogicalResult deformConvRule(NodeLowering &node) {
 
 ArrayRef<LoweringRule> getSamplingLowerings() {
   static const LoweringRule rules[] = {
+      {"AffineGrid", affineGridRule},
       {"DeformConv", deformConvRule},
       {"GridSample", gridSampleRule},
       {"RoiAlign", roiAlignRule},
