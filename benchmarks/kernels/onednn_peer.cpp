@@ -58,7 +58,8 @@ void *peer_matmul(int64_t batch, int64_t m, int64_t n, int64_t k, int ta,
     Dims strides = t ? Dims{r * c, 1, r} : Dims{r * c, c, 1};
     return memory::desc({b, r, c}, type, strides);
   };
-  auto a = desc(batch, m, k, ta, parse(in)), b = desc(batch, k, n, tb, parse(in)),
+  auto a = desc(batch, m, k, ta, parse(in)),
+       b = desc(batch, k, n, tb, parse(in)),
        c = desc(batch, m, n, 0, parse(out));
   matmul::primitive_desc primitive(getEngine(), a, b, c);
   return new Job{matmul(primitive),
@@ -80,8 +81,10 @@ void *peer_conv(int kind, int64_t n, int64_t c, int64_t size, int64_t f,
   auto y = desc({n, f, place, place}, kind == 0 ? out : in, Any::nchw);
   Dims strides{stride, stride}, pads{pad, pad};
   auto forward = convolution_forward::primitive_desc(
-      getEngine(), prop_kind::forward_training, algorithm::convolution_direct, desc({n, c, size, size}, in, Any::nchw),
-      desc({f, c, window, window}, in, Any::oihw), desc({n, f, place, place}, in, Any::nchw), strides, pads, pads);
+      getEngine(), prop_kind::forward_training, algorithm::convolution_direct,
+      desc({n, c, size, size}, in, Any::nchw),
+      desc({f, c, window, window}, in, Any::oihw),
+      desc({n, f, place, place}, in, Any::nchw), strides, pads, pads);
   if (kind == 0) {
     convolution_forward::primitive_desc own(
         getEngine(), prop_kind::forward_inference,

@@ -14,9 +14,24 @@
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 using namespace mlir;
 
 namespace mp::kernel {
+
+/// Whether this process may use tile registers; Linux wants to be asked.
+static bool mayUseTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+#else
+  return false;
+#endif
+}
 
 /// The instruction set and the form that suit the processor this runs on.
 static std::pair<StringRef, StringRef> getHost() {
@@ -26,7 +41,7 @@ static std::pair<StringRef, StringRef> getHost() {
   if (!features.lookup("avx512f") || !features.lookup("avx512bw") ||
       !features.lookup("avx512vl"))
     return {"avx2", "widen"};
-  if (features.lookup("amx-bf16"))
+  if (features.lookup("amx-bf16") && mayUseTiles())
     return {"avx512", "amx"};
   // Zen 4 and its successors multiply pairs of bf16 at the rate of f32; where
   // Intel's processors have no tile registers, at half of it.

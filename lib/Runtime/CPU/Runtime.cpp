@@ -20,6 +20,10 @@
 #include <string>
 #include <tuple>
 #include <vector>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace {
 
@@ -240,8 +244,21 @@ void mp_report(int32_t code, const char *text, int64_t a, int64_t b) {
   current->b = b;
 }
 
+/// Linux lets a process use tile registers after it has asked for them. A model
+/// that was compiled for them runs only where this is granted.
+static bool askForTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+#else
+  return false;
+#endif
+}
+
 int32_t mp_call(int32_t (*body)(const mp_tensor *, mp_tensor *),
                 const mp_tensor *inputs, mp_tensor *outputs) {
+  static const bool hasTiles = askForTiles();
+  (void)hasTiles;
   Call *outer = current;
   Call call;
   current = &call;

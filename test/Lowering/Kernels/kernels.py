@@ -110,7 +110,7 @@ def lower_text(text):
         check=True, capture_output=True, encoding="utf-8").stdout
 
 
-def compile_text(text, folder, isa="avx512", form="widen", tuning="", flags=(), extra=(),
+def compile_text(text, folder, isa="avx512", form="widen", tuning="", extra=(),
                  parallel=False):
     """The shared library of functions with contractions."""
     folder = pathlib.Path(folder)
@@ -131,7 +131,7 @@ def compile_text(text, folder, isa="avx512", form="widen", tuning="", flags=(), 
     subprocess.run(
         [LLVM_TOOLS / "clang", "-O3", "-march=native",
          "-mprefer-vector-width=512", "-fPIC", "-shared",
-         "-Wno-override-module", ir, RUNTIME, *flags, *extra, "-o", library],
+         "-Wno-override-module", ir, RUNTIME, *extra, "-o", library],
         check=True)
     return ctypes.CDLL(str(library))
 
