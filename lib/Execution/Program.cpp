@@ -133,8 +133,8 @@ LogicalResult Program::Impl::lower(ModuleOp module,
   pm.enableVerifier(false);
   LoweringOptions lowering;
   lowering.inPlace = options.updateInPlace;
-  lowering.kernels = options.kernels == "auto" ? "widen" : options.kernels;
-  lowering.isa = getKernelISA(CodeTarget::getHost());
+  lowering.kernels = options.kernels;
+  lowering.isa = "native";
   buildLoweringPipeline(pm, lowering);
   if (failed(pm.run(module)))
     return failure();

@@ -119,12 +119,13 @@ struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::desc("write outputs that are states over their inputs"),
       llvm::cl::init(false)};
   Option<std::string> kernels{
-      *this, "kernels", llvm::cl::desc("16-bit products: widen, dot or amx"),
-      llvm::cl::init("widen")};
+      *this, "kernels", llvm::cl::desc("16-bit products: auto, widen, dot or amx"),
+      llvm::cl::init("auto")};
   Option<std::string> isa{
       *this, "isa",
-      llvm::cl::desc("instruction set of products: avx512, avx2 or neon"),
-      llvm::cl::init("avx2")};
+      llvm::cl::desc("instruction set of products: native, avx512, avx2 or "
+                     "neon"),
+      llvm::cl::init("native")};
 };
 
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
