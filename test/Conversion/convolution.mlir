@@ -1,13 +1,13 @@
 // RUN: mp-opt %s --split-input-file --convert-onnx-to-linalg | FileCheck %s
 
 // Pads are reads out of bounds, and the bias is added where the sum is stored.
-// CHECK-DAG: #[[IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 * 2 + d5 - 1, d3 * 2 + d6 - 1)>
-// CHECK-DAG: #[[WEIGHT:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
-// CHECK-DAG: #[[BIAS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1)>
+// CHECK-DAG: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 * 2 + d5 - 1, d3 * 2 + d6 - 1)>
+// CHECK-DAG: #[[$WEIGHT:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+// CHECK-DAG: #[[$BIAS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1)>
 // CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x4x8x8xbf16> {mp.element = bf16, mp.name = "conv_x"}
 // CHECK-NOT: tensor.pad
 // CHECK-NOT: tensor.insert_slice
-// CHECK: kernel.contract {indexing_maps = [#[[IMAGE]], #[[WEIGHT]], #[[BIAS]],
+// CHECK: kernel.contract {indexing_maps = [#[[$IMAGE]], #[[$WEIGHT]], #[[$BIAS]],
 // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32, %[[ELEMENT:.*]]: bf16):
 // CHECK: %[[ADDEND:.*]] = arith.extf %[[ELEMENT]]
 // CHECK: %[[TOTAL:.*]] = arith.addf %[[SUM]], %[[ADDEND]] : f32
@@ -69,11 +69,11 @@ module attributes {onnx.opset_import = [["", 11]]} {
 // -----
 
 // The weight's gradient is one contraction over batch and places.
-// CHECK-DAG: #[[GRAD:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
-// CHECK-DAG: #[[IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 + d4 - 1)>
-// CHECK-DAG: #[[WEIGHT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d3, d4)>
+// CHECK-DAG: #[[$GRAD:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+// CHECK-DAG: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 + d4 - 1)>
+// CHECK-DAG: #[[$WEIGHT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d3, d4)>
 // CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x6x8xf32> {mp.element = f32, mp.name = "grad_dy"}
-// CHECK: kernel.contract {indexing_maps = [#[[GRAD]], #[[IMAGE]], #[[WEIGHT]]]}
+// CHECK: kernel.contract {indexing_maps = [#[[$GRAD]], #[[$IMAGE]], #[[$WEIGHT]]]}
 // CHECK-NOT: kernel.contract
 module attributes {onnx.opset_import = [["", 17], ["com.microsoft", 1]]} {
   onnx.graph {
