@@ -38,14 +38,19 @@ std::vector<InnerValue> getInnerValues(ModuleOp module) {
   for (Operation &op : graph.getBody().getOps()) {
     if (!isNode(&op) || isStandardOp(&op, "Constant"))
       continue;
-    std::vector<std::string> operands;
-    for (Value operand : op.getOperands())
-      if (isFloat(operand))
-        operands.push_back(getValueName(skipCasts(operand)).str());
-    for (OpResult result : op.getResults())
-      if (StringRef name = getValueName(result);
-          isFloat(result) && !name.empty() && skipCasts(result) == result)
-        values.push_back({name.str(), describe(&op), operands});
+    for (OpResult result : op.getResults()) {
+      // A value that is cast behind its node may have the name that it had.
+      auto made = dyn_cast<OpResult>(skipCasts(result));
+      StringRef name = getValueName(result);
+      if (!isFloat(result) || name.empty() || !made || !isNode(made.getOwner()))
+        continue;
+      std::vector<std::string> operands;
+      for (Value operand : made.getOwner()->getOperands())
+        if (isFloat(operand))
+          operands.push_back(getValueName(skipCasts(operand)).str());
+      values.push_back(
+          {name.str(), describe(made.getOwner()), std::move(operands)});
+    }
   }
   return values;
 }
