@@ -7,26 +7,14 @@
 
 #include "mp-opt/Execution/Program.h"
 
-#include "Pipelines/Pipelines.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
-#include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
-#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 #include "mp-opt/Execution/CodeGen.h"
 #include "mp-opt/Runtime/Runtime.h"
 #include "mp-opt/Target/ONNX/ConstantData.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
-
-#include <chrono>
 
 using namespace mlir;
 
@@ -41,7 +29,6 @@ struct Program::Impl {
   int32_t (*entry)(const mp_tensor *, mp_tensor *) = nullptr;
 
   LogicalResult readInterface(ModuleOp module);
-  LogicalResult lower(ModuleOp module, const CompileOptions &options);
   llvm::Error load(ModuleOp module);
   llvm::Error addSymbols();
   llvm::Error checkInput(unsigned index, const Tensor &tensor) const;
@@ -55,7 +42,7 @@ ArrayRef<ProgramValue> Program::getOutputs() const { return impl->outputs; }
 Tensor Program::getDefault(unsigned input) const {
   return impl->defaults[input];
 }
-const CompileFigures &Program::getFigures() const { return impl->figures; }
+CompileFigures &Program::getFigures() { return impl->figures; }
 
 //===----------------------------------------------------------------------===//
 // Compilation
@@ -107,40 +94,9 @@ LogicalResult Program::Impl::readInterface(ModuleOp module) {
     constants.push_back(*read);
     figures.constantBytes += read->getNumBytes();
   }
-  return success();
-}
-
-/// Outside of passes, dialects are not loaded by themselves.
-static void loadDialects(MLIRContext &context) {
-  context.loadDialect<arith::ArithDialect, func::FuncDialect,
-                      linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
-                      tensor::TensorDialect, kernel::KernelDialect,
-                      runtime::RuntimeDialect>();
-}
-
-LogicalResult Program::Impl::lower(ModuleOp module,
-                                   const CompileOptions &options) {
-  loadDialects(*module.getContext());
-  ONNXToLinalgOptions conversion;
-  conversion.dims = options.dims;
-  for (auto &entry : options.inputSizes)
-    conversion.inputSizes[entry.getKey()] = entry.getValue();
-  if (failed(convertONNXToLinalg(module, conversion)))
-    return failure();
-  figures.flops = kernel::countFlops(module);
-  PassManager pm(module.getContext());
-  // Passes are tested with it; here it would double their time.
-  pm.enableVerifier(false);
-  LoweringOptions lowering;
-  lowering.inPlace = options.updateInPlace;
-  lowering.kernels = options.kernels;
-  lowering.isa = "native";
-  buildLoweringPipeline(pm, lowering);
-  if (failed(pm.run(module)))
-    return failure();
   if (auto arena = module->getAttrOfType<IntegerAttr>("mp.arena"))
     figures.arenaBytes = arena.getInt();
-  return readInterface(module);
+  return success();
 }
 
 /// What code refers to: the library's functions, and the constants.
@@ -201,26 +157,20 @@ llvm::Error Program::Impl::load(ModuleOp module) {
   return llvm::Error::success();
 }
 
-std::unique_ptr<Program> Program::compile(ModuleOp module,
-                                          const CompileOptions &options) {
-  auto start = std::chrono::steady_clock::now();
+std::unique_ptr<Program> Program::load(ModuleOp module, bool updateInPlace) {
   DialectRegistry registry;
-  registerLoweringDialects(registry);
   registerTranslations(registry);
   module.getContext()->appendDialectRegistry(registry);
   std::unique_ptr<Program> program(new Program());
   Impl &impl = *program->impl;
-  impl.inPlace = options.updateInPlace;
-  if (failed(impl.lower(module, options)))
+  impl.inPlace = updateInPlace;
+  if (failed(impl.readInterface(module)))
     return nullptr;
   if (llvm::Error error = impl.load(module)) {
     module.emitError("compilation failed: ")
         << llvm::toString(std::move(error));
     return nullptr;
   }
-  std::chrono::duration<double> elapsed =
-      std::chrono::steady_clock::now() - start;
-  impl.figures.seconds = elapsed.count();
   return program;
 }
 

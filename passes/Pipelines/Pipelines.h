@@ -119,7 +119,8 @@ struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::desc("write outputs that are states over their inputs"),
       llvm::cl::init(false)};
   Option<std::string> kernels{
-      *this, "kernels", llvm::cl::desc("16-bit products: auto, widen, dot or amx"),
+      *this, "kernels",
+      llvm::cl::desc("16-bit products: auto, widen, dot or amx"),
       llvm::cl::init("auto")};
   Option<std::string> isa{
       *this, "isa",

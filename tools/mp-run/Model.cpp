@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
+
 #include "ExitCodes.h"
+#include "Pipelines/CompileProgram.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Precision/ValueSizes.h"
@@ -196,7 +198,7 @@ std::vector<ModelValue> Model::getInputs(const llvm::StringMap<int64_t> &dims) {
 }
 
 std::unique_ptr<Program> Model::compile(const CompileOptions &options) {
-  return Program::compile(*module, options);
+  return compileProgram(*module, options);
 }
 
 void addSizes(ArrayRef<ModelValue> inputs, ArrayRef<Tensor> data,

@@ -64,17 +64,19 @@ struct CompileFigures {
 
 class Program {
 public:
-  /// Compiles the main graph of `module`, which is used up. Diagnostics tell
-  /// what has no lowering.
-  static std::unique_ptr<Program> compile(mlir::ModuleOp module,
-                                          const CompileOptions &options);
+  /// Makes code of a module in LLVM's dialect, as `mp-lower-to-llvm` leaves it
+  /// (Pipelines/CompileProgram.h goes all the way from a model); null after a
+  /// diagnostic. The context must outlive the program.
+  static std::unique_ptr<Program> load(mlir::ModuleOp module,
+                                       bool updateInPlace);
   ~Program();
 
   llvm::ArrayRef<ProgramValue> getInputs() const;
   llvm::ArrayRef<ProgramValue> getOutputs() const;
   /// The default of an input; an empty tensor if it has none.
   Tensor getDefault(unsigned input) const;
-  const CompileFigures &getFigures() const;
+  /// What compiles the program adds to them.
+  CompileFigures &getFigures();
 
   /// One call. An input without data (`getData() == nullptr` and no sizes)
   /// takes its default. With `updateInPlace`, outputs that are states share

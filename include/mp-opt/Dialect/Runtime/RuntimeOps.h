@@ -8,8 +8,8 @@
 #ifndef MPOPT_DIALECT_RUNTIME_RUNTIMEOPS_H
 #define MPOPT_DIALECT_RUNTIME_RUNTIMEOPS_H
 
-#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

@@ -1,0 +1,22 @@
+//===- CompileProgram.h - From a model to a program -------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PASSES_PIPELINES_COMPILEPROGRAM_H
+#define MPOPT_PASSES_PIPELINES_COMPILEPROGRAM_H
+
+#include "mp-opt/Execution/Program.h"
+
+namespace mp {
+
+/// Compiles the main graph of `module`, which is used up, for this machine.
+/// Null after a diagnostic; one names all operators that have no lowering.
+std::unique_ptr<Program> compileProgram(mlir::ModuleOp module,
+                                        const CompileOptions &options);
+
+} // namespace mp
+
+#endif // MPOPT_PASSES_PIPELINES_COMPILEPROGRAM_H
