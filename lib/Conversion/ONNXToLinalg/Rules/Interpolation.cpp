@@ -305,6 +305,8 @@ LogicalResult Resizing::readAxes() {
            getString(op, "keep_aspect_ratio_policy", "stretch") == "stretch";
   });
   for (const ResizeAxis &axis : resized) {
+    if (Emitter::getConstant(axis.from).value_or(0) > 0)
+      continue;
     Value isEmpty = s.compare(Scalars::EQ, e.index(axis.to), s.index(0));
     Value hasCells = s.compare(Scalars::GT, e.index(axis.from), s.index(0));
     e.check(arith::OrIOp::create(e.b, e.loc, isEmpty, hasCells),
