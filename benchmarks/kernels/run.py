@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Our kernels beside oneDNN's, in one process, taking turns.
+"""Our kernels beside oneDNN's, in one process and one thread, taking turns.
 
-usage: KERNEL_OPT=... ONEDNN=PREFIX python run.py [--threads=N] [WORD...]
+usage: KERNEL_OPT=... ONEDNN=PREFIX python run.py [WORD...]
 
 Words select cases: a case is measured if its name contains one of them. Rates
 are the best of many short repeats, in GFLOP/s; what is compared is their ratio.
@@ -80,19 +80,17 @@ def best(jobs, seconds, clock):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("words", nargs="*")
-    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--form", default="widen")
     parser.add_argument("--isa", default="avx512")
     parser.add_argument("--tuning", default="")
     parser.add_argument("--types", default="f32,bf16")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=0.3)
-    parser.add_argument("--omp", default="/usr/lib/x86_64-linux-gnu/libomp.so.5")
     options = parser.parse_args()
-    os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    os.environ["OMP_NUM_THREADS"] = "1"
 
-    # Of one thread, what it computed for: other processes count for less.
-    clock = time.thread_time if options.threads == 1 else time.perf_counter
+    # What the thread computed for: other processes count for less.
+    clock = time.thread_time
 
     import numpy
     import kernels
@@ -107,9 +105,7 @@ def main():
         def compile_own(contraction, shapes):
             place = tempfile.mkdtemp(dir=folder)
             library = kernels.compile_text(
-                contraction.text(shapes), place, isa=options.isa, form=options.form, tuning=options.tuning,
-                parallel=options.threads > 1,
-                extra=[options.omp] if options.threads > 1 else [])
+                contraction.text(shapes), place, isa=options.isa, form=options.form, tuning=options.tuning)
             function = library["_mlir_ciface_f"]
             function.restype = None
             return function
