@@ -46,9 +46,10 @@ struct KernelTarget {
   int64_t blockColumns = 512;
 };
 
-/// That of an instruction set, `avx512`, `avx2` or `neon`, or of this processor,
-/// `native`, and a form, `widen`, `dot` or `amx` or what is fast here, `auto`.
-/// Absent for other words, and for a form that the instruction set has not.
+/// That of an instruction set, `avx512`, `avx2` or `neon`, or of this
+/// processor, `native`, and a form, `widen`, `dot` or `amx` or what is fast
+/// here, `auto`. Absent for other words, and for a form that the instruction
+/// set has not.
 std::optional<KernelTarget> getKernelTarget(llvm::StringRef isa,
                                             llvm::StringRef form);
 
