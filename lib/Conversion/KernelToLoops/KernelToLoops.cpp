@@ -64,7 +64,9 @@ std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
   } else if (isa == "neon") {
     target.vectorBytes = 16;
     target.rows = 8;
-  } else if (isa != "avx512") {
+  } else if (isa == "avx512") {
+    target.depth = 384;
+  } else {
     return std::nullopt;
   }
   auto parsed = llvm::StringSwitch<std::optional<Form>>(form)

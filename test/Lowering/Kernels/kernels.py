@@ -37,11 +37,6 @@ PASSES = [
     "--convert-cf-to-llvm",
     "--reconcile-unrealized-casts",
 ]
-# In one thread, or in several by OpenMP.
-PARALLEL = [
-    "--convert-scf-to-openmp",
-    "--convert-openmp-to-llvm",
-]
 
 
 @dataclasses.dataclass
@@ -110,28 +105,22 @@ def lower_text(text):
         check=True, capture_output=True, encoding="utf-8").stdout
 
 
-def compile_text(text, folder, isa="avx512", form="widen", tuning="", extra=(),
-                 parallel=False):
+def compile_text(text, folder, isa="avx512", form="widen", tuning=""):
     """The shared library of functions with contractions."""
     folder = pathlib.Path(folder)
     source = folder / "kernel.mlir"
     source.write_text(text)
-    passes = list(PASSES)
-    if parallel:
-        at = passes.index("--convert-scf-to-cf")
-        passes.insert(at, PARALLEL[0])
-        passes.insert(len(passes) - 1, PARALLEL[1])
     lowered, ir = folder / "llvm.mlir", folder / "kernel.ll"
     subprocess.run(
         [KERNEL_OPT, source, f"--convert-kernel-to-loops=isa={isa} form={form} {tuning}",
-         *passes, "-o", lowered], check=True)
+         *PASSES, "-o", lowered], check=True)
     subprocess.run([LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir", lowered,
                     "-o", ir], check=True)
     library = folder / "kernel.so"
     subprocess.run(
         [LLVM_TOOLS / "clang", "-O3", "-march=native",
          "-mprefer-vector-width=512", "-fPIC", "-shared",
-         "-Wno-override-module", ir, RUNTIME, *extra, "-o", library],
+         "-Wno-override-module", ir, RUNTIME, "-o", library],
         check=True)
     return ctypes.CDLL(str(library))
 
