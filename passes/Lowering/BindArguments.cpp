@@ -46,7 +46,8 @@ private:
   DictionaryAttr describe(DictionaryAttr attributes, Type type);
 
   Value inputs, outputs;
-  SmallVector<Value> memrefs;
+  /// Of the arguments.
+  SmallVector<Value> memrefs, tensors;
 };
 
 } // namespace
@@ -90,6 +91,31 @@ void BindArguments::checkSizes(OpBuilder &builder, StringRef name,
   }
 }
 
+/// `value` in the memory of the tensor `there` if no one reads that later: the
+/// analysis of bufferization sees both as tensors.
+static Value computeThere(OpBuilder &b, Value value, Value there) {
+  return bufferization::MaterializeInDestinationOp::create(b, value.getLoc(),
+                                                           value, there)
+      ->getResult(0);
+}
+
+/// A copy of `value` if it is what another input holds, which may be replaced
+/// before this is read.
+static Value keepOld(OpBuilder &b, Value value, Value own) {
+  Value source = value;
+  while (Operation *op = source.getDefiningOp()) {
+    if (!isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::ExtractSliceOp, tensor::ReshapeOp>(op))
+      break;
+    source = op->getOperand(0);
+  }
+  if (source == own || !source.getDefiningOp<bufferization::ToTensorOp>())
+    return value;
+  return bufferization::AllocTensorOp::create(
+      b, value.getLoc(), cast<RankedTensorType>(value.getType()), ValueRange(),
+      value);
+}
+
 /// Inputs are read at any time, so they are writable only where they are
 /// states that this call replaces.
 void BindArguments::bindArguments(func::FuncOp main) {
@@ -127,6 +153,7 @@ void BindArguments::bindArguments(func::FuncOp main) {
     Value tensor = bufferization::ToTensorOp::create(
         builder, loc, block.getArgument(index).getType(), memref,
         /*restrict=*/true, /*writable=*/replaced.contains(index));
+    tensors.push_back(tensor);
     block.getArgument(index).replaceAllUsesWith(tensor);
   }
   block.eraseArguments(0, count);
@@ -148,26 +175,38 @@ void BindArguments::bindResults(func::FuncOp main) {
   OpBuilder late(terminator);
   Location loc = main.getLoc();
   SmallVector<Attribute> list;
+  // What is written where the analysis does not look, states last: until then
+  // others may read what they were.
+  SmallVector<std::pair<Value, Value>> plain;
+  SmallVector<std::pair<Value, unsigned>> states;
   for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
     auto state = main.getResultAttrOfType<IntegerAttr>(index, lowered::state);
     list.push_back(describe(main.getResultAttrDict(index), value.getType()));
     MemRefType type = getMemRefType(value.getType());
-    Value memref;
     if (state && inPlace) {
-      memref = memrefs[state.getInt()];
-    } else {
-      SmallVector<Value> sizes;
-      for (int64_t axis = 0; axis < type.getRank(); ++axis)
-        if (type.isDynamicDim(axis))
-          sizes.push_back(tensor::DimOp::create(late, loc, value, axis));
-      OpBuilder &builder = sizes.empty() ? early : late;
-      memref =
-          runtime::OutputOp::create(builder, loc, type, outputs, index, sizes);
+      unsigned input = state.getInt();
+      states.emplace_back(keepOld(late, value, tensors[input]), input);
+      continue;
     }
+    SmallVector<Value> sizes;
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (type.isDynamicDim(axis))
+        sizes.push_back(tensor::DimOp::create(late, loc, value, axis));
+    OpBuilder &builder = sizes.empty() ? early : late;
+    Value memref =
+        runtime::OutputOp::create(builder, loc, type, outputs, index, sizes);
+    Value there = bufferization::ToTensorOp::create(
+        builder, loc, value.getType(), memref, /*restrict=*/true,
+        /*writable=*/true);
+    plain.emplace_back(computeThere(late, value, there), memref);
+  }
+  for (auto [value, input] : states)
+    plain.emplace_back(computeThere(late, value, tensors[input]),
+                       memrefs[input]);
+  for (auto [value, memref] : plain)
     bufferization::MaterializeInDestinationOp::create(
         late, loc, TypeRange(), value, memref, /*restrict=*/true,
         /*writable=*/true);
-  }
   Value ok = arith::ConstantIntOp::create(late, loc, 0, 32);
   func::ReturnOp::create(late, loc, ok);
   terminator.erase();
@@ -180,6 +219,7 @@ void BindArguments::runOnOperation() {
   if (!main)
     return;
   memrefs.clear();
+  tensors.clear();
   bindArguments(main);
   bindResults(main);
   Type pointer = LLVM::LLVMPointerType::get(&getContext());

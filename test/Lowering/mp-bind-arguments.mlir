@@ -17,13 +17,19 @@
 // CHECK: runtime.constant @mp_constant_0 : memref<3xi64>
 // CHECK: %[[NEW:.*]] = runtime.output %[[OUT]][1] () : memref<8xf32>
 // CHECK: %[[Y:.*]] = runtime.output %[[OUT]][0] (%{{.*}}) : memref<?x4xf32>
-// CHECK: materialize_in_destination %{{.*}} in restrict writable %[[Y]]
+// CHECK: %[[Y_TENSOR:.*]] = bufferization.to_tensor %[[Y]] restrict writable
+// CHECK: %[[Y_THERE:.*]] = bufferization.materialize_in_destination %{{.*}} in %[[Y_TENSOR]] : (tensor
+// CHECK: materialize_in_destination %[[Y_THERE]] in restrict writable %[[Y]]
 // CHECK: materialize_in_destination %{{.*}} in restrict writable %[[NEW]]
 
 // INPLACE: %[[W:.*]] = runtime.input %{{.*}}[1] : memref<8xf32>
-// INPLACE: bufferization.to_tensor %[[W]] restrict writable :
+// INPLACE: %[[OLD:.*]] = bufferization.to_tensor %[[W]] restrict writable :
 // INPLACE-NOT: runtime.output %{{.*}}[1]
-// INPLACE: materialize_in_destination %{{.*}} in restrict writable %[[W]]
+// INPLACE: %[[THERE:.*]] = bufferization.materialize_in_destination %[[OLD]] in %[[OLD]]
+// The state is the last.
+// INPLACE-NOT: materialize_in_destination {{.*}} restrict writable %[[W]]
+// INPLACE-COUNT-2: materialize_in_destination {{.*}} restrict writable
+// INPLACE: materialize_in_destination %[[THERE]] in restrict writable %[[W]]
 func.func @main(%x: tensor<?x4xf32> {mp.name = "x", mp.element = f32},
                 %w: tensor<8xf32> {mp.name = "w", mp.element = f32},
                 %c: tensor<3xi64> {mp.constant = dense<[1, 2, 3]> : tensor<3xi64>, mp.element = i64})
