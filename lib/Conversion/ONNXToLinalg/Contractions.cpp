@@ -89,6 +89,35 @@ static TensorValue asMatrix(Emitter &e, TensorValue operand, bool isLeft) {
                    isLeft ? Sizes{e.size(1), count} : Sizes{count, e.size(1)});
 }
 
+/// The size that is summed over is the same on both sides.
+static LogicalResult checkInner(NodeLowering &node, Size left, Size right) {
+  if (left == right)
+    return success();
+  auto have = Emitter::getConstant(left), want = Emitter::getConstant(right);
+  if (have && want)
+    return node.fail("inner sizes " + Twine(*have) + " and " + Twine(*want) +
+                     " differ");
+  Emitter &e = node.e;
+  e.check(node.s.compare(Scalars::EQ, e.index(left), e.index(right)),
+          "inner sizes %0 and %1 differ", left, right);
+  return success();
+}
+
+/// Batches of unknown size may have to be repeated.
+static TensorValue repeat(Emitter &e, TensorValue operand,
+                          ArrayRef<Size> batch) {
+  Sizes own = e.sizes(operand);
+  for (auto [mine, all] :
+       llvm::zip(llvm::reverse(ArrayRef<Size>(own).drop_back(2)),
+                 llvm::reverse(batch)))
+    if (mine != all && !Emitter::isConstant(mine, 1)) {
+      Sizes full(batch);
+      full.append(own.end() - 2, own.end());
+      return e.broadcastTo(operand, full);
+    }
+  return operand;
+}
+
 FailureOr<TensorValue> MatrixProduct::emit(NodeLowering &node) {
   Emitter &e = node.e;
   if (a.getRank() == 0 || b.getRank() == 0) {
@@ -102,35 +131,12 @@ FailureOr<TensorValue> MatrixProduct::emit(NodeLowering &node) {
     std::swap(x.end()[-1], x.end()[-2]);
   if (transposeB)
     std::swap(y.end()[-1], y.end()[-2]);
-  if (x.back() != y.end()[-2]) {
-    auto have = Emitter::getConstant(x.back());
-    auto want = Emitter::getConstant(y.end()[-2]);
-    if (have && want) {
-      (void)node.fail("inner sizes " + Twine(*have) + " and " + Twine(*want) +
-                      " differ");
-      return failure();
-    }
-    e.check(
-        node.s.compare(Scalars::EQ, e.index(x.back()), e.index(y.end()[-2])),
-        "inner sizes %0 and %1 differ", x.back(), y.end()[-2]);
-  }
+  if (failed(checkInner(node, x.back(), y.end()[-2])))
+    return failure();
   Sizes batch = e.broadcast({Sizes(ArrayRef<Size>(x).drop_back(2)),
                              Sizes(ArrayRef<Size>(y).drop_back(2))});
-  // Batches of unknown size may have to be repeated.
-  auto spread = [&](TensorValue operand, ArrayRef<Size> sizes) {
-    Sizes own = e.sizes(operand);
-    for (auto [mine, all] :
-         llvm::zip(llvm::reverse(ArrayRef<Size>(own).drop_back(2)),
-                   llvm::reverse(batch)))
-      if (mine != all && !Emitter::isConstant(mine, 1)) {
-        Sizes full(batch);
-        full.append(own.end() - 2, own.end());
-        return e.broadcastTo(operand, full);
-      }
-    return operand;
-  };
-  left = spread(left, x);
-  right = spread(right, y);
+  left = repeat(e, left, batch);
+  right = repeat(e, right, batch);
   Sizes sizes(batch);
   sizes.push_back(x.end()[-2]);
   sizes.push_back(y.back());

@@ -139,6 +139,27 @@ Value Scalars::logicalNot(Value x) {
   return arith::XOrIOp::create(b, loc, x, integer(x.getType(), 1));
 }
 
+Value Scalars::exp(Value x) {
+  if (!x.getType().isF32())
+    return math<math::ExpOp>(x);
+  // MLIR's polynomial gives zero below the least normal number. The sum is
+  // exact: it has fewer digits in front of the point than x.
+  Value isLow = compare(LT, x, like(x, -80));
+  Value safe = select(isLow, add(x, like(x, 40)), x);
+  Value factor = select(isLow, like(x, 4.24835425529158899533e-18), like(x, 1));
+  return mul(math<math::ExpOp>(safe), factor);
+}
+
+Value Scalars::log(Value x) {
+  if (!x.getType().isF32())
+    return math<math::LogOp>(x);
+  // Its logarithm takes subnormals for the least normal number.
+  Value isLow = compare(LT, x, like(x, 1.17549435082228750797e-38));
+  Value safe = select(isLow, mul(x, like(x, 4294967296.0)), x);
+  Value shift = select(isLow, like(x, 22.18070977791824990137), like(x, 0));
+  return sub(math<math::LogOp>(safe), shift);
+}
+
 Value Scalars::sigmoid(Value x) {
   // exp of what is at most 0: 1 / (1 + e) on one side, e / (1 + e) on the
   // other.

@@ -70,8 +70,9 @@ public:
   template <typename Op> mlir::Value math(mlir::Value x) {
     return Op::create(b, loc, x);
   }
-  mlir::Value exp(mlir::Value x) { return math<mlir::math::ExpOp>(x); }
-  mlir::Value log(mlir::Value x) { return math<mlir::math::LogOp>(x); }
+  /// Also where the result, or the operand, is subnormal.
+  mlir::Value exp(mlir::Value x);
+  mlir::Value log(mlir::Value x);
   mlir::Value tanh(mlir::Value x) { return math<mlir::math::TanhOp>(x); }
   mlir::Value sqrt(mlir::Value x) { return math<mlir::math::SqrtOp>(x); }
   /// 1 / (1 + exp(-x)), without overflow on the way.

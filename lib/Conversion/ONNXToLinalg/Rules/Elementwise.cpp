@@ -262,6 +262,8 @@ template <typename Op> static Value apply(NodeLowering &node, Value x) {
   return node.s.math<Op>(x);
 }
 
+UNARY(exponential, s.exp(x))
+UNARY(logarithm, s.log(x))
 UNARY(sigmoid, s.sigmoid(x))
 
 static double getAlpha(NodeLowering &node, double byDefault) {
@@ -426,7 +428,7 @@ ArrayRef<LoweringRule> getElementwiseLowerings() {
       {"Elu", unary<elu>},
       {"Equal", binary<equal>},
       {"Erf", unary<apply<math::ErfOp>>},
-      {"Exp", unary<apply<math::ExpOp>>},
+      {"Exp", unary<exponential>},
       {"Floor", unary<apply<math::FloorOp>>},
       {"Gelu", unary<gelu>},
       {"Greater", binary<greater>},
@@ -438,7 +440,7 @@ ArrayRef<LoweringRule> getElementwiseLowerings() {
       {"LeakyRelu", unary<leakyRelu>},
       {"Less", binary<less>},
       {"LessOrEqual", binary<lessOrEqual>},
-      {"Log", unary<apply<math::LogOp>>},
+      {"Log", unary<logarithm>},
       {"Max", variadic<maximum>},
       {"Mean", meanRule},
       {"Min", variadic<minimum>},
