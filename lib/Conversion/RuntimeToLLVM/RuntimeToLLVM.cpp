@@ -114,9 +114,23 @@ protected:
                         ? element.getIntOrFloatBitWidth()
                         : 64;
     Value bytes = wide(b, loc, (bits + 7) / 8);
-    for (Value size : sizes)
-      bytes = LLVM::MulOp::create(b, loc, bytes, size);
-    return bytes;
+    if (type.hasStaticShape()) {
+      for (Value size : sizes)
+        bytes = LLVM::MulOp::create(b, loc, bytes, size);
+      return bytes;
+    }
+    // Sizes come from data: what overflows is -1, which no one can allocate.
+    Type i1 = b.getI1Type(), i64 = b.getI64Type();
+    auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {i64, i1});
+    Value overflows = integer(b, loc, i1, 0);
+    for (Value size : sizes) {
+      Value product =
+          LLVM::UMulWithOverflowOp::create(b, loc, pair, bytes, size);
+      bytes = LLVM::ExtractValueOp::create(b, loc, product, 0);
+      overflows = LLVM::OrOp::create(
+          b, loc, overflows, LLVM::ExtractValueOp::create(b, loc, product, 1));
+    }
+    return LLVM::SelectOp::create(b, loc, overflows, wide(b, loc, -1), bytes);
   }
 
   /// Sizes of `type`, the unknown ones from `dynamic`.
