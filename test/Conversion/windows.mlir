@@ -1,10 +1,10 @@
 // RUN: mp-opt %s --split-input-file --convert-onnx-to-linalg | FileCheck %s
 
 // Windows inside of the image: no copy of it, one loop nest.
-// CHECK: #[[IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 * 2 + d4, d3 * 2 + d5)>
+// CHECK: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 * 2 + d4, d3 * 2 + d5)>
 // CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x3x8x8xf32> {mp.element = f32, mp.name = "pool_x"}
 // CHECK-NOT: tensor.insert_slice
-// CHECK: linalg.generic {indexing_maps = [#[[IMAGE]],
+// CHECK: linalg.generic {indexing_maps = [#[[$IMAGE]],
 // CHECK: arith.maximumf
 // CHECK-NOT: linalg.generic
 module attributes {onnx.opset_import = [["", 12]]} {
@@ -99,11 +99,11 @@ module attributes {onnx.opset_import = [["", 10]]} {
 // -----
 
 // A pair of operands is one contraction, whatever the order of their axes.
-// CHECK-DAG: #[[A:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
-// CHECK-DAG: #[[B:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+// CHECK-DAG: #[[$A:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
+// CHECK-DAG: #[[$B:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
 // CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x3x4xf32> {mp.element = f32, mp.name = "einsum_x"}
 // CHECK-NOT: linalg.generic
-// CHECK: kernel.contract {indexing_maps = [#[[A]], #[[B]],
+// CHECK: kernel.contract {indexing_maps = [#[[$A]], #[[$B]],
 module attributes {onnx.opset_import = [["", 12]]} {
   onnx.graph {
   ^bb0(%einsum_x: tensor<2x3x4xf32>, %w: tensor<2x5x3xf32>):

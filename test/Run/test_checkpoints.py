@@ -102,6 +102,9 @@ def test_killed_at_any_time(tmp_path, whole, delay):
         kills += 1
         if before and not out.exists():
             assert steps_in(tmp_path)[-1] >= before[-1]
+    # On a busy machine the kills may come before the end each time.
+    if not out.exists():
+        subprocess.run(line, stderr=subprocess.DEVNULL, check=True)
     assert kills > 0 and out.read_bytes() == whole[0]
 
 

@@ -12,6 +12,8 @@
 
 #include <limits>
 
+#include <tuple>
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -94,8 +96,8 @@ std::vector<NodeError> rankNodes(ArrayRef<InnerValue> values,
     double added = error > inherited ? error - inherited : 0;
     ranked.push_back({value.node, value.name, error, added});
   }
-  llvm::stable_sort(ranked, [](const NodeError &a, const NodeError &b) {
-    return a.added > b.added;
+  llvm::sort(ranked, [](const NodeError &a, const NodeError &b) {
+    return std::tie(b.added, a.value) < std::tie(a.added, b.value);
   });
   return ranked;
 }

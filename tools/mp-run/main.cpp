@@ -15,7 +15,9 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
+
 #include "llvm/Support/Signals.h"
+#include <csignal>
 
 #include <unistd.h>
 
@@ -52,6 +54,8 @@ static void installInternalErrorHandler() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A limit on files is an error where one is written, as a full disk is.
+  ::signal(SIGXFSZ, SIG_IGN);
   installInternalErrorHandler();
   mlir::DialectRegistry registry;
   registry.insert<onnxir::ONNXDialect, training::MPDialect>();
