@@ -56,7 +56,7 @@ def FuseRows : Pass<"mp-fuse-rows"> {
     reductions and all that only they share; between them, nothing bigger than
     a row is written.
 
-    Example: test/Lowering/mp-fuse-rows.mlir
+    Example: test/Plugin/mp-fuse-rows.mlir
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
