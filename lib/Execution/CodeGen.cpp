@@ -16,6 +16,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
@@ -35,11 +36,27 @@ CodeTarget CodeTarget::getHost() {
   return target;
 }
 
-std::string getKernelISA(const CodeTarget &target) {
-  llvm::StringRef triple = target.triple, features = target.features;
-  if (triple.starts_with("aarch64"))
+llvm::StringRef getKernelISA(const llvm::TargetMachine &machine) {
+  const llvm::Triple &triple = machine.getTargetTriple();
+  if (triple.getArch() == llvm::Triple::aarch64)
     return "neon";
-  return features.contains("+avx512f") ? "avx512" : "avx2";
+  if (triple.getArch() != llvm::Triple::x86_64)
+    return "";
+  const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
+  return processor.checkFeatures("+avx512f,+avx512bw,+avx512vl") ? "avx512"
+                                                                 : "avx2";
+}
+
+/// Without what is absent.
+static CodeTarget complete(const CodeTarget &given) {
+  if (given.isHost())
+    return CodeTarget::getHost();
+  CodeTarget target = given;
+  if (target.triple.empty())
+    target.triple = llvm::sys::getDefaultTargetTriple();
+  if (target.cpu.empty())
+    target.cpu = llvm::Triple(target.triple).isX86() ? "x86-64-v3" : "generic";
+  return target;
 }
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
@@ -52,7 +69,7 @@ createTargetMachine(const CodeTarget &given) {
     return true;
   }();
   (void)isInitialized;
-  CodeTarget target = given.triple.empty() ? CodeTarget::getHost() : given;
+  CodeTarget target = complete(given);
   llvm::Triple triple(llvm::Triple::normalize(target.triple));
   std::string error;
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -61,13 +78,20 @@ createTargetMachine(const CodeTarget &given) {
   llvm::TargetOptions options;
   // Products and sums in source order may become one instruction.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Default));
-  if (!machine)
+  auto create = [&](llvm::StringRef cpu, llvm::StringRef features) {
+    return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+        triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
+        llvm::CodeGenOptLevel::Default));
+  };
+  std::unique_ptr<llvm::TargetMachine> any = create("", "");
+  if (!any)
     return llvm::createStringError("target '" + target.triple +
                                    "' makes no code");
-  return machine;
+  // LLVM goes on without a processor that it does not know.
+  if (!any->getMCSubtargetInfo()->isCPUStringValid(target.cpu))
+    return llvm::createStringError("unknown processor '" + target.cpu +
+                                   "' of target '" + target.triple + "'");
+  return create(target.cpu, target.features);
 }
 
 void registerTranslations(mlir::DialectRegistry &registry) {

@@ -7,11 +7,9 @@
 
 #include "mp-opt/Execution/Program.h"
 
-#include "mp-opt/Conversion/ONNXToLinalg.h"
-#include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Execution/CodeGen.h"
-#include "mp-opt/Runtime/Runtime.h"
-#include "mp-opt/Target/ONNX/ConstantData.h"
+#include "mp-opt/Execution/ModelInterface.h"
+#include "mp-opt/Runtime/CompiledCode.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -21,83 +19,39 @@ using namespace mlir;
 namespace mp {
 
 struct Program::Impl {
-  std::vector<ProgramValue> inputs, outputs;
-  std::vector<Tensor> defaults, constants;
+  ModelInterface interface;
   CompileFigures figures;
   bool inPlace = false;
+  int64_t callNumber = 0;
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  int32_t (*entry)(const mp_tensor *, mp_tensor *) = nullptr;
+  mp_model entry = nullptr;
 
-  LogicalResult readInterface(ModuleOp module);
   llvm::Error load(ModuleOp module);
   llvm::Error addSymbols();
-  llvm::Error checkInput(unsigned index, const Tensor &tensor) const;
+  bool isWritten(unsigned input) const {
+    return inPlace && interface.isState(input);
+  }
+  llvm::Error completeInput(unsigned index, Tensor &input) const;
 };
 
 Program::Program() : impl(std::make_unique<Impl>()) {}
 Program::~Program() = default;
 
-ArrayRef<ProgramValue> Program::getInputs() const { return impl->inputs; }
-ArrayRef<ProgramValue> Program::getOutputs() const { return impl->outputs; }
-Tensor Program::getDefault(unsigned input) const {
-  return impl->defaults[input];
+ArrayRef<ProgramValue> Program::getInputs() const {
+  return impl->interface.inputs;
 }
+ArrayRef<ProgramValue> Program::getOutputs() const {
+  return impl->interface.outputs;
+}
+Tensor Program::getDefault(unsigned input) const {
+  return impl->interface.defaults[input];
+}
+void Program::setCallNumber(int64_t number) { impl->callNumber = number; }
 CompileFigures &Program::getFigures() { return impl->figures; }
 
 //===----------------------------------------------------------------------===//
 // Compilation
 //===----------------------------------------------------------------------===//
-
-/// What mp-bind-arguments says of a value.
-static ProgramValue readValue(DictionaryAttr description) {
-  ProgramValue value;
-  if (auto name = description.getAs<StringAttr>(lowered::name))
-    value.name = name.str();
-  auto type =
-      cast<RankedTensorType>(description.getAs<TypeAttr>("type").getValue());
-  for (int64_t size : type.getShape())
-    value.sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
-  value.kind = onnxir::getElementKind(
-      description.getAs<TypeAttr>(lowered::element).getValue());
-  value.hasDefault = description.contains(lowered::constant);
-  if (auto state = description.getAs<IntegerAttr>(lowered::state))
-    value.state = state.getInt();
-  return value;
-}
-
-static FailureOr<Tensor> readConstant(ModuleOp module, Attribute attribute) {
-  return getConstantData(cast<TypedAttr>(attribute),
-                         [&] { return module.emitError("a constant: "); });
-}
-
-LogicalResult Program::Impl::readInterface(ModuleOp module) {
-  auto list = [&](StringRef name) {
-    return module->getAttrOfType<ArrayAttr>(name).getAsRange<DictionaryAttr>();
-  };
-  for (DictionaryAttr description : list("mp.inputs")) {
-    inputs.push_back(readValue(description));
-    Tensor value;
-    if (inputs.back().hasDefault) {
-      auto read = readConstant(module, description.get(lowered::constant));
-      if (failed(read))
-        return failure();
-      value = *read;
-    }
-    defaults.push_back(value);
-  }
-  for (DictionaryAttr description : list("mp.outputs"))
-    outputs.push_back(readValue(description));
-  for (DictionaryAttr description : list("mp.constants")) {
-    auto read = readConstant(module, description.get(lowered::constant));
-    if (failed(read))
-      return failure();
-    constants.push_back(*read);
-    figures.constantBytes += read->getNumBytes();
-  }
-  if (auto arena = module->getAttrOfType<IntegerAttr>("mp.arena"))
-    figures.arenaBytes = arena.getInt();
-  return success();
-}
 
 /// What code refers to: the library's functions, and the constants.
 llvm::Error Program::Impl::addSymbols() {
@@ -109,6 +63,7 @@ llvm::Error Program::Impl::addSymbols() {
   };
 #define ADD(NAME) add(#NAME, reinterpret_cast<const void *>(&NAME))
   ADD(mp_allocate);
+  ADD(mp_draw);
   ADD(mp_fail);
   ADD(mp_free);
   ADD(mp_output);
@@ -116,7 +71,7 @@ llvm::Error Program::Impl::addSymbols() {
   ADD(mp_report);
   ADD(mp_scratch);
 #undef ADD
-  for (auto [index, constant] : llvm::enumerate(constants))
+  for (auto [index, constant] : llvm::enumerate(interface.constants))
     add(("mp_constant_" + Twine(index)).str(), constant.getData());
   llvm::orc::JITDylib &library = jit->getMainJITDylib();
   if (llvm::Error error =
@@ -153,7 +108,7 @@ llvm::Error Program::Impl::load(ModuleOp module) {
   auto found = jit->lookup("main");
   if (!found)
     return found.takeError();
-  entry = found->toPtr<int32_t (*)(const mp_tensor *, mp_tensor *)>();
+  entry = found->toPtr<mp_model>();
   return llvm::Error::success();
 }
 
@@ -164,8 +119,13 @@ std::unique_ptr<Program> Program::load(ModuleOp module, bool updateInPlace) {
   std::unique_ptr<Program> program(new Program());
   Impl &impl = *program->impl;
   impl.inPlace = updateInPlace;
-  if (failed(impl.readInterface(module)))
+  FailureOr<ModelInterface> interface = readInterface(module);
+  if (failed(interface))
     return nullptr;
+  impl.interface = std::move(*interface);
+  impl.figures.arenaBytes = impl.interface.arenaBytes;
+  for (const Tensor &constant : impl.interface.constants)
+    impl.figures.constantBytes += constant.getNumBytes();
   if (llvm::Error error = impl.load(module)) {
     module.emitError("compilation failed: ")
         << llvm::toString(std::move(error));
@@ -178,65 +138,60 @@ std::unique_ptr<Program> Program::load(ModuleOp module, bool updateInPlace) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-llvm::Error Program::Impl::checkInput(unsigned index,
-                                      const Tensor &tensor) const {
-  const ProgramValue &value = inputs[index];
-  bool fits = tensor.getKind() == value.kind &&
-              tensor.getSizes().size() == value.sizes.size();
+/// Checks it, or takes its default.
+llvm::Error Program::Impl::completeInput(unsigned index, Tensor &input) const {
+  const ProgramValue &value = interface.inputs[index];
+  if (input.getKind() == ElementKind::Undefined) {
+    if (!value.hasDefault)
+      return llvm::createStringError("input '" + value.name + "' is missing");
+    input = interface.defaults[index];
+    if (isWritten(index)) {
+      auto copy = input.clone();
+      if (!copy)
+        return copy.takeError();
+      input = *copy;
+    }
+  }
+  bool fits = input.getKind() == value.kind &&
+              input.getSizes().size() == value.sizes.size();
   if (fits)
-    for (auto [found, expected] : llvm::zip(tensor.getSizes(), value.sizes))
+    for (auto [found, expected] : llvm::zip(input.getSizes(), value.sizes))
       fits &= expected < 0 || found == expected;
   if (fits)
     return llvm::Error::success();
   return llvm::createStringError(
       "input '" + value.name + "': found " +
-      describeType(tensor.getKind(), tensor.getSizes()) + ", expected " +
+      describeType(input.getKind(), input.getSizes()) + ", expected " +
       describeType(value.kind, value.sizes));
 }
 
 llvm::Error Program::run(ArrayRef<Tensor> given,
                          SmallVectorImpl<Tensor> &results) {
-  if (given.size() != impl->inputs.size())
+  const ModelInterface &interface = impl->interface;
+  if (given.size() != interface.inputs.size())
     return llvm::createStringError("found " + Twine(given.size()) +
                                    " inputs, expected " +
-                                   Twine(impl->inputs.size()));
+                                   Twine(interface.inputs.size()));
   SmallVector<Tensor> inputs(given);
   std::vector<mp_tensor> arguments(inputs.size());
-  for (unsigned index = 0; index < inputs.size(); ++index) {
-    Tensor &input = inputs[index];
-    if (input.getKind() == ElementKind::Undefined) {
-      if (!impl->inputs[index].hasDefault)
-        return llvm::createStringError("input '" + impl->inputs[index].name +
-                                       "' is missing");
-      input = impl->defaults[index];
-      bool isState =
-          impl->inPlace &&
-          llvm::any_of(impl->outputs, [&](const ProgramValue &output) {
-            return output.state == static_cast<int>(index);
-          });
-      if (isState) {
-        auto copy = input.clone();
-        if (!copy)
-          return copy.takeError();
-        input = *copy;
-      }
-    }
-    if (llvm::Error error = impl->checkInput(index, input))
+  for (auto [index, input] : llvm::enumerate(inputs)) {
+    if (llvm::Error error = impl->completeInput(index, input))
       return error;
     arguments[index] = {input.getData(),
                         const_cast<int64_t *>(input.getSizes().data())};
   }
-  std::vector<mp_tensor> memory(impl->outputs.size());
+  std::vector<mp_tensor> memory(interface.outputs.size());
   std::vector<SmallVector<int64_t, 4>> sizes;
-  for (const ProgramValue &output : impl->outputs)
+  for (const ProgramValue &output : interface.outputs)
     sizes.push_back(output.sizes);
   for (unsigned index = 0; index < memory.size(); ++index)
     memory[index] = {nullptr, sizes[index].data()};
-  if (mp_call(impl->entry, arguments.data(), memory.data()) != MP_OK)
+  if (mp_call(impl->entry, arguments.data(), memory.data(),
+              impl->callNumber++) != MP_OK)
     return llvm::createStringError(mp_last_error());
   results.clear();
-  for (auto [index, output] : llvm::enumerate(impl->outputs)) {
-    if (impl->inPlace && output.state >= 0) {
+  for (auto [index, output] : llvm::enumerate(interface.outputs)) {
+    if (output.state >= 0 && impl->isWritten(output.state)) {
       results.push_back(inputs[output.state]);
       continue;
     }

@@ -37,8 +37,9 @@ static void loadDialects(MLIRContext &context) {
                       runtime::RuntimeDialect>();
 }
 
-static LogicalResult lower(ModuleOp module, const CompileOptions &options,
+LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
                            CompileFigures &figures) {
+  loadDialects(*module.getContext());
   ONNXToLinalgOptions conversion;
   conversion.dims = options.dims;
   for (auto &entry : options.inputSizes)
@@ -52,7 +53,7 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
   LoweringOptions lowering;
   lowering.inPlace = options.updateInPlace;
   lowering.kernels = options.kernels;
-  lowering.isa = "native";
+  lowering.isa = options.instructions;
   buildLoweringPipeline(pm, lowering);
   return pm.run(module);
 }
@@ -60,9 +61,8 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
 std::unique_ptr<Program> compileProgram(ModuleOp module,
                                         const CompileOptions &options) {
   auto start = std::chrono::steady_clock::now();
-  loadDialects(*module.getContext());
   CompileFigures figures;
-  if (failed(lower(module, options, figures)))
+  if (failed(lowerProgram(module, options, figures)))
     return nullptr;
   std::unique_ptr<Program> program =
       Program::load(module, options.updateInPlace);

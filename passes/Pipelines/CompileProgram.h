@@ -12,8 +12,14 @@
 
 namespace mp {
 
+/// Writes the main graph of `module` in LLVM's dialect, in place. Fails after a
+/// diagnostic; one names all operators that have no lowering.
+mlir::LogicalResult lowerProgram(mlir::ModuleOp module,
+                                 const CompileOptions &options,
+                                 CompileFigures &figures);
+
 /// Compiles the main graph of `module`, which is used up, for this machine.
-/// Null after a diagnostic; one names all operators that have no lowering.
+/// Null after a diagnostic.
 std::unique_ptr<Program> compileProgram(mlir::ModuleOp module,
                                         const CompileOptions &options);
 

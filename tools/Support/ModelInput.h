@@ -17,7 +17,17 @@
 
 namespace mp {
 
-enum class Format { Auto, ONNX, ONNXText, MLIR, Bytecode };
+/// The last three are of code for a processor: outputs only.
+enum class Format {
+  Auto,
+  ONNX,
+  ONNXText,
+  MLIR,
+  Bytecode,
+  LLVM,
+  Object,
+  Library
+};
 
 /// What the extension of a file's name says; Auto if it says nothing.
 Format getFormatOfName(llvm::StringRef name);

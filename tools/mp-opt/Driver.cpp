@@ -256,7 +256,11 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   if (llvm::Error failed = reports.prepare())
     return error(toString(std::move(failed)));
   if (options.writesModel)
-    if (llvm::Error failed = output.write(*module, outputFormat, unchanged))
+    if (llvm::Error failed =
+            isCode(outputFormat)
+                ? writeCode(*module, outputFormat, options.code, options.output,
+                            llvm::sys::path::filename(input.getName()))
+                : output.write(*module, outputFormat, unchanged))
       return error(toString(std::move(failed)));
   if (llvm::Error failed = reports.finish())
     return error(toString(std::move(failed)));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "CodeFlags.h"
 #include "TrainingFlags.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -26,6 +27,7 @@ static constexpr StringLiteral help = R"(mp-opt: mixed precision for ONNX models
 
 usage: mp-opt INPUT [--mixed-bf16 | --mixed-fp16] [-o OUTPUT] [options]
        mp-opt INPUT --train --loss=LOSS ...    a training step: --help=train
+       mp-opt INPUT --emit=lib -o OUTPUT ...   code and C header: --help=code
 
 INPUT is an ONNX model (.onnx), ONNX text (.onnxtxt), MLIR text (.mlir) or MLIR
 bytecode (.mlirbc); other names are recognised by content, '-' is standard
@@ -66,7 +68,7 @@ Precision:
 Input and output:
   -o FILE               write FILE (whole or not at all)
   --emit=FORMAT         onnx, onnxtext, mlir or bytecode; by default what the
-                        output's name says
+                        output's name says; or code: llvm, obj, lib (--help=code)
   --elide-weights=BOOL  leave big weights out of MLIR text; by default only on
                         standard output
   --schemas=FILE        JSON with the operators of further domains
@@ -103,10 +105,14 @@ struct Options::Flags {
                               cl::value_desc("file"), cl::cat(category)};
   cl::opt<Format> emit{
       "emit", cl::desc("output format"), cl::init(Format::Auto),
-      cl::values(clEnumValN(Format::ONNX, "onnx", "binary ONNX"),
-                 clEnumValN(Format::ONNXText, "onnxtext", "ONNX text"),
-                 clEnumValN(Format::MLIR, "mlir", "MLIR text"),
-                 clEnumValN(Format::Bytecode, "bytecode", "MLIR bytecode")),
+      cl::values(
+          clEnumValN(Format::ONNX, "onnx", "binary ONNX"),
+          clEnumValN(Format::ONNXText, "onnxtext", "ONNX text"),
+          clEnumValN(Format::MLIR, "mlir", "MLIR text"),
+          clEnumValN(Format::Bytecode, "bytecode", "MLIR bytecode"),
+          clEnumValN(Format::LLVM, "llvm", "LLVM IR of the code"),
+          clEnumValN(Format::Object, "obj", "object file, C header"),
+          clEnumValN(Format::Library, "lib", "shared library, C header")),
       cl::cat(category)};
   cl::opt<bool> bf16{"mixed-bf16", cl::desc("mixed precision with bf16"),
                      cl::cat(category)};
@@ -203,6 +209,7 @@ struct Options::Flags {
                                  cl::desc("write what is at STEP:DESCRIPTOR"),
                                  cl::cat(category)};
   TrainingFlags training{category};
+  CodeFlags code{category};
 
   bool needMixed() const;
   void fill(MixedPrecisionOptions &mixed) const;
@@ -211,12 +218,15 @@ struct Options::Flags {
 /// True if a flag is there that speaks of precision.
 bool Options::Flags::needMixed() const {
   const std::reference_wrapper<const cl::Option> options[] = {
-      allow,        deny,       promote,   allowFiles,   denyFiles,
-      promoteFiles, allowNodes, denyNodes, strict,       opsetLimit,
-      assign,       minSaving,  dims,      maxWeightCopy};
-  return llvm::any_of(options, [](const cl::Option &option) {
-    return option.getNumOccurrences();
-  });
+      allow,        deny,       promote,      allowFiles, denyFiles,
+      promoteFiles, allowNodes, denyNodes,    strict,     opsetLimit,
+      assign,       minSaving,  maxWeightCopy};
+  // Sizes are for what runs the model as well.
+  bool needsSizes = verify.getNumOccurrences() || isCode(emit);
+  return (dims.getNumOccurrences() && !needsSizes) ||
+         llvm::any_of(options, [](const cl::Option &option) {
+           return option.getNumOccurrences();
+         });
 }
 
 void Options::Flags::fill(MixedPrecisionOptions &mixed) const {
@@ -353,6 +363,21 @@ std::optional<int> Options::parseVerification(Flags &flags) {
   return std::nullopt;
 }
 
+bool isCode(Format format) {
+  return format == Format::LLVM || format == Format::Object ||
+         format == Format::Library;
+}
+
+std::optional<int> Options::parseCode(Flags &flags) {
+  if (Error failed = flags.code.check(isCode(emit)))
+    return usageError(toString(std::move(failed)));
+  if (output.empty() && (emit == Format::Object || emit == Format::Library))
+    return usageError("--emit=obj and lib need -o");
+  flags.code.fill(code);
+  code.dims.assign(flags.dims.begin(), flags.dims.end());
+  return std::nullopt;
+}
+
 std::optional<int> Options::parse(int argc, char **argv,
                                   mlir::DialectRegistry &registry) {
   static Flags flags;
@@ -369,6 +394,10 @@ std::optional<int> Options::parse(int argc, char **argv,
     }
     if (text == "--help=train" || text == "-help=train") {
       printTrainingHelp();
+      return exitOk;
+    }
+    if (text == "--help=code" || text == "-help=code") {
+      printCodeHelp();
       return exitOk;
     }
     if (text == "--help=all" || text == "-help=all")
@@ -419,12 +448,10 @@ std::optional<int> Options::parse(int argc, char **argv,
   emulate = flags.emulate;
   if (flags.elideWeights.getNumOccurrences())
     elideWeights = flags.elideWeights;
-  if (std::optional<int> exitCode = parseVerification(flags))
-    return exitCode;
-  if (std::optional<int> exitCode = parseDebugging(flags))
-    return exitCode;
-  if (std::optional<int> exitCode = parseVerification(flags))
-    return exitCode;
+  for (auto parsePart : {&Options::parseVerification, &Options::parseCode,
+                         &Options::parseDebugging})
+    if (std::optional<int> exitCode = (this->*parsePart)(flags))
+      return exitCode;
   return parseReports(flags);
 }
 

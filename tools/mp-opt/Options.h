@@ -8,6 +8,7 @@
 #ifndef MPOPT_TOOLS_OPTIONS_H
 #define MPOPT_TOOLS_OPTIONS_H
 
+#include "CodeOutput.h"
 #include "DebugCrash.h"
 #include "ExitCodes.h"
 #include "ModelInput.h"
@@ -38,6 +39,8 @@ struct Options {
   /// Of a step without mixed precision; else it is in `mixed`.
   std::string lossScale = "none";
   bool emulate = false;
+  /// Of --emit=llvm, obj and lib.
+  CodeOptions code;
   /// Run the result before it is written: on these data, or on random numbers;
   /// the relative error that its outputs may have, if it is given.
   bool verify = false;
@@ -76,7 +79,11 @@ private:
   std::optional<int> parseReports(Flags &flags);
   std::optional<int> parseDebugging(Flags &flags);
   std::optional<int> parseVerification(Flags &flags);
+  std::optional<int> parseCode(Flags &flags);
 };
+
+/// True for what --emit=llvm, obj and lib stand for.
+bool isCode(Format format);
 
 /// What the options of the pipeline say about the policy.
 PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options);

@@ -205,6 +205,8 @@ Error Trainer::makeStep() {
     return failed;
   if (Error failed = setRate())
     return failed;
+  // A run that is resumed goes on with the random numbers it would have had.
+  program.setCallNumber(step);
   if (Error failed = program.run(inputs, outputs))
     return failed;
   for (auto [value, tensor] : llvm::zip(program.getOutputs(), outputs))

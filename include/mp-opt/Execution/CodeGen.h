@@ -22,18 +22,22 @@ namespace mp {
 
 /// What code is made for.
 struct CodeTarget {
-  /// Empty for the machine that this runs on.
+  /// Without a triple, the system that this runs on; without anything, its
+  /// processor as well. Without a processor, a common one of the system's.
   std::string triple, cpu, features;
+
+  bool isHost() const { return triple.empty() && cpu.empty(); }
 
   static CodeTarget getHost();
 };
 
-/// The instruction set that products are written for: avx512, avx2 or neon.
-std::string getKernelISA(const CodeTarget &target);
-
 /// What LLVM knows of the target; an error that says what it does not know.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const CodeTarget &target);
+
+/// The instruction set that products are written for: avx512, avx2 or neon.
+/// Empty where there are no kernels for the processor.
+llvm::StringRef getKernelISA(const llvm::TargetMachine &machine);
 
 /// The module in LLVM's dialect as optimized LLVM IR; null after a diagnostic.
 std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,

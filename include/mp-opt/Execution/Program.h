@@ -14,30 +14,14 @@
 #ifndef MPOPT_EXECUTION_PROGRAM_H
 #define MPOPT_EXECUTION_PROGRAM_H
 
-#include "mp-opt/Data/Tensor.h"
+#include "mp-opt/Execution/ModelInterface.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace mp {
-
-/// What a model says of one of its inputs or outputs.
-struct ProgramValue {
-  std::string name;
-  ElementKind kind;
-  /// -1 where the size is known only at run time.
-  llvm::SmallVector<int64_t, 4> sizes;
-  /// Of inputs: it has a default. Of outputs: unused.
-  bool hasDefault = false;
-  /// Of outputs: the input whose memory it may be written to, -1 if none:
-  /// `NAME_new` of `NAME`, if their types are the same.
-  int state = -1;
-};
 
 struct CompileOptions {
   /// Sizes for symbolic dimensions: names to sizes.
@@ -46,6 +30,8 @@ struct CompileOptions {
   llvm::StringMap<llvm::SmallVector<int64_t>> inputSizes;
   /// 16-bit products: auto, widen, dot or amx.
   std::string kernels = "auto";
+  /// native, avx512, avx2 or neon.
+  std::string instructions = "native";
   /// Outputs that are states are written over their inputs.
   bool updateInPlace = false;
 };
@@ -82,8 +68,12 @@ public:
   /// takes its default. With `updateInPlace`, outputs that are states share
   /// the bytes of the inputs given for them (never those of defaults). Errors
   /// name the input, or the node in which it failed. Not thread-safe.
+  /// Calls are numbered from 0, and random numbers are a function of that: two
+  /// programs of one model have the same ones, two calls have not.
   llvm::Error run(llvm::ArrayRef<Tensor> inputs,
                   llvm::SmallVectorImpl<Tensor> &outputs);
+  /// The number of the next call.
+  void setCallNumber(int64_t number);
 
 private:
   Program();

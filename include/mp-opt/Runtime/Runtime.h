@@ -1,12 +1,12 @@
-/*===- Runtime.h - What compiled models call and are called by --*- C -*-===//
+/*===- Runtime.h - Compiled models, as their users see them -----*- C -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The run-time library of models that mp-opt compiles: one pool of threads,
-// memory, and errors. It needs libc, libm and pthreads.
+// What one model's header (`mp-opt --emit=lib`) and another's have in common.
+// The library behind it needs libc and pthreads, the models libm besides.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -20,25 +20,53 @@ extern "C" {
 #endif
 
 /* A tensor in a call: row-major elements, at an address that is a multiple of
-   their size. `sizes` has one entry for each dimension; the rank is the
-   model's. */
+   their size. `sizes` has one entry for each dimension; it may be null where
+   the model knows all of them. */
 typedef struct mp_tensor {
   void *data;
   int64_t *sizes;
 } mp_tensor;
 
+/* What a model says of one of its inputs or outputs. */
+typedef struct mp_value {
+  const char *name;
+  /* As in ONNX: 1 float, 2 uint8, 3 int8, 4 uint16, 5 int16, 6 int32, 7 int64,
+     9 bool, 10 fp16, 11 double, 12 uint32, 13 uint64, 16 bf16. */
+  int32_t type;
+  int32_t rank;
+  /* -1 where a size is known only in a call. */
+  const int64_t *sizes;
+  /* Of an input, what stands for it in a call that gives no data; or null. */
+  const void *initial;
+  /* Of an output, the input that it is the next value of; else -1. */
+  int32_t state;
+  /* Of an input, 1 if a call writes the next value over it. */
+  int32_t written;
+} mp_value;
+
+typedef struct mp_interface {
+  int32_t num_inputs, num_outputs;
+  const mp_value *inputs, *outputs;
+  /* The number of the next call. Random numbers are a function of it: a call
+     with the same number has the same ones. */
+  int64_t *calls;
+} mp_interface;
+
 enum {
   MP_OK = 0,
-  /* An input has other sizes than the model takes. */
+  /* An input is missing, or has other sizes than the model takes. */
   MP_BAD_INPUT = 1,
   /* A value that the model computed is out of range: an index, a size. */
   MP_BAD_VALUE = 2,
   MP_OUT_OF_MEMORY = 3
 };
 
-/* A compiled model. Outputs whose `data` is null get memory from the library
-   (mp_release); others must have room for what the model yields, and `sizes`
-   is written in either case. */
+/* A compiled model: one of the codes above. Inputs without data take what the
+   interface has for them. Outputs whose `data` is null get memory from the
+   library (mp_release); others must have room for what the model yields, and
+   `sizes` is written in either case. An output that is written over an input
+   has that input's `data` afterwards, and is not released. Calls from several
+   threads at a time are safe. */
 typedef int32_t (*mp_model)(const mp_tensor *inputs, mp_tensor *outputs);
 
 /* What went wrong in the last call of a model in this thread; empty after a
@@ -56,35 +84,6 @@ void mp_release(void *data);
    inputs and outputs; the second call starts anew. */
 int64_t mp_peak_bytes(void);
 void mp_reset_peak(void);
-
-/*===----------------------------------------------------------------------===//
-// Called by compiled code only.
-//===----------------------------------------------------------------------===*/
-
-typedef void (*mp_body)(void *frame, int64_t begin, int64_t end);
-
-/* Calls `body` for ranges that make up [0, count), in any order. */
-void mp_parallel_for(int64_t count, int64_t grain, mp_body body, void *frame);
-
-/* Memory at a multiple of 64; never null: failure ends the call. */
-void *mp_allocate(int64_t bytes);
-void mp_free(void *data);
-/* Scratch of the calling thread, kept between calls; `slot` is 0 to 3. */
-void *mp_scratch(int32_t slot, int64_t bytes);
-
-/* The memory of an output: `*data`, or new memory that the caller gets. */
-void *mp_output(void **data, int64_t bytes);
-
-/* Ends the call from the thread that made it. `text` may contain `%0` and
-   `%1`, which stand for the numbers. */
-void mp_fail(int32_t code, const char *text, int64_t a, int64_t b);
-/* Makes the call fail in the end; from any thread. Of several, that with the
-   smallest text and numbers counts. */
-void mp_report(int32_t code, const char *text, int64_t a, int64_t b);
-
-/* Runs `body` under the handlers that mp_fail and mp_report need. */
-int32_t mp_call(int32_t (*body)(const mp_tensor *, mp_tensor *),
-                const mp_tensor *inputs, mp_tensor *outputs);
 
 #ifdef __cplusplus
 }

@@ -267,6 +267,18 @@ struct LowerConstant : public RuntimePattern<runtime::ConstantOp> {
   }
 };
 
+struct LowerDraw : public RuntimePattern<runtime::DrawOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::DrawOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Type wide = b.getI64Type();
+    Value seed = integer(b, op.getLoc(), wide, op.getSeed());
+    b.replaceOp(op, call(b, op, "mp_draw", seed, wide));
+    return success();
+  }
+};
+
 struct LowerAlloc : public RuntimePattern<memref::AllocOp> {
   using RuntimePattern::RuntimePattern;
 
@@ -385,9 +397,10 @@ private:
 
 void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
                                    RewritePatternSet &patterns) {
-  patterns.add<LowerAlloc, LowerConstant, LowerDealloc, LowerFail, LowerInput,
-               LowerInputSize, LowerLaunch, LowerOutput, LowerScratch>(
-      converter);
+  patterns
+      .add<LowerAlloc, LowerConstant, LowerDealloc, LowerDraw, LowerFail,
+           LowerInput, LowerInputSize, LowerLaunch, LowerOutput, LowerScratch>(
+          converter);
 }
 
 } // namespace mp

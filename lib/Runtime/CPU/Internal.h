@@ -4,17 +4,54 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The run-time is linked into programs that may be written in C: of C++ it
+// uses what needs no library. Objects that live as long as the process have
+// constant initializers and no destructors.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef MPOPT_LIB_RUNTIME_INTERNAL_H
 #define MPOPT_LIB_RUNTIME_INTERNAL_H
 
-#include "mp-opt/Runtime/Runtime.h"
+#include "mp-opt/Runtime/CompiledCode.h"
 
-extern "C" {
+#include <pthread.h>
+
+namespace mp::runtime {
+
+class Mutex {
+public:
+  void lock() { pthread_mutex_lock(&mutex); }
+  bool tryLock() { return pthread_mutex_trylock(&mutex) == 0; }
+  void unlock() { pthread_mutex_unlock(&mutex); }
+  pthread_mutex_t *get() { return &mutex; }
+
+private:
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+};
+
+class Lock {
+public:
+  explicit Lock(Mutex &mutex) : mutex(mutex) { mutex.lock(); }
+  ~Lock() { mutex.unlock(); }
+  Lock(const Lock &) = delete;
+
+private:
+  Mutex &mutex;
+};
+
+struct Call;
 
 /// The call that the thread works for: that of the thread that made it.
-void *mp_current_call(void);
-void mp_set_current_call(void *call);
-}
+Call *getCurrentCall();
+/// Of a thread of the pool.
+void workFor(Call *call);
+
+/// Says why a call cannot be made: what is wrong with its input `name`, or at
+/// all. Returns `code`.
+int32_t refuse(int32_t code, const char *name, const char *what);
+
+} // namespace mp::runtime
 
 #endif // MPOPT_LIB_RUNTIME_INTERNAL_H

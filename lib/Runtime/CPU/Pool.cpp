@@ -14,16 +14,15 @@
 
 #include "Internal.h"
 
-#include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <cstdlib>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+using namespace mp::runtime;
 
 namespace {
 
@@ -31,7 +30,12 @@ struct Work {
   int64_t count = 0, grain = 1;
   mp_body body = nullptr;
   void *frame = nullptr;
-  void *call = nullptr;
+  Call *call = nullptr;
+
+  void run(int64_t begin) const {
+    int64_t end = grain < count - begin ? begin + grain : count;
+    body(frame, begin, end);
+  }
 };
 
 thread_local bool isBusy = false;
@@ -39,45 +43,54 @@ thread_local bool isBusy = false;
 void relax() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
 #endif
 }
 
 class Pool {
 public:
-  ~Pool() { resize(1); }
-
   int32_t getCount() {
-    if (wanted == 0)
-      wanted = std::max(1u, std::thread::hardware_concurrency());
+    if (wanted == 0) {
+      long online = sysconf(_SC_NPROCESSORS_ONLN);
+      wanted = online > 0 ? static_cast<int32_t>(online) : 1;
+    }
     return wanted;
   }
 
   void setCount(int32_t count) {
-    std::lock_guard<std::mutex> lock(runs);
-    wanted = std::max(0, count);
+    Lock lock(runs);
+    wanted = count > 0 ? count : 0;
   }
 
   void run(const Work &next) {
     // A loop in a loop, or a second caller: alone.
     int32_t count = getCount();
     bool alone = count == 1 || isBusy || next.count <= next.grain;
-    if (alone || !runs.try_lock()) {
+    if (alone || !runs.tryLock()) {
       for (int64_t begin = 0; begin < next.count; begin += next.grain)
-        next.body(next.frame, begin, std::min(next.count, begin + next.grain));
+        next.run(begin);
       return;
     }
-    std::lock_guard<std::mutex> lock(runs, std::adopt_lock);
     resize(count);
+    share(next);
+    runs.unlock();
+  }
+
+  /// Ends all threads.
+  void end() {
+    Lock lock(runs);
+    resize(1);
+    std::free(threads);
+    threads = nullptr;
+  }
+
+private:
+  void share(const Work &next) {
     work = next;
     position.store(0, std::memory_order_relaxed);
-    working.store(static_cast<int32_t>(threads.size()),
-                  std::memory_order_relaxed);
-    {
-      std::lock_guard<std::mutex> wake(mutex);
-      generation.fetch_add(1, std::memory_order_release);
-    }
-    if (sleeping.load() > 0)
-      woken.notify_all();
+    working.store(numThreads, std::memory_order_relaxed);
+    wakeAll();
     isBusy = true;
     takeRanges();
     isBusy = false;
@@ -85,13 +98,21 @@ public:
       relax();
   }
 
-private:
+  void wakeAll() {
+    {
+      Lock wake(mutex);
+      generation.fetch_add(1, std::memory_order_release);
+    }
+    if (sleeping.load() > 0)
+      pthread_cond_broadcast(&woken);
+  }
+
   void takeRanges() {
     for (;;) {
       int64_t begin = position.fetch_add(work.grain, std::memory_order_relaxed);
       if (begin >= work.count)
         return;
-      work.body(work.frame, begin, std::min(work.count, begin + work.grain));
+      work.run(begin);
     }
   }
 
@@ -101,72 +122,88 @@ private:
         return !stops.load();
       relax();
     }
-    std::unique_lock<std::mutex> lock(mutex);
+    Lock lock(mutex);
     ++sleeping;
-    woken.wait(lock, [&] { return generation.load() != seen; });
+    while (generation.load() == seen)
+      pthread_cond_wait(&woken, mutex.get());
     --sleeping;
     return !stops.load();
   }
 
-  void serve(uint64_t seen) {
+  void serve() {
     isBusy = true;
-    while (waitForWork(seen)) {
-      ++seen;
-      mp_set_current_call(work.call);
+    for (uint64_t seen = first; waitForWork(seen); ++seen) {
+      workFor(work.call);
       takeRanges();
       working.fetch_sub(1, std::memory_order_release);
     }
   }
 
-  void resize(int32_t count) {
-    if (static_cast<int32_t>(threads.size()) == count - 1)
-      return;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      stops = true;
-      generation.fetch_add(1);
-    }
-    woken.notify_all();
-    for (std::thread &thread : threads)
-      thread.join();
-    threads.clear();
+  void stopThreads() {
+    stops = true;
+    wakeAll();
+    for (int32_t index = 0; index < numThreads; ++index)
+      pthread_join(threads[index], nullptr);
     stops = false;
-    for (int32_t index = 1; index < count; ++index)
-      threads.emplace_back([this, seen = generation.load()] { serve(seen); });
+    numThreads = 0;
+  }
+
+  void resize(int32_t count) {
+    if (count == made)
+      return;
+    stopThreads();
+    made = count;
+    void *room = std::realloc(threads, sizeof(pthread_t) * count);
+    if (!room)
+      return;
+    threads = static_cast<pthread_t *>(room);
+    first = generation.load();
+    auto start = [](void *pool) -> void * {
+      static_cast<Pool *>(pool)->serve();
+      return nullptr;
+    };
+    // What the system does not grant is done by those that there are.
+    while (numThreads < count - 1 &&
+           pthread_create(&threads[numThreads], nullptr, start, this) == 0)
+      ++numThreads;
   }
 
   /// Held while a loop runs.
-  std::mutex runs;
+  Mutex runs;
   std::atomic<int32_t> wanted{0};
-  std::vector<std::thread> threads;
+  pthread_t *threads = nullptr;
+  int32_t numThreads = 0;
+  /// The count that they were made for.
+  int32_t made = 1;
+  /// The generation in which they began.
+  uint64_t first = 0;
 
   Work work;
   std::atomic<int64_t> position{0};
   std::atomic<int32_t> working{0};
 
-  std::mutex mutex;
-  std::condition_variable woken;
+  Mutex mutex;
+  pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
   std::atomic<uint64_t> generation{0};
   std::atomic<int32_t> sleeping{0};
   std::atomic<bool> stops{false};
 };
 
-Pool &getPool() {
-  static Pool pool;
-  return pool;
-}
+Pool pool;
+
+/// A library may be unloaded: nothing may run in its code then.
+__attribute__((destructor)) void endPool() { pool.end(); }
 
 } // namespace
 
 extern "C" {
 
-void mp_set_threads(int32_t count) { getPool().setCount(count); }
-int32_t mp_get_threads(void) { return getPool().getCount(); }
+void mp_set_threads(int32_t count) { pool.setCount(count); }
+int32_t mp_get_threads(void) { return pool.getCount(); }
 
 void mp_parallel_for(int64_t count, int64_t grain, mp_body body, void *frame) {
   if (count > 0)
-    getPool().run(
-        {count, std::max<int64_t>(grain, 1), body, frame, mp_current_call()});
+    pool.run({count, grain > 1 ? grain : 1, body, frame, getCurrentCall()});
 }
 
 } // extern "C"

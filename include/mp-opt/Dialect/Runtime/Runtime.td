@@ -99,6 +99,19 @@ def Runtime_ConstantOp : Runtime_Op<"constant", [Pure]> {
   let assemblyFormat = "$symbol attr-dict `:` type($result)";
 }
 
+def Runtime_DrawOp : Runtime_Op<"draw", [MemoryEffects<[MemWrite]>]> {
+  let summary = "where a sequence of random numbers begins";
+  let description = [{
+    A function of `seed`, the number of the call, and how often the call has
+    drawn from this seed before: loops and later calls get numbers of their own.
+
+    `%0 = runtime.draw 42`
+  }];
+  let arguments = (ins I64Attr:$seed);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$seed attr-dict";
+}
+
 def Runtime_ParallelOp
     : Runtime_Op<"parallel", [SingleBlock, NoTerminator, RecursiveMemoryEffects]> {
   let summary = "a loop whose iterations may run in any order";

@@ -8,12 +8,15 @@
 // Number i of a node is a mix of its seed and i (SplitMix64: Steele, Lea and
 // Flood, "Fast Splittable Pseudorandom Number Generators", 2014), so that the
 // numbers do not depend on who computes them in which order. Nodes without a
-// seed take one from their names: every run gives the same numbers.
+// seed take one from their names: every run gives the same numbers, and every
+// call of a run others.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Movement.h"
 #include "../Rules.h"
+
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "llvm/Support/xxhash.h"
 
@@ -50,13 +53,15 @@ namespace {
 class Generator {
 public:
   explicit Generator(NodeLowering &node)
-      : e(node.e), s(node.s), seed(getSeed(node)) {}
+      : e(node.e), s(node.s),
+        start(runtime::DrawOp::create(node.e.b, node.e.loc,
+                                      node.e.b.getI64Type(), getSeed(node))) {}
 
   /// 64 bits: number `counter` (i64).
   Value bits(Value counter) {
     Type wide = e.b.getI64Type();
     Value step = s.mul(counter, s.integer(wide, goldenRatio));
-    Value z = s.add(step, s.integer(wide, seed));
+    Value z = s.add(step, start);
     z = s.mul(foldBits(z, 30), s.integer(wide, firstFactor));
     z = s.mul(foldBits(z, 27), s.integer(wide, secondFactor));
     return foldBits(z, 31);
@@ -94,7 +99,7 @@ private:
 
   Emitter &e;
   Scalars &s;
-  uint64_t seed;
+  Value start;
 };
 
 } // namespace

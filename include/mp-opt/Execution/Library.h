@@ -1,0 +1,46 @@
+//===- Library.h - A model compiled for other programs ----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Code that stands for itself, with its constants as data, for programs that
+// link it with the run-time library; and the C header that they include.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_EXECUTION_LIBRARY_H
+#define MPOPT_EXECUTION_LIBRARY_H
+
+#include "mp-opt/Execution/CodeGen.h"
+#include "mp-opt/Execution/ModelInterface.h"
+
+namespace mp {
+
+struct LibraryOptions {
+  /// The start of all names of C: `PREFIX_run`, `PREFIX_interface`.
+  std::string prefix;
+  /// As it was lowered.
+  bool updateInPlace = false;
+};
+
+/// `text` as the start of a name of C: what cannot stand there is `_`.
+std::string getCName(llvm::StringRef text);
+
+/// LLVM IR of a module as `mp-lower-to-llvm` leaves it, with all that it needs
+/// but the run-time library and libm. Only the names of its header are visible.
+/// The code is that which a `Program` of the module runs.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+makeLibrary(mlir::ModuleOp module, const ModelInterface &interface,
+            const LibraryOptions &options, llvm::LLVMContext &context,
+            llvm::TargetMachine &machine);
+
+/// The header, which includes nothing but the standard library's: `model` is
+/// what comments call the model.
+std::string makeHeader(const ModelInterface &interface,
+                       const LibraryOptions &options, llvm::StringRef model);
+
+} // namespace mp
+
+#endif // MPOPT_EXECUTION_LIBRARY_H

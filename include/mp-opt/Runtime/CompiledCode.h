@@ -1,0 +1,61 @@
+/*===- CompiledCode.h - What compiled models call ---------------*- C -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The side of the run-time library that only compiled code sees.
+//
+//===----------------------------------------------------------------------===*/
+
+#ifndef MPOPT_RUNTIME_COMPILEDCODE_H
+#define MPOPT_RUNTIME_COMPILEDCODE_H
+
+#include "mp-opt/Runtime/Runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef void (*mp_body)(void *frame, int64_t begin, int64_t end);
+
+/* Calls `body` for ranges that make up [0, count), in any order. */
+void mp_parallel_for(int64_t count, int64_t grain, mp_body body, void *frame);
+
+/* Memory at a multiple of 64; never null: failure ends the call. */
+void *mp_allocate(int64_t bytes);
+void mp_free(void *data);
+/* Scratch of the calling thread, kept between calls; `slot` is 0 to 3. */
+void *mp_scratch(int32_t slot, int64_t bytes);
+
+/* The memory of an output: `*data`, or new memory that the caller gets. */
+void *mp_output(void **data, int64_t bytes);
+
+/* Ends the call from the thread that made it. `text` may contain `%0` and
+   `%1`, which stand for the numbers. */
+void mp_fail(int32_t code, const char *text, int64_t a, int64_t b);
+/* Makes the call fail in the end; from any thread. Of several, that with the
+   smallest text and numbers counts. */
+void mp_report(int32_t code, const char *text, int64_t a, int64_t b);
+
+/* Where random numbers of `seed` begin: `seed` itself for the first draw of
+   call 0, else something else for each draw of each call. Not from threads of a
+   loop. */
+int64_t mp_draw(int64_t seed);
+
+/* Runs `body` under the handlers that mp_fail and mp_report need, as the call
+   `number`, of which random numbers are a function. */
+int32_t mp_call(mp_model body, const mp_tensor *inputs, mp_tensor *outputs,
+                int64_t number);
+
+/* The same for a model of its own, with what its interface says of missing data
+   and sizes. */
+int32_t mp_run(const mp_interface *interface, mp_model body,
+               const mp_tensor *inputs, mp_tensor *outputs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MPOPT_RUNTIME_COMPILEDCODE_H */

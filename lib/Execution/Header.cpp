@@ -1,0 +1,129 @@
+//===- Header.cpp - The C header of a compiled model ----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Execution/Library.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mp {
+
+/// include/mp-opt/Runtime/Runtime.h (RuntimeHeader.S.in).
+extern const char runtimeHeader[];
+extern const uint64_t runtimeHeaderSize;
+
+std::string getCName(llvm::StringRef text) {
+  std::string name;
+  for (char c : text)
+    name += llvm::isAlnum(c) ? c : '_';
+  // Names that begin with a digit are none; with two underscores, the
+  // implementation's.
+  if (name.empty() || llvm::isDigit(name[0]) || name[0] == '_')
+    name = "model" + name;
+  return name;
+}
+
+/// `text` for a comment, which it must not end.
+static std::string escape(llvm::StringRef text) {
+  std::string result;
+  for (char c : text)
+    if (c == '*' || c == '\\' || !llvm::isPrint(c))
+      result += "\\x" + llvm::toHex(llvm::StringRef(&c, 1));
+    else
+      result += c;
+  return result;
+}
+
+namespace {
+
+class HeaderWriter {
+public:
+  HeaderWriter(llvm::raw_ostream &os, const ModelInterface &interface,
+               const LibraryOptions &options)
+      : os(os), interface(interface), options(options) {}
+
+  void write(llvm::StringRef model) {
+    const std::string &prefix = options.prefix;
+    std::string guard = llvm::StringRef(prefix).upper() + "_MP_OPT_H";
+    os << "/* " << prefix << ".h - the model '" << escape(model)
+       << "', compiled by mp-opt.\n\n"
+          "   Link the code with mp-opt's run-time library, libm and pthreads;"
+          " a shared\n   library (--emit=lib) has them in it. */\n\n"
+       << "#ifndef " << guard << "\n#define " << guard << "\n\n"
+       << llvm::StringRef(runtimeHeader, runtimeHeaderSize)
+       << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+       << "/* Places in the array of inputs. */\nenum {\n";
+    llvm::StringSet<> used;
+    for (auto [index, input] : llvm::enumerate(interface.inputs))
+      writePlace(index, input, "_in_", used, describeInput(index));
+    os << "  " << prefix << "_num_inputs = " << interface.inputs.size()
+       << "\n};\n\n/* Places in the array of outputs. */\nenum {\n";
+    for (auto [index, output] : llvm::enumerate(interface.outputs))
+      writePlace(index, output, "_out_", used, describeOutput(output));
+    os << "  " << prefix << "_num_outputs = " << interface.outputs.size()
+       << "\n};\n\n/* Computes the outputs: see mp_model above. */\nint32_t "
+       << prefix
+       << "_run(const mp_tensor *inputs, mp_tensor *outputs);\n\n"
+          "/* What is said here, for programs that ask while they run, and "
+          "defaults. */\nconst mp_interface *"
+       << prefix << "_interface(void);\n\n"
+       << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
+  }
+
+private:
+  void writePlace(unsigned index, const ProgramValue &value,
+                  llvm::StringRef kind, llvm::StringSet<> &used,
+                  const std::string &more) {
+    std::string name = options.prefix + kind.str() + getPlaceName(value.name);
+    // Names that differ only in what C has no room for.
+    while (!used.insert(name).second)
+      name += "_" + std::to_string(index);
+    os << "  /* '" << escape(value.name)
+       << "': " << describeType(value.kind, value.sizes) << more << " */\n  "
+       << name << " = " << index << ",\n";
+  }
+
+  static std::string getPlaceName(llvm::StringRef text) {
+    std::string name;
+    for (char c : text)
+      name += llvm::isAlnum(c) ? c : '_';
+    return name;
+  }
+
+  std::string describeInput(unsigned index) const {
+    std::string text;
+    if (interface.inputs[index].hasDefault)
+      text += ", has a default";
+    if (options.updateInPlace && interface.isState(index))
+      text += ", its next value is written over it";
+    return text;
+  }
+
+  std::string describeOutput(const ProgramValue &value) const {
+    if (value.state < 0)
+      return "";
+    return ", the next value of '" +
+           escape(interface.inputs[value.state].name) + "'";
+  }
+
+  llvm::raw_ostream &os;
+  const ModelInterface &interface;
+  const LibraryOptions &options;
+};
+
+} // namespace
+
+std::string makeHeader(const ModelInterface &interface,
+                       const LibraryOptions &options, llvm::StringRef model) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  HeaderWriter(os, interface, options).write(model);
+  return text;
+}
+
+} // namespace mp

@@ -1,0 +1,231 @@
+//===- Call.cpp - Calls of compiled models, and how they fail -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Memory.h"
+
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace mp::runtime {
+
+struct Call {
+  std::jmp_buf end;
+  /// What it has allocated.
+  Block blocks = {&blocks, &blocks, 0};
+  /// Outputs that have got memory here.
+  void ***outputs = nullptr;
+  int32_t numOutputs = 0;
+  int64_t number = 0;
+  /// Guards the blocks, and what mp_report says from any thread.
+  Mutex mutex;
+  int32_t code = MP_OK;
+  const char *text = "";
+  int64_t a = 0, b = 0;
+
+  /// Seeds that have been drawn from, and how often.
+  struct Draws {
+    int64_t seed, count;
+  } *draws = nullptr;
+  int32_t numDraws = 0;
+
+  int64_t count(int64_t seed);
+};
+
+/// How often this call has drawn from a seed; counts one more.
+int64_t Call::count(int64_t seed) {
+  for (int32_t index = 0; index < numDraws; ++index)
+    if (draws[index].seed == seed)
+      return draws[index].count++;
+  void *room = std::realloc(draws, sizeof(Draws) * (numDraws + 1));
+  if (!room)
+    mp_fail(MP_OUT_OF_MEMORY, "out of memory for %0 random nodes", numDraws, 0);
+  draws = static_cast<Draws *>(room);
+  draws[numDraws++] = {seed, 1};
+  return 0;
+}
+
+/// What is near each other becomes far apart (SplitMix64).
+static int64_t mix(int64_t number) {
+  uint64_t z = static_cast<uint64_t>(number) + 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return static_cast<int64_t>(z ^ (z >> 31));
+}
+
+static thread_local Call *current = nullptr;
+/// A thread of the pool: it works for a call of another thread.
+static thread_local bool isWorker = false;
+static thread_local char lastError[1024];
+
+Call *getCurrentCall() { return current; }
+
+void workFor(Call *call) {
+  current = call;
+  isWorker = true;
+}
+
+int32_t refuse(int32_t code, const char *name, const char *what) {
+  std::snprintf(lastError, sizeof(lastError), "%s%s%s%s", name ? "input '" : "",
+                name ? name : "", name ? "': " : "", what);
+  return code;
+}
+
+/// `%0` and `%1` stand for the numbers. What does not fit is left out.
+static void setLastError(const char *text, int64_t a, int64_t b) {
+  size_t length = 0;
+  auto left = [&] { return sizeof(lastError) - 1 - length; };
+  for (; *text && left() > 20; ++text) {
+    if (*text == '%' && (text[1] == '0' || text[1] == '1'))
+      length += std::snprintf(lastError + length, left(), "%lld",
+                              static_cast<long long>(*++text == '0' ? a : b));
+    else
+      lastError[length++] = *text;
+  }
+  lastError[length] = 0;
+}
+
+static bool isBefore(const char *text, int64_t a, int64_t b, const Call &call) {
+  if (int order = std::strcmp(text, call.text))
+    return order < 0;
+  return a != call.a ? a < call.a : b < call.b;
+}
+
+static void unlink(Block *block) {
+  block->next->previous = block->previous;
+  block->previous->next = block->next;
+}
+
+/// Frees what the call has left, and of one that failed all that it gave.
+static void clear(Call &call) {
+  while (call.blocks.next != &call.blocks) {
+    Block *block = call.blocks.next;
+    unlink(block);
+    giveBlock(block);
+  }
+  for (int32_t index = 0; index < call.numOutputs; ++index)
+    if (call.code != MP_OK) {
+      std::free(*call.outputs[index]);
+      *call.outputs[index] = nullptr;
+    }
+  std::free(call.outputs);
+  std::free(call.draws);
+}
+
+/// Linux lets a process use tile registers after it has asked for them. A model
+/// that was compiled for them runs only where this is granted.
+static void askForTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  syscall(SYS_arch_prctl, requestPermission, tileData);
+#endif
+}
+
+} // namespace mp::runtime
+
+using namespace mp::runtime;
+
+extern "C" {
+
+const char *mp_last_error(void) { return lastError; }
+
+void *mp_allocate(int64_t bytes) {
+  Block *block = takeBlock(bytes);
+  if (!block)
+    mp_fail(MP_OUT_OF_MEMORY, "out of memory: %0 bytes more were asked for",
+            bytes, 0);
+  Lock lock(current->mutex);
+  block->next = current->blocks.next;
+  block->previous = &current->blocks;
+  block->next->previous = block;
+  current->blocks.next = block;
+  return block + 1;
+}
+
+void mp_free(void *data) {
+  if (!data)
+    return;
+  Block *block = static_cast<Block *>(data) - 1;
+  {
+    Lock lock(current->mutex);
+    unlink(block);
+  }
+  giveBlock(block);
+}
+
+void *mp_output(void **data, int64_t bytes) {
+  if (*data)
+    return *data;
+  void *room = std::realloc(current->outputs,
+                            sizeof(void **) * (current->numOutputs + 1));
+  if (room)
+    current->outputs = static_cast<void ***>(room);
+  void *made = room ? allocateAligned(bytes) : nullptr;
+  if (!made)
+    mp_fail(MP_OUT_OF_MEMORY, "out of memory: an output takes %0 bytes", bytes,
+            0);
+  current->outputs[current->numOutputs++] = data;
+  return *data = made;
+}
+
+void mp_fail(int32_t code, const char *text, int64_t a, int64_t b) {
+  setLastError(text, a, b);
+  // The call's stack is another thread's.
+  if (isWorker) {
+    std::fprintf(stderr, "mp-opt: %s\n", lastError);
+    std::_Exit(70);
+  }
+  current->code = code;
+  std::longjmp(current->end, 1);
+}
+
+void mp_report(int32_t code, const char *text, int64_t a, int64_t b) {
+  Call &call = *current;
+  Lock lock(call.mutex);
+  if (call.code != MP_OK && !isBefore(text, a, b, call))
+    return;
+  call.code = code;
+  call.text = text;
+  call.a = a;
+  call.b = b;
+}
+
+int64_t mp_draw(int64_t seed) {
+  Call &call = *current;
+  int64_t before = call.count(seed);
+  if (call.number == 0 && before == 0)
+    return seed;
+  return mix(seed ^ mix(mix(call.number) + before));
+}
+
+int32_t mp_call(mp_model body, const mp_tensor *inputs, mp_tensor *outputs,
+                int64_t number) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, askForTiles);
+  Call *outer = current;
+  Call call;
+  call.number = number;
+  current = &call;
+  lastError[0] = 0;
+  if (setjmp(call.end) == 0) {
+    int32_t code = body(inputs, outputs);
+    if (code != MP_OK && call.code == MP_OK)
+      call.code = code;
+    if (call.code != MP_OK)
+      setLastError(call.text, call.a, call.b);
+  }
+  clear(call);
+  current = outer;
+  return call.code;
+}
+
+} // extern "C"

@@ -1,0 +1,171 @@
+//===- Memory.cpp - Memory of compiled models -----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Memory.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+using namespace mp::runtime;
+
+namespace {
+
+std::atomic<int64_t> allocated{0}, peak{0};
+
+void count(int64_t bytes) {
+  int64_t now = allocated += bytes;
+  int64_t most = peak;
+  while (now > most && !peak.compare_exchange_weak(most, now))
+    ;
+}
+
+/// Big blocks that were freed, for calls to come: a model asks for the same
+/// sizes in each call, and new memory costs a page fault for every page.
+class BlockCache {
+public:
+  void clear() {
+    while (number > 0)
+      std::free(blocks[--number]);
+  }
+
+  Block *take(int64_t bytes) {
+    if (bytes < least)
+      return nullptr;
+    Lock lock(mutex);
+    for (int32_t index = number; index-- > 0;)
+      if (blocks[index]->bytes == bytes) {
+        Block *block = blocks[index];
+        remove(index);
+        return block;
+      }
+    return nullptr;
+  }
+
+  void give(Block *block) {
+    if (block->bytes < least) {
+      std::free(block);
+      return;
+    }
+    Lock lock(mutex);
+    if (number == most) {
+      std::free(blocks[0]);
+      remove(0);
+    }
+    blocks[number++] = block;
+  }
+
+private:
+  void remove(int32_t index) {
+    for (--number; index < number; ++index)
+      blocks[index] = blocks[index + 1];
+  }
+
+  static constexpr int64_t least = 65536;
+  static constexpr int32_t most = 32;
+  Mutex mutex;
+  Block *blocks[most] = {};
+  int32_t number = 0;
+};
+
+BlockCache cache;
+
+/// A thread's memory that is kept between calls.
+struct Scratch {
+  struct Slot {
+    void *data;
+    int64_t bytes;
+  } slots[4];
+};
+
+thread_local Scratch *scratch = nullptr;
+pthread_key_t scratchKey;
+pthread_once_t scratchOnce = PTHREAD_ONCE_INIT;
+
+void freeScratch(void *mine) {
+  for (Scratch::Slot &slot : static_cast<Scratch *>(mine)->slots)
+    std::free(slot.data);
+  std::free(mine);
+}
+
+/// No call can be ended from a thread of the pool, and there is nothing to go
+/// on with.
+void *demand(void *memory) {
+  if (!memory) {
+    std::fputs("mp-opt: out of memory for the scratch of a thread\n", stderr);
+    std::_Exit(70);
+  }
+  return memory;
+}
+
+Scratch &getScratch() {
+  if (!scratch) {
+    pthread_once(&scratchOnce,
+                 [] { pthread_key_create(&scratchKey, freeScratch); });
+    scratch = static_cast<Scratch *>(demand(std::calloc(1, sizeof(Scratch))));
+    pthread_setspecific(scratchKey, scratch);
+  }
+  return *scratch;
+}
+
+/// Destructors of keys run when threads end, and not in the main one.
+__attribute__((destructor)) void freeAll() {
+  cache.clear();
+  if (!scratch)
+    return;
+  pthread_key_delete(scratchKey);
+  freeScratch(scratch);
+  scratch = nullptr;
+}
+
+} // namespace
+
+namespace mp::runtime {
+
+void *allocateAligned(int64_t bytes) {
+  if (bytes < 0 || bytes > INT64_MAX / 2)
+    return nullptr;
+  size_t rounded = (static_cast<size_t>(bytes) + 63) / 64 * 64;
+  return std::aligned_alloc(64, rounded ? rounded : 64);
+}
+
+Block *takeBlock(int64_t bytes) {
+  Block *block = cache.take(bytes);
+  if (!block && bytes >= 0 && bytes < INT64_MAX / 2)
+    block = static_cast<Block *>(allocateAligned(bytes + sizeof(Block)));
+  if (!block)
+    return nullptr;
+  block->bytes = bytes;
+  count(bytes);
+  return block;
+}
+
+void giveBlock(Block *block) {
+  count(-block->bytes);
+  cache.give(block);
+}
+
+} // namespace mp::runtime
+
+extern "C" {
+
+void mp_release(void *data) { std::free(data); }
+
+int64_t mp_peak_bytes(void) { return peak; }
+void mp_reset_peak(void) { peak = allocated.load(); }
+
+void *mp_scratch(int32_t number, int64_t bytes) {
+  Scratch::Slot &slot = getScratch().slots[number];
+  if (slot.bytes < bytes) {
+    std::free(slot.data);
+    slot.data = demand(allocateAligned(bytes));
+    slot.bytes = bytes;
+  }
+  return slot.data;
+}
+
+} // extern "C"

@@ -1,0 +1,31 @@
+//===- Memory.h - Memory of compiled models ---------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_RUNTIME_MEMORY_H
+#define MPOPT_LIB_RUNTIME_MEMORY_H
+
+#include "Internal.h"
+
+namespace mp::runtime {
+
+/// What precedes allocated memory. Those of a call are a list, so that a call
+/// that fails can free them.
+struct alignas(64) Block {
+  Block *next, *previous;
+  int64_t bytes;
+};
+
+/// Null if there is none.
+Block *takeBlock(int64_t bytes);
+void giveBlock(Block *block);
+
+/// At a multiple of 64, to be freed by free(); null if there is none.
+void *allocateAligned(int64_t bytes);
+
+} // namespace mp::runtime
+
+#endif // MPOPT_LIB_RUNTIME_MEMORY_H

@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mp-opt --emit=llvm, obj and lib: what programs in C get of a model."""
+
+import ctypes
+import shutil
+import subprocess
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+
+from runs import BAD_INPUT, MODELS, ROOT, USAGE, make_step, mp_run
+from runs import read_log, run_mp_opt, train_folder, write_model
+from support import MP_OPT
+
+TYPES = {
+    1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16,
+    6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64,
+    12: np.uint32, 13: np.uint64, 16: ml_dtypes.bfloat16,
+}
+RUNTIME = ROOT / "lib" / "Runtime" / "CPU"
+SANITIZED = "sanitized" in str(MP_OPT)
+needs_linker = pytest.mark.skipif(
+    SANITIZED or not shutil.which("cc"), reason="needs cc, and no sanitizers"
+)
+
+# Arithmetic, a state, a default, symbolic sizes, an error that data cause.
+SMALL = """
+small (float[n,3] x, int64[m] rows, float[3] w) => (float[m,3] y, float[3] w_new)
+<float[3] w = {1, 10, 100}>
+{
+  scaled = Mul(x, w)
+  y = Gather(scaled, rows)
+  w_new = Add(w, w)
+}
+"""
+
+
+class TensorC(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("sizes", ctypes.c_void_p)]
+
+
+class ValueC(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("type", ctypes.c_int32),
+        ("rank", ctypes.c_int32), ("sizes", ctypes.POINTER(ctypes.c_int64)),
+        ("initial", ctypes.c_void_p), ("state", ctypes.c_int32),
+        ("written", ctypes.c_int32),
+    ]
+
+
+class InterfaceC(ctypes.Structure):
+    _fields_ = [
+        ("num_inputs", ctypes.c_int32), ("num_outputs", ctypes.c_int32),
+        ("inputs", ctypes.POINTER(ValueC)), ("outputs", ctypes.POINTER(ValueC)),
+        ("calls", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+class Library:
+    """A model in a shared library, by its C interface."""
+
+    def __init__(self, path, prefix):
+        self.library = ctypes.CDLL(str(path))
+        self.body = getattr(self.library, prefix + "_run")
+        get = getattr(self.library, prefix + "_interface")
+        get.restype = ctypes.POINTER(InterfaceC)
+        interface = self.interface = get().contents
+        self.inputs = interface.inputs[: interface.num_inputs]
+        self.outputs = interface.outputs[: interface.num_outputs]
+        self.library.mp_last_error.restype = ctypes.c_char_p
+        self.library.mp_release.argtypes = [ctypes.c_void_p]
+
+    def threads(self, count):
+        self.library.mp_set_threads(count)
+
+    def call(self, data):
+        """The code, and arrays by their names."""
+        given, kept = (TensorC * len(self.inputs))(), []
+        for place, value in zip(given, self.inputs):
+            array = data.get(value.name.decode())
+            if array is None:
+                continue
+            array = np.ascontiguousarray(array, TYPES[value.type])
+            sizes = np.array(array.shape, np.int64)
+            kept += [array, sizes]
+            place.data, place.sizes = array.ctypes.data, sizes.ctypes.data
+        results = (TensorC * len(self.outputs))()
+        sizes = [np.zeros(value.rank, np.int64) for value in self.outputs]
+        for place, room in zip(results, sizes):
+            place.sizes = room.ctypes.data
+        code = self.body(given, results)
+        found = {}
+        for place, room, value in zip(results, sizes, self.outputs):
+            if code:
+                assert not place.data
+                continue
+            dtype = np.dtype(TYPES[value.type])
+            length = int(np.prod(room)) * dtype.itemsize
+            raw = ctypes.string_at(place.data, length)
+            found[value.name.decode()] = np.frombuffer(raw, dtype).reshape(room)
+            if value.state < 0 or not self.inputs[value.state].written:
+                self.library.mp_release(place.data)
+        return code, found
+
+    def run(self, data):
+        code, found = self.call(data)
+        assert code == 0, self.library.mp_last_error()
+        return found
+
+    def error(self, data):
+        code, _ = self.call(data)
+        return code, self.library.mp_last_error().decode()
+
+
+def emit(model, output, *flags, form="lib"):
+    run_mp_opt(model, f"--emit={form}", "--summary=none", *flags, "-o", output)
+    return output
+
+
+def dims_of(model, arrays):
+    """--dim for the sizes that `arrays` have: what mp-run compiles for."""
+    dims = {}
+    for value in onnx.load(model, load_external_data=False).graph.input:
+        if value.name in arrays:
+            dim = value.type.tensor_type.shape.dim
+            sizes = arrays[value.name].shape
+            dims.update(
+                (d.dim_param, size) for d, size in zip(dim, sizes) if d.dim_param
+            )
+    assert dims
+    return "--dim=" + ",".join(f"{name}={size}" for name, size in dims.items())
+
+
+def fail(code, *arguments):
+    done = subprocess.run(
+        [MP_OPT, *map(str, arguments)], capture_output=True, text=True
+    )
+    assert done.returncode == code, done.stderr
+    return done.stderr
+
+
+def build_runtime(folder, compiler, *flags):
+    """libMPOptRuntime.a of its sources."""
+    sources = sorted(RUNTIME.glob("*.cpp"))
+    subprocess.run(
+        [
+            compiler, "-std=c++17", "-O2", "-fPIC", "-fno-exceptions",
+            "-fno-rtti", "-fno-threadsafe-statics", f"-I{ROOT / 'include'}",
+            *flags, "-c", *sources,
+        ],
+        check=True,
+        cwd=folder,
+    )
+    archive = folder / "libMPOptRuntime.a"
+    objects = [folder / (source.stem + ".o") for source in sources]
+    subprocess.run(["ar", "qc", archive, *objects], check=True)
+    return archive
+
+
+@pytest.fixture
+def small(tmp_path):
+    return write_model(tmp_path, SMALL)
+
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+W = np.array([1, 10, 100], np.float32)
+
+
+@needs_linker
+def test_calls(tmp_path, small):
+    library = Library(emit(small, tmp_path / "libsmall.so"), "small")
+    assert [v.name for v in library.inputs] == [b"x", b"rows", b"w"]
+    assert library.outputs[1].state == 2
+    found = library.run({"x": X, "rows": [1, 0, -1]})
+    np.testing.assert_array_equal(found["y"], (X * W)[[1, 0, -1]])
+    np.testing.assert_array_equal(found["w_new"], 2 * W)
+    found = library.run({"x": X[:0], "rows": [], "w": -W})
+    assert found["y"].shape == (0, 3)
+    np.testing.assert_array_equal(found["w_new"], -2 * W)
+
+
+@needs_linker
+def test_bad_calls(tmp_path, small):
+    library = Library(emit(small, tmp_path / "libsmall.so"), "small")
+    assert library.error({"x": X}) == (1, "input 'rows': no data")
+    code, text = library.error({"x": X.T, "rows": [0]})
+    assert (code, text) == (1, "input 'x': size 2 of axis 1, expected 3")
+    code, text = library.error({"x": X, "rows": [0, 2]})
+    assert code == 2 and "index 2 is out of range for size 2" in text
+    # Nothing sticks.
+    library.run({"x": X, "rows": [0]})
+
+
+@needs_linker
+def test_states_in_place(tmp_path, small):
+    path = emit(small, tmp_path / "libsmall.so", "--in-place")
+    library = Library(path, "small")
+    assert [v.written for v in library.inputs] == [0, 0, 1]
+    w = W.copy()
+    library.run({"x": X, "rows": [0], "w": w})
+    np.testing.assert_array_equal(w, 2 * W)
+    code, text = library.error({"x": X, "rows": [0]})
+    assert code == 1 and "writes its next value there" in text
+
+
+@needs_linker
+@pytest.mark.parametrize("flags", [(), ("--mixed-bf16",), ("--mixed-fp16",)])
+@pytest.mark.parametrize("name", ["bert_like_op17", "resnet18_w8_op17"])
+def test_library_equals_jit(tmp_path, name, flags):
+    """The same bits, with one thread and with two."""
+    folder = MODELS / "fwd" / name
+    data = dict(np.load(folder / "io0.npz"))
+    model = tmp_path / "m.onnx"
+    run_mp_opt(folder / "model.onnx", *flags, "--summary=none", "-o", model)
+    inputs = {k.removeprefix("in:"): v for k, v in data.items() if "in:" in k}
+    np.savez(tmp_path / "in.npz", **inputs)
+    dims = dims_of(model, inputs)
+    library = Library(emit(model, tmp_path / "libm.so", dims), "m")
+    mp_run("run", model, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+    expected = np.load(tmp_path / "out.npz")
+    for threads in (1, 2):
+        library.threads(threads)
+        found = library.run(inputs)
+        for key in expected.files:
+            np.testing.assert_array_equal(
+                found[key].astype(np.float32), expected[key].astype(np.float32)
+            )
+
+
+@needs_linker
+def test_training_equals_jit(tmp_path):
+    step = make_step("mlp784", "adamw")
+    data = train_folder("mlp784") / "data.npz"
+    batches = np.load(data)
+    first = {k: batches[k][0] for k in batches.files}
+    path = emit(
+        step, tmp_path / "libstep.so", "--in-place", dims_of(step, first)
+    )
+    library = Library(path, "step")
+    states = {}
+    for value in library.inputs:
+        if value.written:
+            shape = value.sizes[: value.rank]
+            dtype = np.dtype(TYPES[value.type])
+            size = int(np.prod(shape)) * dtype.itemsize
+            raw = ctypes.string_at(value.initial, size)
+            array = np.frombuffer(raw, dtype).reshape(shape).copy()
+            states[value.name.decode()] = array
+    losses = []
+    for index in range(5):
+        batch = {k: batches[k][index] for k in batches.files}
+        losses.append(float(library.run({**batch, **states})["loss"]))
+    log = tmp_path / "log.jsonl"
+    mp_run(
+        "train", step, f"--data={data}", "--steps=5", f"--log={log}", "--quiet"
+    )
+    found = [np.float32(record["loss"]) for record in read_log(log)]
+    assert [np.float32(loss) for loss in losses] == found
+
+
+# Uses the header as C programs do, with memory of its own for the output.
+MAIN = r"""
+#include "small.h"
+#include <stdio.h>
+int main(void) {
+  float x[6] = {0, 1, 2, 3, 4, 5}, y[3];
+  int64_t x_sizes[2] = {2, 3}, rows[1] = {1}, rows_sizes[1] = {1};
+  int64_t y_sizes[2];
+  mp_tensor in[small_num_inputs] = {{0, 0}}, out[small_num_outputs] = {{0, 0}};
+  in[small_in_x].data = x;
+  in[small_in_x].sizes = x_sizes;
+  in[small_in_rows].data = rows;
+  in[small_in_rows].sizes = rows_sizes;
+  out[small_out_y].data = y;
+  out[small_out_y].sizes = y_sizes;
+  if (small_run(in, out) != MP_OK) {
+    printf("%s\n", mp_last_error());
+    return 1;
+  }
+  printf("%d %d %g %g %g\n", (int)y_sizes[0], (int)y_sizes[1], y[0], y[1], y[2]);
+  printf("%s\n", small_interface()->inputs[small_in_w].name);
+  mp_release(out[small_out_w_new].data);
+  rows[0] = 7;
+  printf("%d ", small_run(in, out));
+  printf("%s\n", mp_last_error());
+  return 0;
+}
+"""
+PRINTED = """1 3 3 40 500
+w
+2 node '' (Gather-1): index 7 is out of range for size 2
+"""
+
+
+def check_printed(text):
+    lines, expected = text.splitlines(), PRINTED.splitlines()
+    assert lines[:2] == expected[:2]
+    assert lines[2].startswith("2 ") and lines[2].endswith(
+        "index 7 is out of range for size 2"
+    )
+
+
+@needs_linker
+@pytest.mark.parametrize("language", ["c99", "c++11"])
+def test_object_in_a_program(tmp_path, small, language):
+    emit(small, tmp_path / "small.o", form="obj")
+    runtime = build_runtime(tmp_path, "c++")
+    source = tmp_path / ("main.c" if language == "c99" else "main.cpp")
+    source.write_text(MAIN)
+    # No library of C++ for what is written in C.
+    compiler = "cc" if language == "c99" else "c++"
+    subprocess.run(
+        [
+            compiler, f"-std={language}", "-Wall", "-Wextra", "-Werror",
+            "-pedantic", source, tmp_path / "small.o", runtime, "-lm",
+            "-lpthread", "-o", tmp_path / "main",
+        ],
+        check=True,
+    )
+    done = subprocess.run(
+        [tmp_path / "main"], capture_output=True, text=True, check=True
+    )
+    check_printed(done.stdout)
+
+
+@pytest.mark.skipif(SANITIZED, reason="one build is enough")
+def test_aarch64(tmp_path, small):
+    """Cross-compiled; run where there is an emulator."""
+    emit(small, tmp_path / "small.o", "--target=aarch64-linux-gnu", form="obj")
+    header = (tmp_path / "small.o").read_bytes()[:20]
+    assert header[:4] == b"\x7fELF" and header[18] == 0xB7
+    compiler = "aarch64-linux-gnu-g++"
+    emulator = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+    if not shutil.which(compiler) or not emulator:
+        pytest.skip(f"needs {compiler} and qemu-aarch64")
+    runtime = build_runtime(tmp_path, compiler)
+    emit(
+        small, tmp_path / "libsmall.so", "--target=aarch64-linux-gnu",
+        f"--runtime={runtime}",
+    )
+    (tmp_path / "main.c").write_text(MAIN)
+    subprocess.run(
+        [
+            "aarch64-linux-gnu-gcc", "main.c", "-L.", "-lsmall",
+            "-Wl,-rpath,$ORIGIN", "-o", "main",
+        ],
+        check=True,
+        cwd=tmp_path,
+    )
+    done = subprocess.run(
+        [emulator, "-L", "/usr/aarch64-linux-gnu", tmp_path / "main"],
+        capture_output=True, text=True, check=True,
+    )
+    check_printed(done.stdout)
+
+
+def test_llvm(tmp_path, small):
+    path = emit(small, tmp_path / "small.ll", form="llvm")
+    text = path.read_text()
+    assert "define i32 @small_run(ptr" in text
+    assert (tmp_path / "small.h").exists()
+    done = run_mp_opt(small, "--emit=llvm", "--summary=none")
+    assert "define i32 @" in done.stdout
+
+
+def test_strange_names(tmp_path):
+    """What cannot stand in C, ends comments, or comes twice."""
+    text = SMALL.replace("x,", '"a*/b",').replace("Mul(x", 'Mul("a*/b"')
+    text = text.replace("rows", '"a+/b"')
+    model = write_model(tmp_path, text)
+    emit(model, tmp_path / "1 net.o", form="obj")
+    header = (tmp_path / "1 net.h").read_text()
+    assert "model1_net_in_a__b = 0," in header
+    assert "model1_net_in_a__b_1 = 1," in header
+    if shutil.which("cc"):
+        subprocess.run(
+            ["cc", "-xc", "-fsyntax-only", "-Werror", "-Wall", "-"],
+            input=header, text=True, check=True,
+        )
+
+
+def test_random_numbers(tmp_path):
+    """Each call has its own, and a call with the same number the same."""
+    if SANITIZED or not shutil.which("cc"):
+        pytest.skip("needs cc, and no sanitizers")
+    model = write_model(
+        tmp_path,
+        "g (float[64] x) => (float[64] y, float[64] z)\n"
+        "{ y = RandomNormalLike(x)\n z = RandomNormalLike(x) }",
+    )
+    library = Library(emit(model, tmp_path / "libg.so"), "g")
+    data = {"x": np.zeros(64, np.float32)}
+    first, second = library.run(data), library.run(data)
+    assert not np.array_equal(first["y"], first["z"])
+    assert not np.intersect1d(first["y"], second["y"]).size
+    library.interface.calls[0] = 0
+    np.testing.assert_array_equal(library.run(data)["y"], first["y"])
+    mp_run("run", model, "--random=0", "-o", tmp_path / "o.npz")
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npz")["y"], first["y"])
+
+
+def test_errors(tmp_path, small):
+    out = tmp_path / "small.o"
+    def bad(code, *flags):
+        text = fail(code, small, *flags)
+        assert len(text.splitlines()) == 1, text
+        assert list(tmp_path.glob("small.*")) == []
+        return text
+
+    obj = ("--emit=obj", "-o", out)
+    assert "need -o" in bad(USAGE, "--emit=obj")
+    assert "--cpu needs --emit" in bad(USAGE, "--cpu=znver4", "-o", out)
+    assert "'nonsense'" in bad(BAD_INPUT, *obj, "--cpu=nonsense")
+    assert "'pdp11'" in bad(BAD_INPUT, *obj, "--target=pdp11")
+    assert "x86-64 or aarch64" in bad(
+        BAD_INPUT, *obj, "--target=riscv64-linux-gnu"
+    )
+    assert "expected auto" in bad(USAGE, *obj, "--kernels=fast")
+    assert "needs a processor with AVX-512" in bad(
+        BAD_INPUT, *obj, "--cpu=x86-64-v3", "--kernels=dot"
+    )
+    assert "found 'a-b'" in bad(USAGE, *obj, "--symbols=a-b")
+    lib = ("--emit=lib", "-o", out)
+    assert "'no-such-cc'" in bad(BAD_INPUT, *lib, "--cc=no-such-cc")
+    assert "'false' failed" in bad(BAD_INPUT, *lib, "--cc=false")
+    assert "--runtime=FILE" in bad(
+        BAD_INPUT, *lib, "--target=aarch64-linux-gnu", "--cc=true"
+    )
+    # What someone else has written stays.
+    (tmp_path / "small.h").write_text("mine\n")
+    assert "none of mp-opt's" in fail(BAD_INPUT, small, *obj)
+    assert (tmp_path / "small.h").read_text() == "mine\n" and not out.exists()
+
+
+def test_unsupported(tmp_path):
+    model = write_model(
+        tmp_path,
+        "g (string[2] x) => (string[2] y, float[2] z)\n"
+        "{ y = StringNormalizer(x)\n w = StringNormalizer(y)\n"
+        "  z = Cast<to = 1>(w) }",
+    )
+    text = fail(BAD_INPUT, model, "--emit=obj", "-o", tmp_path / "g.o")
+    assert "StringNormalizer" in text
+    assert not (tmp_path / "g.o").exists()

@@ -1,0 +1,82 @@
+//===- CodeFlags.cpp - What the command line says of code -----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CodeFlags.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace mp {
+
+static constexpr StringLiteral help =
+    R"(mp-opt --emit=lib: code for a processor
+
+usage: mp-opt INPUT --emit=lib -o libnet.so [--mixed-bf16 | --mixed-fp16] ...
+       mp-opt INPUT --emit=obj -o net.o ...
+       mp-opt INPUT --emit=llvm [-o net.ll] ...
+
+A library stands alone; an object file is linked with mp-opt's run-time library
+(libMPOptRuntime.a), libm and pthreads. Beside either goes a C header, net.h,
+that names the inputs and outputs and declares
+
+    int32_t net_run(const mp_tensor *inputs, mp_tensor *outputs);
+
+  --target=TRIPLE       system, as in aarch64-linux-gnu (default: this one)
+  --cpu=NAME            processor, as in x86-64-v4, znver4, neoverse-v1 (default:
+                        this one; for another system a common one)
+  --dim=NAME=SIZE,...   sizes of symbolic dimensions; code for known sizes is
+                        faster
+  --kernels=FORM        how 16-bit operands are multiplied: widen, dot, amx, or
+                        what is fast on the processor, auto (default)
+  --in-place            the next values of states (weights of a training step)
+                        are written over them
+  --symbols=PREFIX      instead of net, which is from the output's name
+  --cc=PROGRAM          links libraries (default: cc, or TRIPLE-gcc)
+  --runtime=FILE        libMPOptRuntime.a for --target
+
+Example:
+  mp-opt net.onnx --mixed-bf16 --emit=lib --dim=batch=1 -o libnet.so
+  cc main.c -L. -lnet -o main
+)";
+
+void printCodeHelp() { outs() << help; }
+
+Error CodeFlags::check(bool isCode) const {
+  const std::reference_wrapper<const cl::Option> options[] = {
+      target, cpu, kernels, inPlace, symbols, linker, runtime};
+  for (const cl::Option &option : options)
+    if (!isCode && option.getNumOccurrences())
+      return createStringError("--" + option.ArgStr +
+                               " needs --emit=llvm, obj or lib");
+  if (!StringSwitch<bool>(kernels)
+           .Cases({"auto", "widen", "dot", "amx"}, true)
+           .Default(false))
+    return createStringError("--kernels: unknown form '" + kernels +
+                             "', expected auto, widen, dot or amx");
+  if (symbols.getNumOccurrences() && symbols != getCName(symbols))
+    return createStringError("--symbols: expected the start of a name of C, "
+                             "found '" +
+                             symbols + "'");
+  for (const auto *option : {&target, &cpu, &linker, &runtime})
+    if (option->getNumOccurrences() && option->empty())
+      return createStringError("--" + option->ArgStr + ": expected a value");
+  return Error::success();
+}
+
+void CodeFlags::fill(CodeOptions &options) const {
+  options.target.triple = target;
+  options.target.cpu = cpu;
+  options.kernels = kernels;
+  options.inPlace = inPlace;
+  options.symbols = symbols;
+  options.linker = linker;
+  options.runtime = runtime;
+}
+
+} // namespace mp

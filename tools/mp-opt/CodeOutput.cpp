@@ -1,0 +1,277 @@
+//===- CodeOutput.cpp - Writing code for a processor ----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CodeOutput.h"
+
+#include "Pipelines/CompileProgram.h"
+#include "mp-opt/Precision/ValueSizes.h"
+#include "mp-opt/Support/AtomicFile.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+namespace path = llvm::sys::path;
+
+namespace mp {
+
+/// libMPOptRuntime.a (RuntimeArchive.S.in), for the system mp-opt runs on.
+extern const char runtimeArchive[];
+extern const uint64_t runtimeArchiveSize;
+
+/// What headers of ours say in their first line.
+static constexpr StringLiteral headerMark = "compiled by mp-opt.";
+
+namespace {
+
+/// A folder for what the linker reads and writes.
+class Workplace {
+public:
+  ~Workplace() {
+    if (!folder.empty())
+      llvm::sys::fs::remove_directories(folder);
+  }
+
+  llvm::Error open() {
+    if (std::error_code error =
+            llvm::sys::fs::createUniqueDirectory("mp-opt", folder))
+      return llvm::createStringError("no folder for temporary files: " +
+                                     error.message());
+    return llvm::Error::success();
+  }
+
+  std::string getPath(StringRef name) const {
+    SmallString<128> result(folder);
+    path::append(result, name);
+    return std::string(result);
+  }
+
+  llvm::Error write(StringRef name, StringRef content) const {
+    return llvm::writeToOutput(getPath(name), [&](raw_ostream &os) {
+      os << content;
+      return llvm::Error::success();
+    });
+  }
+
+private:
+  SmallString<128> folder;
+};
+
+class CodeWriter {
+public:
+  CodeWriter(Format format, const CodeOptions &options, StringRef output,
+             StringRef model)
+      : format(format), options(options), output(output), model(model) {}
+
+  llvm::Error write(ModuleOp module);
+
+private:
+  llvm::Error lower(ModuleOp module);
+  llvm::Error generate(ModuleOp module);
+  llvm::Error link();
+  llvm::Error commit(StringRef header);
+  llvm::Error checkHeader(const Folder &folder, StringRef name) const;
+  std::string getLinker() const;
+
+  Format format;
+  const CodeOptions &options;
+  StringRef output, model;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  LibraryOptions library;
+  ModelInterface interface;
+  /// What becomes the output.
+  std::unique_ptr<llvm::MemoryBuffer> code;
+};
+
+} // namespace
+
+/// `libnet.so`, `net.o` and `net.ll` are of `net`.
+static std::string getStem(StringRef output) {
+  StringRef name = path::stem(output);
+  if (path::extension(output) == ".so")
+    name.consume_front("lib");
+  return name.str();
+}
+
+llvm::Error CodeWriter::lower(ModuleOp module) {
+  CompileOptions compile;
+  compile.kernels = options.kernels;
+  compile.updateInPlace = options.inPlace;
+  if (llvm::Error failed = parseDimensions(options.dims, compile.dims))
+    return failed;
+  if (!options.target.isHost())
+    compile.instructions = getKernelISA(*machine).str();
+  if (compile.instructions.empty())
+    return llvm::createStringError("--target: found '" + options.target.triple +
+                                   "', expected a system with x86-64 or "
+                                   "aarch64");
+  if (compile.instructions != "native" && compile.instructions != "avx512" &&
+      (options.kernels == "dot" || options.kernels == "amx"))
+    return llvm::createStringError("--kernels=" + options.kernels +
+                                   " needs a processor with AVX-512");
+  CompileFigures figures;
+  // What is wrong has been said.
+  if (failed(lowerProgram(module, compile, figures)))
+    return llvm::createStringError("");
+  FailureOr<ModelInterface> read = readInterface(module);
+  if (failed(read))
+    return llvm::createStringError("");
+  interface = std::move(*read);
+  return llvm::Error::success();
+}
+
+llvm::Error CodeWriter::generate(ModuleOp module) {
+  llvm::LLVMContext context;
+  auto made = makeLibrary(module, interface, library, context, *machine);
+  if (!made)
+    return made.takeError();
+  if (format == Format::LLVM) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    (*made)->print(os, nullptr);
+    code = llvm::MemoryBuffer::getMemBufferCopy(text);
+    return llvm::Error::success();
+  }
+  auto object = emitObject(**made, *machine);
+  if (!object)
+    return object.takeError();
+  code = std::move(*object);
+  return llvm::Error::success();
+}
+
+std::string CodeWriter::getLinker() const {
+  if (!options.linker.empty())
+    return options.linker;
+  return options.target.triple.empty() ? "cc" : options.target.triple + "-gcc";
+}
+
+llvm::Error CodeWriter::link() {
+  std::string name = getLinker();
+  auto program = llvm::sys::findProgramByName(name);
+  if (!program)
+    return llvm::createStringError(
+        "--emit=lib: the program '" + name +
+        "', which links, was not found: name one with --cc, or --emit=obj");
+  if (options.runtime.empty() && !options.target.triple.empty())
+    return llvm::createStringError(
+        "--emit=lib: --target needs --runtime=FILE, the run-time library "
+        "(lib/Runtime/CPU) built for it");
+  Workplace place;
+  if (llvm::Error failed = place.open())
+    return failed;
+  std::string exports =
+      "{ global: " + library.prefix + "_run; " + library.prefix +
+      "_interface; mp_last_error; mp_set_threads; mp_get_threads; mp_release; "
+      "mp_peak_bytes; mp_reset_peak; local: *; };\n";
+  std::string runtime = options.runtime;
+  if (runtime.empty()) {
+    runtime = place.getPath("libMPOptRuntime.a");
+    if (llvm::Error failed = place.write(
+            "libMPOptRuntime.a", StringRef(runtimeArchive, runtimeArchiveSize)))
+      return failed;
+  }
+  if (llvm::Error failed =
+          llvm::joinErrors(place.write("model.o", code->getBuffer()),
+                           place.write("exports", exports)))
+    return failed;
+  std::string object = place.getPath("model.o"), made = place.getPath("made"),
+              script = "-Wl,--version-script=" + place.getPath("exports"),
+              soname = ("-Wl,-soname," + path::filename(output)).str(),
+              messages = place.getPath("messages");
+  StringRef arguments[] = {*program, "-shared", "-o",   made,  object,
+                           runtime,  script,    soname, "-lm", "-lpthread"};
+  std::optional<StringRef> streams[] = {StringRef(), StringRef(messages),
+                                        StringRef(messages)};
+  std::string error;
+  int status = llvm::sys::ExecuteAndWait(*program, arguments, std::nullopt,
+                                         streams, 0, 0, &error);
+  auto text = llvm::MemoryBuffer::getFile(messages);
+  if (status)
+    return llvm::createStringError("--emit=lib: '" + name + "' failed: " +
+                                   (error.empty() && text
+                                        ? (*text)->getBuffer().rtrim()
+                                        : StringRef(error)));
+  auto result = llvm::MemoryBuffer::getFile(made, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false,
+                                            /*IsVolatile=*/true);
+  if (!result)
+    return llvm::createStringError("--emit=lib: '" + name +
+                                   "' has written nothing");
+  code = std::move(*result);
+  return llvm::Error::success();
+}
+
+/// A header of someone else's is not replaced.
+llvm::Error CodeWriter::checkHeader(const Folder &folder,
+                                    StringRef name) const {
+  auto old = llvm::MemoryBuffer::getFile(folder.getPath(name));
+  if (old && !(*old)->getBuffer().split("\n").first.contains(headerMark))
+    return llvm::createStringError(
+        "'" + folder.getPath(name) +
+        "' would be replaced by the model's header, and is none of mp-opt's: "
+        "choose another output");
+  return llvm::Error::success();
+}
+
+llvm::Error CodeWriter::commit(StringRef header) {
+  auto main = AtomicFile::create(output);
+  if (!main)
+    return main.takeError();
+  (*main)->os() << code->getBuffer();
+  if (llvm::Error failed = (*main)->finish())
+    return failed;
+  if ((*main)->isDirect())
+    return (*main)->commit();
+  std::string name = getStem(output) + ".h";
+  const Folder &folder = (*main)->getFolder();
+  if (llvm::Error failed = checkHeader(folder, name))
+    return failed;
+  auto part =
+      AtomicFile::createPart(folder, **main, "'" + folder.getPath(name) + "'");
+  if (!part)
+    return part.takeError();
+  (*part)->os() << header;
+  (*part)->setName(name);
+  if (llvm::Error failed = (*part)->finish())
+    return failed;
+  return commitTogether({part->get()}, **main);
+}
+
+llvm::Error CodeWriter::write(ModuleOp module) {
+  library.updateInPlace = options.inPlace;
+  library.prefix =
+      options.symbols.empty() ? getCName(getStem(output)) : options.symbols;
+  auto created = createTargetMachine(options.target);
+  if (!created)
+    return created.takeError();
+  machine = std::move(*created);
+  DialectRegistry registry;
+  registerTranslations(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  if (llvm::Error failed = lower(module))
+    return failed;
+  if (llvm::Error failed = generate(module))
+    return failed;
+  if (format == Format::Library)
+    if (llvm::Error failed = link())
+      return failed;
+  if (output.empty()) {
+    llvm::outs() << code->getBuffer();
+    return flushStandardOutput();
+  }
+  return commit(makeHeader(interface, library, model));
+}
+
+llvm::Error writeCode(ModuleOp module, Format format,
+                      const CodeOptions &options, StringRef output,
+                      StringRef model) {
+  return CodeWriter(format, options, output, model).write(module);
+}
+
+} // namespace mp

@@ -1,0 +1,42 @@
+//===- CodeOutput.h - Writing code for a processor --------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --emit=llvm, obj and lib: what lib/Execution makes of a model, and its
+// header, become files together or not at all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_CODEOUTPUT_H
+#define MPOPT_TOOLS_CODEOUTPUT_H
+
+#include "ModelInput.h"
+
+#include "mp-opt/Execution/Library.h"
+
+namespace mp {
+
+struct CodeOptions {
+  CodeTarget target;
+  std::string kernels = "auto";
+  bool inPlace = false;
+  /// Start of names in C, program that links, run-time library: empty for those
+  /// that follow from the output's name and the target.
+  std::string symbols, linker, runtime;
+  /// NAME=SIZE of symbolic dimensions.
+  std::vector<std::string> dims;
+};
+
+/// Writes the code of `module`, which is used up, to `path`; of Format::LLVM to
+/// standard output where there is none. `model` is its name in comments. An
+/// error without a text has been reported already.
+llvm::Error writeCode(mlir::ModuleOp module, Format format,
+                      const CodeOptions &options, llvm::StringRef path,
+                      llvm::StringRef model);
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_CODEOUTPUT_H
