@@ -22,13 +22,26 @@ func.func @flat(%x: memref<512x512xf32>, %y: memref<512x512xf32>) {
   return
 }
 
-// Not worth a second thread.
+// Not worth a second thread: one range.
 // CHECK-LABEL: @small
-// CHECK-NOT: runtime.parallel
+// CHECK: runtime.parallel %c16 by %c16
 // CHECK: scf.for
 func.func @small(%x: memref<4x4xf32>, %y: memref<4x4xf32>) {
   linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
       ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}
+
+// Not worth a function.
+// CHECK-LABEL: @tiny
+// CHECK-NOT: runtime.parallel
+// CHECK: scf.for
+func.func @tiny(%x: memref<2x4xf32>, %y: memref<2x4xf32>) {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<2x4xf32>) outs(%y : memref<2x4xf32>) {
   ^bb0(%in: f32, %out: f32):
     linalg.yield %in : f32
   }

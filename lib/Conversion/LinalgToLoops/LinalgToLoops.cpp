@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -25,6 +26,8 @@ namespace {
 /// Ranges of a parallel loop are about this many elements long: some
 /// microseconds, far more than it takes to hand out a range.
 constexpr int64_t elementsOfRange = 16384;
+/// Loops of fewer elements stay where they are.
+constexpr int64_t fewElements = 16;
 /// Columns that are summed up together: their sums stay in the first cache.
 constexpr int64_t columnsOfBlock = 128;
 
@@ -60,7 +63,7 @@ private:
   OpFoldResult multiply(OpFoldResult x, OpFoldResult y);
   /// About how many iterations of this size make up a range.
   Value getGrain(OpFoldResult inner);
-  bool isSmall();
+  std::optional<int64_t> countElements();
 
   using RangeFn = function_ref<void(Value begin, Value end)>;
   void emitParallel(OpFoldResult count, OpFoldResult inner, RangeFn body);
@@ -247,29 +250,32 @@ Value LoopNest::getGrain(OpFoldResult inner) {
   return arith::MaxSIOp::create(b, loc, grain, one);
 }
 
-/// Not worth a second thread, or already in one.
-bool LoopNest::isSmall() {
-  if (op->getParentOfType<runtime::ParallelOp>())
-    return true;
+/// Absent where a size is known only at run time.
+std::optional<int64_t> LoopNest::countElements() {
   int64_t total = 1;
   for (const LoopDim &dim : dims) {
     auto extent = getConstantIntValue(dim.extent);
-    if (!extent)
-      return false;
-    total *= *extent;
+    if (!extent || llvm::MulOverflow(total, *extent, total))
+      return std::nullopt;
   }
-  return total < 2 * elementsOfRange;
+  return total;
 }
 
+/// What is not worth a second thread is one range: the body becomes a function
+/// all the same, which equal loops share.
 void LoopNest::emitParallel(OpFoldResult count, OpFoldResult inner,
                             RangeFn body) {
   Value extent = index(count);
-  if (isSmall()) {
+  std::optional<int64_t> total = countElements();
+  if (op->getParentOfType<runtime::ParallelOp>() ||
+      (total && *total < fewElements)) {
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     body(zero, extent);
     return;
   }
-  auto parallel = runtime::ParallelOp::create(b, loc, extent, getGrain(inner));
+  bool isSmall = total && *total < 2 * elementsOfRange;
+  auto parallel = runtime::ParallelOp::create(
+      b, loc, extent, isSmall ? extent : getGrain(inner));
   OpBuilder::InsertionGuard guard(b);
   Type type = b.getIndexType();
   Block *block =
@@ -292,11 +298,9 @@ void LoopNest::emitOuter(ArrayRef<unsigned> outer, OpFoldResult inner,
   OpFoldResult count = b.getIndexAttr(1);
   for (unsigned dim : outer)
     count = multiply(count, dims[dim].extent);
-  if (outer.empty()) {
-    body();
-    return;
-  }
   emitParallel(count, inner, [&](Value begin, Value end) {
+    if (outer.empty())
+      return body();
     emitFor(begin, end, [&](Value i) {
       for (unsigned dim : llvm::reverse(outer.drop_front())) {
         Value extent = index(dims[dim].extent);

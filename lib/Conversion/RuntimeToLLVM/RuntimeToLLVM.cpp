@@ -324,15 +324,29 @@ struct LowerScratch : public RuntimePattern<kernel::ScratchOp> {
   }
 };
 
+/// A memref of which the type says all but where it is.
+bool isPlain(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && memref.hasStaticShape() && memref.getLayout().isIdentity();
+}
+
 /// A frame with the captured values; a function that calls the body with them.
+/// Of plain memrefs the frame has the pointer.
 struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
   using RuntimePattern::RuntimePattern;
 
   LogicalResult matchAndRewrite(runtime::LaunchOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
-    SmallVector<Value> fields = getTypeConverter()->promoteOperands(
-        loc, op.getCaptures(), adaptor.getCaptures(), b);
+    SmallVector<Value> fields;
+    for (auto [capture, value] :
+         llvm::zip(op.getCaptures(), adaptor.getCaptures())) {
+      if (isPlain(capture.getType()))
+        fields.push_back(MemRefDescriptor(value).alignedPtr(b, loc));
+      else
+        llvm::append_range(fields, getTypeConverter()->promoteOperands(
+                                       loc, capture, value, b));
+    }
     SmallVector<Type> types;
     for (Value field : fields)
       types.push_back(field.getType());
@@ -352,7 +366,7 @@ struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
     std::string name = (op.getCallee() + "_frame").str();
     auto module = op->getParentOfType<ModuleOp>();
     if (!module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-      createTrampoline(b, module, name, op.getCallee(), frameType);
+      createTrampoline(b, op, name, frameType);
     Value body = LLVM::AddressOfOp::create(b, loc, pointer(op), name);
     call(b, op, "mp_parallel_for",
          {adaptor.getCount(), adaptor.getGrain(), body, frame});
@@ -367,10 +381,10 @@ private:
                                ArrayRef<LLVM::GEPArg>{0, index});
   }
 
-  void createTrampoline(ConversionPatternRewriter &b, ModuleOp module,
-                        StringRef name, StringRef callee,
-                        LLVM::LLVMStructType frameType) const {
+  void createTrampoline(ConversionPatternRewriter &b, runtime::LaunchOp op,
+                        StringRef name, LLVM::LLVMStructType frameType) const {
     OpBuilder::InsertionGuard guard(b);
+    auto module = op->getParentOfType<ModuleOp>();
     Location loc = module.getLoc();
     b.setInsertionPointToEnd(module.getBody());
     Type address = LLVM::LLVMPointerType::get(b.getContext());
@@ -381,14 +395,29 @@ private:
         LLVM::Linkage::Internal);
     Block *entry = function.addEntryBlock(b);
     b.setInsertionPointToStart(entry);
+    int32_t next = 0;
+    auto load = [&] {
+      Value place = getPlace(b, loc, frameType, entry->getArgument(0), next);
+      return LLVM::LoadOp::create(b, loc, frameType.getBody()[next++], place);
+    };
     SmallVector<Value> arguments;
-    for (auto [index, type] : llvm::enumerate(frameType.getBody()))
-      arguments.push_back(LLVM::LoadOp::create(
-          b, loc, type,
-          getPlace(b, loc, frameType, entry->getArgument(0), index)));
+    for (Value capture : op.getCaptures()) {
+      Type type = capture.getType();
+      if (isPlain(type)) {
+        Value memref = MemRefDescriptor::fromStaticShape(
+            b, loc, *getTypeConverter(), cast<MemRefType>(type), load());
+        llvm::append_range(arguments, getTypeConverter()->promoteOperands(
+                                          loc, capture, memref, b));
+        continue;
+      }
+      auto memref = dyn_cast<MemRefType>(type);
+      unsigned count = memref ? 3 + 2 * memref.getRank() : 1;
+      for (unsigned field = 0; field < count; ++field)
+        arguments.push_back(load());
+    }
     arguments.push_back(entry->getArgument(1));
     arguments.push_back(entry->getArgument(2));
-    LLVM::CallOp::create(b, loc, TypeRange(), callee, arguments);
+    LLVM::CallOp::create(b, loc, TypeRange(), op.getCallee(), arguments);
     LLVM::ReturnOp::create(b, loc, ValueRange());
   }
 };
