@@ -134,9 +134,10 @@ void Blocked::emitTask(Value number, Value packedRows) {
   task.columnPanels =
       e.min(blockColumns, e.sub(columnPanels, task.firstColumnPanel));
   Value deepest = e.min(depth, e.index(target.depth));
-  task.packedColumns =
-      getScratch(0, e.mul(blockColumns, shape.columnFormat.getSize(e, deepest)),
-                 shape.columnFormat.element);
+  if (!shape.columnsInPlace)
+    task.packedColumns = getScratch(
+        0, e.mul(blockColumns, shape.columnFormat.getSize(e, deepest)),
+        shape.columnFormat.element);
   task.packedRows = packedRows;
   if (isBatched()) {
     rows.enterBatch(e, batch);
@@ -157,11 +158,12 @@ void Blocked::emitStep(Value step) {
   Value count = e.min(e.sub(depth, first), e.index(target.depth));
   Value rowPitch = shape.rowFormat.getSize(e, count);
   Value columnPitch = shape.columnFormat.getSize(e, count);
-  e.loop(task.columnPanels, [&](Value panel) {
-    Value column = e.add(task.firstColumnPanel, panel);
-    columns.pack(e, e.mul(column, shape.columns()), first, count,
-                 task.packedColumns, e.mul(panel, columnPitch));
-  });
+  if (!shape.columnsInPlace)
+    e.loop(task.columnPanels, [&](Value panel) {
+      Value column = e.add(task.firstColumnPanel, panel);
+      columns.pack(e, e.mul(column, shape.columns()), first, count,
+                   task.packedColumns, e.mul(panel, columnPitch));
+    });
   Value rowPlace = e.index(0);
   if (isBatched())
     e.loop(task.rowPanels, [&](Value panel) {
@@ -180,20 +182,25 @@ void Blocked::emitStep(Value step) {
 /// if this is the last step.
 void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
   Value firstColumn = e.mul(e.add(task.firstColumnPanel, j), shape.columns());
-  Value columns = e.sub(contraction.groups[Columns].total, firstColumn);
   Value single = e.equal(steps, e.index(1));
   Value isLast = e.equal(e.add(step, 1), steps);
   auto module = contraction.op->getParentOfType<ModuleOp>();
   Strip strip;
   strip.rows = task.packedRows;
   strip.rowPitch = shape.rowFormat.getSize(e, count);
-  strip.columns = task.packedColumns;
-  strip.columnPlace = e.mul(j, shape.columnFormat.getSize(e, count));
+  if (shape.columnsInPlace) {
+    strip.columns = columns.getMemory();
+    strip.columnPlace = columns.getPlace(e, firstColumn);
+    strip.offsets = columns.getDepthOffsets();
+    strip.firstDepth = e.mul(step, target.depth);
+  } else {
+    strip.columns = task.packedColumns;
+    strip.columnPlace = e.mul(j, shape.columnFormat.getSize(e, count));
+  }
   strip.depth = count;
   strip.sums = task.sums;
   strip.accumulate = e.less(e.index(0), step);
-  strip.vectors =
-      e.min(e.ceilDiv(columns, shape.lanes), e.index(shape.vectors));
+  strip.width = e.sub(contraction.groups[Columns].total, firstColumn);
   e.loop(e.index(0), task.rowPanels, stripLength, [&](Value i) {
     Value place = e.mul(e.add(e.mul(j, blockRows), i), shape.size());
     strip.sumPlace = arith::SelectOp::create(e, single, e.index(0), place);

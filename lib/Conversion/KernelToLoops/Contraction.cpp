@@ -48,6 +48,9 @@ Contraction::Contraction(Emitter &e, ContractOp op)
                     : memref::DimOp::create(e, operands[operand],
                                             static_cast<int64_t>(position)));
   findGroups();
+  for (unsigned i = 0; i < operands.size(); ++i)
+    addView(e, i);
+  separateColumns();
   for (Group &group : groups) {
     group.total = e.index(1);
     for (ArrayRef<unsigned> dims : group.dims) {
@@ -58,8 +61,6 @@ Contraction::Contraction(Emitter &e, ContractOp op)
       group.total = e.mul(group.total, size);
     }
   }
-  for (unsigned i = 0; i < operands.size(); ++i)
-    addView(e, i);
 }
 
 /// Whether index pairs of both dimensions are places of one line, in all
@@ -279,6 +280,34 @@ std::optional<int64_t> Contraction::getShortSize(GroupKind kind) const {
   if (product == 0)
     return std::nullopt;
   return product;
+}
+
+bool Contraction::hasFewRows() const {
+  if (std::optional<int64_t> count = getShortSize(Rows))
+    return *count <= mostFew;
+  const Group &rows = groups[Rows];
+  auto few = op->getAttrOfType<DenseBoolArrayAttr>(fewName);
+  return few && rows.isSingle() && rows.dims.front().size() == 1 &&
+         few[rows.dims.front().front()];
+}
+
+bool Contraction::readsColumnsInPlace() const {
+  const Group &columns = groups[Columns];
+  const View &view = views[columnsOperand];
+  return hasFewRows() && columns.isSingle() && view.bounds.empty() &&
+         view.steps[columns.dims.front().back()] == 1;
+}
+
+/// Lines of columns that could be read in place each become batches.
+void Contraction::separateColumns() {
+  auto &columns = groups[Columns].dims;
+  const View &view = views[columnsOperand];
+  if (columns.size() < 2 || !hasFewRows() || !view.bounds.empty() ||
+      view.steps[columns.back().back()] != 1 || isShort(columns.back()))
+    return;
+  auto &batch = groups[Batch].dims;
+  batch.insert(batch.end(), columns.begin(), columns.end() - 1);
+  columns.erase(columns.begin(), columns.end() - 1);
 }
 
 void Contraction::release(Emitter &e) {

@@ -22,9 +22,13 @@ namespace mp::kernel {
 
 /// Attributes of a contraction that has a function of its own: for each
 /// result of each map whether it is within bounds, as far as is known; sizes of
-/// dimensions that are known to be short, zero for others.
+/// dimensions that are known to be short, zero for others; for each dimension
+/// whether it is known to be of at most `mostFew`.
 constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
 constexpr llvm::StringLiteral shortDimsName = "kernel.short_dims";
+constexpr llvm::StringLiteral fewName = "kernel.few";
+/// Rows for which packing columns takes longer than it saves.
+constexpr int64_t mostFew = 32;
 
 enum GroupKind { Batch, Rows, Columns, Depth };
 
@@ -94,6 +98,10 @@ public:
   bool isShort(llvm::ArrayRef<unsigned> dims) const;
   /// The size of a group, if all its dimensions are known to be short.
   std::optional<int64_t> getShortSize(GroupKind kind) const;
+  /// Whether columns are multiplied where they lie: they are one line in
+  /// memory, within bounds, and there are few rows.
+  bool readsColumnsInPlace() const;
+  bool hasFewRows() const;
   /// Offsets of `operand` along a group, in elements.
   IndexFunction getOffsets(Emitter &e, GroupKind kind, unsigned operand);
   /// Coordinates (i32) of a bounded dimension along a group.
@@ -107,6 +115,7 @@ public:
 
 private:
   void findGroups();
+  void separateColumns();
   void addView(Emitter &e, unsigned operand);
   bool follows(unsigned first, unsigned second);
   IndexFunction tabulate(Emitter &e, const Group &group,

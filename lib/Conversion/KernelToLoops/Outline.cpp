@@ -76,6 +76,7 @@ struct Simplified {
   SmallVector<Value> sizes;
   SmallVector<Attribute> inBounds;
   SmallVector<int64_t> shortDims;
+  SmallVector<bool> few;
 };
 } // namespace
 
@@ -111,6 +112,8 @@ static Simplified simplify(ContractOp op) {
     replacements.push_back(builder.getAffineDimExpr(kept++));
     bool isShort = !ShapedType::isDynamic(sizes[dim]) && sizes[dim] < 16;
     result.shortDims.push_back(isShort ? sizes[dim] : 0);
+    result.few.push_back(!ShapedType::isDynamic(sizes[dim]) &&
+                         sizes[dim] <= mostFew);
   }
   for (auto [map, operand] :
        llvm::zip_equal(op.getMaps(), op.getMappedOperands())) {
@@ -196,6 +199,7 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
   outlined->setAttr(inBoundsName, inner.getArrayAttr(simple.inBounds));
   outlined->setAttr(shortDimsName,
                     inner.getDenseI64ArrayAttr(simple.shortDims));
+  outlined->setAttr(fewName, inner.getDenseBoolArrayAttr(simple.few));
   IRMapping mapping;
   mapping.map(captured, values.drop_front(numOperands + simple.sizes.size()));
   op.getEpilogue().cloneInto(&outlined.getEpilogue(), mapping);

@@ -51,6 +51,13 @@ public:
   void pack(Emitter &e, mlir::Value first, mlir::Value depth, mlir::Value count,
             mlir::Value panel, mlir::Value at);
 
+  /// Where column or row `first` is, if the operand is one line.
+  mlir::Value getPlace(Emitter &e, mlir::Value first) {
+    return e.add(base, laneOffsets.at(e, first));
+  }
+  mlir::Value getMemory() const { return view.memory; }
+  const IndexFunction &getDepthOffsets() const { return depthOffsets; }
+
   /// Whether memory goes along the depth rather than along the lanes.
   static bool isAlongDepth(const Contraction &contraction, unsigned operand,
                            GroupKind kind);

@@ -22,8 +22,13 @@ TileShape::TileShape(const Contraction &contraction, const KernelTarget &target)
   auto isNarrow = [](Value value) {
     return getElementTypeOrSelf(value.getType()).isBF16();
   };
-  if (isNarrow(op.getA()) && isNarrow(op.getB()))
+  const View &columnsView = contraction.views[contraction.columnsOperand];
+  if (contraction.readsColumnsInPlace()) {
+    columnsInPlace = columnsView.memory.getType();
+    columnElement = columnsView.element;
+  } else if (isNarrow(op.getA()) && isNarrow(op.getB())) {
     form = target.form;
+  }
   rowFormat.units = columnFormat.units = lanes;
   rowFormat.element = columnFormat.element = element;
   if (form == Form::Amx) {
@@ -56,15 +61,38 @@ namespace {
 class TileFunction {
 public:
   TileFunction(Emitter &e, const TileShape &shape, ValueRange arguments)
-      : e(e), shape(shape),
-        strip{arguments[0], arguments[1], arguments[2], arguments[3],
-              arguments[4], arguments[5], arguments[6], arguments[7],
-              arguments[8], arguments[9], arguments[10]} {}
+      : e(e), shape(shape), strip{arguments[0],
+                                  arguments[1],
+                                  arguments[2],
+                                  arguments[3],
+                                  arguments[4],
+                                  arguments[5],
+                                  arguments[6],
+                                  arguments[7],
+                                  arguments[8],
+                                  arguments[9],
+                                  arguments[10],
+                                  {},
+                                  {}} {
+    if (!shape.columnsInPlace)
+      return;
+    strip.offsets.type = e.getIndexType();
+    Value offsets = arguments[11];
+    (offsets.getType().isIndex() ? strip.offsets.factor : strip.offsets.table) =
+        offsets;
+    strip.firstDepth = arguments[12];
+  }
 
   void emit() {
+    Value found =
+        e.min(e.ceilDiv(strip.width, shape.lanes), e.index(shape.vectors));
     // The last panel may be narrower.
     for (int64_t i = 1; i <= shape.vectors; ++i)
-      e.ifThen(e.equal(strip.vectors, e.index(i)), [&] {
+      e.ifThen(e.equal(found, e.index(i)), [&] {
+        // Nothing is read behind the last column.
+        if (shape.columnsInPlace)
+          lastLanes = e.firstLanes(
+              e.sub(strip.width, e.index((i - 1) * shape.lanes)), shape.lanes);
         e.loop(strip.count, [&](Value tile) { emitTile(tile, i); });
       });
   }
@@ -76,6 +104,7 @@ private:
   void emitTile(Value tile, int64_t vectors);
   ValueRange emitUnits(Value count, ValueRange sums, int64_t vectors,
                        function_ref<std::pair<Value, Value>(Value)> locate);
+  SmallVector<Value> loadColumns(Value unit, int64_t vectors);
   Value where(Value place, int64_t i, int64_t vectors) {
     return e.add(place,
                  (i / vectors * shape.vectors + i % vectors) * shape.lanes);
@@ -88,6 +117,7 @@ private:
   Emitter &e;
   const TileShape &shape;
   Strip strip;
+  Value lastLanes;
 };
 } // namespace
 
@@ -165,6 +195,34 @@ void TileFunction::emitTile(Value tile, int64_t vectors) {
                             ValueRange{where(place, i, vectors)});
 }
 
+/// All columns of one unit.
+SmallVector<Value> TileFunction::loadColumns(Value unit, int64_t vectors) {
+  const PanelFormat &format = shape.rowFormat;
+  SmallVector<Value> columns;
+  if (!shape.columnsInPlace) {
+    Value place =
+        e.add(strip.columnPlace, e.mul(unit, shape.columns() * format.perUnit));
+    for (int64_t j = 0; j < vectors; ++j)
+      columns.push_back(
+          vector::LoadOp::create(e, getPanelType(), strip.columns,
+                                 ValueRange{e.add(place, j * format.chunk())}));
+    return columns;
+  }
+  VectorType type = e.vectorType(shape.columnElement, shape.lanes);
+  Value place = e.add(strip.columnPlace,
+                      strip.offsets.at(e, e.add(strip.firstDepth, unit)));
+  for (int64_t j = 0; j + 1 < vectors; ++j)
+    columns.push_back(vector::LoadOp::create(
+        e, type, strip.columns, ValueRange{e.add(place, j * shape.lanes)}));
+  Value zeros = arith::ConstantOp::create(e, e.getZeroAttr(type));
+  columns.push_back(vector::MaskedLoadOp::create(
+      e, type, strip.columns,
+      ValueRange{e.add(place, (vectors - 1) * shape.lanes)}, lastLanes, zeros));
+  for (Value &column : columns)
+    column = e.castFloat(column, shape.element);
+  return columns;
+}
+
 /// A loop over units; `locate` tells a unit's number in the panel and the place
 /// of its first row.
 ValueRange
@@ -175,14 +233,8 @@ TileFunction::emitUnits(Value count, ValueRange sums, int64_t vectors,
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(loop.getBody());
   auto [k, row] = locate(loop.getInductionVar());
-  Value column =
-      e.add(strip.columnPlace, e.mul(k, shape.columns() * format.perUnit));
   int64_t rowStep = format.byLane ? format.chunk() : format.perUnit;
-  SmallVector<Value> columns, next;
-  for (int64_t j = 0; j < vectors; ++j)
-    columns.push_back(
-        vector::LoadOp::create(e, getPanelType(), strip.columns,
-                               ValueRange{e.add(column, j * format.chunk())}));
+  SmallVector<Value> columns = loadColumns(k, vectors), next;
   for (int64_t i = 0; i < shape.rows; ++i) {
     Value factor = getFactor(e.add(row, i * rowStep));
     for (int64_t j = 0; j < vectors; ++j)
@@ -193,11 +245,22 @@ TileFunction::emitUnits(Value count, ValueRange sums, int64_t vectors,
   return loop.getResults();
 }
 
-static func::FuncOp getTileFunction(ModuleOp module, const TileShape &shape) {
+/// What is added to a place for each place in the summed dimension.
+static Value getOffsets(Emitter &e, const Strip &strip) {
+  if (strip.offsets.table)
+    return strip.offsets.table;
+  return strip.offsets.factor ? strip.offsets.factor : e.index(0);
+}
+
+static func::FuncOp getTileFunction(ModuleOp module, const TileShape &shape,
+                                    Type offsets) {
   std::string name;
-  llvm::raw_string_ostream(name)
-      << "kernel_tile_" << shape.rowFormat.element << "_" << shape.rows << "x"
-      << shape.columns() << (shape.rowFormat.byLane ? "_by_row" : "");
+  llvm::raw_string_ostream os(name);
+  os << "kernel_tile_" << shape.rowFormat.element << "_" << shape.rows << "x"
+     << shape.columns() << (shape.rowFormat.byLane ? "_by_row" : "");
+  if (shape.columnsInPlace)
+    os << "_" << shape.columnElement << "_in_place"
+       << (offsets.isIndex() ? "" : "_by_table");
   if (auto found = module.lookupSymbol<func::FuncOp>(name))
     return found;
   Emitter e(module.getLoc(), module.getContext());
@@ -205,11 +268,12 @@ static func::FuncOp getTileFunction(ModuleOp module, const TileShape &shape) {
   Type sums = MemRefType::get({ShapedType::kDynamic}, shape.element);
   Type panel = MemRefType::get({ShapedType::kDynamic}, shape.rowFormat.element);
   Type index = e.getIndexType();
-  auto function = func::FuncOp::create(
-      e, name,
-      e.getFunctionType({panel, index, index, panel, index, index, sums, index,
-                         index, e.getI1Type(), index},
-                        {}));
+  Type columns = shape.columnsInPlace ? shape.columnsInPlace : panel;
+  SmallVector<Type> types = {panel, index, index, columns,       index, index,
+                             sums,  index, index, e.getI1Type(), index};
+  if (shape.columnsInPlace)
+    types.append({offsets, index});
+  auto function = func::FuncOp::create(e, name, e.getFunctionType(types, {}));
   function.setPrivate();
   e.setInsertionPointToStart(function.addEntryBlock());
   TileFunction(e, shape, function.getArguments()).emit();
@@ -221,11 +285,16 @@ void emitStrip(Emitter &e, ModuleOp module, const TileShape &shape,
                const Strip &strip) {
   if (shape.form == Form::Amx)
     return emitMatrixStrip(e, module, shape, strip);
-  func::CallOp::create(e, getTileFunction(module, shape),
-                       ValueRange{strip.rows, strip.rowPlace, strip.rowPitch,
-                                  strip.columns, strip.columnPlace, strip.depth,
-                                  strip.sums, strip.sumPlace, strip.count,
-                                  strip.accumulate, strip.vectors});
+  SmallVector<Value> arguments = {
+      strip.rows,        strip.rowPlace,   strip.rowPitch, strip.columns,
+      strip.columnPlace, strip.depth,      strip.sums,     strip.sumPlace,
+      strip.count,       strip.accumulate, strip.width};
+  Type offsets;
+  if (shape.columnsInPlace) {
+    arguments.append({getOffsets(e, strip), strip.firstDepth});
+    offsets = arguments[11].getType();
+  }
+  func::CallOp::create(e, getTileFunction(module, shape, offsets), arguments);
 }
 
 TileStore::TileStore(Emitter &e, Contraction &contraction,

@@ -24,6 +24,9 @@ struct TileShape {
   mlir::Type element;
   int64_t rows, vectors, lanes;
   PanelFormat rowFormat, columnFormat;
+  /// Columns are not packed: of this type, in memory of this one.
+  mlir::Type columnsInPlace;
+  mlir::Type columnElement;
 
   int64_t columns() const { return vectors * lanes; }
   int64_t size() const { return rows * columns(); }
@@ -32,6 +35,7 @@ struct TileShape {
 /// The multiplication of one panel of columns by some panels of rows.
 struct Strip {
   mlir::Value rows, rowPlace, rowPitch;
+  /// The panel, or where the first column is.
   mlir::Value columns, columnPlace;
   mlir::Value depth;
   /// Tiles follow each other there.
@@ -39,8 +43,12 @@ struct Strip {
   mlir::Value count;
   /// Whether sums are added to.
   mlir::Value accumulate;
-  /// Vectors of columns that are there.
-  mlir::Value vectors;
+  /// Columns that are there.
+  mlir::Value width;
+  /// Of columns in place: what a place in the summed dimension adds, and the
+  /// first of these places.
+  IndexFunction offsets;
+  mlir::Value firstDepth;
 };
 
 /// Calls the function that does it, which `module` gets where it has none.

@@ -73,23 +73,27 @@ static void addBias(ContractionEnd &end, Scalars &s, TensorValue bias,
 
 TensorValue ConvolutionEmitter::forward(TensorValue image, TensorValue weight,
                                         TensorValue bias) {
-  image = materializePads(image);
   bool grouped = groups != 1;
+  weight = split(weight, 0);
+  ContractionEnd end;
+  auto add = [&](ValueRange values) { return e.s.add(values[0], values[1]); };
+  if (bias) {
+    addBias(end, e.s, split(bias, 0), grouped, getRank() + 4 + grouped);
+    end.finish = add;
+  }
+  if (TensorValue lines = alongLines(split(image, 1), weight, end, false))
+    return merge(lines, 1);
+  image = materializePads(image);
   auto maps = kernel::getConvMaps(e.b.getContext(), getRank(),
                                   getWindow(windows, grouped));
   image = split(image, 1);
-  weight = split(weight, 0);
   Sizes sizes = {e.dim(image, 0)};
   if (grouped)
     sizes.push_back(e.size(groups));
   sizes.push_back(e.dim(weight, grouped));
   llvm::append_range(sizes, collect(windows, &SlidingAxis::count));
-  ContractionEnd end;
-  auto add = [&](ValueRange values) { return e.s.add(values[0], values[1]); };
-  if (bias) {
+  if (bias)
     addBias(end, e.s, split(bias, 0), grouped, maps[0].getNumDims());
-    end.finish = add;
-  }
   return merge(contract(e, image, weight, sizes, element, maps, {}, end), 1);
 }
 
@@ -195,6 +199,14 @@ TensorValue ConvolutionEmitter::spreadByOne(TensorValue grad,
                                             TensorValue weight,
                                             TensorValue bias) {
   bool grouped = groups != 1;
+  ContractionEnd end;
+  auto add = [&](ValueRange values) { return e.s.add(values[0], values[1]); };
+  if (bias) {
+    addBias(end, e.s, bias, grouped, getRank() + 4 + grouped);
+    end.finish = add;
+  }
+  if (TensorValue lines = alongLines(grad, weight, end, true))
+    return lines;
   auto maps = kernel::getConvInputGradientMaps(e.b.getContext(), getRank(),
                                                getWindow(windows, grouped));
   Sizes sizes = {e.dim(grad, 0)};
@@ -202,12 +214,8 @@ TensorValue ConvolutionEmitter::spreadByOne(TensorValue grad,
     sizes.push_back(e.size(groups));
   sizes.push_back(e.dim(weight, 1 + grouped));
   llvm::append_range(sizes, collect(windows, &SlidingAxis::image));
-  ContractionEnd end;
-  auto add = [&](ValueRange values) { return e.s.add(values[0], values[1]); };
-  if (bias) {
+  if (bias)
     addBias(end, e.s, bias, grouped, maps[0].getNumDims());
-    end.finish = add;
-  }
   return contract(e, grad, weight, sizes, element, maps, {}, end);
 }
 

@@ -18,6 +18,8 @@
 
 namespace mp {
 
+struct ContractionEnd;
+
 struct ConvolutionEmitter {
   Emitter &e;
   SlidingWindows windows;
@@ -41,6 +43,11 @@ private:
   /// The image with its pads, where these are computed or loops cannot read
   /// beyond it.
   TensorValue materializePads(TensorValue image);
+  /// At stride 1 and for known sizes (FlatConvolutions.cpp): `image` is one, or
+  /// for the gradient of one that of the result, split into groups like
+  /// `weight`. Null where this does not suit.
+  TensorValue alongLines(TensorValue image, TensorValue weight,
+                         const ContractionEnd &end, bool isGradient);
   TensorValue spreadPhases(TensorValue grad, TensorValue weight,
                            TensorValue bias);
   TensorValue spreadDilated(TensorValue grad, TensorValue weight,

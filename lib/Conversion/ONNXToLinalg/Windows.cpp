@@ -229,9 +229,50 @@ AffineMap getWindowMap(MLIRContext *context, const SlidingWindows &windows) {
   return AffineMap::get(2 + 2 * rank, 0, exprs, context);
 }
 
+/// Cells of a window up to which they are written out one by one.
+constexpr int64_t mostWrittenOut = 16;
+
+/// The same for small windows of known size: each of their cells is a part of
+/// the image, of which all are combined at once.
+static TensorValue combineCells(Emitter &e, TensorValue image,
+                                const SlidingWindows &windows, Value init,
+                                function_ref<Value(Value, Value)> combine) {
+  auto kernel = collectConstants(windows, &SlidingAxis::kernel);
+  int64_t volume = 1;
+  for (int64_t extent : kernel.value_or(SmallVector<int64_t>{}))
+    volume *= std::min(extent, mostWrittenOut + 1);
+  if (!kernel || volume < 1 || volume > mostWrittenOut)
+    return {};
+  Sizes sizes = e.sizes(image);
+  sizes.truncate(2);
+  llvm::append_range(sizes, collect(windows, &SlidingAxis::count));
+  Sizes steps(2, e.size(1));
+  for (const SlidingAxis &axis : windows)
+    steps.push_back(e.size(axis.stride));
+  SmallVector<TensorValue> cells;
+  for (int64_t cell = 0; cell < volume; ++cell) {
+    Sizes offsets(sizes.size(), e.size(0));
+    int64_t rest = cell;
+    for (unsigned axis = windows.size(); axis-- > 0;) {
+      offsets[2 + axis] =
+          e.size(rest % (*kernel)[axis] * windows[axis].dilation);
+      rest /= (*kernel)[axis];
+    }
+    cells.push_back(e.slice(image, offsets, sizes, steps));
+  }
+  return e.map(init.getType(), cells, [&](ValueRange values) {
+    Value result = init;
+    for (Value value : values)
+      result = combine(value, result);
+    return result;
+  });
+}
+
 TensorValue reduceWindows(Emitter &e, TensorValue image,
                           const SlidingWindows &windows, Value init,
                           function_ref<Value(Value, Value)> combine) {
+  if (TensorValue cells = combineCells(e, image, windows, init, combine))
+    return cells;
   unsigned rank = windows.size(), dims = 2 + 2 * rank;
   Sizes sizes = e.sizes(image);
   sizes.truncate(2);

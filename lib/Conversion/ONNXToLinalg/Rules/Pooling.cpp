@@ -114,6 +114,15 @@ static TensorValue findGreatest(Emitter &e, TensorValue image,
   });
 }
 
+/// The greater one, or what is no number. Which zero it is does not matter, so
+/// that this takes fewer instructions than IEEE 754's maximum.
+static Value takeGreater(Scalars &s, Value value, Value high, bool isUnsigned) {
+  if (!isa<FloatType>(value.getType()))
+    return s.max(high, value, isUnsigned);
+  Value greater = s.select(s.compare(Scalars::GT, value, high), value, high);
+  return s.select(s.compare(Scalars::NE, value, value), value, greater);
+}
+
 static LogicalResult maxPoolRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -126,7 +135,7 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
   bool isUnsigned = image.isUnsigned();
   TensorValue greatest =
       reduceWindows(e, padded, *windows, lowest, [&](Value value, Value high) {
-        return s.max(high, value, isUnsigned);
+        return takeGreater(s, value, high, isUnsigned);
       });
   greatest.element = image.element;
   if (greatest.getType().getElementType() != getStorageType(image.element))

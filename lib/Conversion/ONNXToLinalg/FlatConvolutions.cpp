@@ -1,0 +1,164 @@
+//===- FlatConvolutions.cpp - Convolutions along lines --------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// At stride 1, windows that follow each other along the last axis do so in
+// memory. With its pads around it, an image is one line, in which each tap of
+// all windows is a line again:
+//
+//     result[p] = sum over taps: weight[tap] * image[p + offset[tap]]
+//
+// Packing it is copying, without any bounds to check. At the end of each row of
+// windows a few are computed that do not exist, and cut off.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contractions.h"
+#include "Convolutions.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+struct FlatAxis {
+  int64_t image, begin, count, kernel, dilation;
+  /// With pads.
+  int64_t padded = 0;
+  /// Elements from one position to the next.
+  int64_t pitch = 1;
+
+  int64_t getReach() const { return (kernel - 1) * dilation; }
+};
+
+} // namespace
+
+/// The axes, if their sizes are known; without pitches.
+static std::optional<SmallVector<FlatAxis>>
+readAxes(const SlidingWindows &windows, bool isGradient) {
+  SmallVector<FlatAxis> axes;
+  for (const SlidingAxis &axis : windows) {
+    auto image = Emitter::getConstant(axis.image);
+    auto begin = Emitter::getConstant(axis.begin);
+    auto count = Emitter::getConstant(axis.count);
+    auto kernel = Emitter::getConstant(axis.kernel);
+    if (axis.stride != 1 || !image || !begin || !count || !kernel ||
+        *image < 1 || *count < 1 || *kernel < 1)
+      return std::nullopt;
+    FlatAxis flat{*image, *begin, *count, *kernel, axis.dilation};
+    if (isGradient) {
+      std::swap(flat.image, flat.count);
+      flat.begin = flat.getReach() - flat.begin;
+    }
+    if (flat.begin < 0)
+      return std::nullopt;
+    axes.push_back(flat);
+  }
+  return axes;
+}
+
+/// Pads and pitches; false where too much would be computed in vain.
+static bool layOut(MutableArrayRef<FlatAxis> axes, bool isWide) {
+  double waste = 1;
+  int64_t volume = 1, pitch = 1, reach = 0;
+  for (FlatAxis &axis : llvm::reverse(axes)) {
+    axis.padded =
+        std::max(axis.begin + axis.image, axis.count + axis.getReach());
+    axis.pitch = pitch;
+    volume *= axis.kernel;
+    if (&axis == &axes.front())
+      break;
+    pitch *= axis.padded;
+    reach += axis.getReach() * axis.pitch;
+    waste *= static_cast<double>(axis.padded) / axis.count;
+  }
+  // The windows that do not exist reach into one more row.
+  axes.front().padded += reach > 0;
+  return axes.size() > 1 && volume > 1 && waste <= (isWide ? 8 : 1.5);
+}
+
+static TensorValue padImage(Emitter &e, TensorValue image,
+                            ArrayRef<FlatAxis> axes) {
+  Sizes from = e.sizes(image), to = from;
+  Sizes offsets(from.size(), e.size(0)), steps(from.size(), e.size(1));
+  unsigned first = from.size() - axes.size();
+  for (auto [index, axis] : llvm::enumerate(axes)) {
+    to[first + index] = e.size(axis.padded);
+    offsets[first + index] = e.size(axis.begin);
+  }
+  TensorValue zeros = e.full(to, image.element, 0.0);
+  Value padded = tensor::InsertSliceOp::create(
+      e.b, e.loc, image.value, zeros.value, offsets, from, steps);
+  Sizes flat(ArrayRef<Size>(to).take_front(first));
+  int64_t length = 1;
+  for (const FlatAxis &axis : axes)
+    length *= axis.padded;
+  flat.push_back(e.size(length));
+  e.noteSizes(padded, to);
+  return e.reshape({padded, image.element}, flat);
+}
+
+/// Of image, weight and result.
+static SmallVector<AffineMap> getFlatMaps(MLIRContext *context,
+                                          ArrayRef<FlatAxis> axes, bool grouped,
+                                          bool isGradient) {
+  unsigned next = 0;
+  auto take = [&] { return getAffineDimExpr(next++, context); };
+  SmallVector<AffineExpr> image = {take()}, weight;
+  if (grouped) {
+    image.push_back(take());
+    weight.push_back(image.back());
+  }
+  SmallVector<AffineExpr> result = image;
+  AffineExpr outer = take(), place = take(), inner = take();
+  image.push_back(inner);
+  result.append({outer, place});
+  if (isGradient)
+    weight.append({inner, outer});
+  else
+    weight.append({outer, inner});
+  for (const FlatAxis &axis : axes) {
+    AffineExpr tap = take();
+    weight.push_back(tap);
+    int64_t step = axis.dilation * axis.pitch;
+    place = isGradient ? place - tap * step + (axis.kernel - 1) * step
+                       : place + tap * step;
+  }
+  image.push_back(place);
+  auto get = [&](ArrayRef<AffineExpr> exprs) {
+    return AffineMap::get(next, 0, exprs, context);
+  };
+  return {get(image), get(weight), get(result)};
+}
+
+TensorValue ConvolutionEmitter::alongLines(TensorValue image,
+                                           TensorValue weight,
+                                           const ContractionEnd &end,
+                                           bool isGradient) {
+  auto axes = readAxes(windows, isGradient);
+  bool grouped = groups != 1;
+  Size channels = e.dim(weight, grouped + (isGradient ? 1 : 0));
+  auto few = Emitter::getConstant(channels);
+  if (!axes || !isa<FloatType>(element) || !layOut(*axes, few && *few < 8))
+    return {};
+  auto maps = getFlatMaps(e.b.getContext(), *axes, grouped, isGradient);
+  Sizes sizes = e.sizes(image);
+  sizes.truncate(1 + grouped);
+  sizes.push_back(channels);
+  Sizes rows = sizes, counts = sizes;
+  sizes.push_back(e.size(axes->front().count * axes->front().pitch));
+  TensorValue lines = contract(e, padImage(e, image, *axes), weight, sizes,
+                               element, maps, {}, end);
+  for (auto [index, axis] : llvm::enumerate(*axes)) {
+    rows.push_back(e.size(index == 0 ? axis.count : axis.padded));
+    counts.push_back(e.size(axis.count));
+  }
+  return e.slice(e.reshape(lines, rows), Sizes(rows.size(), e.size(0)), counts,
+                 Sizes(rows.size(), e.size(1)));
+}
+
+} // namespace mp
