@@ -206,6 +206,8 @@ def Assign : PrecisionPass<"mp-assign"> {
     allowed one is fp32. Results of If, states of Loop and Scan, elements of
     sequences and the signatures of specialized functions are one variable each
     (`mp.slots` has their types); a state that iterations accumulate in is fp32.
+    A comparison that tells which element a node took is of one precision with
+    that node (mp-assign-choices.mlir).
 
     `assign=first-operand`: promote takes the widest of its operands, follow the
     first; control flow is fp32 at its borders. Constants and parameters take
