@@ -7,6 +7,7 @@
 
 #include "mp-opt/Precision/Choices.h"
 
+#include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
 
 using namespace mlir;
@@ -17,8 +18,9 @@ namespace mp {
 /// More nodes than move one value on its way to a comparison.
 static constexpr unsigned maxMovements = 8;
 
-/// True for comparisons that equality decides.
-static bool asksForEquality(Operation *op) {
+static bool compares(Operation *op, ChoiceKind kind) {
+  if (kind == ChoiceKind::EqualityOrDifference && isStandardOp(op, "Sub"))
+    return true;
   return isStandardOp(op, "Equal") || isStandardOp(op, "GreaterOrEqual") ||
          isStandardOp(op, "LessOrEqual");
 }
@@ -32,12 +34,23 @@ static bool isMovement(Operation *op) {
   return getDomain(op).empty() && llvm::is_contained(names, getOpType(op));
 }
 
+/// Yields its first operand within fixed bounds.
+static bool isBound(Operation *op) {
+  if (!isStandardOp(op, "Max") && !isStandardOp(op, "Min"))
+    return false;
+  return llvm::all_of(op->getOperands().drop_front(), [](Value operand) {
+    Operation *definer = operand.getDefiningOp();
+    return definer && isConstant(definer);
+  });
+}
+
 /// `value` and what it was moved from, the nearest first.
 static SmallVector<Value, 2> getSources(Value value) {
   SmallVector<Value, 2> sources{value};
   for (unsigned step = 0; step < maxMovements; ++step) {
     Operation *op = value.getDefiningOp();
-    if (!op || !isNode(op) || !op->getNumOperands() || !isMovement(op))
+    if (!op || !isNode(op) || !op->getNumOperands() ||
+        !(isMovement(op) || isBound(op)))
       break;
     value = op->getOperand(0);
     sources.push_back(value);
@@ -68,10 +81,10 @@ static std::optional<Choice> findChoice(Operation *comparison, Value operand,
   return std::nullopt;
 }
 
-std::vector<Choice> findChoices(Operation *scope) {
+std::vector<Choice> findChoices(Operation *scope, ChoiceKind kind) {
   std::vector<Choice> choices;
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!isNode(op) || !asksForEquality(op) || op->getNumOperands() != 2 ||
+    if (!isNode(op) || !compares(op, kind) || op->getNumOperands() != 2 ||
         !isFloatTensor(op->getOperand(0).getType()))
       return;
     Value a = op->getOperand(0), b = op->getOperand(1);

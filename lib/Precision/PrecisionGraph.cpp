@@ -387,7 +387,7 @@ void PrecisionGraph::joinContainers(Operation *scope) {
 /// Who asks which element a node took reads what the node read, and what it
 /// yielded: with one side rounded and not the other, nothing would be equal.
 void PrecisionGraph::joinChoices(Operation *scope) {
-  for (const Choice &choice : findChoices(scope)) {
+  for (const Choice &choice : findChoices(scope, ChoiceKind::Equality)) {
     auto producer = producers.find(choice.chosen);
     if (producer == producers.end())
       continue;

@@ -51,11 +51,12 @@ static Value findCopy(Value value, const SavedValues &saved) {
   return {};
 }
 
-/// Operands that may not be rounded on their way to a comparison with what a
-/// node made of them.
+/// Operands that may not be rounded on their way to a comparison, or a
+/// difference, with what a node made of them.
 static llvm::DenseSet<OpOperand *> findExactUses(GraphOp graph) {
   llvm::DenseSet<OpOperand *> uses;
-  for (const Choice &choice : findChoices(graph)) {
+  for (const Choice &choice :
+       findChoices(graph, ChoiceKind::EqualityOrDifference)) {
     for (OpOperand &operand : choice.comparison->getOpOperands())
       uses.insert(&operand);
     for (Operation *movement : choice.movements)

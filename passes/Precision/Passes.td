@@ -311,9 +311,9 @@ def NarrowSaved : Pass<"mp-narrow-saved", "::mlir::ModuleOp"> {
     through a cast in front of the first of them: what is kept in between is 16
     bit. The values of the forward pass do not change. fp32 values without a
     copy stay: a normalization's statistics, a loss's log-probabilities.
-    Comparisons that tell which element a node took (a maximum's gradient) read
-    what the node read and what it yielded, unrounded: with one of both rounded,
-    nothing would be equal.
+    Comparisons that tell which element a node took (a maximum's gradient), and
+    differences of what a node read and what it yielded (a log-sum's), take both
+    unrounded: with one of them rounded, nothing would be equal.
 
     Example: test/Precision/mp-narrow-saved.mlir
   }];

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gradients of what takes one of several elements, in 16 bit.
 
-They ask which element the result is equal to. Here the node reads fp32 values,
-which the backward pass has in fp32 only, and a contraction reads its result in
-16 bit, of which there is a copy: had one side of the comparison been rounded,
-nothing would be equal, and no gradient would go through.
+They ask which element the result is equal to, or how far it is from it. Here
+the node reads fp32 values, which the backward pass has in fp32 only, and a
+contraction reads its result in 16 bit, of which there is a copy: had one side
+of the comparison been rounded, nothing would be equal, and no gradient would
+go through.
 """
 
 import numpy as np
@@ -27,6 +28,8 @@ CHOICES = {
     "ScatterElements-max": """
         m = ScatterElements<axis = 1, reduction = "max">(p, rows, q)""",
     "ScatterND-min": 'm = ScatterND<reduction = "min">(p, places, q)',
+    "ReduceLogSumExp": """large = Mul(px, twenty)
+                          m = ReduceLogSumExp(large, one)""",
     "TopK": "m, indices = TopK<axis = 1>(p, one)",
     "GlobalMaxPool": """t = Transpose<perm = [0, 2, 1]>(p)
                         u = GlobalMaxPool(t)
@@ -43,7 +46,7 @@ def make_model(choice):
     <ir_version: 10, opset_import: ["": 21]>
     choice (float[{ROWS},{TOKENS},{WIDTH}] x)
       => (float[{ROWS},{CLASSES}] logits)
-    <int64[1] one = {{1}}, float low = {{0.2}}>
+    <int64[1] one = {{1}}, float low = {{0.2}}, float twenty = {{20}}>
     {{
       px = MatMul(x, a)
       p = Softmax(px)

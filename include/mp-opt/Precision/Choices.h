@@ -9,7 +9,9 @@
 //   y = ReduceMax(x);  isChosen = Equal(x, Unsqueeze(y))
 // If one side is rounded and the other is not, nothing is equal, and the
 // gradient is zero. So the comparison reads what the node read, and what it
-// yielded, both as they were there.
+// yielded, both as they were there. The same goes for differences:
+//   y = ReduceLogSumExp(x);  share = Exp(Sub(x, y))
+// of which not much is left where both are large.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +22,19 @@
 
 namespace mp {
 
+enum class ChoiceKind { Equality, EqualityOrDifference };
+
 /// A comparison of an operand of a node with a result of that node.
 struct Choice {
   mlir::Operation *comparison;
   /// The result.
   mlir::OpResult chosen;
-  /// Data movement between the node and the comparison.
+  /// Data movement, and bounds, between the node and the comparison.
   llvm::SmallVector<mlir::Operation *, 2> movements;
 };
 
 /// Those in `scope` and its subgraphs, in order.
-std::vector<Choice> findChoices(mlir::Operation *scope);
+std::vector<Choice> findChoices(mlir::Operation *scope, ChoiceKind kind);
 
 } // namespace mp
 
