@@ -28,8 +28,8 @@ CHOICES = {
     "ScatterElements-max": """
         m = ScatterElements<axis = 1, reduction = "max">(p, rows, q)""",
     "ScatterND-min": 'm = ScatterND<reduction = "min">(p, places, q)',
-    "ReduceLogSumExp": """large = Mul(px, twenty)
-                          m = ReduceLogSumExp(large, one)""",
+    "ReduceLogSumExp": """r = Add(p, large)
+                          m = ReduceLogSumExp(r, one)""",
     "TopK": "m, indices = TopK<axis = 1>(p, one)",
     "GlobalMaxPool": """t = Transpose<perm = [0, 2, 1]>(p)
                         u = GlobalMaxPool(t)
@@ -46,7 +46,7 @@ def make_model(choice):
     <ir_version: 10, opset_import: ["": 21]>
     choice (float[{ROWS},{TOKENS},{WIDTH}] x)
       => (float[{ROWS},{CLASSES}] logits)
-    <int64[1] one = {{1}}, float low = {{0.2}}, float twenty = {{20}}>
+    <int64[1] one = {{1}}, float low = {{0.2}}, float large = {{250}}>
     {{
       px = MatMul(x, a)
       p = Softmax(px)
@@ -95,7 +95,7 @@ def find_gradients(choice, *flags):
     "flags",
     [
         ["--mixed-bf16"],
-        ["--mixed-fp16"],
+        ["--mixed-fp16", "--loss-scale=256"],
         ["--mixed-bf16", "--assign=first-operand"],
         ["--mixed-bf16", "--allow=ReduceMax,ReduceMin,Max,Min"],
         ["--mixed-bf16", "--deny=MatMul"],
