@@ -29,7 +29,7 @@ public:
 
 private:
   Vote getVote(unsigned value) const;
-  Vote combine(const Variable &variable, OpClass opClass) const;
+  Vote combine(unsigned index, OpClass opClass) const;
   void decide(unsigned index);
   void resolveWeak(unsigned index);
   bool allUsersLow(const Variable &variable) const;
@@ -59,9 +59,12 @@ Vote FirstOperand::getVote(unsigned index) const {
                                                           : Vote::F32;
 }
 
-Vote FirstOperand::combine(const Variable &variable, OpClass opClass) const {
+Vote FirstOperand::combine(unsigned index, OpClass opClass) const {
   Vote vote = Vote::Weak;
-  for (unsigned value : variable.reads) {
+  for (unsigned value : variables[index].reads) {
+    // Nodes that are decided together say nothing to each other.
+    if (graph.getValues()[value].producer == int(index))
+      continue;
     Vote next = getVote(value);
     vote = std::max(vote, next);
     if (opClass == OpClass::Follow && next != Vote::Weak)
@@ -80,7 +83,7 @@ void FirstOperand::decide(unsigned index) {
     return;
   }
   OpClass opClass = nodes[*variable.node].opClass;
-  Vote vote = combine(variable, opClass);
+  Vote vote = combine(index, opClass);
   bool isFollow = opClass == OpClass::Follow;
   if (vote == Vote::Weak) {
     isWeak[index] = true;

@@ -8,6 +8,7 @@
 #include "PrecisionGraph.h"
 
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Choices.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -35,6 +36,7 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
   unsigned nextNode = 0;
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
+  forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
   fixStates();
   for (SmallVector<int, 1> &list : slots)
     for (int &variable : list)
@@ -380,6 +382,41 @@ void PrecisionGraph::joinContainers(Operation *scope) {
       llvm::for_each(region.getArguments(), visit);
     llvm::for_each(op->getResults(), visit);
   });
+}
+
+/// Who asks which element a node took reads what the node read, and what it
+/// yielded: with one side rounded and not the other, nothing would be equal.
+void PrecisionGraph::joinChoices(Operation *scope) {
+  for (const Choice &choice : findChoices(scope, ChoiceKind::Equality)) {
+    auto producer = producers.find(choice.chosen);
+    if (producer == producers.end())
+      continue;
+    int chooser = find(producer->second);
+    SmallVector<int, 4> others;
+    auto add = [&](const auto &map, auto key) {
+      if (auto it = map.find(key); it != map.end())
+        others.push_back(it->second);
+    };
+    add(consumers, &choice.comparison->getOpOperand(0));
+    for (Operation *movement : choice.movements)
+      add(producers, movement->getResult(0));
+    Variable::Kind kind = variables[chooser].kind;
+    auto node = variables[chooser].node;
+    bool isLow = variables[chooser].state == Variable::Low;
+    if (isLow && node && nodes[*node].isBuiltin)
+      continue;
+    for (int other : others) {
+      Variable &variable = variables[find(other)];
+      if (!isLow) {
+        chooser = join(chooser, other);
+      } else if (variable.state == Variable::Free) {
+        variable.state = Variable::Low;
+        variable.reason = variables[chooser].reason;
+      }
+    }
+    variables[chooser].kind = kind;
+    variables[chooser].node = node;
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -110,6 +110,7 @@ private:
   bool accumulates(mlir::BlockArgument state, mlir::Value next,
                    const llvm::DenseMap<mlir::Operation *, unsigned> &indices);
   void joinContainers(mlir::Operation *scope);
+  void joinChoices(mlir::Operation *scope);
   void fixStates();
 
   ElementKind low;

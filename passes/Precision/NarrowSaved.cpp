@@ -10,6 +10,7 @@
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Choices.h"
 #include "mp-opt/Precision/FloatSignature.h"
 #include "mp-opt/Precision/SavedValues.h"
 
@@ -30,18 +31,38 @@ struct NarrowSaved : public mp::impl::NarrowSavedBase<NarrowSaved> {
 
 } // namespace
 
+/// What an fp32 value was widened from.
+static Value findNarrow(Value value) {
+  Operation *definer = value.getDefiningOp();
+  bool isWidened = isInsertedCast(definer) &&
+                   is16BitTensor(definer->getOperand(0).getType());
+  return isWidened ? definer->getOperand(0) : Value();
+}
+
 /// The 16-bit copy of an fp32 value that the forward pass has: what the value
 /// was widened from, or what it is narrowed to.
 static Value findCopy(Value value, const SavedValues &saved) {
-  Operation *definer = value.getDefiningOp();
-  if (isInsertedCast(definer) &&
-      is16BitTensor(definer->getOperand(0).getType()))
-    return definer->getOperand(0);
+  if (Value narrow = findNarrow(value))
+    return narrow;
   for (Operation *user : value.getUsers())
     if (isInsertedCast(user) && saved.forward.contains(user) &&
         is16BitTensor(user->getResult(0).getType()))
       return user->getResult(0);
   return {};
+}
+
+/// Operands that may not be rounded on their way to a comparison, or a
+/// difference, with what a node made of them.
+static llvm::DenseSet<OpOperand *> findExactUses(GraphOp graph) {
+  llvm::DenseSet<OpOperand *> uses;
+  for (const Choice &choice :
+       findChoices(graph, ChoiceKind::EqualityOrDifference)) {
+    for (OpOperand &operand : choice.comparison->getOpOperands())
+      uses.insert(&operand);
+    for (Operation *movement : choice.movements)
+      uses.insert(&movement->getOpOperand(0));
+  }
+  return uses;
 }
 
 void NarrowSaved::runOnOperation() {
@@ -50,16 +71,20 @@ void NarrowSaved::runOnOperation() {
   if (!graph)
     return;
   SavedValues saved = findSavedValues(graph);
+  llvm::DenseSet<OpOperand *> exact = findExactUses(graph);
   CastBuilder casts(module);
   int64_t added = 0;
   for (const SavedValue &entry : saved.values) {
     Value value = entry.value;
     Value copy =
         isF32Tensor(value.getType()) ? findCopy(value, saved) : Value();
-    if (!copy)
+    SmallVector<OpOperand *, 2> uses(entry.uses);
+    if (!findNarrow(value))
+      llvm::erase_if(uses, [&](OpOperand *use) { return exact.contains(use); });
+    if (!copy || uses.empty())
       continue;
     Operation *first = nullptr;
-    for (OpOperand *use : entry.uses) {
+    for (OpOperand *use : uses) {
       Operation *user =
           graph.getBody().findAncestorOpInRegion(*use->getOwner());
       if (!first || user->isBeforeInBlock(first))
@@ -68,7 +93,7 @@ void NarrowSaved::runOnOperation() {
     OpBuilder builder(first);
     Value wide = casts.create(builder, copy, Float32Type::get(&getContext()));
     ++added;
-    for (OpOperand *use : entry.uses)
+    for (OpOperand *use : uses)
       use->set(wide);
     // What was widened for the backward pass alone.
     if (Operation *definer = value.getDefiningOp();

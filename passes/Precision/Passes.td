@@ -206,6 +206,8 @@ def Assign : PrecisionPass<"mp-assign"> {
     allowed one is fp32. Results of If, states of Loop and Scan, elements of
     sequences and the signatures of specialized functions are one variable each
     (`mp.slots` has their types); a state that iterations accumulate in is fp32.
+    A comparison that tells which element a node took is of one precision with
+    that node (mp-assign-choices.mlir).
 
     `assign=first-operand`: promote takes the widest of its operands, follow the
     first; control flow is fp32 at its borders. Constants and parameters take
@@ -309,6 +311,9 @@ def NarrowSaved : Pass<"mp-narrow-saved", "::mlir::ModuleOp"> {
     through a cast in front of the first of them: what is kept in between is 16
     bit. The values of the forward pass do not change. fp32 values without a
     copy stay: a normalization's statistics, a loss's log-probabilities.
+    Comparisons that tell which element a node took (a maximum's gradient), and
+    differences of what a node read and what it yielded (a log-sum's), take both
+    unrounded: with one of them rounded, nothing would be equal.
 
     Example: test/Precision/mp-narrow-saved.mlir
   }];

@@ -55,6 +55,40 @@ module @stays attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
+// Which element the maximum is: what the node read is kept in fp32, so what it
+// yielded is not rounded on its way there. Others read the copy.
+// CHECK-LABEL: module @choice
+// CHECK: %[[Y:.*]] = "onnx.ReduceMax"(%p
+// CHECK: %[[LOW:.*]] = "onnx.Cast"(%[[Y]])
+// CHECK: mp.loss_seed
+// CHECK: %[[U:.*]] = "onnx.Unsqueeze"(%[[Y]]
+// CHECK: "onnx.Equal"(%p, %[[U]])
+// CHECK: %[[WIDE:.*]] = "onnx.Cast"(%[[LOW]])
+// CHECK: "onnx.Mul"(%{{.*}}, %[[WIDE]])
+module @choice attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>):
+    %axes = onnx.initializer "axes" dense<1> : tensor<1xi64> : tensor<1xi64>
+    %h = "onnx.Mul"(%x, %w) {onnx.results = ["h"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %p = "onnx.Softmax"(%h) {onnx.results = ["p"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %y = "onnx.ReduceMax"(%p, %axes) {keepdims = 0 : i64, onnx.results = ["y"]} : (tensor<4x4xf32>, tensor<1xi64>) -> tensor<4xf32>
+    %yl = "onnx.Cast"(%y) {mp.inserted, onnx.results = ["yl"], to = 16 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
+    %n = "onnx.Neg"(%yl) {onnx.results = ["n"]} : (tensor<4xbf16>) -> tensor<4xbf16>
+    %nw = "onnx.Cast"(%n) {mp.inserted, onnx.results = ["nw"], to = 1 : i64} : (tensor<4xbf16>) -> tensor<4xf32>
+    %loss = "onnx.ReduceSum"(%nw) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<4xf32>) -> tensor<f32>
+    %seed = mp.loss_seed %loss : tensor<f32>
+    %u = "onnx.Unsqueeze"(%y, %axes) {onnx.results = ["u"]} : (tensor<4xf32>, tensor<1xi64>) -> tensor<4x1xf32>
+    %e = "onnx.Equal"(%p, %u) {onnx.results = ["e"]} : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xi1>
+    %d = "onnx.Mul"(%seed, %y) {onnx.results = ["d"]} : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+    %zero = onnx.initializer "zero" dense<0.0> : tensor<f32> : tensor<f32>
+    %dw = "onnx.Where"(%e, %d, %zero) {onnx.results = ["dw"]} : (tensor<4x4xi1>, tensor<4xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %g = mp.gradient %dw of %w : tensor<4x4xf32>, tensor<4x4xf32>
+    onnx.yield %loss, %g : tensor<f32>, tensor<4x4xf32> {onnx.inputs = [{name = "x"}, {name = "w"}]}
+  }
+}
+
+// -----
+
 // CHECK-LABEL: module @inference
 // CHECK: %[[WIDE:.*]] = "onnx.Cast"(%x)
 // CHECK: "onnx.Exp"(%[[WIDE]])

@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 
 #include "onnx/defs/schema.h"
+#include "onnx/shape_inference/implementation.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -70,6 +71,9 @@ public:
     return ArrayRef(results).take_front(node.output_size());
   }
 
+  /// Through the function that defines the operator, sizes included.
+  void inferFromBody(const ::onnx::OpSchema &schema);
+
   const ::onnx::AttributeProto *
   getAttribute(const std::string &name) const override {
     for (const ::onnx::AttributeProto &attribute : node.attribute())
@@ -113,6 +117,24 @@ private:
 
 } // namespace
 
+void NodeInference::inferFromBody(const ::onnx::OpSchema &schema) {
+  ::onnx::FunctionProto body;
+  if (schema.HasFunction()) {
+    body = *schema.GetFunction();
+  } else {
+    ::onnx::FunctionBodyBuildContextImpl context(node, types);
+    if (!schema.HasContextDependentFunction() ||
+        !schema.BuildContextDependentFunction(context, body))
+      return;
+  }
+  ::onnx::ShapeInferenceOptions options;
+  options.enable_data_propagation = true;
+  ::onnx::shape_inference::DataValueMap sizes;
+  ::onnx::shape_inference::InferShapeForFunctionNode(
+      body, ::onnx::OpSchemaRegistry::Instance(), *this, options, {},
+      /*symbol_table=*/nullptr, &sizes);
+}
+
 /// The type of result `index` from an operand of the same type variable, or
 /// from a variable that admits one tensor type only.
 static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
@@ -151,8 +173,10 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
       static_cast<const ::onnx::OpSchema *>(schema.onnxSchema);
   if (onnxSchema && whyRefused(node, schema, operands).empty()) {
     try {
-      if (auto infer = onnxSchema->GetTypeAndShapeInferenceFunction())
-        infer(inference);
+      if (onnxSchema->has_type_and_shape_inference_function())
+        onnxSchema->GetTypeAndShapeInferenceFunction()(inference);
+      else
+        inference.inferFromBody(*onnxSchema);
       for (auto [type, result] : llvm::zip(types, inference.getResults()))
         type = convertType(context, result);
       if (symbols)
