@@ -58,11 +58,6 @@ class Case:
             sizes |= {n: s for n, s in zip(names, given) if n}
         return sizes
 
-    def write_batch(self, folder):
-        path = folder / "batch.npz"
-        np.savez(path, **self.batch)
-        return path
-
     def write_weights(self, folder):
         path = folder / "weights.npz"
         graph = onnx.load(self.model).graph

@@ -57,7 +57,8 @@ class Measurement:
     def __init__(self, arguments, case, folder, threads):
         self.arguments, self.case, self.folder = arguments, case, folder
         self.threads = threads
-        self.batch = case.write_batch(folder)
+        self.batch = folder / "batch.npz"
+        np.savez(self.batch, **case.batch)
         self.results = {}
         self.engines = []
 
@@ -67,7 +68,7 @@ class Measurement:
     def add_worker(self, label, python, **job):
         self.results[label] = self.folder / f"result{len(self.results)}.npz"
         self.engines.append(
-            turns.Worker(
+            turns.worker(
                 label, python, self.folder, results=self.results[label],
                 threads=self.threads, data=self.batch, **job,
             )
@@ -80,15 +81,18 @@ class Measurement:
             label = f"mp-run {precision}"
             model, more = self.model(precision, flags)
             more += (f"--threads={self.threads}",)
-            engine = turns.MpRun(
+            engine = turns.mp_run(
                 label, self.arguments.mp_run, model, self.batch, *more
             )
             self.engines.append(engine)
-            self.results[label] = self.folder / f"result{precision}.npz"
-            engine.once = [
-                self.arguments.mp_run, "run", model, self.batch, *more,
-                "-o", self.results[label],
-            ]
+            # The same bits with any number of threads.
+            path = self.folder / f"result-{precision}.npz"
+            self.results[label] = path
+            if not path.exists():
+                engine.once = [
+                    self.arguments.mp_run, "run", model, self.batch, *more,
+                    "-o", path,
+                ]
 
     def model(self, precision, flags):
         """The model that mp-run compiles, and flags for it."""
@@ -210,9 +214,9 @@ class Measurement:
             turns.row(
                 *name, f"{engine.median * 1e3:.4g}",
                 f"{min(times):.4g} - {max(times):.4g}",
-                f"{engine.peak_bytes / 1e6:.0f}",
-                megabytes(engine.arena_bytes),
-                f"{engine.compile_seconds:.1f}",
+                f"{engine.last['peak_bytes'] / 1e6:.0f}",
+                megabytes(engine.last.get("arena_bytes")),
+                f"{engine.last['compile_seconds']:.1f}",
                 *(f"{engine.ratio(o):.2f}" if o else "" for o in ours),
                 "" if error is None else f"{error:.1e}",
             )
@@ -299,6 +303,9 @@ def parse():
     arguments.forward = pick(arguments.forward, cases.FORWARD)
     arguments.train = pick(arguments.train, cases.TRAIN)
     arguments.engines = pick(arguments.engines, ENGINES)
+    for path in (arguments.mp_opt, arguments.mp_run):
+        if not os.access(path, os.X_OK):
+            sys.exit(f"{path}: no such program; scripts/setup.sh builds it")
     arguments.threads = [int(t) for t in arguments.threads.split(",")]
     return arguments
 
@@ -306,11 +313,10 @@ def parse():
 def measure(arguments, made):
     wrong = 0
     for case in made:
-        for threads in arguments.threads:
-            with tempfile.TemporaryDirectory() as folder:
-                one = Measurement(
-                    arguments, case, pathlib.Path(folder), threads
-                )
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for threads in arguments.threads:
+                one = Measurement(arguments, case, folder, threads)
                 one.run()
                 wrong += one.print()
     return wrong

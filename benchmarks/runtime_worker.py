@@ -6,10 +6,10 @@ process of its own, in its own virtual environment, and turns.py tells them
 when it is their turn.
 
 Usage: runtime_worker.py JOB.json
-The first line of output says how long it took until the first result was there
-beyond what one more call takes. Then every line on stdin is two numbers, calls
-and calls before them; the answer is a line of JSON: seconds of each call, the
-last loss, if there is one, and the peak memory so far in bytes.
+Every line on stdin is two numbers, calls and calls before them; the answer is a
+line of JSON: seconds of each call, the last loss (or first output), the peak
+memory so far in bytes, and the time to compile: until the first result was
+there, beyond what one more call takes.
 """
 
 import importlib
@@ -260,7 +260,7 @@ def timed(action):
     return time.perf_counter() - start, value
 
 
-def answer_requests(engine, answers):
+def answer_requests(engine, answers, figures):
     for line in sys.stdin:
         calls, warmup = map(int, line.split())
         for _ in range(warmup):
@@ -270,7 +270,7 @@ def answer_requests(engine, answers):
             seconds, value = timed(engine.call)
             times.append(seconds)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        answer = {"times": times, "peak_bytes": peak}
+        answer = {"times": times, "peak_bytes": peak, **figures}
         answer["loss"] = float(np.ravel(engine.results(value)[0])[0])
         print(json.dumps(answer), file=answers, flush=True)
 
@@ -293,9 +293,8 @@ def main():
         results = [np.asarray(r, np.float32) for r in engine.results(value)]
         np.savez(job["results"], *results)
     again, _ = timed(engine.call)
-    line = json.dumps({"compile_seconds": max(0, first - again)})
-    print(line, file=answers, flush=True)
-    answer_requests(engine, answers)
+    figures = {"compile_seconds": max(0, first - again)}
+    answer_requests(engine, answers, figures)
 
 
 if __name__ == "__main__":

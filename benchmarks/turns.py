@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measuring engines that take turns.
 
-Every engine is a process of its own, or one for each block. Each gets its turn
-for a block of calls, in the same order in every round, so that whatever slows
-the machine for a while slows all of them, and the ratio of two engines is the
-median over the rounds of the ratio of their blocks.
+Every engine is a process of its own, and gets its turn for a block of calls, in
+the same order in every round: whatever slows the machine for a while slows all
+of them, and the ratio of two engines is the median over the rounds of the ratio
+of their blocks.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -28,27 +29,64 @@ class Failure(Exception):
     """An engine that cannot go on; the others can."""
 
 
-class Engine:
-    """Something that makes calls; `blocks` are the times of each block."""
+def last_line(path):
+    lines = path.read_text(errors="replace").splitlines()
+    lines = [line.strip() for line in lines if line.strip()]
+    return lines[-1] if lines else "ended without a message"
 
-    def __init__(self, label):
-        self.label = label
-        self.blocks = []
-        self.peak_bytes = 0
-        self.compile_seconds = None
-        self.arena_bytes = None
-        self.failed = None
+
+class Engine:
+    """A process that is asked for calls and answers with their times.
+
+    A request is a line of two numbers, calls and calls before them that are not
+    measured; the answer is a line of JSON.
+    """
+
+    def __init__(self, label, command, folder):
+        self.label, self.command = label, list(map(str, command))
+        self.log = folder / f"{id(self)}.log"
+        self.process = self.limit = self.failed = None
+        # The times of each block, and the last answer.
+        self.blocks, self.last = [], {}
 
     def start(self, limit):
-        """Compile and make the first calls; seconds of one call."""
-        raise NotImplementedError
+        """Compile and make some calls; seconds of one call."""
+        self.limit = limit
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=log, text=True,
+            )
+        return statistics.median(self.run(LEAST_CALLS, 1))
 
     def run(self, calls, warmup):
         """Seconds of each of `calls` calls."""
-        raise NotImplementedError
+        try:
+            self.process.stdin.write(f"{calls} {warmup}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Failure(last_line(self.log)) from None
+        ready, _, _ = select.select([self.process.stdout], [], [], self.limit)
+        line = self.process.stdout.readline() if ready else ""
+        if not line:
+            self.process.kill()
+            self.process.wait()
+            late = f"no answer in {self.limit:.0f} s"
+            raise Failure(last_line(self.log) if ready else late)
+        self.last = json.loads(line)
+        return self.last["times"]
 
     def close(self):
-        pass
+        if not self.process:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
 
     def plan(self, one, seconds):
         """Decide on blocks of about `seconds`; a call takes `one`."""
@@ -71,91 +109,20 @@ class Engine:
         return statistics.median(mine / theirs for mine, theirs in pairs)
 
 
-def last_line(text):
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no message"
+def worker(label, python, folder, **job):
+    """runtime_worker.py in the environment of `python`."""
+    path = folder / f"{label.replace(' ', '_').replace('/', '_')}.json"
+    path.write_text(json.dumps(job, default=str))
+    return Engine(label, [python, HERE / "runtime_worker.py", path], folder)
 
 
-class Worker(Engine):
-    """runtime_worker.py in `python`, which stays and waits for its turns."""
-
-    def __init__(self, label, python, folder, **job):
-        super().__init__(label)
-        stem = label.replace(" ", "_").replace("/", "_")
-        self.job = folder / f"{stem}.json"
-        self.job.write_text(json.dumps(job, default=str))
-        self.log = folder / f"{stem}.log"
-        self.python, self.process, self.last = python, None, {}
-        self.limit = None
-
-    def start(self, limit):
-        self.limit = limit
-        with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [self.python, HERE / "runtime_worker.py", self.job],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        self.compile_seconds = self.answer()["compile_seconds"]
-        return statistics.median(self.run(LEAST_CALLS, 1))
-
-    def answer(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], self.limit)
-        line = self.process.stdout.readline() if ready else ""
-        if not line:
-            self.process.kill()
-            self.process.wait()
-            reason = last_line(self.log.read_text(errors="replace"))
-            raise Failure(reason if ready else f"over {self.limit:.0f} s")
-        self.last = json.loads(line)
-        return self.last
-
-    def run(self, calls, warmup):
-        try:
-            self.process.stdin.write(f"{calls} {warmup}\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            raise Failure(last_line(self.log.read_text())) from None
-        answer = self.answer()
-        self.peak_bytes = answer["peak_bytes"]
-        return answer["times"]
-
-    def close(self):
-        if self.process:
-            self.process.stdin.close()
-            try:
-                self.process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-            self.process.stdout.close()
-
-
-class MpRun(Engine):
-    """A process of `mp-run bench` for every block."""
-
-    def __init__(self, label, mp_run, model, data, *flags):
-        super().__init__(label)
-        self.command = [mp_run, "bench", model, data, "--json", *flags]
-        self.limit = None
-
-    def start(self, limit):
-        self.limit = limit
-        return statistics.median(self.run(LEAST_CALLS, 1))
-
-    def run(self, calls, warmup):
-        command = [*self.command, f"--repeat={calls}", f"--warmup={warmup}"]
-        figures = json.loads(run(command, self.limit))
-        self.compile_seconds = figures["compile_seconds"]
-        self.peak_bytes = max(self.peak_bytes, figures["peak_bytes"])
-        self.arena_bytes = figures["arena_bytes"]
-        return figures["times"]
+def mp_run(label, tool, model, data, *flags):
+    command = [tool, "bench", model, data, "--turns", *flags]
+    return Engine(label, command, data.parent)
 
 
 def run(command, limit):
-    """What a command prints."""
+    """A command that has to end well."""
     try:
         done = subprocess.run(
             list(map(str, command)), capture_output=True, text=True,
@@ -164,8 +131,8 @@ def run(command, limit):
     except subprocess.TimeoutExpired:
         raise Failure(f"over {limit:.0f} s") from None
     if done.returncode:
-        raise Failure(last_line(done.stderr) + f" (exit {done.returncode})")
-    return done.stdout
+        lines = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
+        raise Failure(lines[-1])
 
 
 def attempt(engine, action):
