@@ -6,8 +6,10 @@ Usage: make_models.py OUT_DIR [NAME...]
 Names: four (four nodes), chain1k, chain20k, chain100k, chain1m (a chain of
 that many small nodes), gpt124, gpt1b (decoders of 124 M and 0.9 G parameters,
 weights in one external file), encoder12 (12 layers of width 768 over 128
-tokens, for training), encoder3n, encoder12n, encoder48n (the same, narrow).
-Default: all but chain1m, gpt1b and the encoders.
+tokens, for training), encoder3n, encoder12n, encoder48n (the same, narrow), encoder6
+(6 layers of width 512), resnet18 (for images of 224 pixels) and resnet18t (the
+same, its BatchNormalization as in training).
+Default: four, chain1k, chain20k, chain100k and gpt124.
 """
 
 import os
@@ -35,10 +37,11 @@ class Graph:
         self.initializers.append(numpy_helper.from_array(values, name))
         return name
 
-    def add(self, op_type, inputs, output, **attributes):
+    def add(self, op_type, inputs, output, more_outputs=(), **attributes):
+        outputs = [output, *more_outputs]
         self.nodes.append(
             helper.make_node(
-                op_type, inputs, [output], name=f"{output}/node", **attributes
+                op_type, inputs, outputs, name=f"{output}/node", **attributes
             )
         )
         return output
@@ -191,6 +194,86 @@ def encoder(layers, width, vocabulary, tokens=128, head=64, dropout=0.0):
     )
 
 
+def convolve(graph, value, name, sizes, stride=1):
+    """Filters of `sizes` (outer, inner, width), around each value."""
+    outer, inner, width = sizes
+    scale = (2 / (inner * width * width)) ** 0.5
+    weight = graph.weight(
+        f"{name}.weight", outer, inner, width, width, scale=scale
+    )
+    return graph.add(
+        "Conv", [value, weight], name, pads=[width // 2] * 4,
+        strides=[stride] * 2, kernel_shape=[width] * 2,
+    )
+
+
+def normalize_batch(graph, value, name, width, is_training):
+    parts = {"weight": 1, "bias": 0, "running_mean": 0, "running_var": 1}
+    operands = [
+        graph.constant(f"{name}.{part}", np.full(width, fill, np.float32))
+        for part, fill in parts.items()
+    ]
+    statistics = [f"{name}.mean", f"{name}.var"] if is_training else []
+    return graph.add(
+        "BatchNormalization", [value, *operands], name, statistics,
+        training_mode=int(is_training),
+    )
+
+
+def residual_block(graph, value, name, sizes, stride, is_training):
+    """Two convolutions of width 3 beside the value or a projection of it."""
+    outer, inner = sizes
+
+    def normalized(source, conv, norm, width, *stride):
+        inside = inner if source == value else outer
+        made = convolve(graph, source, conv, (outer, inside, width), *stride)
+        return normalize_batch(graph, made, norm, outer, is_training)
+
+    inside = normalized(value, f"{name}.c1", f"{name}.b1", 3, stride)
+    inside = graph.add("Relu", [inside], f"{name}.r1")
+    inside = normalized(inside, f"{name}.c2", f"{name}.b2", 3)
+    if stride != 1 or inner != outer:
+        value = normalized(value, f"{name}.sc.0", f"{name}.sc.1", 1, stride)
+    total = graph.add("Add", [inside, value], f"{name}.sum")
+    return graph.add("Relu", [total], f"{name}.r2")
+
+
+RESNET18 = {
+    "widths": [64, 64, 128, 128, 256, 256, 512, 512],
+    "strides": [1, 1, 2, 1, 2, 1, 2, 1],
+}
+
+
+def resnet(widths, strides, classes=1000, pixels=224, is_training=False):
+    """Residual blocks behind the stem for big images: pictures in, scores of
+    classes out. Names are those of torch_models.py."""
+    graph = Graph()
+    value = convolve(graph, "x", "c", (widths[0], 3, 7), stride=2)
+    value = normalize_batch(graph, value, "b", widths[0], is_training)
+    value = graph.add("Relu", [value], "r")
+    value = graph.add(
+        "MaxPool", [value], "pool", kernel_shape=[3, 3], strides=[2, 2],
+        pads=[1, 1, 1, 1],
+    )
+    inner = [widths[0], *widths]
+    for i, stride in enumerate(strides):
+        sizes = (widths[i], inner[i])
+        value = residual_block(
+            graph, value, f"l{i + 1}", sizes, stride, is_training
+        )
+    value = graph.add("GlobalAveragePool", [value], "average")
+    value = graph.add("Flatten", [value], "flat")
+    weight = graph.weight("fc.weight", classes, widths[-1])
+    bias = graph.weight("fc.bias", classes)
+    graph.add("Gemm", [value, weight, bias], "scores", transB=1)
+    info = helper.make_tensor_value_info
+    return graph.model(
+        "resnet",
+        [info("x", TensorProto.FLOAT, ["batch", 3, pixels, pixels])],
+        [info("scores", TensorProto.FLOAT, ["batch", classes])],
+    )
+
+
 def chain(length, width=16):
     graph = Graph()
     weights = [
@@ -222,6 +305,9 @@ MODELS = {
     "encoder3n": lambda: encoder(3, 64, 100, head=16),
     "encoder12n": lambda: encoder(12, 64, 100, head=16),
     "encoder48n": lambda: encoder(48, 64, 100, head=16),
+    "encoder6": lambda: encoder(6, 512, 1000),
+    "resnet18": lambda: resnet(**RESNET18),
+    "resnet18t": lambda: resnet(**RESNET18, is_training=True),
 }
 DEFAULT = ["four", "chain1k", "chain20k", "chain100k", "gpt124"]
 EXTERNAL = {"gpt124", "gpt1b", "encoder12"}

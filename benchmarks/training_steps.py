@@ -18,15 +18,13 @@ import collections
 import json
 import os
 import pathlib
-import statistics
-import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
-MODELS = ROOT / "test" / "models" / "train"
-TRAINING_PYTHON = "~/.cache/mp-opt/venv-training/bin/python"
+import cases
+import turns
+
+MODELS = cases.MODELS / "train"
 # As onnxruntime's AdamWOptimizer in the stored optimizer models.
 OPTIMIZER = "adamw:eps=1e-6,mode=1"
 RATE = 1e-3
@@ -34,104 +32,66 @@ RATE = 1e-3
 
 def make_step(arguments, name, flags, folder):
     path = folder / f"{name}{''.join(flags)}.onnx"
-    loss = "mse" if name == "mlp_mse" else "softmax-cross-entropy"
-    command = [
-        arguments.mp_opt, MODELS / name / "forward.onnx", "--train",
-        f"--loss={loss}", f"--optimizer={OPTIMIZER}", f"--lr={RATE}",
-        "--weight-decay=0.01", *flags, "-o", path, "--summary=none",
-    ]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    return path
-
-
-class Worker:
-    """A process that runs steps when asked to."""
-
-    def __init__(self, python, folder, label, **job):
-        path = folder / f"{label.replace(' ', '_')}.json"
-        path.write_text(json.dumps(job, default=str))
-        self.label, self.seconds, self.last = label, [], {}
-        self.process = subprocess.Popen(
-            [python, HERE / "training_step_worker.py", path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, steps):
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"{self.label} ended early")
-        self.last = json.loads(line)
-        return self.last["seconds"] / steps
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+    return cases.make_step(
+        arguments.mp_opt, MODELS / name / "forward.onnx", path, *flags,
+        rate=RATE, optimizer=OPTIMIZER,
+    )
 
 
 def workers(arguments, name, folder):
-    job = {"threads": arguments.threads, "data": MODELS / name / "data.npz"}
+    job = {
+        "threads": arguments.threads,
+        "data": MODELS / name / "data.npz",
+        "stacked": True,
+    }
     for label, flags in (("fp32", ()), ("fp16", ("--mixed-fp16",))):
         model = make_step(arguments, name, flags, folder)
-        yield Worker(
-            sys.executable, folder, f"mp-opt {label}", kind="ours",
-            model=model, loss="loss", **job,
+        yield turns.worker(
+            f"mp-opt {label}", sys.executable, folder,
+            kind="onnxruntime-step", model=model, **job,
         )
     if os.access(arguments.training_python, os.X_OK):
-        yield Worker(
-            arguments.training_python, folder, "onnxruntime-training",
-            kind="theirs",
-            model=MODELS / name / "training_model.onnx",
-            eval_model=MODELS / name / "eval_model.onnx",
-            optimizer=MODELS / name / "optimizer_adamw.onnx",
-            checkpoint=MODELS / name / "checkpoint",
-            learning_rate=RATE,
-            **job,
+        yield turns.worker(
+            "onnxruntime-training", arguments.training_python, folder,
+            learning_rate=RATE, **cases.artifacts_job(MODELS / name), **job,
         )
 
 
 def measure(arguments, name, folder):
     running = list(workers(arguments, name, folder))
+    try:
+        turns.take_turns(running, arguments.rounds, 0.1, arguments.limit)
+    finally:
+        turns.close_all(running)
     for worker in running:
-        # About a tenth of a second for each block.
-        one = max(worker.run(10), worker.run(10)) or 1e-6
-        worker.loss = worker.last["loss"]
-        worker.steps = max(5, int(0.1 / one))
-    for _ in range(arguments.rounds):
-        for worker in running:
-            worker.seconds.append(worker.run(worker.steps))
-    base = statistics.median(running[-1].seconds)
-    for worker in running:
-        seconds = statistics.median(worker.seconds)
-        cells = [
-            name, worker.label, f"{1 / seconds:.0f}", f"{seconds * 1e3:.2f}",
-            f"{min(worker.seconds) * 1e3:.2f} - {max(worker.seconds) * 1e3:.2f}",
-            f"{worker.last['peak'] / 1e6:.0f}", f"{base / seconds:.2f}",
-            f"{worker.loss:.5f}",
-        ]
-        print(f"| {' | '.join(cells)} |", flush=True)
-        worker.close()
+        if worker.failed:
+            sys.exit(f"{name}, {worker.label}: {worker.failed}")
+        turns.row(
+            name, worker.label, f"{1 / worker.median:.0f}",
+            f"{worker.median * 1e3:.2f}",
+            f"{min(worker.times) * 1e3:.2f} - {max(worker.times) * 1e3:.2f}",
+            f"{worker.last['peak_bytes'] / 1e6:.0f}",
+            f"{1 / worker.ratio(running[-1]):.2f}",
+        )
 
 
 def profile(arguments, name, folder):
     """Where the fp32 step's time goes, by operator."""
-    import numpy as np
-    import onnxruntime
+    from runtime_worker import OnnxRuntimeStep
 
-    from training_step_worker import OurStep, session_options
-
-    options = session_options(arguments.threads)
+    job = {
+        "model": make_step(arguments, name, (), folder),
+        "threads": arguments.threads,
+        "data": MODELS / name / "data.npz",
+        "stacked": True,
+    }
+    options = OnnxRuntimeStep.options(job)
     options.enable_profiling = True
     options.profile_file_prefix = str(folder / "profile")
-    path = make_step(arguments, name, (), folder)
-    data = MODELS / name / "data.npz"
-    step = OurStep({"model": path, "threads": 1, "loss": "loss", "data": data})
-    step.session = onnxruntime.InferenceSession(path, options)
+    step = OnnxRuntimeStep(job)
+    step.session = OnnxRuntimeStep.load(job, options)
     for _ in range(50):
-        step.run()
+        step.call()
     events = json.loads(pathlib.Path(step.session.end_profiling()).read_text())
     times, counts = collections.Counter(), collections.Counter()
     for event in events:
@@ -148,12 +108,12 @@ def parse():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    mp_opt = ROOT / "build" / "bin" / "mp-opt"
-    add("--mp-opt", default=os.environ.get("MP_OPT", str(mp_opt)))
+    add("--mp-opt", default=cases.tool("mp-opt"))
     add("--only", default="mlp784,bert2_op17,resnet8", help="models")
     add("--rounds", type=int, default=15, help="blocks of each")
     add("--threads", type=int, default=1)
-    add("--training-python", default=os.path.expanduser(TRAINING_PYTHON))
+    add("--limit", type=float, default=300, help="seconds to wait for answers")
+    add("--training-python", default=turns.venv_python("venv-training"))
     add("--profile", action="store_true", help="where our time goes instead")
     return parser.parse_args()
 
@@ -161,9 +121,10 @@ def parse():
 def main():
     arguments = parse()
     if not arguments.profile:
-        print("| model | step | steps/s | ms | range, ms | peak MB "
-              "| x onnxruntime-training | loss after 20 |")
-        print("|---|---|---:|---:|---:|---:|---:|---:|")
+        turns.head(
+            "model", "step", ">steps/s", ">ms", "range, ms", ">peak MB",
+            ">x onnxruntime-training",
+        )
     for name in arguments.only.split(","):
         with tempfile.TemporaryDirectory() as folder:
             run = profile if arguments.profile else measure

@@ -42,3 +42,23 @@ def test_inputs_are_not_made_up(tmp_path):
     model = write_model(tmp_path, MODEL)
     assert "input 'x' is missing" in fail(BAD_INPUT, "bench", model)
     assert attempt("bench", model, "--random").returncode == BAD_INPUT
+
+
+def take_turns(folder, requests):
+    model = write_model(folder, MODEL)
+    flags = ("--random", "--dim=n=16", "--turns", "--threads=1")
+    return attempt("bench", model, *flags, input=requests)
+
+
+def test_turns(tmp_path):
+    done = take_turns(tmp_path, "3 1\n2 0\n")
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [len(answer["times"]) for answer in answers] == [3, 2]
+
+
+@pytest.mark.parametrize("request_", ["0 1", "3", "three 1", "-1 1"])
+def test_bad_turns(tmp_path, request_):
+    done = take_turns(tmp_path, request_ + "\n")
+    assert done.returncode == BAD_INPUT and done.stdout == ""
+    assert f"calls before them, got '{request_}'" in done.stderr

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <sys/resource.h>
 
 using namespace llvm;
@@ -32,6 +33,10 @@ arithmetic, bytes, and the process's peak memory.
   --input=NAME=FILE, --raw=NAME:FILE:TYPE[SIZES], --random[=SEED]
                         inputs, as for mp-run run
   --json                print as JSON, every time included
+  --turns               measure when asked: each line of standard input is two
+                        numbers, calls and calls before them; the answer is a
+                        line of JSON. So programs that are compared can take
+                        turns.
 
   --dim=NAME=SIZE,... --threads=N --kernels=FORM --in-place --mixed-bf16
   --mixed-fp16 --schemas=FILE --external-data-root=DIR    as for mp-run run
@@ -42,7 +47,7 @@ struct BenchFlags {
   ModelFlags model;
   DataFlags data;
   uint64_t repeat = 0, warmup = 3;
-  bool json = false;
+  bool json = false, turns = false;
   std::vector<std::string> files;
 
   std::optional<int> parse(Arguments arguments,
@@ -62,7 +67,7 @@ struct Measurement {
     return *compiled.flops / getPercentile(0.5);
   }
   void print(raw_ostream &os) const;
-  void printJSON(raw_ostream &os) const;
+  void printJSON(raw_ostream &os, unsigned indent) const;
 };
 } // namespace
 
@@ -74,6 +79,7 @@ std::optional<int> BenchFlags::parse(Arguments arguments,
   flags.add("repeat", repeat, 1);
   flags.add("warmup", warmup);
   flags.add("json", json);
+  flags.add("turns", turns);
   if (std::optional<int> code = flags.parse(arguments, files))
     return code;
   if (files.empty() || files.size() > 2)
@@ -173,8 +179,8 @@ void Measurement::print(raw_ostream &os) const {
   row("compiled in", formatTime(compiled.seconds));
 }
 
-void Measurement::printJSON(raw_ostream &os) const {
-  json::OStream json(os, 2);
+void Measurement::printJSON(raw_ostream &os, unsigned indent) const {
+  json::OStream json(os, indent);
   json.object([&] {
     json.attribute("median", getPercentile(0.5));
     json.attribute("p10", getPercentile(0.1));
@@ -199,6 +205,28 @@ void Measurement::printJSON(raw_ostream &os) const {
   os << "\n";
 }
 
+/// Measures as often as a line of standard input asks for it.
+static int takeTurns(Program &program, MutableArrayRef<Tensor> inputs,
+                     BenchFlags flags) {
+  char line[64];
+  while (std::fgets(line, sizeof line, stdin)) {
+    auto [calls, before] = StringRef(line).trim().split(' ');
+    if (calls.getAsInteger(10, flags.repeat) || !flags.repeat ||
+        before.getAsInteger(10, flags.warmup)) {
+      errs() << "mp-run: error: --turns: expected two numbers, calls and calls "
+                "before them, got '"
+             << StringRef(line).trim() << "'\n";
+      return exitBadInput;
+    }
+    Measurement measurement;
+    if (Error failed = measure(program, inputs, flags, measurement))
+      return reportError(std::move(failed));
+    measurement.printJSON(outs(), /*indent=*/0);
+    outs().flush();
+  }
+  return finishOutput(exitOk);
+}
+
 int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   BenchFlags flags;
   if (std::optional<int> code = flags.parse(arguments, registry))
@@ -221,11 +249,13 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   std::unique_ptr<Program> program = model.compile(options);
   if (!program)
     return exitNotSupported;
+  if (flags.turns)
+    return takeTurns(*program, *bound, flags);
   Measurement measurement;
   if (Error failed = measure(*program, *bound, flags, measurement))
     return reportError(std::move(failed));
   if (flags.json)
-    measurement.printJSON(outs());
+    measurement.printJSON(outs(), /*indent=*/2);
   else
     measurement.print(outs());
   return finishOutput(exitOk);
