@@ -33,8 +33,9 @@ packages=(
   # the allocator
   libjemalloc-dev
 )
-# For the sanitized build, which only the tests use.
-sanitizer_packages=(clang-22 libclang-rt-22-dev)
+# For the sanitized build and for code for another processor, which only the
+# tests use.
+test_packages=(clang-22 libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user)
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4
 
@@ -229,7 +230,7 @@ for argument; do
   esac
 done
 step_total=$((3 + 2 * with_tests + with_build + with_tests * with_build))
-((with_tests == 0)) || packages+=("${sanitizer_packages[@]}")
+((with_tests == 0)) || packages+=("${test_packages[@]}")
 mkdir -p "$cache/downloads"
 cmake=$cache/venv/bin/cmake
 

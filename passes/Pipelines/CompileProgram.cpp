@@ -21,6 +21,9 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <chrono>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 using namespace mlir;
 
@@ -68,6 +71,10 @@ std::unique_ptr<Program> compileProgram(ModuleOp module,
       Program::load(module, options.updateInPlace);
   if (!program)
     return nullptr;
+#ifdef __GLIBC__
+  // What compiling took is for the model to have.
+  malloc_trim(0);
+#endif
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
   program->getFigures().flops = figures.flops;

@@ -105,6 +105,8 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   buildBufferization(pm, options.inPlace);
   pm.addPass(createConvertKernelToLoops({options.isa, options.kernels}));
   pm.addPass(createLowerLinalg());
+  // What a loop reads and writes in one place is one pointer to its body.
+  pm.addPass(createCSEPass());
   pm.addPass(createOutlineParallel());
   simplify(pm);
   pm.addPass(memref::createExpandStridedMetadataPass());

@@ -1,17 +1,35 @@
 // RUN: mp-opt %s --split-input-file --convert-onnx-to-linalg | FileCheck %s
 
-// Windows inside of the image: no copy of it, one loop nest.
-// CHECK: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 * 2 + d4, d3 * 2 + d5)>
+// Small windows inside of the image: no copy of it, one loop over windows that
+// reads all cells.
 // CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x3x8x8xf32> {mp.element = f32, mp.name = "pool_x"}
 // CHECK-NOT: tensor.insert_slice
-// CHECK: linalg.generic {indexing_maps = [#[[$IMAGE]],
-// CHECK: arith.maximumf
+// CHECK: tensor.extract_slice {{.*}}[2, 3, 4, 4] [1, 1, 2, 2]
+// CHECK-NOT: tensor.insert_slice
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+// CHECK-COUNT-4: arith.cmpf ogt
 // CHECK-NOT: linalg.generic
 module attributes {onnx.opset_import = [["", 12]]} {
   onnx.graph {
   ^bb0(%pool_x: tensor<2x3x8x8xf32>):
     %0 = "onnx.MaxPool"(%pool_x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32>
     onnx.yield %0 : tensor<2x3x4x4xf32> {onnx.inputs = [{name = "pool_x"}], onnx.outputs = [{name = "y"}]}
+  }
+}
+
+// -----
+
+// Bigger ones are a reduction.
+// CHECK: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 + d4, d3 + d5)>
+// CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x3x8x8xf32> {mp.element = f32, mp.name = "wide_x"}
+// CHECK: linalg.generic {indexing_maps = [#[[$IMAGE]],
+// CHECK: arith.cmpf ogt
+// CHECK-NOT: linalg.generic
+module attributes {onnx.opset_import = [["", 12]]} {
+  onnx.graph {
+  ^bb0(%wide_x: tensor<2x3x8x8xf32>):
+    %0 = "onnx.MaxPool"(%wide_x) {kernel_shape = array<i64: 5, 5>} : (tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32>
+    onnx.yield %0 : tensor<2x3x4x4xf32> {onnx.inputs = [{name = "wide_x"}], onnx.outputs = [{name = "y"}]}
   }
 }
 

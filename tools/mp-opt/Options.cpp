@@ -67,10 +67,9 @@ Precision:
 
 Input and output:
   -o FILE               write FILE (whole or not at all)
-  --emit=FORMAT         onnx, onnxtext, mlir or bytecode; by default what the
-                        output's name says; or code: llvm, obj, lib (--help=code)
-  --elide-weights=BOOL  leave big weights out of MLIR text; by default only on
-                        standard output
+  --emit=FORMAT         onnx, onnxtext, mlir, bytecode, or code: llvm, obj, lib
+                        (--help=code); by default what the output's name says
+  --elide-weights=BOOL  leave big weights out of MLIR text (default: on stdout)
   --schemas=FILE        JSON with the operators of further domains
   --external-data-root=DIR  external data may be links to below DIR (repeatable)
 

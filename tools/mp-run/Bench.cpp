@@ -127,12 +127,22 @@ static Error measure(Program &program, MutableArrayRef<Tensor> inputs,
     return flags.repeat ? calls >= flags.repeat
                         : calls >= most || (calls >= fewest && sum >= longest);
   };
-  for (uint64_t call = 0; call < flags.warmup; ++call)
+  auto run = [&]() -> Error {
     if (Error failed = program.run(inputs, outputs))
+      return failed;
+    // As in training; else each call would begin with copies of the defaults.
+    if (flags.model.inPlace)
+      for (auto [value, tensor] : llvm::zip(program.getOutputs(), outputs))
+        if (value.state >= 0)
+          inputs[value.state] = tensor;
+    return Error::success();
+  };
+  for (uint64_t call = 0; call < flags.warmup; ++call)
+    if (Error failed = run())
       return failed;
   for (uint64_t call = 0; !isDone(call); ++call) {
     auto start = Clock::now();
-    if (Error failed = program.run(inputs, outputs))
+    if (Error failed = run())
       return failed;
     std::chrono::duration<double> taken = Clock::now() - start;
     to.times.push_back(taken.count());
