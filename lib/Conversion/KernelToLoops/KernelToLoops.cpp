@@ -7,55 +7,20 @@
 
 #include "mp-opt/Conversion/KernelToLoops.h"
 #include "Blocked.h"
+#include "Host.h"
 #include "Outline.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/Triple.h"
-
-#ifdef __linux__
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 using namespace mlir;
 
 namespace mp::kernel {
 
-/// Whether this process may use tile registers; Linux wants to be asked.
-static bool mayUseTiles() {
-#if defined(__x86_64__) && defined(__linux__)
-  constexpr long requestPermission = 0x1023, tileData = 18;
-  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
-#else
-  return false;
-#endif
-}
-
-/// The instruction set and the form that suit the processor this runs on.
-static std::pair<StringRef, StringRef> getHost() {
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  if (llvm::Triple(llvm::sys::getProcessTriple()).isAArch64())
-    return {"neon", "widen"};
-  if (!features.lookup("avx512f") || !features.lookup("avx512bw") ||
-      !features.lookup("avx512vl"))
-    return {"avx2", "widen"};
-  if (features.lookup("amx-bf16") && mayUseTiles())
-    return {"avx512", "amx"};
-  // Zen 4 and its successors multiply pairs of bf16 at the rate of f32; where
-  // Intel's processors have no tile registers, at half of it.
-  bool fastPairs = features.lookup("avx512bf16") &&
-                   llvm::sys::getHostCPUName().starts_with("znver");
-  return {"avx512", fastPairs ? "dot" : "widen"};
-}
-
 std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
   KernelTarget target;
   if (isa == "native") {
-    auto [hostIsa, hostForm] = getHost();
-    isa = hostIsa;
-    form = form == "auto" ? hostForm : form;
+    isa = getHostISA();
+    form = form == "auto" ? getHostForm() : form;
   }
   if (isa == "avx2") {
     target.vectorBytes = 32;
