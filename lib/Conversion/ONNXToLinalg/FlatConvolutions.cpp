@@ -37,6 +37,10 @@ struct FlatAxis {
 
 } // namespace
 
+/// Sizes up to which the arithmetic below stays far from overflow.
+constexpr int64_t mostCells = int64_t(1) << 20;
+constexpr double mostElements = 1e12;
+
 /// The axes, if their sizes are known; without pitches.
 static std::optional<SmallVector<FlatAxis>>
 readAxes(const SlidingWindows &windows, bool isGradient) {
@@ -49,6 +53,9 @@ readAxes(const SlidingWindows &windows, bool isGradient) {
     if (axis.stride != 1 || !image || !begin || !count || !kernel ||
         *image < 1 || *count < 1 || *kernel < 1)
       return std::nullopt;
+    for (int64_t size : {*image, *begin, *count, *kernel, axis.dilation})
+      if (size > mostCells)
+        return std::nullopt;
     FlatAxis flat{*image, *begin, *count, *kernel, axis.dilation};
     if (isGradient) {
       std::swap(flat.image, flat.count);
@@ -75,6 +82,8 @@ static bool layOut(MutableArrayRef<FlatAxis> axes, bool isWide) {
     pitch *= axis.padded;
     reach += axis.getReach() * axis.pitch;
     waste *= static_cast<double>(axis.padded) / axis.count;
+    if (static_cast<double>(pitch) * mostCells > mostElements)
+      return false;
   }
   // The windows that do not exist reach into one more row.
   axes.front().padded += reach > 0;
