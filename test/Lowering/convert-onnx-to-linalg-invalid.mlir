@@ -44,3 +44,14 @@ module @text attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %x : tensor<4x!onnx.string> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "x"}]}
   }
 }
+
+// -----
+
+module @narrow attributes {onnx.opset_import = [["", 19]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @below {{node 'c' (Cast-19): result 'y' has a type that cannot be compiled}}
+    %y = "onnx.Cast"(%x) {onnx.name = "c", onnx.results = ["y"], to = 19 : si64} : (tensor<4xf32>) -> tensor<4xf8E5M2>
+    onnx.yield %y : tensor<4xf8E5M2> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "y"}]}
+  }
+}

@@ -395,6 +395,11 @@ LogicalResult GraphLowering::lowerNode(Operation *node) {
                            "' has a type that cannot be compiled");
   if (foldKnownInts(lowering))
     return success();
+  for (Value result : node->getResults())
+    if (auto type = dyn_cast<TensorType>(result.getType());
+        type && !getStorageType(type.getElementType()))
+      return lowering.fail("result '" + getValueName(result) +
+                           "' has a type that cannot be compiled");
   const LoweringRule *rule = findRule(node);
   return rule ? rule->lower(lowering) : lowering.fail("no lowering");
 }
