@@ -421,6 +421,7 @@ def test_errors(tmp_path, small):
     assert "needs a processor with AVX-512" in bad(
         BAD_INPUT, *obj, "--cpu=x86-64-v3", "--kernels=dot"
     )
+    assert "--dim: dimension 'n" in bad(USAGE, *obj, "--dim=n=nine")
     assert "found 'a-b'" in bad(USAGE, *obj, "--symbols=a-b")
     lib = ("--emit=lib", "-o", out)
     assert "'no-such-cc'" in bad(BAD_INPUT, *lib, "--cc=no-such-cc")

@@ -9,6 +9,8 @@
 #include "CodeFlags.h"
 #include "TrainingFlags.h"
 
+#include "mp-opt/Precision/ValueSizes.h"
+
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
@@ -374,6 +376,11 @@ std::optional<int> Options::parseCode(Flags &flags) {
     return usageError("--emit=obj and lib need -o");
   flags.code.fill(code);
   code.dims.assign(flags.dims.begin(), flags.dims.end());
+  if (!isCode(emit))
+    return std::nullopt;
+  DimensionSizes sizes;
+  if (Error failed = parseDimensions(code.dims, sizes))
+    return usageError("--dim: " + toString(std::move(failed)));
   return std::nullopt;
 }
 
