@@ -255,13 +255,18 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
       return code;
   if (llvm::Error failed = reports.prepare())
     return error(toString(std::move(failed)));
-  if (options.writesModel)
+  if (options.writesModel && isCode(outputFormat)) {
     if (llvm::Error failed =
-            isCode(outputFormat)
-                ? writeCode(*module, outputFormat, options.code, options.output,
-                            llvm::sys::path::filename(input.getName()))
-                : output.write(*module, outputFormat, unchanged))
+            writeCode(*module, outputFormat, options.code, options.output,
+                      llvm::sys::path::filename(input.getName()))) {
+      std::string text = toString(std::move(failed));
+      // What cannot be compiled has been named.
+      return text.empty() ? exitNotSupported : error(text);
+    }
+  } else if (options.writesModel) {
+    if (llvm::Error failed = output.write(*module, outputFormat, unchanged))
       return error(toString(std::move(failed)));
+  }
   if (llvm::Error failed = reports.finish())
     return error(toString(std::move(failed)));
   return exitOk;
