@@ -93,7 +93,7 @@ Examples:
   mp-opt model.mlir --mp-mixed-precision=precision=bf16 --mlir-print-ir-after-all
 
 Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 3 see
---verify; 4 not supported (--strict, --emit); 70 internal error or no memory;
+--verify; 4 unsupported (--strict, --emit); 70 internal error or out of memory;
 130, 143 ended by a signal. After an error nothing is written, old files stay.
 )";
 
