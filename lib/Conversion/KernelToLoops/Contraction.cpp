@@ -260,8 +260,9 @@ Value Contraction::getBatchCoordinate(Emitter &e, Value batch,
   return e.toI32(e.add(sum, bound.constant));
 }
 
-static int64_t getShortSize(ContractOp op, ArrayRef<unsigned> dims) {
-  auto sizes = op->getAttrOfType<DenseI64ArrayAttr>(shortDimsName);
+/// Of joined dimensions; zero where it is not known.
+int64_t Contraction::getLeastSize(ArrayRef<unsigned> dims) const {
+  auto sizes = op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName);
   int64_t product = 1;
   for (unsigned dim : dims)
     product *= sizes ? sizes[dim] : 0;
@@ -269,26 +270,32 @@ static int64_t getShortSize(ContractOp op, ArrayRef<unsigned> dims) {
 }
 
 bool Contraction::isShort(ArrayRef<unsigned> dims) const {
-  int64_t size = mp::kernel::getShortSize(op, dims);
-  return size > 0 && size < 16;
+  int64_t size = getLeastSize(dims);
+  return size > 0 && size < leastLong;
 }
 
 std::optional<int64_t> Contraction::getShortSize(GroupKind kind) const {
   int64_t product = 1;
   for (ArrayRef<unsigned> dims : groups[kind].dims)
-    product *= mp::kernel::getShortSize(op, dims);
-  if (product == 0)
-    return std::nullopt;
+    for (unsigned dim : dims) {
+      if (!isShort(dim))
+        return std::nullopt;
+      product *= getLeastSize(dim);
+    }
   return product;
+}
+
+int64_t Contraction::getLeastLength(GroupKind kind) const {
+  const Group &group = groups[kind];
+  return group.dims.empty() ? 0 : getLeastSize(group.dims.back());
 }
 
 bool Contraction::hasFewRows() const {
   if (std::optional<int64_t> count = getShortSize(Rows))
     return *count <= mostFew;
   const Group &rows = groups[Rows];
-  auto few = op->getAttrOfType<DenseBoolArrayAttr>(fewName);
-  return few && rows.isSingle() && rows.dims.front().size() == 1 &&
-         few[rows.dims.front().front()];
+  return rows.isSingle() && rows.dims.front().size() == 1 &&
+         getLeastSize(rows.dims.front()) == leastLong;
 }
 
 bool Contraction::readsColumnsInPlace() const {

@@ -21,12 +21,13 @@
 namespace mp::kernel {
 
 /// Attributes of a contraction that has a function of its own: for each
-/// result of each map whether it is within bounds, as far as is known; sizes of
-/// dimensions that are known to be short, zero for others; for each dimension
-/// whether it is known to be of at most `mostFew`.
+/// result of each map whether it is within bounds, as far as is known; for each
+/// dimension its size if that is known to be less than `leastLong`, else what
+/// it is known not to be less than: `leastLong`, more than `mostFew`, or zero.
 constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
-constexpr llvm::StringLiteral shortDimsName = "kernel.short_dims";
-constexpr llvm::StringLiteral fewName = "kernel.few";
+constexpr llvm::StringLiteral leastSizesName = "kernel.least_sizes";
+/// The lanes of a vector.
+constexpr int64_t leastLong = 16;
 /// Rows for which packing columns takes longer than it saves.
 constexpr int64_t mostFew = 32;
 
@@ -98,6 +99,8 @@ public:
   bool isShort(llvm::ArrayRef<unsigned> dims) const;
   /// The size of a group, if all its dimensions are known to be short.
   std::optional<int64_t> getShortSize(GroupKind kind) const;
+  /// What the last, joined dimension of a group is not less than.
+  int64_t getLeastLength(GroupKind kind) const;
   /// Whether columns are multiplied where they lie: they are one line in
   /// memory, within bounds, and there are few rows.
   bool readsColumnsInPlace() const;
@@ -114,6 +117,7 @@ public:
   void release(Emitter &e);
 
 private:
+  int64_t getLeastSize(llvm::ArrayRef<unsigned> dims) const;
   void findGroups();
   void separateColumns();
   void addView(Emitter &e, unsigned operand);

@@ -75,10 +75,18 @@ struct Simplified {
   SmallVector<AffineMap> maps;
   SmallVector<Value> sizes;
   SmallVector<Attribute> inBounds;
-  SmallVector<int64_t> shortDims;
-  SmallVector<bool> few;
+  SmallVector<int64_t> leastSizes;
 };
 } // namespace
+
+/// What code may depend on: sizes that differ by more share a function.
+static int64_t getLeastSize(int64_t size) {
+  if (ShapedType::isDynamic(size))
+    return 0;
+  if (size < leastLong)
+    return size;
+  return size <= mostFew ? leastLong : mostFew + 1;
+}
 
 /// Whether leaving out `dim`, whose size is one, leaves dimensions alone only
 /// where they have the operand's size.
@@ -110,10 +118,7 @@ static Simplified simplify(ContractOp op) {
       continue;
     }
     replacements.push_back(builder.getAffineDimExpr(kept++));
-    bool isShort = !ShapedType::isDynamic(sizes[dim]) && sizes[dim] < 16;
-    result.shortDims.push_back(isShort ? sizes[dim] : 0);
-    result.few.push_back(!ShapedType::isDynamic(sizes[dim]) &&
-                         sizes[dim] <= mostFew);
+    result.leastSizes.push_back(getLeastSize(sizes[dim]));
   }
   for (auto [map, operand] :
        llvm::zip_equal(op.getMaps(), op.getMappedOperands())) {
@@ -197,9 +202,8 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
       values.slice(numOperands, simple.sizes.size()), values[numOperands - 1],
       simple.maps);
   outlined->setAttr(inBoundsName, inner.getArrayAttr(simple.inBounds));
-  outlined->setAttr(shortDimsName,
-                    inner.getDenseI64ArrayAttr(simple.shortDims));
-  outlined->setAttr(fewName, inner.getDenseBoolArrayAttr(simple.few));
+  outlined->setAttr(leastSizesName,
+                    inner.getDenseI64ArrayAttr(simple.leastSizes));
   IRMapping mapping;
   mapping.map(captured, values.drop_front(numOperands + simple.sizes.size()));
   op.getEpilogue().cloneInto(&outlined.getEpilogue(), mapping);

@@ -7,8 +7,9 @@
 //
 // Three ways, by what is contiguous in memory: along the lanes, vectors are
 // loaded and stored as they are; along the summed dimension, squares are
-// loaded and transposed in registers; where neither is known, or a table tells
-// at run time that it does not hold here, elements are gathered.
+// loaded and transposed in registers; where neither is known, elements are
+// gathered. Where a vector goes beyond the end of a line (a row of an image),
+// the pieces of lines are loaded one after the other, each under a mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,8 @@ Value PanelFormat::getSize(Emitter &e, Value depth) const {
 Side::Side(Emitter &e, Contraction &contraction, unsigned operand,
            GroupKind kind, const PanelFormat &format)
     : contraction(contraction), view(contraction.views[operand]),
-      operand(operand), format(format), total(contraction.groups[kind].total) {
+      operand(operand), kind(kind), format(format),
+      total(contraction.groups[kind].total) {
   laneOffsets = contraction.getOffsets(e, kind, operand);
   depthOffsets = contraction.getOffsets(e, Depth, operand);
   for (const Bound &bound : view.bounds)
@@ -85,19 +87,54 @@ Value Side::checkBounds(Emitter &e, Value mask, ArrayRef<Value> coordinates,
   return mask;
 }
 
+/// How the lanes from `first` on are reached where they may be no single run.
+Side::Reach Side::getReach(Emitter &e, GroupKind group,
+                           const IndexFunction &offsets, Value first,
+                           int64_t lanes) {
+  // As many masked loads take about as long as gathering.
+  constexpr int64_t mostRuns = 6;
+  Reach reach{offsets.step, Value(), {}};
+  Value begin = offsets.at(e, first);
+  int64_t least = contraction.getLeastLength(group);
+  int64_t runs = least > 0 ? (lanes - 2) / least + 2 : mostRuns + 1;
+  if (offsets.step == 0 || runs > mostRuns) {
+    reach.offsets =
+        e.sub(offsets.vectorAt(e, first, lanes), e.splat(begin, lanes));
+    return reach;
+  }
+  Value length = contraction.groups[group].sizes.back();
+  Value last = e.sub(contraction.groups[group].total, e.index(1));
+  Value start = e.index(0), end = e.sub(length, e.rem(first, length));
+  for (int64_t run = 0; run < runs; ++run) {
+    Value shift = offsets.at(e, e.min(e.add(first, start), last));
+    shift = e.sub(e.sub(shift, begin), e.mul(start, offsets.step));
+    Value mask = arith::XOrIOp::create(e, e.firstLanes(start, lanes),
+                                       e.firstLanes(end, lanes));
+    reach.runs.push_back({mask, shift});
+    start = end;
+    end = e.add(end, length);
+  }
+  return reach;
+}
+
 Value Side::load(Emitter &e, Value place, const Reach &reach, Value mask) {
   int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
-  VectorType type = e.vectorType(view.element, lanes);
   if (reach.offsets)
     return e.castFloat(e.gather(view.memory, place, reach.offsets, mask),
                        format.element);
-  if (reach.step == 2) {
-    mask = vector::InterleaveOp::create(e, mask, e.zeros(e.getI1Type(), lanes));
-    type = e.vectorType(view.element, 2 * lanes);
-  }
-  Value zeros = arith::ConstantOp::create(e, e.getZeroAttr(type));
-  Value line = vector::MaskedLoadOp::create(e, type, view.memory,
-                                            ValueRange{place}, mask, zeros);
+  VectorType type = e.vectorType(view.element, lanes * reach.step);
+  Value line = arith::ConstantOp::create(e, e.getZeroAttr(type));
+  auto read = [&](Value from, Value present) {
+    if (reach.step == 2)
+      present = vector::InterleaveOp::create(e, present,
+                                             e.zeros(e.getI1Type(), lanes));
+    line = vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{from},
+                                        present, line);
+  };
+  if (reach.runs.empty())
+    read(place, mask);
+  for (const Run &run : reach.runs)
+    read(e.add(place, run.shift), arith::AndIOp::create(e, mask, run.mask));
   if (reach.step == 2)
     line = vector::DeinterleaveOp::create(e, line).getRes1();
   return e.castFloat(line, format.element);
@@ -115,29 +152,39 @@ void Side::storeVector(Emitter &e, Value value, Value panel, Value at,
   vector::MaskedStoreOp::create(e, panel, ValueRange{at}, mask, value);
 }
 
-Side::Part Side::getPart(Emitter &e, Value first, int64_t begin) {
+/// The part from lane `begin` of the panel on, of `width` lanes.
+Side::Part Side::getPart(Emitter &e, const Panel &panel, Value begin,
+                         int64_t width) {
   Part part;
-  part.width = std::min(format.units, format.width - begin);
-  part.first = e.add(first, begin);
-  part.count = e.min(e.sub(total, part.first), e.index(part.width));
+  part.width = width;
+  part.first = e.add(panel.first, begin);
+  part.count = e.min(e.sub(total, part.first), e.index(width));
   part.mask = e.firstLanes(part.count, format.units);
+  part.depth = panel.depth;
+  part.end = panel.count;
+  part.panel = panel.memory;
+  part.at = e.add(
+      panel.at, e.mul(begin, format.byLane ? format.chunk() : format.perUnit));
+  if (alongDepth)
+    return part;
+  for (Checked &check : checks)
+    part.coordinates.push_back(
+        e.add(check.lane.vectorAt(e, part.first, format.units),
+              e.splat(check.base, format.units)));
+  part.place = e.add(base, laneOffsets.at(e, part.first));
+  part.reach.step = laneOffsets.step;
   return part;
 }
 
-void Side::pack(Emitter &e, Value first, Value depth, Value count, Value panel,
+void Side::pack(Emitter &e, Value first, Value depth, Value count, Value memory,
                 Value at) {
+  Panel panel{first, depth, count, memory, at};
   SmallVector<Part> parts;
-  for (int64_t begin = 0; begin < format.width; begin += format.units) {
-    Part part = getPart(e, first, begin);
-    part.depth = depth;
-    part.end = count;
-    part.panel = panel;
-    part.at =
-        e.add(at, begin * (format.byLane ? format.chunk() : format.perUnit));
-    parts.push_back(part);
-  }
+  for (int64_t begin = 0; begin < format.width; begin += format.units)
+    parts.push_back(getPart(e, panel, e.index(begin),
+                            std::min(format.units, format.width - begin)));
   if (!alongDepth)
-    return packAlongLanes(e, parts);
+    return packAlongLanes(e, panel, parts);
   for (const Part &part : parts)
     packAlongDepth(e, part);
 }
@@ -217,42 +264,33 @@ void Side::packLanes(Emitter &e, ArrayRef<Part> parts) {
     units(whole, padded, true);
 }
 
-void Side::packAlongLanes(Emitter &e, MutableArrayRef<Part> parts) {
-  SmallVector<Value> offsets, runs;
-  Value allRun;
-  for (Part &part : parts) {
-    for (Checked &check : checks)
-      part.coordinates.push_back(
-          e.add(check.lane.vectorAt(e, part.first, format.units),
-                e.splat(check.base, format.units)));
-    Value first = laneOffsets.at(e, part.first);
-    part.place = e.add(base, first);
-    part.reach.step = laneOffsets.step;
-    if (laneOffsets.step != 0 && !laneOffsets.table)
-      continue;
-    Value all = laneOffsets.vectorAt(e, part.first, format.units);
-    offsets.push_back(e.sub(all, e.splat(first, format.units)));
-    if (laneOffsets.step == 0) {
-      part.reach.offsets = offsets.back();
-      continue;
-    }
-    runs.push_back(isRun(e, all, first, part.mask, laneOffsets.step));
-    allRun = allRun ? arith::AndIOp::create(e, allRun, runs.back()).getResult()
-                    : runs.back();
-  }
-  if (runs.empty())
+void Side::packAlongLanes(Emitter &e, const Panel &panel,
+                          ArrayRef<Part> parts) {
+  if (laneOffsets.step != 0 && !laneOffsets.table)
     return packLanes(e, parts);
-  e.ifElse(
-      allRun, [&] { packLanes(e, parts); },
-      [&] {
-        for (auto [i, part] : llvm::enumerate(parts)) {
-          Part loose = part;
-          loose.reach.offsets = offsets[i];
-          e.ifElse(
-              runs[i], [&, i = i] { packLanes(e, parts[i]); },
-              [&] { packLanes(e, loose); });
-        }
+  auto packApart = [&] {
+    auto pack = [&](Part part) {
+      part.reach = getReach(e, kind, laneOffsets, part.first, format.units);
+      packLanes(e, part);
+    };
+    // Panels of columns are whole vectors.
+    if (format.width % format.units == 0)
+      e.loop(e.index(0), e.index(format.width), format.units, [&](Value begin) {
+        pack(getPart(e, panel, begin, format.units));
       });
+    else
+      llvm::for_each(parts, pack);
+  };
+  Value areRuns;
+  for (const Part &part : parts) {
+    if (laneOffsets.step == 0)
+      return packApart();
+    Value offsets = laneOffsets.vectorAt(e, part.first, format.units);
+    Value isOne = isRun(e, offsets, laneOffsets.at(e, part.first), part.mask,
+                        laneOffsets.step);
+    areRuns = areRuns ? arith::AndIOp::create(e, areRuns, isOne) : isOne;
+  }
+  e.ifElse(areRuns, [&] { packLanes(e, parts); }, packApart);
 }
 
 SmallVector<Value> Side::transpose(Emitter &e, ArrayRef<Value> rows) {
@@ -316,14 +354,16 @@ void Side::packAlongDepth(Emitter &e, const Part &part) {
       }
       storeLanes(e, part, e.div(i, e.index(format.perUnit)), rows);
     };
-    Reach line{depthOffsets.step, Value()};
     if (!depthOffsets.table)
-      return square(line);
-    Value offsets = depthOffsets.vectorAt(e, k, lanes);
-    Reach loose{0, e.sub(offsets, e.splat(offset, lanes))};
+      return square({depthOffsets.step, Value(), {}});
+    Reach reach = getReach(e, Depth, depthOffsets, k, lanes);
+    if (!reach.offsets)
+      return square(reach);
+    Value isOne = isRun(e, depthOffsets.vectorAt(e, k, lanes), offset, mask,
+                        depthOffsets.step);
     e.ifElse(
-        isRun(e, offsets, offset, mask, line.step), [&] { square(line); },
-        [&] { square(loose); });
+        isOne, [&] { square({depthOffsets.step, Value(), {}}); },
+        [&] { square(reach); });
   });
 }
 

@@ -68,10 +68,17 @@ private:
     const Bound *bound;
     mlir::Value base;
   };
-  /// Where elements that make a vector are: `step` apart, or at `offsets`.
+  /// Lanes that are read at once, all others aside: what is added to a place
+  /// then.
+  struct Run {
+    mlir::Value mask, shift;
+  };
+  /// Where elements that make a vector are: `step` apart, in several runs if
+  /// there are any; or at `offsets`.
   struct Reach {
     int64_t step = 1;
     mlir::Value offsets;
+    llvm::SmallVector<Run> runs;
   };
   /// As many lanes of a panel as a vector has units, and where they go.
   struct Part {
@@ -84,7 +91,14 @@ private:
     Reach reach;
     llvm::SmallVector<mlir::Value> coordinates;
   };
-  Part getPart(Emitter &e, mlir::Value first, int64_t begin);
+  /// What is asked of pack.
+  struct Panel {
+    mlir::Value first, depth, count, memory, at;
+  };
+  Part getPart(Emitter &e, const Panel &panel, mlir::Value begin,
+               int64_t width);
+  Reach getReach(Emitter &e, GroupKind group, const IndexFunction &offsets,
+                 mlir::Value first, int64_t lanes);
   mlir::Value checkBounds(Emitter &e, mlir::Value mask,
                           llvm::ArrayRef<mlir::Value> coordinates,
                           llvm::ArrayRef<mlir::Value> others);
@@ -93,7 +107,8 @@ private:
                    mlir::Value mask);
   void storeVector(Emitter &e, mlir::Value value, mlir::Value panel,
                    mlir::Value at, int64_t units);
-  void packAlongLanes(Emitter &e, llvm::MutableArrayRef<Part> parts);
+  void packAlongLanes(Emitter &e, const Panel &panel,
+                      llvm::ArrayRef<Part> parts);
   void packLanes(Emitter &e, llvm::ArrayRef<Part> parts);
   mlir::Value readElements(Emitter &e, const Part &part, mlir::Value i,
                            bool mayExceed);
@@ -111,6 +126,7 @@ private:
   Contraction &contraction;
   View &view;
   unsigned operand;
+  GroupKind kind;
   PanelFormat format;
   mlir::Value total, base;
   IndexFunction laneOffsets, depthOffsets;

@@ -11,8 +11,9 @@
 //
 //     result[p] = sum over taps: weight[tap] * image[p + offset[tap]]
 //
-// Packing it is copying, without any bounds to check. At the end of each row of
-// windows a few are computed that do not exist, and cut off.
+// Where there are few channels of results, kernels multiply lines where they
+// lie, without any bounds to check. At the end of each row of windows a few are
+// computed that do not exist, and cut off.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +41,9 @@ struct FlatAxis {
 /// Sizes up to which the arithmetic below stays far from overflow.
 constexpr int64_t mostCells = int64_t(1) << 20;
 constexpr double mostElements = 1e12;
+/// Channels of results for which packing windows costs more than it saves, and
+/// for which it costs much more.
+constexpr int64_t mostFew = 32, mostVeryFew = 7;
 
 /// The axes, if their sizes are known; without pitches.
 static std::optional<SmallVector<FlatAxis>>
@@ -69,7 +73,7 @@ readAxes(const SlidingWindows &windows, bool isGradient) {
 }
 
 /// Pads and pitches; false where too much would be computed in vain.
-static bool layOut(MutableArrayRef<FlatAxis> axes, bool isWide) {
+static bool layOut(MutableArrayRef<FlatAxis> axes, int64_t channels) {
   double waste = 1;
   int64_t volume = 1, pitch = 1, reach = 0;
   for (FlatAxis &axis : llvm::reverse(axes)) {
@@ -87,7 +91,8 @@ static bool layOut(MutableArrayRef<FlatAxis> axes, bool isWide) {
   }
   // The windows that do not exist reach into one more row.
   axes.front().padded += reach > 0;
-  return axes.size() > 1 && volume > 1 && waste <= (isWide ? 8 : 1.5);
+  return axes.size() > 1 && volume > 1 &&
+         waste <= (channels <= mostVeryFew ? 8 : 1.5);
 }
 
 static TensorValue padImage(Emitter &e, TensorValue image,
@@ -152,7 +157,8 @@ TensorValue ConvolutionEmitter::alongLines(TensorValue image,
   bool grouped = groups != 1;
   Size channels = e.dim(weight, grouped + (isGradient ? 1 : 0));
   auto few = Emitter::getConstant(channels);
-  if (!axes || !isa<FloatType>(element) || !layOut(*axes, few && *few < 8))
+  if (!axes || !isa<FloatType>(element) || !few || *few > mostFew ||
+      !layOut(*axes, *few))
     return {};
   auto maps = getFlatMaps(e.b.getContext(), *axes, grouped, isGradient);
   Sizes sizes = e.sizes(image);
