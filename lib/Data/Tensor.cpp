@@ -110,6 +110,13 @@ Expected<Tensor> Tensor::clone() const {
   return copy;
 }
 
+Expected<Tensor> Tensor::makeOwn(Tensor tensor) {
+  auto *free = std::get_deleter<decltype(&std::free)>(tensor.owner);
+  if (free && *free == &std::free && tensor.owner.use_count() == 1)
+    return tensor;
+  return tensor.clone();
+}
+
 //===----------------------------------------------------------------------===//
 // Elements as float64
 //===----------------------------------------------------------------------===//

@@ -6,22 +6,29 @@
 //===----------------------------------------------------------------------===//
 //
 // The in-process compiler and files use the same code, so that a program and a
-// library of one model give the same bits on one machine.
+// library of one model give the same bits on one machine. LLVM's contexts
+// belong to one thread each: a module is cut into pieces, always the same ones,
+// which threads optimize side by side.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Execution/CodeGen.h"
 
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 namespace mp {
 
@@ -99,9 +106,12 @@ void registerTranslations(mlir::DialectRegistry &registry) {
   mlir::registerLLVMDialectTranslation(registry);
 }
 
-std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,
-                                              llvm::LLVMContext &context,
-                                              llvm::TargetMachine &machine) {
+using Bytes = llvm::SmallVector<char, 0>;
+
+/// LLVM IR for this machine, not optimized yet.
+static std::unique_ptr<llvm::Module>
+translate(mlir::ModuleOp module, llvm::LLVMContext &context,
+          const llvm::TargetMachine &machine) {
   std::unique_ptr<llvm::Module> result =
       mlir::translateModuleToLLVMIR(module, context);
   if (!result)
@@ -119,6 +129,10 @@ std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("no-trapping-math", "true");
   }
+  return result;
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager cycles;
@@ -135,21 +149,155 @@ std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,
   builder.crossRegisterProxies(loops, functions, cycles, modules);
   llvm::ModulePassManager pipeline =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
-  pipeline.run(*result, modules);
+  pipeline.run(module, modules);
+}
+
+//===----------------------------------------------------------------------===//
+// Pieces
+//===----------------------------------------------------------------------===//
+
+/// What is defined here may be used in another piece, and nowhere else.
+static void shareDefinitions(llvm::Module &module) {
+  for (llvm::GlobalValue &value : module.global_values()) {
+    if (!value.hasLocalLinkage())
+      continue;
+    value.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    value.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    if (!value.hasName())
+      value.setName("unnamed");
+  }
+}
+
+/// The module as bitcode, its functions divided into runs of about the same
+/// size: those that call each other follow each other.
+static std::vector<Bytes> cutIntoPieces(llvm::Module &module) {
+  // More cores find nothing to do: the longest function takes as long.
+  constexpr unsigned numPieces = 4;
+  shareDefinitions(module);
+  uint64_t total = 0, sum = 0;
+  for (llvm::Function &function : module)
+    total += function.getInstructionCount();
+  llvm::DenseMap<const llvm::GlobalValue *, unsigned> pieceOf;
+  for (llvm::Function &function : module) {
+    pieceOf[&function] = std::min<uint64_t>(
+        numPieces - 1, sum * numPieces / std::max<uint64_t>(total, 1));
+    sum += function.getInstructionCount();
+  }
+  std::vector<Bytes> pieces(numPieces);
+  for (unsigned piece = 0; piece < numPieces; ++piece) {
+    llvm::ValueToValueMapTy values;
+    std::unique_ptr<llvm::Module> cut =
+        llvm::CloneModule(module, values, [&](const llvm::GlobalValue *value) {
+          return pieceOf.lookup(value) == piece;
+        });
+    llvm::raw_svector_ostream os(pieces[piece]);
+    llvm::WriteBitcodeToFile(*cut, os);
+  }
+  return pieces;
+}
+
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+readPiece(const Bytes &piece, llvm::LLVMContext &context) {
+  return llvm::parseBitcodeFile(
+      {llvm::StringRef(piece.data(), piece.size()), "piece"}, context);
+}
+
+/// Optimizes the module's pieces side by side; `finish` makes of each what
+/// replaces it.
+static llvm::Expected<std::vector<Bytes>>
+compilePieces(mlir::ModuleOp module, const llvm::TargetMachine &machine,
+              llvm::function_ref<llvm::Error(llvm::Module &,
+                                             llvm::TargetMachine &, Bytes &)>
+                  finish) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> whole = translate(module, context, machine);
+  if (!whole)
+    return llvm::createStringError("LLVM IR could not be made");
+  std::vector<Bytes> pieces = cutIntoPieces(*whole);
+  whole.reset();
+  std::vector<std::string> errors(pieces.size());
+  auto compile = [&](Bytes &piece) -> llvm::Error {
+    llvm::LLVMContext own;
+    auto read = readPiece(piece, own);
+    if (!read)
+      return read.takeError();
+    piece.clear();
+    std::unique_ptr<llvm::TargetMachine> copy(
+        machine.getTarget().createTargetMachine(
+            machine.getTargetTriple(), machine.getTargetCPU(),
+            machine.getTargetFeatureString(), machine.Options,
+            machine.getRelocationModel(), std::nullopt, machine.getOptLevel()));
+    optimize(**read, *copy);
+    return finish(**read, *copy, piece);
+  };
+  mlir::parallelFor(module.getContext(), 0, pieces.size(), [&](size_t index) {
+    if (llvm::Error error = compile(pieces[index]))
+      errors[index] = llvm::toString(std::move(error));
+  });
+  for (const std::string &error : errors)
+    if (!error.empty())
+      return llvm::createStringError(error);
+  return pieces;
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
+                const llvm::TargetMachine &machine) {
+  auto pieces = compilePieces(
+      module, machine,
+      [](llvm::Module &piece, llvm::TargetMachine &, Bytes &bytes) {
+        llvm::raw_svector_ostream os(bytes);
+        llvm::WriteBitcodeToFile(piece, os);
+        return llvm::Error::success();
+      });
+  if (!pieces)
+    return pieces.takeError();
+  std::unique_ptr<llvm::Module> result;
+  for (const Bytes &bytes : *pieces) {
+    auto piece = readPiece(bytes, context);
+    if (!piece)
+      return piece.takeError();
+    if (!result)
+      result = std::move(*piece);
+    else if (llvm::Linker::linkModules(*result, std::move(*piece)))
+      return llvm::createStringError("LLVM IR could not be linked");
+  }
   return result;
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::SmallVector<char, 0> bytes;
+static llvm::Error writeObject(llvm::Module &module,
+                               llvm::TargetMachine &machine, Bytes &bytes) {
   llvm::raw_svector_ostream os(bytes);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, os, nullptr,
                                   llvm::CodeGenFileType::ObjectFile))
     return llvm::createStringError("this target writes no object files");
   passes.run(module);
+  return llvm::Error::success();
+}
+
+static std::unique_ptr<llvm::MemoryBuffer> makeBuffer(Bytes bytes) {
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(
       std::move(bytes), "model.o", /*RequiresNullTerminator=*/false);
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
+  Bytes bytes;
+  if (llvm::Error error = writeObject(module, machine, bytes))
+    return error;
+  return makeBuffer(std::move(bytes));
+}
+
+llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
+emitObjects(mlir::ModuleOp module, const llvm::TargetMachine &machine) {
+  auto pieces = compilePieces(module, machine, writeObject);
+  if (!pieces)
+    return pieces.takeError();
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  for (Bytes &bytes : *pieces)
+    objects.push_back(makeBuffer(std::move(bytes)));
+  return objects;
 }
 
 } // namespace mp

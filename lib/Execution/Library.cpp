@@ -184,11 +184,9 @@ makeLibrary(ModuleOp module, const ModelInterface &interface,
                                    " bytes of constants, a library can have " +
                                    Twine(mostBytes) +
                                    ": make inputs of its weights");
-  std::unique_ptr<llvm::Module> result =
-      translateToLLVM(module, context, machine);
-  if (!result)
-    return llvm::createStringError("LLVM IR could not be made");
-  LibraryMaker(*result, interface, options).run();
+  auto result = translateToLLVM(module, context, machine);
+  if (result)
+    LibraryMaker(**result, interface, options).run();
   return result;
 }
 

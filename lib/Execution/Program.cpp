@@ -46,6 +46,11 @@ ArrayRef<ProgramValue> Program::getOutputs() const {
 Tensor Program::getDefault(unsigned input) const {
   return impl->interface.defaults[input];
 }
+llvm::Expected<Tensor> Program::takeDefault(unsigned input) {
+  impl->interface.inputs[input].hasDefault = false;
+  return Tensor::makeOwn(
+      std::exchange(impl->interface.defaults[input], Tensor()));
+}
 void Program::setCallNumber(int64_t number) { impl->callNumber = number; }
 CompileFigures &Program::getFigures() { return impl->figures; }
 
@@ -89,22 +94,18 @@ llvm::Error Program::Impl::load(ModuleOp module) {
   auto machine = createTargetMachine(CodeTarget());
   if (!machine)
     return machine.takeError();
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code =
-      translateToLLVM(module, context, **machine);
-  if (!code)
-    return llvm::createStringError("LLVM IR could not be made");
-  auto object = emitObject(*code, **machine);
-  if (!object)
-    return object.takeError();
+  auto objects = emitObjects(module, **machine);
+  if (!objects)
+    return objects.takeError();
   auto made = llvm::orc::LLJITBuilder().create();
   if (!made)
     return made.takeError();
   jit = std::move(*made);
   if (llvm::Error error = addSymbols())
     return error;
-  if (llvm::Error error = jit->addObjectFile(std::move(*object)))
-    return error;
+  for (std::unique_ptr<llvm::MemoryBuffer> &object : *objects)
+    if (llvm::Error error = jit->addObjectFile(std::move(object)))
+      return error;
   auto found = jit->lookup("main");
   if (!found)
     return found.takeError();

@@ -15,6 +15,10 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 using namespace mlir;
 
 namespace mp {
@@ -96,6 +100,15 @@ llvm::Error ModelInput::read(StringRef file) {
                                    content.getError().message());
   buffer = std::move(*content);
   return llvm::Error::success();
+}
+
+void ModelInput::releasePages() {
+#ifdef __linux__
+  // LLVM asks posix_madvise, for which glibc does nothing.
+  if (buffer->getBufferKind() == llvm::MemoryBuffer::MemoryBuffer_MMap)
+    ::madvise(const_cast<char *>(buffer->getBufferStart()),
+              buffer->getBufferSize(), MADV_DONTNEED);
+#endif
 }
 
 Format getFormatOfName(StringRef name) {

@@ -55,6 +55,8 @@ public:
   /// What messages call it.
   const std::string &getName() const { return name; }
   llvm::StringRef getContent() const { return buffer->getBuffer(); }
+  /// The file's pages are read again when they are touched.
+  void releasePages();
 
 private:
   std::shared_ptr<llvm::MemoryBuffer> buffer;

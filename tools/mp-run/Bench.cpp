@@ -215,6 +215,20 @@ void Measurement::printJSON(raw_ostream &os, unsigned indent) const {
   os << "\n";
 }
 
+/// States get memory that calls may write over.
+static Error takeStates(Program &program, MutableArrayRef<Tensor> inputs) {
+  for (const ProgramValue &output : program.getOutputs()) {
+    if (output.state < 0 || inputs[output.state].getData() ||
+        !program.getInputs()[output.state].hasDefault)
+      continue;
+    Expected<Tensor> state = program.takeDefault(output.state);
+    if (!state)
+      return state.takeError();
+    inputs[output.state] = std::move(*state);
+  }
+  return Error::success();
+}
+
 /// Measures as often as a line of standard input asks for it.
 static int takeTurns(Program &program, MutableArrayRef<Tensor> inputs,
                      BenchFlags flags) {
@@ -259,6 +273,11 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   std::unique_ptr<Program> program = model.compile(options);
   if (!program)
     return exitNotSupported;
+  if (flags.model.inPlace) {
+    if (Error failed = takeStates(*program, *bound))
+      return reportError(std::move(failed));
+    model.releasePages();
+  }
   if (flags.turns)
     return takeTurns(*program, *bound, flags);
   Measurement measurement;

@@ -63,6 +63,9 @@ public:
   /// The bytes of its file.
   llvm::StringRef getContent() const { return input.getContent(); }
   const std::string &getName() const { return name; }
+  /// Gives back the memory of the file's content, which is read again where it
+  /// is needed. For when there are copies of what is trained.
+  void releasePages() { input.releasePages(); }
 
   /// Compiles it, and uses it up. Null after an error.
   std::unique_ptr<Program> compile(const CompileOptions &options);

@@ -75,7 +75,7 @@ public:
   int run();
 
 private:
-  Expected<int> train(Program &program, Batches &batches);
+  Expected<int> train(Model &model, Program &program, Batches &batches);
   Error writeEnd(const Trainer &trainer);
   Error prepare(Trainer &trainer, TrainingLog &log);
   void printEnd(const Trainer &trainer, const TrainingLog &log, uint64_t from);
@@ -193,11 +193,13 @@ Error TrainCommand::writeEnd(const Trainer &trainer) {
   return writeModel(*target, flags.output);
 }
 
-Expected<int> TrainCommand::train(Program &program, Batches &batches) {
+Expected<int> TrainCommand::train(Model &model, Program &program,
+                                  Batches &batches) {
   TrainingLog log(options.total, flags.quiet);
   Trainer trainer(program, batches, options);
   if (Error failed = prepare(trainer, log))
     return failed;
+  model.releasePages();
   uint64_t from = trainer.getStep();
   Expected<int> code = trainer.run(log);
   if (!code || *code == exitDiverged)
@@ -243,7 +245,7 @@ int TrainCommand::run() {
   std::unique_ptr<Program> program = model.compile(compileOptions);
   if (!program)
     return exitNotSupported;
-  Expected<int> code = train(*program, *batches);
+  Expected<int> code = train(model, *program, *batches);
   if (!code)
     return reportError(code.takeError());
   return *code ? *code : finishOutput(exitOk);

@@ -48,7 +48,7 @@ Error Trainer::start() {
       return createStringError("state '" + takes[index].name +
                                "' has no default to start with");
     // Steps write over their states.
-    Expected<Tensor> state = program.getDefault(index).clone();
+    Expected<Tensor> state = program.takeDefault(index);
     if (!state)
       return prefixError("state '" + takes[index].name + "'",
                          state.takeError());

@@ -62,6 +62,9 @@ public:
 
   /// A copy with bytes of its own.
   llvm::Expected<Tensor> clone() const;
+  /// The tensor itself if create has made its bytes and nobody else has them,
+  /// else a copy.
+  static llvm::Expected<Tensor> makeOwn(Tensor tensor);
   /// The elements as float64, whatever the kind is; a complex one is two, its
   /// real part first.
   std::vector<double> toDoubles() const;

@@ -17,6 +17,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mp {
 
@@ -39,10 +40,15 @@ createTargetMachine(const CodeTarget &target);
 /// Empty where there are no kernels for the processor.
 llvm::StringRef getKernelISA(const llvm::TargetMachine &machine);
 
-/// The module in LLVM's dialect as optimized LLVM IR; null after a diagnostic.
-std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,
-                                              llvm::LLVMContext &context,
-                                              llvm::TargetMachine &machine);
+/// The module in LLVM's dialect as optimized LLVM IR.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
+                const llvm::TargetMachine &machine);
+
+/// The same as object files that belong to one program. The module's context
+/// has the threads that make them.
+llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
+emitObjects(mlir::ModuleOp module, const llvm::TargetMachine &machine);
 
 /// An object file.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>

@@ -61,6 +61,9 @@ public:
   llvm::ArrayRef<ProgramValue> getOutputs() const;
   /// The default of an input; an empty tensor if it has none.
   Tensor getDefault(unsigned input) const;
+  /// The default of a state, in memory that calls may write over. The program
+  /// has it no more.
+  llvm::Expected<Tensor> takeDefault(unsigned input);
   /// What compiles the program adds to them.
   CompileFigures &getFigures();
 
