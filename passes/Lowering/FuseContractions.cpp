@@ -46,6 +46,15 @@ struct FuseEpilogue : public OpRewritePattern<linalg::GenericOp> {
                                 PatternRewriter &b) const override;
 };
 
+/// A transpose or widening cast whose result is collapsed for contractions:
+/// what it reads is collapsed instead, if it keeps the axes together.
+struct CollapseMoved : public OpRewritePattern<tensor::CollapseShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
+                                PatternRewriter &b) const override;
+};
+
 /// A transpose or widening cast, and a contraction that reads it.
 struct FusePrologue : public OpRewritePattern<kernel::ContractOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -184,6 +193,66 @@ static OpOperand *findMoved(Value value) {
   return yielded == op.getBody()->getArgument(0) ? input : nullptr;
 }
 
+/// The axes of what `mover` reads that become one axis each; by the order of
+/// the results' axes. Fails where these are not next to each other.
+static FailureOr<SmallVector<ReassociationIndices>>
+findCollapsed(linalg::GenericOp mover, OpOperand *moved,
+              ArrayRef<ReassociationIndices> groups) {
+  AffineMap stored = mover.getMatchingIndexingMap(mover.getDpsInitOperand(0));
+  // The axis of the operand that an axis of the result is.
+  AffineMap axes =
+      stored.compose(inversePermutation(mover.getMatchingIndexingMap(moved)));
+  SmallVector<ReassociationIndices> result;
+  for (const ReassociationIndices &group : groups) {
+    result.emplace_back();
+    for (int64_t axis : group) {
+      int64_t from = axes.getDimPosition(axis);
+      if (!result.back().empty() && result.back().back() + 1 != from)
+        return failure();
+      result.back().push_back(from);
+    }
+  }
+  return result;
+}
+
+LogicalResult CollapseMoved::matchAndRewrite(tensor::CollapseShapeOp op,
+                                             PatternRewriter &b) const {
+  OpOperand *moved = findMoved(op.getSrc());
+  if (!moved ||
+      !llvm::all_of(op->getUsers(), llvm::IsaPred<kernel::ContractOp>))
+    return b.notifyMatchFailure(op, "nothing that kernels read through");
+  auto mover = cast<linalg::GenericOp>(moved->getOwner());
+  auto groups = op.getReassociationIndices();
+  auto collapsed = findCollapsed(mover, moved, groups);
+  if (failed(collapsed))
+    return b.notifyMatchFailure(op, "the axes are moved apart");
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(groups.size()));
+  llvm::sort(order, [&](int64_t first, int64_t second) {
+    return (*collapsed)[first].front() < (*collapsed)[second].front();
+  });
+  SmallVector<ReassociationIndices> sourceGroups;
+  SmallVector<AffineExpr> read;
+  for (int64_t group : order) {
+    sourceGroups.push_back((*collapsed)[group]);
+    read.push_back(b.getAffineDimExpr(group));
+  }
+  Value source = tensor::CollapseShapeOp::create(b, op.getLoc(), moved->get(),
+                                                 sourceGroups);
+  Value init = tensor::CollapseShapeOp::create(
+      b, op.getLoc(), mover.getDpsInitOperand(0)->get(), groups);
+  unsigned rank = groups.size();
+  SmallVector<AffineMap> maps = {AffineMap::get(rank, 0, read, b.getContext()),
+                                 b.getMultiDimIdentityMap(rank)};
+  auto made = linalg::GenericOp::create(
+      b, op.getLoc(), init.getType(), source, init, maps,
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel));
+  b.cloneRegionBefore(mover.getRegion(), made.getRegion(),
+                      made.getRegion().end());
+  b.replaceOp(op, made.getResults());
+  return success();
+}
+
 LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
                                             PatternRewriter &b) const {
   for (unsigned side = 0; side < 2; ++side) {
@@ -209,7 +278,7 @@ LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
 
 void FuseContractions::runOnOperation() {
   RewritePatternSet patterns(&getContext());
-  patterns.add<FuseEpilogue, FusePrologue>(&getContext());
+  patterns.add<CollapseMoved, FuseEpilogue, FusePrologue>(&getContext());
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
     signalPassFailure();
 }

@@ -7,6 +7,8 @@
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
+// CHECK-DAG: #[[$TURNED:.*]] = affine_map<(d0, d1, d2) -> (d2, d0)>
+
 // A bias, an activation and a cast behind a product are its epilogue.
 // CHECK-LABEL: @epilogue
 // CHECK-SAME: %[[X:.*]]: tensor<8x4xbf16>, %[[W:.*]]: tensor<4x6xf32>, %[[BIAS:.*]]: tensor<6xf32>
@@ -85,4 +87,51 @@ func.func @keep_rounding(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> (tensor<8x
     linalg.yield %2 : f32
   } -> tensor<8x6xf32>
   return %sum, %neg : tensor<8x6xf32>, tensor<8x6xf32>
+}
+
+// The gradient of weights: tokens of all sentences are one axis, that of a
+// transposed operand. Collapsed in front of the transpose, it is read through.
+// CHECK-LABEL: @collapsed
+// CHECK-SAME: %[[X:.*]]: tensor<?x5x4xbf16>, %[[G:.*]]: tensor<?x6xbf16>
+// CHECK-NOT: linalg.generic
+// CHECK: %[[TOKENS:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1], [2]] : tensor<?x5x4xbf16> into tensor<?x4xbf16>
+// CHECK-NOT: linalg.generic
+// CHECK: kernel.contract {indexing_maps = [#[[$TURNED]], #
+// CHECK-SAME: ins(%[[TOKENS]], %[[G]] : tensor<?x4xbf16>, tensor<?x6xbf16>)
+func.func @collapsed(%x: tensor<?x5x4xbf16>, %g: tensor<?x6xbf16>) -> tensor<4x6xf32> {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %x, %zero : tensor<?x5x4xbf16>
+  %0 = tensor.empty(%n) : tensor<4x?x5xbf16>
+  %turned = linalg.generic {indexing_maps = [affine_map<(i, n, t) -> (n, t, i)>, affine_map<(i, n, t) -> (i, n, t)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<?x5x4xbf16>) outs(%0 : tensor<4x?x5xbf16>) {
+  ^bb0(%in: bf16, %out: bf16):
+    linalg.yield %in : bf16
+  } -> tensor<4x?x5xbf16>
+  %flat = tensor.collapse_shape %turned [[0], [1, 2]] : tensor<4x?x5xbf16> into tensor<4x?xbf16>
+  %1 = tensor.empty() : tensor<4x6xf32>
+  %sum = kernel.contract {indexing_maps = [#a, #b, #c]} ins(%flat, %g : tensor<4x?xbf16>, tensor<?x6xbf16>) outs(%1 : tensor<4x6xf32>) {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } -> tensor<4x6xf32>
+  return %sum : tensor<4x6xf32>
+}
+
+// Axes that do not follow each other in memory cannot be one axis there.
+// CHECK-LABEL: @moved_apart
+// CHECK: linalg.generic
+// CHECK: tensor.collapse_shape %{{.*}} {{\[\[}}0], [1, 2]] : tensor<4x5x2xbf16> into tensor<4x10xbf16>
+func.func @moved_apart(%x: tensor<2x5x4xbf16>, %g: tensor<10x6xbf16>) -> tensor<4x6xf32> {
+  %0 = tensor.empty() : tensor<4x5x2xbf16>
+  %turned = linalg.generic {indexing_maps = [affine_map<(i, t, n) -> (n, t, i)>, affine_map<(i, t, n) -> (i, t, n)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x5x4xbf16>) outs(%0 : tensor<4x5x2xbf16>) {
+  ^bb0(%in: bf16, %out: bf16):
+    linalg.yield %in : bf16
+  } -> tensor<4x5x2xbf16>
+  %flat = tensor.collapse_shape %turned [[0], [1, 2]] : tensor<4x5x2xbf16> into tensor<4x10xbf16>
+  %1 = tensor.empty() : tensor<4x6xf32>
+  %sum = kernel.contract {indexing_maps = [#a, #b, #c]} ins(%flat, %g : tensor<4x10xbf16>, tensor<10x6xbf16>) outs(%1 : tensor<4x6xf32>) {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } -> tensor<4x6xf32>
+  return %sum : tensor<4x6xf32>
 }
