@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mp {
@@ -103,8 +104,38 @@ static void markExclusive(LLVM::LLVMFuncOp function) {
                         UnitAttr::get(function.getContext()));
 }
 
+/// Where the processor has no registers of the type, LLVM moves lanes of bf16
+/// as f32: the conversions are calls of functions that libraries may lack.
+static void moveAsIntegers(Operation *op) {
+  if (!isa<LLVM::ExtractElementOp, LLVM::InsertElementOp, LLVM::MaskedLoadOp,
+           LLVM::MaskedStoreOp, LLVM::ShuffleVectorOp, LLVM::masked_scatter>(
+          op))
+    return;
+  OpBuilder b(op);
+  auto getIntegers = [&](Type type) -> Type {
+    if (!getElementTypeOrSelf(type).isBF16())
+      return nullptr;
+    if (auto vector = dyn_cast<VectorType>(type))
+      return vector.clone(b.getI16Type());
+    return b.getI16Type();
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    if (Type integers = getIntegers(operand.get().getType()))
+      operand.set(
+          LLVM::BitcastOp::create(b, op->getLoc(), integers, operand.get()));
+  b.setInsertionPointAfter(op);
+  for (OpResult result : op->getResults())
+    if (Type integers = getIntegers(result.getType())) {
+      Type floats = result.getType();
+      result.setType(integers);
+      auto back = LLVM::BitcastOp::create(b, op->getLoc(), floats, result);
+      result.replaceAllUsesExcept(back, back);
+    }
+}
+
 void ConvertToLLVM::runOnOperation() {
   if (failed(expand()) || failed(convert()))
     return signalPassFailure();
+  getOperation().walk(moveAsIntegers);
   getOperation().walk(markExclusive);
 }

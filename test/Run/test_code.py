@@ -2,6 +2,7 @@
 """mp-opt --emit=llvm, obj and lib: what programs in C get of a model."""
 
 import ctypes
+import pathlib
 import shutil
 import subprocess
 
@@ -227,6 +228,35 @@ def test_library_equals_jit(tmp_path, name, flags):
             np.testing.assert_array_equal(
                 found[key].astype(np.float32), expected[key].astype(np.float32)
             )
+
+
+def has_avx2():
+    flags = pathlib.Path("/proc/cpuinfo")
+    return flags.exists() and " avx2 " in flags.read_text()
+
+
+@needs_linker
+@pytest.mark.skipif(not has_avx2(), reason="needs a processor with AVX2")
+@pytest.mark.parametrize("flag", ["--mixed-bf16", "--mixed-fp16"])
+@pytest.mark.parametrize("name", ["bert_like_op17", "resnet18_w8_op17"])
+def test_avx2(tmp_path, name, flag):
+    """Without registers of 16-bit floats, a library still stands alone."""
+    folder = MODELS / "fwd" / name
+    data = dict(np.load(folder / "io0.npz"))
+    inputs = {k.removeprefix("in:"): v for k, v in data.items() if "in:" in k}
+    model = tmp_path / "m.onnx"
+    run_mp_opt(folder / "model.onnx", flag, "--summary=none", "-o", model)
+    dims = dims_of(model, inputs)
+    found = Library(
+        emit(model, tmp_path / "libm.so", dims, "--cpu=x86-64-v3"), "m"
+    ).run(inputs)
+    expected = Library(emit(model, tmp_path / "libn.so", dims), "n").run(inputs)
+    # Sums are added up in another order, and rounded once.
+    place = 2**-8 if flag == "--mixed-bf16" else 2**-11
+    for key, value in expected.items():
+        value = value.astype(np.float64)
+        error = np.abs(found[key].astype(np.float64) - value).max()
+        assert 0 < np.abs(value).max() and error < 8 * place * np.abs(value).max()
 
 
 @needs_linker
