@@ -67,6 +67,8 @@ llvm::Error Program::Impl::addSymbols() {
         llvm::JITSymbolFlags::Exported};
   };
 #define ADD(NAME) add(#NAME, reinterpret_cast<const void *>(&NAME))
+  ADD(__truncdfbf2);
+  ADD(__truncsfbf2);
   ADD(mp_allocate);
   ADD(mp_draw);
   ADD(mp_fail);

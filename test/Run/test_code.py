@@ -260,6 +260,31 @@ def test_avx2(tmp_path, name, flag):
 
 
 @needs_linker
+@pytest.mark.skipif(not has_avx2(), reason="needs a processor with AVX2")
+def test_casts_to_bfloat16(tmp_path):
+    """Rounded once, by functions where no instruction does it."""
+    tie = 1 + 2**-8
+    x = [tie, tie + 2**-40, -tie - 2**-40, tie + 2**-7, 1e300, 2**-140, np.nan]
+    wide = [1, 1 + 2**-7, -1 - 2**-7, 1 + 2**-6, np.inf, 0, np.nan]
+    model = write_model(
+        tmp_path,
+        """casts (double[7] x, int64[3] i) => (float[7] y, float[3] j) {
+             a = Cast<to = 16>(x)
+             y = Cast<to = 1>(a)
+             b = Cast<to = 16>(i)
+             j = Cast<to = 1>(b)
+           }""",
+    )
+    data = {"x": np.array(x), "i": np.array([257, 258, -259])}
+    np.savez(tmp_path / "in.npz", **data)
+    library = emit(model, tmp_path / "libcasts.so", "--cpu=x86-64-v3")
+    mp_run("run", model, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+    for found in Library(library, "casts").run(data), np.load(tmp_path / "out.npz"):
+        np.testing.assert_array_equal(found["y"], np.float32(wide))
+        np.testing.assert_array_equal(found["j"], np.float32([256, 258, -260]))
+
+
+@needs_linker
 def test_training_equals_jit(tmp_path):
     step = make_step("mlp784", "adamw")
     data = train_folder("mlp784") / "data.npz"

@@ -54,6 +54,13 @@ int32_t mp_call(mp_model body, const mp_tensor *inputs, mp_tensor *outputs,
 int32_t mp_run(const mp_interface *interface, mp_model body,
                const mp_tensor *inputs, mp_tensor *outputs);
 
+/* LLVM's names of conversions to bf16, to the nearest, ties to even, for what
+   a processor has no instruction for. Returned as compilers return bf16: the
+   lower half of the float. Definitions are weak: compilers may have their own.
+ */
+float __truncsfbf2(float x);
+float __truncdfbf2(double x);
+
 #ifdef __cplusplus
 }
 #endif
