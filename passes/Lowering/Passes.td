@@ -38,7 +38,8 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
   let summary = "Let contractions do what surrounds them";
   let description = [{
     Before: `kernel.contract` on tensors. After: a transpose or widening cast
-    in front of one is part of its map or operand type; an elementwise op that
+    in front of one is part of its map or operand type, also where a reshape
+    behind it joins axes that are neighbours in memory; an elementwise op that
     is all that uses its result is its epilogue. Rounding casts in front stay:
     they are part of what the model computes.
 
