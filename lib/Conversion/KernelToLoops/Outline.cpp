@@ -106,6 +106,24 @@ static bool isRemovable(ContractOp op, unsigned dim, ArrayRef<int64_t> sizes) {
   return true;
 }
 
+/// Where nothing else is counted together with a dimension, it is one line,
+/// however long: functions for sizes that are known suit all others.
+static void forgetLongLines(Simplified &simple) {
+  auto getOperands = [&](unsigned dim) {
+    return std::tuple(simple.maps[0].isFunctionOfDim(dim),
+                      simple.maps[1].isFunctionOfDim(dim),
+                      simple.maps.back().isFunctionOfDim(dim));
+  };
+  auto dims = llvm::seq<unsigned>(0, simple.leastSizes.size());
+  for (unsigned dim : dims) {
+    bool isAlone = llvm::count_if(dims, [&](unsigned other) {
+                     return getOperands(other) == getOperands(dim);
+                   }) == 1;
+    if (isAlone && simple.leastSizes[dim] > mostFew)
+      simple.leastSizes[dim] = 0;
+  }
+}
+
 static Simplified simplify(ContractOp op) {
   Simplified result;
   SmallVector<int64_t> sizes = getStaticSizes(op);
@@ -130,6 +148,7 @@ static Simplified simplify(ContractOp op) {
                      cast<MemRefType>(operand.getType()).getDimSize(position)));
     result.inBounds.push_back(builder.getDenseBoolArrayAttr(inBounds));
   }
+  forgetLongLines(result);
   return result;
 }
 
