@@ -11,6 +11,8 @@
 #include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -144,6 +146,53 @@ StatisticFinder::classify(Statistic &statistic, Value other,
   return levels.lookup(other) >= least ? Side::Statistic : Side::Foreign;
 }
 
+const StatisticFinder::WideUser &StatisticFinder::getWideUser(Operation *user) {
+  std::unique_ptr<WideUser> &wide = wideUsers[user];
+  if (wide)
+    return *wide;
+  wide = std::make_unique<WideUser>();
+  for (auto [index, operand] : llvm::enumerate(user->getOperands())) {
+    if (levels.lookup(operand) == ReductionLevels::weak)
+      continue;
+    wide->levels.push_back(levels.lookup(operand));
+    for (Value value : walkBack(operand, /*throughReductions=*/false))
+      wide->madeOf[value].push_back(index);
+  }
+  llvm::sort(wide->levels);
+  return *wide;
+}
+
+std::optional<SmallVector<Value>>
+StatisticFinder::getOthers(const Statistic &statistic, Operation *user,
+                           Value value) {
+  SmallVector<Value> others;
+  auto add = [&](Value other) {
+    if (other != value && levels.lookup(other) != ReductionLevels::weak)
+      others.push_back(other);
+  };
+  // A norm over all parameters has thousands of operands.
+  constexpr unsigned maxNarrow = 16;
+  if (user->getNumOperands() <= maxNarrow) {
+    llvm::for_each(user->getOperands(), add);
+    return others;
+  }
+  const WideUser &wide = getWideUser(user);
+  std::set<unsigned> found;
+  for (Value made : statistic.kernel)
+    if (auto entry = wide.madeOf.find(made); entry != wide.madeOf.end())
+      found.insert(entry->second.begin(), entry->second.end());
+  for (unsigned index : found)
+    add(user->getOperand(index));
+  unsigned least = levels.lookup(statistic.reduction->getResult(0));
+  auto isLess = [&](Value other) { return levels.lookup(other) < least; };
+  size_t lower = llvm::lower_bound(wide.levels, least) - wide.levels.begin();
+  if (isLess(value))
+    lower -= llvm::count(user->getOperands(), value);
+  if (size_t(llvm::count_if(others, isLess)) < lower)
+    return std::nullopt;
+  return others;
+}
+
 void StatisticFinder::visitUser(Statistic &statistic, Operation *user,
                                 Value value, int parent) {
   OpShape shape = kinds.lookup(user).shape;
@@ -154,9 +203,10 @@ void StatisticFinder::visitUser(Statistic &statistic, Operation *user,
   StatisticForm form = extend(before, user, value);
   Statistic::Meeting meeting = {user, parent, 0, form, {}};
   bool meetsData = false;
-  for (Value other : user->getOperands()) {
-    if (other == value || levels.lookup(other) == ReductionLevels::weak)
-      continue;
+  auto others = getOthers(statistic, user, value);
+  if (!others)
+    return;
+  for (Value other : *others) {
     Side side = classify(statistic, other, meeting);
     if (side == Side::Foreign)
       return;

@@ -17,6 +17,9 @@
 
 #include "OpKinds.h"
 
+#include <memory>
+#include <optional>
+
 namespace mp {
 
 /// How many reductions a value has behind it; less is more data. Constants and
@@ -84,6 +87,19 @@ public:
 
 private:
   enum class Side { Statistic, Foreign, Data };
+  /// What is asked of a node of many operands by each of them.
+  struct WideUser {
+    /// Of the operands, ascending; those that have no say left out.
+    std::vector<unsigned> levels;
+    /// The operands that are made of a value.
+    llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 1>> madeOf;
+  };
+  const WideUser &getWideUser(mlir::Operation *user);
+  /// The operands of a node that may be on another side than `value`, which is
+  /// on that of the statistic; absent if one is foreign to it.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  getOthers(const Statistic &statistic, mlir::Operation *user,
+            mlir::Value value);
   void visitUser(Statistic &statistic, mlir::Operation *user, mlir::Value value,
                  int parent);
   Side classify(Statistic &statistic, mlir::Value other,
@@ -93,6 +109,7 @@ private:
 
   const ReductionLevels &levels;
   OpKinds &kinds;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<WideUser>> wideUsers;
 };
 
 } // namespace mp

@@ -19,9 +19,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "benchmarks"))
 from make_models import encoder  # noqa: E402
 
 FLAGS = ["--loss=softmax-cross-entropy", "--optimizer=adamw", "--clip-norm=1"]
-# Four times the size: 16 if the time were a square. What is linear takes 5 to 6
-# times as long where caches are shared with nobody, and up to 8 elsewhere.
-LIMIT = 10
 PRECISIONS = [[], ["--mixed-fp16"], ["--mixed-bf16"]]
 each_precision = pytest.mark.parametrize(
     "flags", PRECISIONS, ids=["fp32", "fp16", "bf16"]
@@ -59,16 +56,16 @@ def growth(models, *flags):
 
 @each_precision
 def test_layers_of_an_encoder(flags):
-    """Four times the layers."""
+    """Four times the layers; six times the time is far from a square."""
     models = [encoder(n, 16, 20, tokens=8, head=8) for n in (12, 48)]
-    assert growth(models, "--train", *FLAGS, *flags) < LIMIT
+    assert growth(models, "--train", *FLAGS, *flags) < 6.5
 
 
 @each_precision
 def test_parameters(flags):
     """600 and 2400 parameters with three inputs and outputs each."""
     models = [make_net([2] * (n + 1)) for n in (300, 1200)]
-    assert growth(models, "--train", "--loss=mse", *FLAGS[1:], *flags) < LIMIT
+    assert growth(models, "--train", "--loss=mse", *FLAGS[1:], *flags) < 6.5
 
 
 def test_states_of_training_info():
@@ -95,7 +92,7 @@ def test_states_of_training_info():
     for count in (10, 1000, 4000):
         onnx.save(make(count), folder / f"{count}.onnx")
         times.append(seconds(folder / f"{count}.onnx", "--train"))
-    assert (times[2] - times[0]) / (times[1] - times[0]) < LIMIT
+    assert (times[2] - times[0]) / (times[1] - times[0]) < 6.5
 
 
 def test_seeds_of_training_graphs():
@@ -137,7 +134,7 @@ def test_seeds_of_training_graphs():
         times.append(
             seconds(folder / f"{count}.onnx", "--mixed-fp16", "--loss-scale=256")
         )
-    assert (times[2] - times[0]) / (times[1] - times[0]) < LIMIT
+    assert (times[2] - times[0]) / (times[1] - times[0]) < 6.5
 
 
 def operators(model):
