@@ -281,10 +281,10 @@ void Side::packAlongLanes(Emitter &e, const Panel &panel,
     else
       llvm::for_each(parts, pack);
   };
+  if (laneOffsets.step == 0)
+    return packApart();
   Value areRuns;
   for (const Part &part : parts) {
-    if (laneOffsets.step == 0)
-      return packApart();
     Value offsets = laneOffsets.vectorAt(e, part.first, format.units);
     Value isOne = isRun(e, offsets, laneOffsets.at(e, part.first), part.mask,
                         laneOffsets.step);
