@@ -31,8 +31,8 @@ class ConvertKernelToLoops
         kernel::getKernelTarget(isa, form);
     if (!target) {
       getOperation().emitError()
-          << "expected isa native, avx512, avx2 or neon and form auto, widen, "
-             "dot or amx, the latter two with avx512, got '"
+          << "expected isa native, avx512, avx2 or neon and form auto, direct, "
+             "widen, dot or amx, the latter two with avx512, got '"
           << isa << "' and '" << form << "'";
       return signalPassFailure();
     }

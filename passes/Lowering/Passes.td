@@ -147,7 +147,9 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     Before: contractions of the kernel dialect are on memrefs. After: they are
     calls of private functions, one for all contractions that differ in nothing
     but sizes. Such a function packs its operands into panels, multiplies these
-    in register tiles, and applies the epilogue where the sums are stored. It
+    in register tiles, and applies the epilogue where the sums are stored;
+    convolutions of 3 x 3 taps at stride 1 in f32 are transformed to fewer
+    products (Winograd's F(2 x 2, 3 x 3)) where sizes are known. It
     has one `scf.parallel` or two, each with one induction variable over tasks;
     results do not depend on how these are distributed. Memory of threads is
     `kernel.scratch`; what tasks share is allocated outside of their loops.
@@ -158,7 +160,8 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     Option<"isa", "isa", "std::string", "\"avx512\"",
            "Instruction set: native, avx512, avx2, neon">,
     Option<"form", "form", "std::string", "\"widen\"",
-           "How 16-bit operands are multiplied: auto, widen, dot, amx">,
+           "How 16-bit operands are multiplied: auto, widen, dot, amx; direct: "
+           "as auto, and convolutions without transforms">,
     Option<"rows", "rows", "int64_t", "0",
            "Rows of a register tile; 0: as suits the instruction set">,
     Option<"vectors", "vectors", "int64_t", "0", "Its columns, in vectors">,

@@ -2,8 +2,8 @@
 // RUN: not kernel-opt %s --convert-kernel-to-loops="isa=vax" 2>&1 | FileCheck %s --check-prefix=ISA
 // RUN: not kernel-opt %s --convert-kernel-to-loops="form=mmx" 2>&1 | FileCheck %s --check-prefix=FORM
 
-// ISA: error: expected isa native, avx512, avx2 or neon and form auto, widen, dot or amx, the latter two with avx512, got 'vax' and 'widen'
-// FORM: error: expected isa native, avx512, avx2 or neon and form auto, widen, dot or amx, the latter two with avx512, got 'avx512' and 'mmx'
+// ISA: error: expected isa native, avx512, avx2 or neon and form auto, direct, widen, dot or amx, the latter two with avx512, got 'vax' and 'widen'
+// FORM: error: expected isa native, avx512, avx2 or neon and form auto, direct, widen, dot or amx, the latter two with avx512, got 'avx512' and 'mmx'
 
 func.func @tensors(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>, %c: tensor<4x6xf32>) -> tensor<4x6xf32> {
   // expected-error @below {{expected a contraction of memrefs, got 'tensor<4x6xf32>'}}

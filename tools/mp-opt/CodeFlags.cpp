@@ -33,7 +33,9 @@ that names the inputs and outputs and declares
   --dim=NAME=SIZE,...   sizes of symbolic dimensions; code for known sizes is
                         faster
   --kernels=FORM        how 16-bit operands are multiplied: widen, dot, amx, or
-                        what is fast on the processor, auto (default)
+                        what is fast on the processor, auto (default); direct:
+                        as auto, with convolutions summed up as they are (no
+                        Winograd transforms)
   --in-place            the next values of states (weights of a training step)
                         are written over them
   --symbols=PREFIX      instead of net, which is from the output's name
@@ -55,10 +57,10 @@ Error CodeFlags::check(bool isCode) const {
       return createStringError("--" + option.ArgStr +
                                " needs --emit=llvm, obj or lib");
   if (!StringSwitch<bool>(kernels)
-           .Cases({"auto", "widen", "dot", "amx"}, true)
+           .Cases({"auto", "direct", "widen", "dot", "amx"}, true)
            .Default(false))
     return createStringError("--kernels: unknown form '" + kernels +
-                             "', expected auto, widen, dot or amx");
+                             "', expected auto, direct, widen, dot or amx");
   if (symbols.getNumOccurrences() && symbols != getCName(symbols))
     return createStringError("--symbols: expected the start of a name of C, "
                              "found '" +

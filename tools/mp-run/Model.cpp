@@ -33,7 +33,7 @@ namespace mp {
 void ModelFlags::addTo(Flags &flags) {
   flags.add("threads", threads, /*least=*/1);
   flags.add("dim", dims, "NAME=SIZE");
-  flags.add("kernels", kernels, "auto, widen, dot or amx");
+  flags.add("kernels", kernels, "auto, direct, widen, dot or amx");
   flags.add("in-place", inPlace);
   flags.add("mixed-bf16", bf16);
   flags.add("mixed-fp16", fp16);
@@ -57,10 +57,11 @@ std::optional<int> ModelFlags::apply(const Flags &flags,
                                      DialectRegistry &registry) const {
   if (bf16 && fp16)
     return flags.usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
-  static constexpr StringRef forms[] = {"auto", "widen", "dot", "amx"};
+  static constexpr StringRef forms[] = {"auto", "direct", "widen", "dot",
+                                        "amx"};
   if (!llvm::is_contained(forms, kernels))
-    return flags.usageError("--kernels: expected auto, widen, dot or amx, got "
-                            "'" +
+    return flags.usageError("--kernels: expected auto, direct, widen, dot or "
+                            "amx, got '" +
                             kernels + "'" + suggestNearest(kernels, forms));
   DimensionSizes sizes;
   if (llvm::Error failed = parseDimensions(splitDims(dims), sizes))

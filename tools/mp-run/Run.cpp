@@ -40,7 +40,8 @@ Inputs with defaults may be left out.
                         convert the model first, as mp-opt does
   --dim=NAME=SIZE,...   sizes of symbolic dimensions
   --threads=N           threads (default: one per processor)
-  --kernels=FORM        16-bit products: auto, widen, dot or amx
+  --kernels=FORM        16-bit products: auto, widen, dot or amx; direct: as
+                        auto, and convolutions without Winograd's transforms
   --in-place            outputs that are states are written over their inputs
   --schemas=FILE, --external-data-root=DIR    as for mp-opt
 )";

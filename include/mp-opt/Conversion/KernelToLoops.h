@@ -34,6 +34,9 @@ enum class Form {
 /// What kernels are written for.
 struct KernelTarget {
   Form form = Form::Widen;
+  /// Whether convolutions may take fewer products than there are in their sums:
+  /// errors are then relative to the largest values nearby.
+  bool transforms = true;
   /// Bytes of a vector register.
   int64_t vectorBytes = 64;
   /// The register tile of the micro-kernel: rows, and columns in vectors.
@@ -48,8 +51,8 @@ struct KernelTarget {
 
 /// That of an instruction set, `avx512`, `avx2` or `neon`, or of this
 /// processor, `native`, and a form, `widen`, `dot` or `amx` or what is fast
-/// here, `auto`. Absent for other words, and for a form that the instruction
-/// set has not.
+/// here, `auto` (without transforms: `direct`). Absent for other words, and for
+/// a form that the instruction set has not.
 std::optional<KernelTarget> getKernelTarget(llvm::StringRef isa,
                                             llvm::StringRef form);
 

@@ -28,7 +28,8 @@ struct CompileOptions {
   llvm::StringMap<int64_t> dims;
   /// Sizes for whole inputs; beats `dims`. Code for known sizes is faster.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputSizes;
-  /// 16-bit products: auto, widen, dot or amx.
+  /// 16-bit products: auto, widen, dot or amx; direct: auto, and convolutions
+  /// without transforms.
   std::string kernels = "auto";
   /// native, avx512, avx2 or neon.
   std::string instructions = "native";

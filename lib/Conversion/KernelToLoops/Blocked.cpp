@@ -47,7 +47,6 @@ private:
   Value packRows();
   void emitTask(Value task, Value packedRows);
   void emitStep(Value step);
-  Value getScratch(int slot, Value count, Type element);
   void emitStrips(Value column, Value place, Value step, Value count);
 
   /// What the steps of a task share.
@@ -111,16 +110,6 @@ Value Blocked::packRows() {
   return packed;
 }
 
-Value Blocked::getScratch(int slot, Value count, Type element) {
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  Value memory = ScratchOp::create(
-      e, MemRefType::get({ShapedType::kDynamic}, e.getI8Type()),
-      e.mul(count, bytes), e.getI32IntegerAttr(slot));
-  return memref::ViewOp::create(
-      e, MemRefType::get({ShapedType::kDynamic}, element), memory, e.index(0),
-      ValueRange{count});
-}
-
 void Blocked::emitTask(Value number, Value packedRows) {
   Value columnBlock = e.rem(number, columnBlocks);
   Value rest = e.div(number, columnBlocks);
@@ -135,21 +124,21 @@ void Blocked::emitTask(Value number, Value packedRows) {
       e.min(blockColumns, e.sub(columnPanels, task.firstColumnPanel));
   Value deepest = e.min(depth, e.index(target.depth));
   if (!shape.columnsInPlace)
-    task.packedColumns = getScratch(
+    task.packedColumns = e.scratch(
         0, e.mul(blockColumns, shape.columnFormat.getSize(e, deepest)),
         shape.columnFormat.element);
   task.packedRows = packedRows;
   if (isBatched()) {
     rows.enterBatch(e, batch);
     task.packedRows =
-        getScratch(1, e.mul(blockRows, shape.rowFormat.getSize(e, deepest)),
-                   shape.rowFormat.element);
+        e.scratch(1, e.mul(blockRows, shape.rowFormat.getSize(e, deepest)),
+                  shape.rowFormat.element);
   }
   // With one step, sums go from the registers to the output at once.
   Value kept = arith::SelectOp::create(e, e.less(e.index(1), steps),
                                        e.mul(blockRows, blockColumns),
                                        e.index(stripLength));
-  task.sums = getScratch(2, e.mul(kept, shape.size()), shape.element);
+  task.sums = e.scratch(2, e.mul(kept, shape.size()), shape.element);
   e.loop(steps, [&](Value step) { emitStep(step); });
 }
 

@@ -7,6 +7,8 @@
 
 #include "Emitter.h"
 
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -141,6 +143,16 @@ Value Emitter::allocate(Value count, Type element) {
   auto type = MemRefType::get({ShapedType::kDynamic}, element);
   return memref::AllocOp::create(*this, type, ValueRange{count},
                                  getI64IntegerAttr(64));
+}
+
+Value Emitter::scratch(int slot, Value count, Type element) {
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  Value memory = ScratchOp::create(
+      *this, MemRefType::get({ShapedType::kDynamic}, getI8Type()),
+      mul(count, index(bytes)), getI32IntegerAttr(slot));
+  return memref::ViewOp::create(
+      *this, MemRefType::get({ShapedType::kDynamic}, element), memory, index(0),
+      ValueRange{count});
 }
 
 Value Emitter::load(Value memref, Value at) {

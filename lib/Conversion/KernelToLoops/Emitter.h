@@ -63,6 +63,8 @@ public:
   /// Between floats of any widths, scalars or vectors.
   Value castFloat(Value value, mlir::Type element);
   Value allocate(Value count, mlir::Type element);
+  /// So many elements of the running thread's memory (kernel.scratch).
+  Value scratch(int slot, Value count, mlir::Type element);
   Value load(Value memref, Value at);
   /// Elements of a line of memory at `place` plus `offsets`, zeros elsewhere.
   Value gather(Value memref, Value place, Value offsets, Value mask);

@@ -9,6 +9,7 @@
 #include "Blocked.h"
 #include "Host.h"
 #include "Outline.h"
+#include "Winograd.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -18,6 +19,10 @@ namespace mp::kernel {
 
 std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
   KernelTarget target;
+  if (form == "direct") {
+    target.transforms = false;
+    form = "auto";
+  }
   if (isa == "native") {
     isa = getHostISA();
     form = form == "auto" ? getHostForm() : form;
@@ -61,7 +66,8 @@ LogicalResult convertContracts(ModuleOp module, const KernelTarget &target) {
     return failure();
   for (ContractOp op : outlineContracts(module)) {
     Emitter e(op.getLoc(), op);
-    emitBlocked(e, op, target);
+    if (!target.transforms || !emitWinograd(e, op, target))
+      emitBlocked(e, op, target);
     op.erase();
   }
   return success();

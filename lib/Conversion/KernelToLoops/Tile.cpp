@@ -297,6 +297,38 @@ void emitStrip(Emitter &e, ModuleOp module, const TileShape &shape,
   func::CallOp::create(e, getTileFunction(module, shape, offsets), arguments);
 }
 
+Value applyEpilogue(Emitter &e, ContractOp op, ArrayRef<Value> arguments,
+                    int64_t lanes) {
+  Block &block = op.getEpilogue().front();
+  IRMapping mapping;
+  mapping.map(block.getArguments(), arguments);
+  auto widen = [&](Type type) { return e.vectorType(type, lanes); };
+  for (Operation &inner : block.without_terminator()) {
+    for (Value operand : inner.getOperands())
+      if (!mapping.contains(operand))
+        mapping.map(operand, e.splat(operand, lanes));
+    Attribute constant;
+    if (matchPattern(&inner, m_Constant(&constant))) {
+      Type type = inner.getResult(0).getType();
+      mapping.map(inner.getResult(0),
+                  arith::ConstantOp::create(
+                      e, DenseElementsAttr::get(
+                             cast<ShapedType>(Type(widen(type))), constant))
+                      .getResult());
+      continue;
+    }
+    Operation *clone = inner.cloneWithoutRegions(mapping);
+    for (Value result : clone->getResults())
+      result.setType(widen(result.getType()));
+    e.insert(clone);
+    mapping.map(inner.getResults(), clone->getResults());
+  }
+  Value yielded = cast<YieldOp>(block.getTerminator()).getValue();
+  if (!mapping.contains(yielded))
+    return e.splat(yielded, lanes);
+  return mapping.lookup(yielded);
+}
+
 TileStore::TileStore(Emitter &e, Contraction &contraction,
                      const TileShape &shape)
     : contraction(contraction), shape(shape) {
@@ -349,38 +381,6 @@ void TileStore::write(Emitter &e, const Line &line, Value value, Value row,
                             line.offsets, mask, value);
 }
 
-/// The epilogue on vectors.
-Value TileStore::apply(Emitter &e, ArrayRef<Value> arguments) {
-  Block &block = contraction.op.getEpilogue().front();
-  IRMapping mapping;
-  mapping.map(block.getArguments(), arguments);
-  auto widen = [&](Type type) { return e.vectorType(type, shape.lanes); };
-  for (Operation &op : block.without_terminator()) {
-    for (Value operand : op.getOperands())
-      if (!mapping.contains(operand))
-        mapping.map(operand, e.splat(operand, shape.lanes));
-    Attribute constant;
-    if (matchPattern(&op, m_Constant(&constant))) {
-      Type type = op.getResult(0).getType();
-      mapping.map(op.getResult(0),
-                  arith::ConstantOp::create(
-                      e, DenseElementsAttr::get(
-                             cast<ShapedType>(Type(widen(type))), constant))
-                      .getResult());
-      continue;
-    }
-    Operation *clone = op.cloneWithoutRegions(mapping);
-    for (Value result : clone->getResults())
-      result.setType(widen(result.getType()));
-    e.insert(clone);
-    mapping.map(op.getResults(), clone->getResults());
-  }
-  Value yielded = cast<YieldOp>(block.getTerminator()).getValue();
-  if (!mapping.contains(yielded))
-    return e.splat(yielded, shape.lanes);
-  return mapping.lookup(yielded);
-}
-
 void TileStore::prefetch(Emitter &e, Value firstRow, Value firstColumn,
                          Value count) {
   const Access &access = accesses.back();
@@ -424,7 +424,9 @@ void TileStore::store(Emitter &e, Value firstRow, Value firstColumn, Value sums,
               ValueRange{from})};
           for (const Line &line : ArrayRef(lines).drop_back())
             arguments.push_back(read(e, line, row, mask, isRun));
-          write(e, lines.back(), apply(e, arguments), row, mask, isRun);
+          Value result =
+              applyEpilogue(e, contraction.op, arguments, shape.lanes);
+          write(e, lines.back(), result, row, mask, isRun);
         });
       };
       if (run)

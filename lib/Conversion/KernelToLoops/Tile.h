@@ -59,6 +59,10 @@ void emitStrip(Emitter &e, mlir::ModuleOp module, const TileShape &shape,
 void emitMatrixStrip(Emitter &e, mlir::ModuleOp module, const TileShape &shape,
                      const Strip &strip);
 
+/// The epilogue of `op` on vectors: the elements that are stored.
+mlir::Value applyEpilogue(Emitter &e, ContractOp op,
+                          llvm::ArrayRef<mlir::Value> arguments, int64_t lanes);
+
 /// Turns sums into elements of the output and stores them.
 class TileStore {
 public:
@@ -89,7 +93,6 @@ private:
                    mlir::Value mask, bool run);
   void write(Emitter &e, const Line &line, mlir::Value value, mlir::Value row,
              mlir::Value mask, bool run);
-  mlir::Value apply(Emitter &e, llvm::ArrayRef<mlir::Value> arguments);
 
   Contraction &contraction;
   TileShape shape;

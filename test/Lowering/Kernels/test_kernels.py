@@ -25,6 +25,15 @@ def skip_without(words):
 
 MATMUL = Contraction("m n k", "m, k", "k, n", "m, n")
 CONV = Contraction("n f i j c k l", "n, c, i+k-1, j+l-1", "f, c, k, l", "n, f, i, j")
+CONV_GROUPED = Contraction("n g f i j c k l", "n, g, c, i+k-1, j+l-1", "g, f, c, k, l", "n, g, f, i, j")
+# The gradient of a convolution's image.
+CONV_INPUT = Contraction("n c i j f k l", "n, f, i-k+1, j-l+1", "f, c, k, l", "n, c, i, j")
+
+
+def known(contraction, **changes):
+    """The same with known sizes, for which convolutions are transformed."""
+    return dataclasses.replace(contraction, static=True, **changes)
+
 
 # (contraction, shapes of a, b, c)
 CASES = {
@@ -86,7 +95,7 @@ CASES = {
         [(2, 5, 40), (7, 5, 5), (2, 7, 40)],
     ),
     "conv_grouped": (
-        Contraction("n g f i j c k l", "n, g, c, i+k-1, j+l-1", "g, f, c, k, l", "n, g, f, i, j"),
+        CONV_GROUPED,
         [(2, 3, 4, 9, 20), (3, 5, 4, 3, 3), (2, 3, 5, 9, 20)],
     ),
     "conv_grouped_by_factors": (
@@ -114,9 +123,27 @@ CASES = {
         Contraction("n c i j k l", "n, c, i, j", "n, c, i+k-1, j+l-1", "c, k, l"),
         [(2, 4, 9, 20), (2, 4, 9, 20), (4, 3, 3)],
     ),
-    "conv_input": (
-        Contraction("n c i j f k l", "n, f, i-k+1, j-l+1", "f, c, k, l", "n, c, i, j"),
-        [(2, 7, 12, 20), (7, 5, 3, 3), (2, 5, 12, 20)],
+    "conv_input": (CONV_INPUT, [(2, 7, 12, 20), (7, 5, 3, 3), (2, 5, 12, 20)]),
+    "conv_transformed": (known(CONV), [(2, 40, 12, 20), (41, 40, 3, 3), (2, 41, 12, 20)]),
+    "conv_transformed_short": (known(CONV), [(5, 17, 7, 7), (64, 17, 3, 3), (5, 64, 7, 7)]),
+    "conv_transformed_image": (known(CONV), [(1, 16, 9, 40), (33, 16, 3, 3), (1, 33, 9, 40)]),
+    "conv_transformed_valid": (
+        known(CONV, a="n, c, i+k, j+l"),
+        [(2, 16, 10, 17), (40, 16, 3, 3), (2, 40, 8, 15)],
+    ),
+    "conv_transformed_pads": (
+        known(CONV, a="n, c, i+k-2, j+l-3"),
+        [(2, 16, 10, 17), (40, 16, 3, 3), (2, 40, 11, 21)],
+    ),
+    "conv_transformed_grouped": (
+        known(CONV_GROUPED),
+        [(2, 3, 20, 9, 20), (3, 35, 20, 3, 3), (2, 3, 35, 9, 20)],
+    ),
+    "conv_transformed_input": (
+        known(CONV_INPUT), [(2, 33, 11, 20), (33, 50, 3, 3), (2, 50, 11, 20)],
+    ),
+    "conv_transformed_many_rows": (
+        known(CONV), [(1, 16, 8, 8), (600, 16, 3, 3), (1, 600, 8, 8)],
     ),
     # The even rows and odd columns of the gradient of a convolution of stride 2.
     "conv_input_phase": (
@@ -151,7 +178,8 @@ def build(types, static=False, epilogue="", extras=(), **options):
 def adapt(contraction, types, static=False, epilogue="", extras=()):
     epilogue = epilogue or f"kernel.yield %sum : {types[2]}"
     return dataclasses.replace(
-        contraction, types=types, epilogue=epilogue, static=static,
+        contraction, types=types, epilogue=epilogue,
+        static=static or contraction.static,
         extras=tuple((contraction.c, t) if m == "c" else ("", t) for m, t in extras))
 
 
@@ -183,6 +211,7 @@ OPTIONS = {
         tuning="depth=32 block-rows=16 block-columns=48"),
     "f32-avx2": dict(types=("f32", "f32", "f32"), isa="avx2"),
     "f32-neon": dict(types=("f32", "f32", "f32"), isa="neon"),
+    "f32-direct": dict(types=("f32", "f32", "f32"), form="direct"),
     "bf16": dict(types=("bf16", "bf16", "f32")),
     "mixed": dict(types=("f16", "bf16", "f32")),
     "f64": dict(types=("f64", "f64", "f64")),
@@ -266,11 +295,12 @@ WRONG = {
 }
 
 
+@pytest.mark.parametrize("name", ["matmul_blocks", "conv_transformed"])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_wrong_kernels_fail(wrong):
+def test_wrong_kernels_fail(wrong, name):
     epilogue = WRONG[wrong](fused("bf16"))
     assert epilogue != fused("bf16")
-    assert not check_fused("matmul_blocks", "bf16", epilogue=epilogue)
+    assert not check_fused(name, "bf16", epilogue=epilogue)
 
 
 def test_wrong_accumulator_fails():

@@ -1,0 +1,73 @@
+// RUN: kernel-opt %s --convert-kernel-to-loops --canonicalize --cse | FileCheck %s
+// RUN: kernel-opt %s --convert-kernel-to-loops="form=direct" --canonicalize --cse | FileCheck %s --check-prefix=DIRECT
+
+#image = affine_map<(n, f, i, j, c, k, l) -> (n, c, i + k - 1, j + l - 1)>
+#weight = affine_map<(n, f, i, j, c, k, l) -> (f, c, k, l)>
+#result = affine_map<(n, f, i, j, c, k, l) -> (n, f, i, j)>
+#apart = affine_map<(n, f, i, j, c, k, l) -> (n, c, i * 2 + k - 1, j * 2 + l - 1)>
+
+// Weights are transformed ahead, from gathered taps; patches are read as lines,
+// a masked load for each run of tiles, and multiplied place by place.
+// CHECK-LABEL: func.func @transformed
+// CHECK: call @[[$TRANSFORMED:kernel_contract[_0-9]*]](
+// CHECK-LABEL: func.func @unknown_sizes
+// CHECK: call @[[$UNKNOWN:kernel_contract[_0-9]*]](
+// CHECK-LABEL: func.func @few_channels
+// CHECK: call @[[$FEW:kernel_contract[_0-9]*]](
+// CHECK-LABEL: func.func @stride
+// CHECK: call @[[$STRIDE:kernel_contract[_0-9]*]](
+// CHECK: func.func private @[[$TRANSFORMED]](
+// CHECK-DAG: %[[PLACES:.+]] = arith.constant 16 : index
+// CHECK: scf.parallel
+// CHECK-COUNT-9: vector.gather
+// CHECK-NOT: vector.gather
+// CHECK: scf.parallel
+// CHECK: vector.deinterleave
+// CHECK: scf.for %{{.+}} = %{{.+}} to %[[PLACES]] step
+// CHECK: func.call @kernel_tile_f32_8x48_by_row(
+// CHECK: vector.interleave
+// CHECK: func.func private @[[$UNKNOWN]](
+// CHECK-NOT: vector.deinterleave
+// CHECK: func.func private @[[$FEW]](
+// CHECK-NOT: vector.deinterleave
+// CHECK: func.func private @[[$STRIDE]](
+// CHECK-COUNT-1: func.call @kernel_tile_f32_8x48_by_row(
+// DIRECT: func.func private @kernel_contract(
+// DIRECT-NOT: vector.deinterleave
+// DIRECT: func.func private @kernel_contract_0(
+func.func @transformed(%x: memref<2x40x12x20xf32>, %w: memref<41x40x3x3xf32>, %y: memref<2x41x12x20xf32>) {
+  kernel.contract {indexing_maps = [#image, #weight, #result]}
+      ins(%x, %w : memref<2x40x12x20xf32>, memref<41x40x3x3xf32>) outs(%y : memref<2x41x12x20xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+func.func @unknown_sizes(%x: memref<2x40x?x?xf32>, %w: memref<41x40x3x3xf32>, %y: memref<2x41x?x?xf32>) {
+  kernel.contract {indexing_maps = [#image, #weight, #result]}
+      ins(%x, %w : memref<2x40x?x?xf32>, memref<41x40x3x3xf32>) outs(%y : memref<2x41x?x?xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// Transforms of few channels cost more than the products that they save.
+func.func @few_channels(%x: memref<2x8x12x20xf32>, %w: memref<41x8x3x3xf32>, %y: memref<2x41x12x20xf32>) {
+  kernel.contract {indexing_maps = [#image, #weight, #result]}
+      ins(%x, %w : memref<2x8x12x20xf32>, memref<41x8x3x3xf32>) outs(%y : memref<2x41x12x20xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+func.func @stride(%x: memref<2x40x24x40xf32>, %w: memref<41x40x3x3xf32>, %y: memref<2x41x12x20xf32>) {
+  kernel.contract {indexing_maps = [#apart, #weight, #result]}
+      ins(%x, %w : memref<2x40x24x40xf32>, memref<41x40x3x3xf32>) outs(%y : memref<2x41x12x20xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
