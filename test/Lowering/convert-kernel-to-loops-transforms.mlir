@@ -54,9 +54,9 @@ func.func @unknown_sizes(%x: memref<2x40x?x?xf32>, %w: memref<41x40x3x3xf32>, %y
 }
 
 // Transforms of few channels cost more than the products that they save.
-func.func @few_channels(%x: memref<2x8x12x20xf32>, %w: memref<41x8x3x3xf32>, %y: memref<2x41x12x20xf32>) {
+func.func @few_channels(%x: memref<2x7x12x20xf32>, %w: memref<41x7x3x3xf32>, %y: memref<2x41x12x20xf32>) {
   kernel.contract {indexing_maps = [#image, #weight, #result]}
-      ins(%x, %w : memref<2x8x12x20xf32>, memref<41x8x3x3xf32>) outs(%y : memref<2x41x12x20xf32>) {
+      ins(%x, %w : memref<2x7x12x20xf32>, memref<41x7x3x3xf32>) outs(%y : memref<2x41x12x20xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }

@@ -204,10 +204,13 @@ bool Winograd::isSuited() {
       shape.columnsInPlace)
     return false;
   // Transforms are done for each channel; what they save grows with channels.
+  constexpr int64_t fewestChannels = 8;
   auto leastSizes =
       contraction.op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName);
-  if (leastSizes[getChannel()] < leastLong || contraction.hasFewRows() ||
-      getNumRuns() > mostRuns || image.steps[columnAxis.space] != 1)
+  std::optional<int64_t> rows = contraction.getShortSize(Rows);
+  if (leastSizes[getChannel()] < fewestChannels ||
+      (rows && *rows < fewestChannels) || getNumRuns() > mostRuns ||
+      image.steps[columnAxis.space] != 1)
     return false;
   return llvm::all_of(
       ArrayRef(contraction.views).drop_front(2), [&](const View &view) {

@@ -41,9 +41,10 @@ struct FlatAxis {
 /// Sizes up to which the arithmetic below stays far from overflow.
 constexpr int64_t mostCells = int64_t(1) << 20;
 constexpr double mostElements = 1e12;
-/// Channels of results for which packing windows costs more than it saves, and
-/// for which it costs much more.
-constexpr int64_t mostFew = 32, mostVeryFew = 7;
+/// Channels of results for which packing windows costs much more than it saves,
+/// and how many times as much may then be computed.
+constexpr int64_t mostFew = 7;
+constexpr double mostWaste = 8;
 
 /// The axes, if their sizes are known; without pitches.
 static std::optional<SmallVector<FlatAxis>>
@@ -73,7 +74,7 @@ readAxes(const SlidingWindows &windows, bool isGradient) {
 }
 
 /// Pads and pitches; false where too much would be computed in vain.
-static bool layOut(MutableArrayRef<FlatAxis> axes, int64_t channels) {
+static bool layOut(MutableArrayRef<FlatAxis> axes) {
   double waste = 1;
   int64_t volume = 1, pitch = 1, reach = 0;
   for (FlatAxis &axis : llvm::reverse(axes)) {
@@ -91,8 +92,7 @@ static bool layOut(MutableArrayRef<FlatAxis> axes, int64_t channels) {
   }
   // The windows that do not exist reach into one more row.
   axes.front().padded += reach > 0;
-  return axes.size() > 1 && volume > 1 &&
-         waste <= (channels <= mostVeryFew ? 8 : 1.5);
+  return axes.size() > 1 && volume > 1 && waste <= mostWaste;
 }
 
 static TensorValue padImage(Emitter &e, TensorValue image,
@@ -158,7 +158,7 @@ TensorValue ConvolutionEmitter::alongLines(TensorValue image,
   Size channels = e.dim(weight, grouped + (isGradient ? 1 : 0));
   auto few = Emitter::getConstant(channels);
   if (!axes || !isa<FloatType>(element) || !few || *few > mostFew ||
-      !layOut(*axes, *few))
+      !layOut(*axes))
     return {};
   auto maps = getFlatMaps(e.b.getContext(), *axes, grouped, isGradient);
   Sizes sizes = e.sizes(image);
