@@ -23,39 +23,43 @@ each_model = pytest.mark.parametrize("name", sorted(ERRORS))
 each_type = pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 
 
-def gradient_errors(name, *flags):
-    """The errors of the stored batch's gradients, and the gradients."""
-    folder = MODELS / "train" / name
-    stored = np.load(folder / "ref.npz")
-    loss = "mse" if name == "mlp_mse" else "softmax-cross-entropy"
-    step = Step(
-        folder / "forward.onnx",
-        f"--loss={loss}",
-        "--optimizer=none",
-        *flags,
-    )
+def read_batch(name):
+    """The stored batch, and fp32's gradients."""
+    stored = np.load(MODELS / "train" / name / "ref.npz")
     feeds = {n[3:]: stored[n] for n in stored.files if n[:3] == "in:"}
     feeds["labels"] = feeds.pop("labels", feeds.pop("target", None))
-    results = step.run(feeds)
     exact = {
         n: stored[f"out:{n}_grad"].astype(np.float64)
         for n in ERRORS[name]["bf16"]["each"]
     }
+    return feeds, exact
+
+
+def find_errors(results, exact):
     for gradient in exact:
         assert results[gradient + "_grad"].dtype == np.float32
         assert np.isfinite(results[gradient + "_grad"]).all()
-    return {n: results[n + "_grad"] - e for n, e in exact.items()}, exact
+    return {n: results[n + "_grad"] - e for n, e in exact.items()}
+
+
+def gradient_errors(name, *flags):
+    """The errors of the stored batch's gradients, and the gradients."""
+    loss = "mse" if name == "mlp_mse" else "softmax-cross-entropy"
+    step = Step(
+        MODELS / "train" / name / "forward.onnx",
+        f"--loss={loss}",
+        "--optimizer=none",
+        *flags,
+    )
+    feeds, exact = read_batch(name)
+    return find_errors(step.run(feeds), exact), exact
 
 
 def stack(arrays):
     return np.concatenate([a.ravel() for a in arrays.values()])
 
 
-@each_model
-@each_type
-def test_gradients_are_as_good_as_those_of_autocast(name, dtype):
-    errors, exact = gradient_errors(name, f"--mixed-{dtype}", "--emulate")
-    torch = ERRORS[name][dtype]
+def check_errors(errors, exact, torch):
     everything = rms(stack(exact))
     # Something was rounded, on either side.
     assert min(rms(stack(errors)), torch["all"]) > 1e-5 * everything
@@ -66,6 +70,13 @@ def test_gradients_are_as_good_as_those_of_autocast(name, dtype):
         # What is not rounded anywhere differs by fp32's own noise.
         bound += 1e-5 * max(rms(exact[gradient]), 1e-2 * everything)
         assert rms(error) <= bound, gradient
+
+
+@each_model
+@each_type
+def test_gradients_are_as_good_as_those_of_autocast(name, dtype):
+    errors, exact = gradient_errors(name, f"--mixed-{dtype}", "--emulate")
+    check_errors(errors, exact, ERRORS[name][dtype])
 
 
 @pytest.mark.parametrize("name", ["mlp_mse", "bert2_op17"])
