@@ -71,7 +71,14 @@ public:
        << "_run(const mp_tensor *inputs, mp_tensor *outputs);\n\n"
           "/* What is said here, for programs that ask while they run, and "
           "defaults. */\nconst mp_interface *"
-       << prefix << "_interface(void);\n\n"
+       << prefix
+       << "_interface(void);\n\n"
+          "/* The first call packs weights for later ones, which takes about "
+          "as "
+          "much memory\n   as these. This frees it: before the library is "
+          "unloaded, or when the model is\n   not needed for a while. No call "
+          "of the model may run meanwhile. */\nvoid "
+       << prefix << "_release(void);\n\n"
        << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
   }
 

@@ -144,21 +144,32 @@ private:
     return function;
   }
 
-  /// `PREFIX_run` and `PREFIX_interface`.
+  /// What calls keep for later ones.
+  llvm::Constant *addSlots() {
+    auto *type = llvm::ArrayType::get(pointer(), interface.numSlots);
+    return addGlobal(llvm::ConstantAggregateZero::get(type), ".kept",
+                     /*isConstant=*/false);
+  }
+
+  /// `PREFIX_run`, `PREFIX_interface` and `PREFIX_release`.
   void addEntry(llvm::Constant *table) {
     llvm::Function *body = module.getFunction("main");
     body->setName(options.prefix + ".body");
-    llvm::Type *i32 = builder.getInt32Ty();
+    llvm::Constant *kept = addSlots();
+    llvm::Type *i32 = builder.getInt32Ty(), *none = builder.getVoidTy();
     llvm::FunctionCallee callee = module.getOrInsertFunction(
-        "mp_run",
-        llvm::FunctionType::get(
-            i32, {pointer(), pointer(), pointer(), pointer()}, false));
+        "mp_run", i32, pointer(), pointer(), pointer(), pointer(), pointer());
     llvm::Function *run = addFunction(
         "_run", llvm::FunctionType::get(i32, {pointer(), pointer()}, false));
     builder.CreateRet(builder.CreateCall(
-        callee, {table, body, run->getArg(0), run->getArg(1)}));
+        callee, {table, body, run->getArg(0), run->getArg(1), kept}));
     addFunction("_interface", llvm::FunctionType::get(pointer(), false));
     builder.CreateRet(table);
+    llvm::FunctionCallee release = module.getOrInsertFunction(
+        "mp_release_kept", none, pointer(), builder.getInt64Ty());
+    addFunction("_release", llvm::FunctionType::get(none, false));
+    builder.CreateCall(release, {kept, builder.getInt64(interface.numSlots)});
+    builder.CreateRetVoid();
   }
 
   llvm::Module &module;

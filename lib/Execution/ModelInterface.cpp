@@ -68,6 +68,8 @@ FailureOr<ModelInterface> readInterface(ModuleOp module) {
   }
   if (auto arena = module->getAttrOfType<IntegerAttr>("mp.arena"))
     result.arenaBytes = arena.getInt();
+  if (auto slots = module->getAttrOfType<IntegerAttr>("mp.slots"))
+    result.numSlots = slots.getInt();
   return result;
 }
 

@@ -23,9 +23,12 @@ struct Program::Impl {
   CompileFigures figures;
   bool inPlace = false;
   int64_t callNumber = 0;
+  /// What calls keep for later ones.
+  std::vector<void *> kept;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   mp_model entry = nullptr;
 
+  ~Impl() { mp_release_kept(kept.data(), kept.size()); }
   llvm::Error load(ModuleOp module);
   llvm::Error addSymbols();
   bool isWritten(unsigned input) const {
@@ -73,6 +76,8 @@ llvm::Error Program::Impl::addSymbols() {
   ADD(mp_draw);
   ADD(mp_fail);
   ADD(mp_free);
+  ADD(mp_keep);
+  ADD(mp_kept);
   ADD(mp_output);
   ADD(mp_parallel_for);
   ADD(mp_report);
@@ -126,6 +131,7 @@ std::unique_ptr<Program> Program::load(ModuleOp module, bool updateInPlace) {
   if (failed(interface))
     return nullptr;
   impl.interface = std::move(*interface);
+  impl.kept.resize(impl.interface.numSlots);
   impl.figures.arenaBytes = impl.interface.arenaBytes;
   for (const Tensor &constant : impl.interface.constants)
     impl.figures.constantBytes += constant.getNumBytes();
@@ -189,8 +195,8 @@ llvm::Error Program::run(ArrayRef<Tensor> given,
     sizes.push_back(output.sizes);
   for (unsigned index = 0; index < memory.size(); ++index)
     memory[index] = {nullptr, sizes[index].data()};
-  if (mp_call(impl->entry, arguments.data(), memory.data(),
-              impl->callNumber++) != MP_OK)
+  if (mp_call(impl->entry, arguments.data(), memory.data(), impl->callNumber++,
+              impl->kept.data()) != MP_OK)
     return llvm::createStringError(mp_last_error());
   results.clear();
   for (auto [index, output] : llvm::enumerate(interface.outputs)) {

@@ -99,6 +99,19 @@ def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
   ];
 }
 
+def MarkConstants : Pass<"mp-mark-constants"> {
+  let summary = "Mark contractions of constants of the model";
+  let description = [{
+    Before: `kernel.contract` on memrefs. After: one whose operand a or b is a
+    constant of the model (`runtime.constant`), or a view of one that its type
+    describes, has the attribute `kernel.constant`, which says which. Inputs
+    with defaults and states are no constants.
+
+    Example: test/Lowering/mp-mark-constants.mlir
+  }];
+  let dependentDialects = ["::mp::kernel::KernelDialect"];
+}
+
 def LowerLinalg : Pass<"mp-lower-linalg"> {
   let summary = "Write structured ops on buffers as loops";
   let description = [{
@@ -153,6 +166,10 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     has one `scf.parallel` or two, each with one induction variable over tasks;
     results do not depend on how these are distributed. Memory of threads is
     `kernel.scratch`; what tasks share is allocated outside of their loops.
+    Panels of an operand that `kernel.constant` names are packed by the first
+    call of the model, and kept in a slot (`kernel.kept`, `kernel.keep`): the
+    last argument of such a function. Calls that pack the same share a slot. The
+    module's `mp.slots` counts them.
 
     Example: `test/Lowering/convert-kernel-to-loops.mlir`.
   }];

@@ -57,6 +57,7 @@ LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
   lowering.inPlace = options.updateInPlace;
   lowering.kernels = options.kernels;
   lowering.isa = options.instructions;
+  lowering.keepPanels = options.keepPanels;
   buildLoweringPipeline(pm, lowering);
   return pm.run(module);
 }

@@ -103,6 +103,8 @@ static void buildBufferization(OpPassManager &pm, bool inPlace) {
 void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   buildFusion(pm);
   buildBufferization(pm, options.inPlace);
+  if (options.keepPanels)
+    pm.addNestedPass<func::FuncOp>(createMarkConstants());
   pm.addPass(createConvertKernelToLoops({options.isa, options.kernels}));
   pm.addPass(createLowerLinalg());
   // What a loop reads and writes in one place is one pointer to its body.

@@ -127,6 +127,10 @@ struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::desc("instruction set of products: native, avx512, avx2 or "
                      "neon"),
       llvm::cl::init("native")};
+  Option<bool> keepPanels{
+      *this, "keep-panels",
+      llvm::cl::desc("pack constants in the first call, for all that follow"),
+      llvm::cl::init(true)};
 };
 
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;

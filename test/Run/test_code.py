@@ -6,25 +6,16 @@ import pathlib
 import shutil
 import subprocess
 
-import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 
+from libraries import SANITIZED, TYPES, Library, emit, needs_linker
 from runs import BAD_INPUT, MODELS, NOT_COMPILED, ROOT, USAGE, make_step, mp_run
 from runs import read_log, run_mp_opt, train_folder, write_model
 from support import MP_OPT
 
-TYPES = {
-    1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16,
-    6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64,
-    12: np.uint32, 13: np.uint64, 16: ml_dtypes.bfloat16,
-}
 RUNTIME = ROOT / "lib" / "Runtime" / "CPU"
-SANITIZED = "sanitized" in str(MP_OPT)
-needs_linker = pytest.mark.skipif(
-    SANITIZED or not shutil.which("cc"), reason="needs cc, and no sanitizers"
-)
 
 # Arithmetic, a state, a default, symbolic sizes, an error that data cause.
 SMALL = """
@@ -36,88 +27,6 @@ small (float[n,3] x, int64[m] rows, float[3] w) => (float[m,3] y, float[3] w_new
   w_new = Add(w, w)
 }
 """
-
-
-class TensorC(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("sizes", ctypes.c_void_p)]
-
-
-class ValueC(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p), ("type", ctypes.c_int32),
-        ("rank", ctypes.c_int32), ("sizes", ctypes.POINTER(ctypes.c_int64)),
-        ("initial", ctypes.c_void_p), ("state", ctypes.c_int32),
-        ("written", ctypes.c_int32),
-    ]
-
-
-class InterfaceC(ctypes.Structure):
-    _fields_ = [
-        ("num_inputs", ctypes.c_int32), ("num_outputs", ctypes.c_int32),
-        ("inputs", ctypes.POINTER(ValueC)), ("outputs", ctypes.POINTER(ValueC)),
-        ("calls", ctypes.POINTER(ctypes.c_int64)),
-    ]
-
-
-class Library:
-    """A model in a shared library, by its C interface."""
-
-    def __init__(self, path, prefix):
-        self.library = ctypes.CDLL(str(path))
-        self.body = getattr(self.library, prefix + "_run")
-        get = getattr(self.library, prefix + "_interface")
-        get.restype = ctypes.POINTER(InterfaceC)
-        interface = self.interface = get().contents
-        self.inputs = interface.inputs[: interface.num_inputs]
-        self.outputs = interface.outputs[: interface.num_outputs]
-        self.library.mp_last_error.restype = ctypes.c_char_p
-        self.library.mp_release.argtypes = [ctypes.c_void_p]
-
-    def threads(self, count):
-        self.library.mp_set_threads(count)
-
-    def call(self, data):
-        """The code, and arrays by their names."""
-        given, kept = (TensorC * len(self.inputs))(), []
-        for place, value in zip(given, self.inputs):
-            array = data.get(value.name.decode())
-            if array is None:
-                continue
-            array = np.ascontiguousarray(array, TYPES[value.type])
-            sizes = np.array(array.shape, np.int64)
-            kept += [array, sizes]
-            place.data, place.sizes = array.ctypes.data, sizes.ctypes.data
-        results = (TensorC * len(self.outputs))()
-        sizes = [np.zeros(value.rank, np.int64) for value in self.outputs]
-        for place, room in zip(results, sizes):
-            place.sizes = room.ctypes.data
-        code = self.body(given, results)
-        found = {}
-        for place, room, value in zip(results, sizes, self.outputs):
-            if code:
-                assert not place.data
-                continue
-            dtype = np.dtype(TYPES[value.type])
-            length = int(np.prod(room)) * dtype.itemsize
-            raw = ctypes.string_at(place.data, length)
-            found[value.name.decode()] = np.frombuffer(raw, dtype).reshape(room)
-            if value.state < 0 or not self.inputs[value.state].written:
-                self.library.mp_release(place.data)
-        return code, found
-
-    def run(self, data):
-        code, found = self.call(data)
-        assert code == 0, self.library.mp_last_error()
-        return found
-
-    def error(self, data):
-        code, _ = self.call(data)
-        return code, self.library.mp_last_error().decode()
-
-
-def emit(model, output, *flags, form="lib"):
-    run_mp_opt(model, f"--emit={form}", "--summary=none", *flags, "-o", output)
-    return output
 
 
 def dims_of(model, arrays):
@@ -340,6 +249,7 @@ int main(void) {
   rows[0] = 7;
   printf("%d ", small_run(in, out));
   printf("%s\n", mp_last_error());
+  small_release();
   return 0;
 }
 """

@@ -167,7 +167,8 @@ llvm::Error CodeWriter::link() {
     return failed;
   std::string exports =
       "{ global: " + library.prefix + "_run; " + library.prefix +
-      "_interface; mp_last_error; mp_set_threads; mp_get_threads; mp_release; "
+      "_interface; " + library.prefix +
+      "_release; mp_last_error; mp_set_threads; mp_get_threads; mp_release; "
       "mp_peak_bytes; mp_reset_peak; local: *; };\n";
   std::string runtime = options.runtime;
   if (runtime.empty()) {

@@ -73,6 +73,7 @@ int Comparer::compute(Candidate &candidate, bool isWide,
   candidate.values = getInnerValues(model->getModule());
   exposeValues(model->getModule(), exposed);
   CompileOptions compile = options.compile;
+  compile.keepPanels = false;
   std::vector<ModelValue> takes = model->getInputs(compile.dims);
   Expected<DataSet> data = convertData(inputs, takes);
   if (!data)

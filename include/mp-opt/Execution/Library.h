@@ -19,7 +19,8 @@
 namespace mp {
 
 struct LibraryOptions {
-  /// The start of all names of C: `PREFIX_run`, `PREFIX_interface`.
+  /// The start of all names of C: `PREFIX_run`, `PREFIX_interface`,
+  /// `PREFIX_release`.
   std::string prefix;
   /// As it was lowered.
   bool updateInPlace = false;

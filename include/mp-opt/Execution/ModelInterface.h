@@ -38,6 +38,8 @@ struct ModelInterface {
   /// What the code refers to as `mp_constant_0` and so on.
   std::vector<Tensor> constants;
   int64_t arenaBytes = 0;
+  /// Places for what calls keep for later ones.
+  int64_t numSlots = 0;
 
   /// True if an output is the next value of the input.
   bool isState(unsigned input) const;

@@ -35,6 +35,9 @@ struct CompileOptions {
   std::string instructions = "native";
   /// Outputs that are states are written over their inputs.
   bool updateInPlace = false;
+  /// The first call packs constants for those that follow, in memory beside
+  /// them: where there is one call only, this is of no use.
+  bool keepPanels = true;
 };
 
 /// Counts of one compilation.

@@ -29,6 +29,15 @@ void mp_free(void *data);
 /* Scratch of the calling thread, kept between calls; `slot` is 0 to 3. */
 void *mp_scratch(int32_t slot, int64_t bytes);
 
+/* What calls of the model have kept in place `slot`, or null. */
+void *mp_kept(int64_t slot);
+/* Keeps memory of mp_allocate there for later calls, unless another call was
+   faster; it is not written any more. Returns what is kept. */
+void *mp_keep(int64_t slot, void *data);
+/* Frees what is kept in `count` places and makes them null. No call of the
+   model runs meanwhile. */
+void mp_release_kept(void **kept, int64_t count);
+
 /* The memory of an output: `*data`, or new memory that the caller gets. */
 void *mp_output(void **data, int64_t bytes);
 
@@ -45,14 +54,15 @@ void mp_report(int32_t code, const char *text, int64_t a, int64_t b);
 int64_t mp_draw(int64_t seed);
 
 /* Runs `body` under the handlers that mp_fail and mp_report need, as the call
-   `number`, of which random numbers are a function. */
+   `number`, of which random numbers are a function. `kept` has a place for each
+   slot of the model: null at first, and the same in all calls. */
 int32_t mp_call(mp_model body, const mp_tensor *inputs, mp_tensor *outputs,
-                int64_t number);
+                int64_t number, void **kept);
 
 /* The same for a model of its own, with what its interface says of missing data
    and sizes. */
 int32_t mp_run(const mp_interface *interface, mp_model body,
-               const mp_tensor *inputs, mp_tensor *outputs);
+               const mp_tensor *inputs, mp_tensor *outputs, void **kept);
 
 /* LLVM's names of conversions to bf16, to the nearest, ties to even, for what
    a processor has no instruction for. Returned as compilers return bf16: the

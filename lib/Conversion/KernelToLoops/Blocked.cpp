@@ -11,7 +11,8 @@
 // panel by panel. Sums between steps are kept in f32 in memory of the thread,
 // so that every element is summed up in one order whatever runs where.
 // Rows are packed once, ahead of all tasks; where there are batches, by each
-// task for itself.
+// task for itself. An operand that is a constant of the model is packed by the
+// first call, for all that follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +36,10 @@ public:
         output(e, contraction, shape) {
     int64_t chunk = shape.rowFormat.chunk();
     this->target.depth = std::max(target.depth / chunk, int64_t(1)) * chunk;
+    if (auto found = op->getAttrOfType<IntegerAttr>(constantName)) {
+      keepsRows = found.getInt() == contraction.rowsOperand;
+      keepsColumns = !keepsRows;
+    }
   }
 
   void emit();
@@ -44,15 +49,34 @@ private:
   static constexpr int64_t stripLength = 4;
   bool isBatched() { return !contraction.groups[Batch].dims.empty(); }
   void chooseBlocks();
-  Value packRows();
-  void emitTask(Value task, Value packedRows);
+  /// All panels of an operand: [step][panel][depth][lane], the last step's
+  /// depth padded.
+  struct Panels {
+    Side &side;
+    const PanelFormat &format;
+    Value count;
+  };
+  Value getSize(const Panels &panels);
+  Value packAll(const Panels &panels);
+  Value packOnce(const Panels &panels) {
+    return makeOnce(e, contraction.op, getSize(panels), panels.format.element,
+                    [&] { return packAll(panels); });
+  }
+  /// Where those for the depths from `first` on begin.
+  Value getPlace(const Panels &panels, Value first, Value panel, Value pitch) {
+    Value width = e.mul(panels.count, panels.format.width);
+    return e.add(e.mul(first, width), e.mul(panel, pitch));
+  }
+  Panels allRows() { return {rows, shape.rowFormat, rowPanels}; }
+  Panels allColumns() { return {columns, shape.columnFormat, columnPanels}; }
+  void emitTask(Value task);
   void emitStep(Value step);
   void emitStrips(Value column, Value place, Value step, Value count);
 
   /// What the steps of a task share.
   struct Task {
     Value firstRowPanel, rowPanels, firstColumnPanel, columnPanels;
-    Value packedRows, packedColumns, sums;
+    Value packedRows, packedColumns, columnPlace, sums;
   };
 
   Emitter &e;
@@ -63,6 +87,10 @@ private:
   TileStore output;
   Value depth, steps, rowPanels, columnPanels;
   Value blockRows, blockColumns, rowBlocks, columnBlocks;
+  /// What outlasts a call.
+  bool keepsRows = false, keepsColumns = false;
+  /// What tasks share.
+  Value packedRows, packedColumns;
   Task task;
 };
 } // namespace
@@ -91,26 +119,28 @@ void Blocked::chooseBlocks() {
   split(columnPanels, wanted, blockColumns, columnBlocks);
 }
 
-/// All rows: [step][panel][depth][row], the last step's depth padded.
-Value Blocked::packRows() {
-  int64_t chunk = shape.rowFormat.chunk();
-  Value width = e.mul(rowPanels, shape.rows);
-  Value packed = e.allocate(e.mul(width, e.mul(e.ceilDiv(depth, chunk), chunk)),
-                            shape.rowFormat.element);
-  rows.enterBatch(e, e.index(0));
-  e.parallel(rowPanels, [&](Value panel) {
+Value Blocked::getSize(const Panels &panels) {
+  int64_t chunk = panels.format.chunk();
+  return e.mul(e.mul(panels.count, panels.format.width),
+               e.mul(e.ceilDiv(depth, chunk), chunk));
+}
+
+Value Blocked::packAll(const Panels &panels) {
+  const PanelFormat &format = panels.format;
+  Value packed = e.allocate(getSize(panels), format.element);
+  panels.side.enterBatch(e, e.index(0));
+  e.parallel(panels.count, [&](Value panel) {
     e.loop(steps, [&](Value step) {
       Value first = e.mul(step, target.depth);
       Value count = e.min(e.sub(depth, first), e.index(target.depth));
-      Value at = e.add(e.mul(first, width),
-                       e.mul(panel, shape.rowFormat.getSize(e, count)));
-      rows.pack(e, e.mul(panel, shape.rows), first, count, packed, at);
+      Value at = getPlace(panels, first, panel, format.getSize(e, count));
+      panels.side.pack(e, e.mul(panel, format.width), first, count, packed, at);
     });
   });
   return packed;
 }
 
-void Blocked::emitTask(Value number, Value packedRows) {
+void Blocked::emitTask(Value number) {
   Value columnBlock = e.rem(number, columnBlocks);
   Value rest = e.div(number, columnBlocks);
   Value rowBlock = e.rem(rest, rowBlocks);
@@ -123,7 +153,8 @@ void Blocked::emitTask(Value number, Value packedRows) {
   task.columnPanels =
       e.min(blockColumns, e.sub(columnPanels, task.firstColumnPanel));
   Value deepest = e.min(depth, e.index(target.depth));
-  if (!shape.columnsInPlace)
+  task.packedColumns = packedColumns;
+  if (!shape.columnsInPlace && !keepsColumns)
     task.packedColumns = e.scratch(
         0, e.mul(blockColumns, shape.columnFormat.getSize(e, deepest)),
         shape.columnFormat.element);
@@ -147,7 +178,11 @@ void Blocked::emitStep(Value step) {
   Value count = e.min(e.sub(depth, first), e.index(target.depth));
   Value rowPitch = shape.rowFormat.getSize(e, count);
   Value columnPitch = shape.columnFormat.getSize(e, count);
-  if (!shape.columnsInPlace)
+  task.columnPlace = e.index(0);
+  if (keepsColumns)
+    task.columnPlace =
+        getPlace(allColumns(), first, task.firstColumnPanel, columnPitch);
+  else if (!shape.columnsInPlace)
     e.loop(task.columnPanels, [&](Value panel) {
       Value column = e.add(task.firstColumnPanel, panel);
       columns.pack(e, e.mul(column, shape.columns()), first, count,
@@ -161,8 +196,7 @@ void Blocked::emitStep(Value step) {
                 e.mul(panel, rowPitch));
     });
   else
-    rowPlace = e.add(e.mul(first, e.mul(rowPanels, shape.rows)),
-                     e.mul(task.firstRowPanel, rowPitch));
+    rowPlace = getPlace(allRows(), first, task.firstRowPanel, rowPitch);
   e.loop(task.columnPanels,
          [&](Value j) { emitStrips(j, rowPlace, step, count); });
 }
@@ -184,7 +218,8 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
     strip.firstDepth = e.mul(step, target.depth);
   } else {
     strip.columns = task.packedColumns;
-    strip.columnPlace = e.mul(j, shape.columnFormat.getSize(e, count));
+    strip.columnPlace =
+        e.add(task.columnPlace, e.mul(j, shape.columnFormat.getSize(e, count)));
   }
   strip.depth = count;
   strip.sums = task.sums;
@@ -212,15 +247,29 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
 
 void Blocked::emit() {
   chooseBlocks();
-  Value packedRows;
-  if (!isBatched())
-    packedRows = packRows();
+  if (keepsRows)
+    packedRows = packOnce(allRows());
+  else if (!isBatched())
+    packedRows = packAll(allRows());
+  if (keepsColumns)
+    packedColumns = packOnce(allColumns());
   Value tasks =
       e.mul(e.mul(contraction.groups[Batch].total, rowBlocks), columnBlocks);
-  e.parallel(tasks, [&](Value number) { emitTask(number, packedRows); });
-  if (packedRows)
+  e.parallel(tasks, [&](Value number) { emitTask(number); });
+  if (packedRows && !keepsRows)
     memref::DeallocOp::create(e, packedRows);
   contraction.release(e);
+}
+
+bool packsAhead(ContractOp op, unsigned operand, const KernelTarget &target) {
+  // What is emitted on the way is of no use.
+  Block block;
+  Emitter e(op.getLoc(), op.getContext());
+  e.setInsertionPointToStart(&block);
+  Contraction contraction(e, op);
+  TileShape shape(contraction, target);
+  return contraction.groups[Batch].dims.empty() &&
+         (operand == contraction.rowsOperand || !shape.columnsInPlace);
 }
 
 void emitBlocked(Emitter &e, ContractOp op, const KernelTarget &target) {

@@ -14,6 +14,10 @@
 
 namespace mp::kernel {
 
+/// Whether emitBlocked would pack all of `operand` ahead of its tasks, or could
+/// do so.
+bool packsAhead(ContractOp op, unsigned operand, const KernelTarget &target);
+
 /// Emits the loops of `op`, where `e` stands, through packed panels.
 void emitBlocked(Emitter &e, ContractOp op, const KernelTarget &target);
 

@@ -8,6 +8,7 @@
 #include "Contraction.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
@@ -321,6 +322,16 @@ void Contraction::release(Emitter &e) {
   for (Value table : tables)
     memref::DeallocOp::create(e, table);
   tables.clear();
+}
+
+Value makeOnce(Emitter &e, ContractOp op, Value count, Type element,
+               llvm::function_ref<Value()> make) {
+  Value slot = op->getParentOfType<FunctionOpInterface>().getArguments().back();
+  auto type = MemRefType::get({ShapedType::kDynamic}, element);
+  auto kept = KeptOp::create(e, type, e.getI1Type(), slot, count);
+  return e.choose(
+      kept.getThere(), type, [&]() -> Value { return kept.getMemory(); },
+      [&]() -> Value { return KeepOp::create(e, type, slot, make()); });
 }
 
 } // namespace mp::kernel

@@ -132,6 +132,12 @@ private:
   llvm::SmallVector<mlir::Value> tables;
 };
 
+/// What an earlier call has left in the slot of `op` (constantName): `count`
+/// elements; if there is nothing, what `make` allocates and fills.
+mlir::Value makeOnce(Emitter &e, ContractOp op, mlir::Value count,
+                     mlir::Type element,
+                     llvm::function_ref<mlir::Value()> make);
+
 } // namespace mp::kernel
 
 #endif // MPOPT_LIB_CONVERSION_KERNELTOLOOPS_CONTRACTION_H

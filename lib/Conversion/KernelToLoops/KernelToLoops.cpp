@@ -64,7 +64,7 @@ LogicalResult convertContracts(ModuleOp module, const KernelTarget &target) {
   });
   if (!bufferized)
     return failure();
-  for (ContractOp op : outlineContracts(module)) {
+  for (ContractOp op : outlineContracts(module, target)) {
     Emitter e(op.getLoc(), op);
     if (!target.transforms || !emitWinograd(e, op, target))
       emitBlocked(e, op, target);

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Outline.h"
-#include "Contraction.h"
+#include "Blocked.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringMap.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -230,16 +232,80 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
   return function;
 }
 
-SmallVector<ContractOp> outlineContracts(ModuleOp module) {
+/// The sizes that decide what is packed of `operand`, zeros for others; none if
+/// some are known only in a call.
+static std::optional<SmallVector<int64_t>> getPanelSizes(ContractOp op,
+                                                         unsigned operand) {
+  SmallVector<AffineMap> maps = op.getMaps();
+  SmallVector<int64_t> sizes = getStaticSizes(op);
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (!maps[operand].isFunctionOfDim(dim) && maps.back().isFunctionOfDim(dim))
+      size = 0;
+    if (ShapedType::isDynamic(size))
+      return std::nullopt;
+  }
+  return sizes;
+}
+
+namespace {
+/// Where panels of constants outlast a call. Where one function packs the same
+/// sizes of the same memory, the panels are the same.
+class Slots {
+public:
+  Slots(const KernelTarget &target) : target(target) {}
+
+  /// Gives the function of `op` a slot for an argument if it has panels to
+  /// keep.
+  bool addTo(func::FuncOp function, ContractOp op);
+  /// The slot of `op`, which calls this function.
+  int64_t get(func::FuncOp function, ContractOp op);
+  int64_t size() const { return numbers.size(); }
+
+private:
+  const KernelTarget &target;
+  std::map<std::tuple<Operation *, void *, SmallVector<int64_t>>, int64_t>
+      numbers;
+};
+} // namespace
+
+static unsigned getConstant(ContractOp op) {
+  return op->getAttrOfType<IntegerAttr>(constantName).getInt();
+}
+
+bool Slots::addTo(func::FuncOp function, ContractOp op) {
+  ContractOp outlined = *function.getOps<ContractOp>().begin();
+  if (!op->hasAttr(constantName) || !getPanelSizes(op, getConstant(op)) ||
+      !packsAhead(outlined, getConstant(op), target))
+    return false;
+  outlined->setAttr(constantName, op->getAttr(constantName));
+  return succeeded(function.insertArgument(function.getNumArguments(),
+                                           IndexType::get(op.getContext()), {},
+                                           op.getLoc()));
+}
+
+int64_t Slots::get(func::FuncOp function, ContractOp op) {
+  unsigned operand = getConstant(op);
+  Value memory = op.getMappedOperands()[operand];
+  return numbers
+      .try_emplace(
+          {function, memory.getAsOpaquePointer(), *getPanelSizes(op, operand)},
+          numbers.size())
+      .first->second;
+}
+
+SmallVector<ContractOp> outlineContracts(ModuleOp module,
+                                         const KernelTarget &target) {
   SmallVector<ContractOp> found, outlined;
   module.walk([&](ContractOp op) { found.push_back(op); });
   llvm::StringMap<func::FuncOp> functions;
   SymbolTable symbols(module);
   OpBuilder builder(module.getContext());
+  Slots slots(target);
   for (ContractOp op : found) {
     builder.setInsertionPoint(op);
     SmallVector<Value> arguments;
     func::FuncOp function = makeFunction(builder, op, arguments);
+    bool keepsPanels = slots.addTo(function, op);
     std::string text;
     llvm::raw_string_ostream stream(text);
     function.print(stream, OpPrintingFlags().useLocalScope());
@@ -250,9 +316,14 @@ SmallVector<ContractOp> outlineContracts(ModuleOp module) {
     } else {
       function.erase();
     }
+    if (keepsPanels)
+      arguments.push_back(arith::ConstantIndexOp::create(
+          builder, op.getLoc(), slots.get(place->second, op)));
     func::CallOp::create(builder, op.getLoc(), place->second, arguments);
     op.erase();
   }
+  if (slots.size() > 0)
+    module->setAttr("mp.slots", builder.getI64IntegerAttr(slots.size()));
   return outlined;
 }
 

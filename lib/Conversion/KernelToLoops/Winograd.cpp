@@ -15,14 +15,15 @@
 // M[i] are products of matrices (channels of the results x channels of the
 // image x tiles) for the kernels' own tiles.
 //
-// Weights are transformed ahead of all tasks, into panels of rows. A task
-// transforms the patches of one panel of columns, multiplies, and transforms
-// the sums back; what it makes stays in the caches. A vector's lanes are tiles
-// that follow each other; these lie in one row of the image, or in a few runs.
+// Weights are transformed ahead of all tasks, into panels of rows; constants of
+// the model by the first call, for all that follow. A task transforms the
+// patches of one panel of columns, multiplies, and transforms the sums back;
+// what it makes stays in the caches. A vector's lanes are tiles that follow
+// each other; these lie in one row of the image, or in a few runs.
 //
-// Rounding errors are a few times those of direct summation, relative to the
-// largest values of a patch rather than of a window; a value that is not finite
-// reaches all four results of its tiles.
+// Sums are shorter than direct ones, but errors are relative to the largest
+// values of a patch rather than of a window; a value that is not finite reaches
+// all four results of its tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,6 +83,9 @@ public:
 
 private:
   void chooseBlocks();
+  Value getTapsSize() {
+    return e.mul(e.mul(batches, numPlaces), e.mul(rowPanels, rowPitch));
+  }
   Value transformWeights();
   void transformTaps(Value place, Value mask, Value taps, Value to);
   void emitTask(Value number, Value taps);
@@ -254,9 +258,7 @@ void Winograd::chooseBlocks() {
 
 /// All weights: [batch][place][panel][depth][row], a panel by its rows' lanes.
 Value Winograd::transformWeights() {
-  Value places = e.mul(batches, numPlaces);
-  Value taps =
-      e.allocate(e.mul(e.mul(places, rowPanels), rowPitch), shape.element);
+  Value taps = e.allocate(getTapsSize(), shape.element);
   unsigned operand = 1 - windows.image;
   e.parallel(e.mul(batches, rowPanels), [&](Value number) {
     Value batch = e.div(number, rowPanels), panel = e.rem(number, rowPanels);
@@ -547,10 +549,16 @@ void Winograd::emitTask(Value number, Value taps) {
 
 void Winograd::emit() {
   chooseBlocks();
-  Value taps = transformWeights();
+  auto constant = contraction.op->getAttrOfType<IntegerAttr>(constantName);
+  bool isKept = constant && constant.getInt() == contraction.rowsOperand;
+  Value taps = isKept
+                   ? makeOnce(e, contraction.op, getTapsSize(), shape.element,
+                              [&] { return transformWeights(); })
+                   : transformWeights();
   Value tasks = e.mul(e.mul(batches, rowBlocks), columnPanels);
   e.parallel(tasks, [&](Value number) { emitTask(number, taps); });
-  memref::DeallocOp::create(e, taps);
+  if (!isKept)
+    memref::DeallocOp::create(e, taps);
   contraction.release(e);
 }
 

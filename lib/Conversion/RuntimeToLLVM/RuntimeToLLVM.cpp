@@ -324,6 +324,38 @@ struct LowerScratch : public RuntimePattern<kernel::ScratchOp> {
   }
 };
 
+struct LowerKept : public RuntimePattern<kernel::KeptOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(kernel::KeptOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value data = call(b, op, "mp_kept", adaptor.getSlot(), pointer(op));
+    Value null = LLVM::ZeroOp::create(b, loc, pointer(op));
+    Value there =
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, data, null);
+    auto type = cast<MemRefType>(op.getMemory().getType());
+    b.replaceOp(op, {describe(b, loc, type, data, adaptor.getCount()), there});
+    return success();
+  }
+};
+
+struct LowerKeep : public RuntimePattern<kernel::KeepOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(kernel::KeepOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    MemRefDescriptor memory(adaptor.getMemory());
+    Value data =
+        call(b, op, "mp_keep", {adaptor.getSlot(), memory.allocatedPtr(b, loc)},
+             pointer(op));
+    b.replaceOp(op, describe(b, loc, cast<MemRefType>(op.getType()), data,
+                             memory.size(b, loc, 0)));
+    return success();
+  }
+};
+
 /// A memref of which the type says all but where it is.
 bool isPlain(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
@@ -426,10 +458,9 @@ private:
 
 void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
                                    RewritePatternSet &patterns) {
-  patterns
-      .add<LowerAlloc, LowerConstant, LowerDealloc, LowerDraw, LowerFail,
-           LowerInput, LowerInputSize, LowerLaunch, LowerOutput, LowerScratch>(
-          converter);
+  patterns.add<LowerAlloc, LowerConstant, LowerDealloc, LowerDraw, LowerFail,
+               LowerInput, LowerInputSize, LowerKeep, LowerKept, LowerLaunch,
+               LowerOutput, LowerScratch>(converter);
 }
 
 } // namespace mp

@@ -26,6 +26,8 @@ struct Call {
   void ***outputs = nullptr;
   int32_t numOutputs = 0;
   int64_t number = 0;
+  /// What the model's calls keep.
+  void **kept = nullptr;
   /// Guards the blocks, and what mp_report says from any thread.
   Mutex mutex;
   int32_t code = MP_OK;
@@ -162,6 +164,31 @@ void mp_free(void *data) {
   giveBlock(block);
 }
 
+void *mp_kept(int64_t slot) {
+  return __atomic_load_n(&current->kept[slot], __ATOMIC_ACQUIRE);
+}
+
+void *mp_keep(int64_t slot, void *data) {
+  void *found = nullptr;
+  if (!__atomic_compare_exchange_n(&current->kept[slot], &found, data,
+                                   /*weak=*/false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE)) {
+    mp_free(data);
+    return found;
+  }
+  // The end of the call is not its end.
+  Lock lock(current->mutex);
+  unlink(static_cast<Block *>(data) - 1);
+  return data;
+}
+
+void mp_release_kept(void **kept, int64_t count) {
+  for (int64_t slot = 0; slot < count; ++slot)
+    if (void *data =
+            __atomic_exchange_n(&kept[slot], nullptr, __ATOMIC_ACQ_REL))
+      freeBlock(static_cast<Block *>(data) - 1);
+}
+
 void *mp_output(void **data, int64_t bytes) {
   if (*data)
     return *data;
@@ -208,12 +235,13 @@ int64_t mp_draw(int64_t seed) {
 }
 
 int32_t mp_call(mp_model body, const mp_tensor *inputs, mp_tensor *outputs,
-                int64_t number) {
+                int64_t number, void **kept) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, askForTiles);
   Call *outer = current;
   Call call;
   call.number = number;
+  call.kept = kept;
   current = &call;
   lastError[0] = 0;
   if (setjmp(call.end) == 0) {

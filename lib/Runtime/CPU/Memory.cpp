@@ -149,6 +149,11 @@ void giveBlock(Block *block) {
   cache.give(block);
 }
 
+void freeBlock(Block *block) {
+  count(-block->bytes);
+  std::free(block);
+}
+
 } // namespace mp::runtime
 
 extern "C" {

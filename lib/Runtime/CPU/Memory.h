@@ -22,6 +22,8 @@ struct alignas(64) Block {
 /// Null if there is none.
 Block *takeBlock(int64_t bytes);
 void giveBlock(Block *block);
+/// Not for calls to come, unlike giveBlock.
+void freeBlock(Block *block);
 
 /// At a multiple of 64, to be freed by free(); null if there is none.
 void *allocateAligned(int64_t bytes);

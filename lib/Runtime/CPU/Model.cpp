@@ -113,12 +113,13 @@ private:
 } // namespace
 
 int32_t mp_run(const mp_interface *interface, mp_model body,
-               const mp_tensor *inputs, mp_tensor *outputs) {
+               const mp_tensor *inputs, mp_tensor *outputs, void **kept) {
   Arguments arguments(*interface);
   if (int32_t code = arguments.fill(inputs, outputs))
     return code;
   int64_t number = __atomic_fetch_add(interface->calls, 1, __ATOMIC_RELAXED);
-  int32_t code = mp_call(body, arguments.inputs, arguments.outputs, number);
+  int32_t code =
+      mp_call(body, arguments.inputs, arguments.outputs, number, kept);
   if (code == MP_OK)
     arguments.finish(outputs);
   return code;

@@ -38,6 +38,10 @@ struct LinearForm {
 std::optional<LinearForm> getLinearForm(mlir::AffineExpr expr,
                                         unsigned numDims);
 
+/// Attribute (i64) of a contraction: of its operands, a (0) or b (1), the one
+/// whose memory never changes and is the same in all calls of the model.
+constexpr llvm::StringLiteral constantName = "kernel.constant";
+
 /// An operand that the epilogue reads.
 struct Extra {
   mlir::Value value;

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models in shared libraries, by their C interface."""
+
+import ctypes
+import shutil
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from runs import run_mp_opt
+from support import MP_OPT
+
+TYPES = {
+    1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16,
+    6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64,
+    12: np.uint32, 13: np.uint64, 16: ml_dtypes.bfloat16,
+}
+SANITIZED = "sanitized" in str(MP_OPT)
+needs_linker = pytest.mark.skipif(
+    SANITIZED or not shutil.which("cc"), reason="needs cc, and no sanitizers"
+)
+
+
+class TensorC(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("sizes", ctypes.c_void_p)]
+
+
+class ValueC(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("type", ctypes.c_int32),
+        ("rank", ctypes.c_int32), ("sizes", ctypes.POINTER(ctypes.c_int64)),
+        ("initial", ctypes.c_void_p), ("state", ctypes.c_int32),
+        ("written", ctypes.c_int32),
+    ]
+
+
+class InterfaceC(ctypes.Structure):
+    _fields_ = [
+        ("num_inputs", ctypes.c_int32), ("num_outputs", ctypes.c_int32),
+        ("inputs", ctypes.POINTER(ValueC)), ("outputs", ctypes.POINTER(ValueC)),
+        ("calls", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+class Library:
+    """A model in a shared library, by its C interface."""
+
+    def __init__(self, path, prefix):
+        self.library = ctypes.CDLL(str(path))
+        self.body = getattr(self.library, prefix + "_run")
+        get = getattr(self.library, prefix + "_interface")
+        get.restype = ctypes.POINTER(InterfaceC)
+        interface = self.interface = get().contents
+        self.inputs = interface.inputs[: interface.num_inputs]
+        self.outputs = interface.outputs[: interface.num_outputs]
+        self.library.mp_last_error.restype = ctypes.c_char_p
+        self.library.mp_release.argtypes = [ctypes.c_void_p]
+        self.library.mp_peak_bytes.restype = ctypes.c_int64
+        self.release = getattr(self.library, prefix + "_release")
+
+    def threads(self, count):
+        self.library.mp_set_threads(count)
+
+    def measure(self, data):
+        """Results, and the bytes that are there at most and afterwards."""
+        self.library.mp_reset_peak()
+        found = self.run(data)
+        most = self.library.mp_peak_bytes()
+        self.library.mp_reset_peak()
+        return found, most, self.library.mp_peak_bytes()
+
+    def call(self, data):
+        """The code, and arrays by their names."""
+        given, kept = (TensorC * len(self.inputs))(), []
+        for place, value in zip(given, self.inputs):
+            array = data.get(value.name.decode())
+            if array is None:
+                continue
+            array = np.ascontiguousarray(array, TYPES[value.type])
+            sizes = np.array(array.shape, np.int64)
+            kept += [array, sizes]
+            place.data, place.sizes = array.ctypes.data, sizes.ctypes.data
+        results = (TensorC * len(self.outputs))()
+        sizes = [np.zeros(value.rank, np.int64) for value in self.outputs]
+        for place, room in zip(results, sizes):
+            place.sizes = room.ctypes.data
+        code = self.body(given, results)
+        found = {}
+        for place, room, value in zip(results, sizes, self.outputs):
+            if code:
+                assert not place.data
+                continue
+            dtype = np.dtype(TYPES[value.type])
+            length = int(np.prod(room)) * dtype.itemsize
+            raw = ctypes.string_at(place.data, length)
+            found[value.name.decode()] = np.frombuffer(raw, dtype).reshape(room)
+            if value.state < 0 or not self.inputs[value.state].written:
+                self.library.mp_release(place.data)
+        return code, found
+
+    def run(self, data):
+        code, found = self.call(data)
+        assert code == 0, self.library.mp_last_error()
+        return found
+
+    def error(self, data):
+        code, _ = self.call(data)
+        return code, self.library.mp_last_error().decode()
+
+
+def emit(model, output, *flags, form="lib"):
+    run_mp_opt(model, f"--emit={form}", "--summary=none", *flags, "-o", output)
+    return output
