@@ -8,14 +8,18 @@
 // Kernels read operands through maps while they pack them, and apply an
 // epilogue while they store: transposes and widening casts in front of a
 // contraction cost nothing then, nor do bias, activation and cast behind it.
+// A rounding cast costs nothing either, but saves memory only where what it
+// reads is there anyway: a weight in f32 is rounded by whatever multiplies it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -46,21 +50,30 @@ struct FuseEpilogue : public OpRewritePattern<linalg::GenericOp> {
                                 PatternRewriter &b) const override;
 };
 
-/// A transpose or widening cast whose result is collapsed for contractions:
-/// what it reads is collapsed instead, if it keeps the axes together.
+/// Where functions return what arguments that are states become.
+using NextStates = llvm::DenseMap<Value, OpOperand *>;
+
+/// A transpose or cast whose result is collapsed for contractions: what it
+/// reads is collapsed instead, if it keeps the axes together.
 struct CollapseMoved : public OpRewritePattern<tensor::CollapseShapeOp> {
-  using OpRewritePattern::OpRewritePattern;
+  CollapseMoved(MLIRContext *context, const NextStates &states)
+      : OpRewritePattern(context), states(states) {}
 
   LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
                                 PatternRewriter &b) const override;
+
+  const NextStates &states;
 };
 
-/// A transpose or widening cast, and a contraction that reads it.
+/// A transpose or cast, and a contraction that reads it.
 struct FusePrologue : public OpRewritePattern<kernel::ContractOp> {
-  using OpRewritePattern::OpRewritePattern;
+  FusePrologue(MLIRContext *context, const NextStates &states)
+      : OpRewritePattern(context), states(states) {}
 
   LogicalResult matchAndRewrite(kernel::ContractOp op,
                                 PatternRewriter &b) const override;
+
+  const NextStates &states;
 };
 
 } // namespace
@@ -169,14 +182,15 @@ LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
   auto fused = kernel::ContractOp::create(
       b, op.getLoc(), contraction.getA(), contraction.getB(), extras,
       contraction.getSizes(), init->get(), made);
+  fused.copyRounding(contraction);
   cloneEpilogue(b, contraction, op, read, fused);
   b.replaceOp(op, fused.getResult());
   b.eraseOp(contraction);
   return success();
 }
 
-/// A generic op that only moves or widens: its operand and map.
-static OpOperand *findMoved(Value value) {
+/// A generic op of one operand that it moves, and may cast.
+static OpOperand *findMovedOrCast(Value value) {
   auto op = value.getDefiningOp<linalg::GenericOp>();
   if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
       op.getNumParallelLoops() != op.getNumLoops() ||
@@ -187,10 +201,80 @@ static OpOperand *findMoved(Value value) {
       !op.getMatchingIndexingMap(input).isPermutation())
     return nullptr;
   Value yielded = op.getBody()->getTerminator()->getOperand(0);
-  if (auto widening = yielded.getDefiningOp<arith::ExtFOp>();
-      widening && widening.getType().isF32())
-    yielded = widening.getIn();
+  if (Operation *cast = yielded.getDefiningOp();
+      isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(cast))
+    yielded = cast->getOperand(0);
   return yielded == op.getBody()->getArgument(0) ? input : nullptr;
+}
+
+/// The argument of the function that `value` is, possibly moved or of another
+/// shape.
+static BlockArgument findArgument(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    OpOperand *moved = findMovedOrCast(value);
+    if (moved && getElementTypeOrSelf(value.getType()) ==
+                     getElementTypeOrSelf(moved->get().getType()))
+      value = moved->get();
+    else if (isa<tensor::CastOp, tensor::CollapseShapeOp,
+                 tensor::ExpandShapeOp>(op))
+      value = op->getOperand(0);
+    else
+      return BlockArgument();
+  }
+  auto argument = cast<BlockArgument>(value);
+  return isa<func::FuncOp>(argument.getOwner()->getParentOp())
+             ? argument
+             : BlockArgument();
+}
+
+/// Whether `next`, which may be computed where a state is, is so behind
+/// `reader`.
+static bool isComputedBehind(Value next, Operation *reader) {
+  while (Operation *op = next.getDefiningOp()) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*reader);
+    if (!ancestor || !ancestor->isBeforeInBlock(op))
+      return false;
+    // What it is computed from by writing on, or is another shape of.
+    if (auto result = dyn_cast<DestinationStyleOpInterface>(op))
+      next = result.getTiedOpOperand(cast<OpResult>(next))->get();
+    else if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                 tensor::ReshapeOp>(op))
+      next = op->getOperand(0);
+    else
+      return true;
+    if (next.getDefiningOp<tensor::EmptyOp>())
+      return true;
+  }
+  return true;
+}
+
+/// Whether `value` is in memory for as long as `reader` may read it: an
+/// argument, and not a state that may have been replaced by then.
+static bool isThereAnyway(Value value, Operation *reader,
+                          const NextStates &states) {
+  BlockArgument argument = findArgument(value);
+  if (!argument)
+    return false;
+  auto found = states.find(argument);
+  return found == states.end() ||
+         isComputedBehind(found->second->get(), reader);
+}
+
+/// A generic op that only moves or casts what `reader` may as well read where
+/// it is: its operand.
+static OpOperand *findMoved(Value value, Operation *reader,
+                            const NextStates &states) {
+  OpOperand *moved = findMovedOrCast(value);
+  if (!moved)
+    return nullptr;
+  auto isNarrow = [](Type type) { return type.isBF16() || type.isF16(); };
+  Type from = getElementTypeOrSelf(moved->get().getType());
+  Type to = getElementTypeOrSelf(value.getType());
+  bool isRounded = from.isF32() && isNarrow(to);
+  if (from == to || (isNarrow(from) && to.isF32()) ||
+      (isRounded && isThereAnyway(moved->get(), reader, states)))
+    return moved;
+  return nullptr;
 }
 
 /// The axes of what `mover` reads that become one axis each; by the order of
@@ -217,9 +301,13 @@ findCollapsed(linalg::GenericOp mover, OpOperand *moved,
 
 LogicalResult CollapseMoved::matchAndRewrite(tensor::CollapseShapeOp op,
                                              PatternRewriter &b) const {
-  OpOperand *moved = findMoved(op.getSrc());
-  if (!moved ||
-      !llvm::all_of(op->getUsers(), llvm::IsaPred<kernel::ContractOp>))
+  OpOperand *moved = nullptr;
+  for (Operation *user : op->getUsers()) {
+    moved = findMoved(op.getSrc(), user, states);
+    if (!moved || !isa<kernel::ContractOp>(user))
+      return b.notifyMatchFailure(op, "nothing that kernels read through");
+  }
+  if (!moved)
     return b.notifyMatchFailure(op, "nothing that kernels read through");
   auto mover = cast<linalg::GenericOp>(moved->getOwner());
   auto groups = op.getReassociationIndices();
@@ -256,8 +344,12 @@ LogicalResult CollapseMoved::matchAndRewrite(tensor::CollapseShapeOp op,
 LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
                                             PatternRewriter &b) const {
   for (unsigned side = 0; side < 2; ++side) {
-    OpOperand *moved = findMoved(op->getOperand(side));
-    if (!moved)
+    Value value = op->getOperand(side);
+    OpOperand *moved = findMoved(value, op, states);
+    Type from = getElementTypeOrSelf(value.getType());
+    Type to = moved ? getElementTypeOrSelf(moved->get().getType()) : from;
+    // Elements are cast once: widened or rounded.
+    if (!moved || (from != to && op.getRounding(side)))
       continue;
     auto mover = cast<linalg::GenericOp>(moved->getOwner());
     // Where the mover's result is read, its operand is: through both maps.
@@ -269,6 +361,8 @@ LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
     maps[side] = composed;
     b.modifyOpInPlace(op, [&] {
       op->setOperand(side, moved->get());
+      if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
+        side == 0 ? op.setRoundA(from) : op.setRoundB(from);
       op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
     });
     return success();
@@ -276,9 +370,25 @@ LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
   return b.notifyMatchFailure(op, "nothing to read through");
 }
 
+static NextStates findNextStates(Operation *root) {
+  NextStates states;
+  root->walk([&](func::FuncOp function) {
+    if (function.isExternal())
+      return;
+    Block &block = function.getBody().front();
+    for (OpOperand &next : block.getTerminator()->getOpOperands())
+      if (auto state = function.getResultAttrOfType<IntegerAttr>(
+              next.getOperandNumber(), lowered::state))
+        states[block.getArgument(state.getInt())] = &next;
+  });
+  return states;
+}
+
 void FuseContractions::runOnOperation() {
+  NextStates states = findNextStates(getOperation());
   RewritePatternSet patterns(&getContext());
-  patterns.add<CollapseMoved, FuseEpilogue, FusePrologue>(&getContext());
+  patterns.add<FuseEpilogue>(&getContext());
+  patterns.add<CollapseMoved, FusePrologue>(&getContext(), states);
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
     signalPassFailure();
 }

@@ -40,8 +40,10 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     Before: `kernel.contract` on tensors. After: a transpose or widening cast
     in front of one is part of its map or operand type, also where a reshape
     behind it joins axes that are neighbours in memory; an elementwise op that
-    is all that uses its result is its epilogue. Rounding casts in front stay:
-    they are part of what the model computes.
+    is all that uses its result is its epilogue. A cast that rounds an argument
+    of the function is what the contraction rounds to, unless the argument is a
+    state whose next value is computed before; other rounding casts in front
+    stay, since what they read would have to stay in memory instead.
 
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];

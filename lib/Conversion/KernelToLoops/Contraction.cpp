@@ -132,6 +132,8 @@ void Contraction::addView(Emitter &e, unsigned operand) {
   unsigned numDims = map.getNumDims();
   View view;
   view.element = type.getElementType();
+  if (operand < 2)
+    view.rounding = op.getRounding(operand);
   auto [staticStrides, staticOffset] = type.getStridesAndOffset();
   auto data = memref::ExtractStridedMetadataOp::create(e, operands[operand]);
   view.origin = e.index(0);

@@ -61,6 +61,8 @@ struct Bound {
 struct View {
   mlir::Value memory;
   mlir::Type element;
+  /// What elements are rounded to when they are read, or null.
+  mlir::Type rounding;
   /// The place at which all indices are zero.
   mlir::Value origin;
   /// For each dimension of the contraction; null where it does not matter.

@@ -62,6 +62,10 @@ public:
   Value firstLanes(Value count, int64_t lanes);
   /// Between floats of any widths, scalars or vectors.
   Value castFloat(Value value, mlir::Type element);
+  /// The same, rounded to `rounding` on the way unless this is null.
+  Value castFloat(Value value, mlir::Type rounding, mlir::Type element) {
+    return castFloat(rounding ? castFloat(value, rounding) : value, element);
+  }
   Value allocate(Value count, mlir::Type element);
   /// So many elements of the running thread's memory (kernel.scratch).
   Value scratch(int slot, Value count, mlir::Type element);

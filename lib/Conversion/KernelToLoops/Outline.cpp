@@ -222,6 +222,7 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
       values.take_front(numOperands).drop_front(2).drop_back(),
       values.slice(numOperands, simple.sizes.size()), values[numOperands - 1],
       simple.maps);
+  outlined.copyRounding(op);
   outlined->setAttr(inBoundsName, inner.getArrayAttr(simple.inBounds));
   outlined->setAttr(leastSizesName,
                     inner.getDenseI64ArrayAttr(simple.leastSizes));

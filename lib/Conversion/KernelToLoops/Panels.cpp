@@ -121,7 +121,7 @@ Value Side::load(Emitter &e, Value place, const Reach &reach, Value mask) {
   int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
   if (reach.offsets)
     return e.castFloat(e.gather(view.memory, place, reach.offsets, mask),
-                       format.element);
+                       view.rounding, format.element);
   VectorType type = e.vectorType(view.element, lanes * reach.step);
   Value line = arith::ConstantOp::create(e, e.getZeroAttr(type));
   auto read = [&](Value from, Value present) {
@@ -137,7 +137,7 @@ Value Side::load(Emitter &e, Value place, const Reach &reach, Value mask) {
     read(e.add(place, run.shift), arith::AndIOp::create(e, mask, run.mask));
   if (reach.step == 2)
     line = vector::DeinterleaveOp::create(e, line).getRes1();
-  return e.castFloat(line, format.element);
+  return e.castFloat(line, view.rounding, format.element);
 }
 
 /// A vector of units, of which the first `units` are stored.

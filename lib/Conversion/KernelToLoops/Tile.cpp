@@ -19,14 +19,12 @@ TileShape::TileShape(const Contraction &contraction, const KernelTarget &target)
   ContractOp op = contraction.op;
   element = op.getAccumulatorType();
   lanes = target.vectorBytes / (element.getIntOrFloatBitWidth() / 8);
-  auto isNarrow = [](Value value) {
-    return getElementTypeOrSelf(value.getType()).isBF16();
-  };
   const View &columnsView = contraction.views[contraction.columnsOperand];
   if (contraction.readsColumnsInPlace()) {
     columnsInPlace = columnsView.memory.getType();
     columnElement = columnsView.element;
-  } else if (isNarrow(op.getA()) && isNarrow(op.getB())) {
+    columnRounding = columnsView.rounding;
+  } else if (op.getFactorType(0).isBF16() && op.getFactorType(1).isBF16()) {
     form = target.form;
   }
   rowFormat.units = columnFormat.units = lanes;
@@ -39,8 +37,7 @@ TileShape::TileShape(const Contraction &contraction, const KernelTarget &target)
   }
   if (form != Form::Widen) {
     rowFormat.perUnit = columnFormat.perUnit = 2;
-    rowFormat.element = columnFormat.element =
-        getElementTypeOrSelf(op.getA().getType());
+    rowFormat.element = columnFormat.element = op.getFactorType(0);
   }
   // Rows need not be transposed: one element after the other is read.
   if (form != Form::Amx) {
@@ -219,7 +216,7 @@ SmallVector<Value> TileFunction::loadColumns(Value unit, int64_t vectors) {
       e, type, strip.columns,
       ValueRange{e.add(place, (vectors - 1) * shape.lanes)}, lastLanes, zeros));
   for (Value &column : columns)
-    column = e.castFloat(column, shape.element);
+    column = e.castFloat(column, shape.columnRounding, shape.element);
   return columns;
 }
 
@@ -258,9 +255,12 @@ static func::FuncOp getTileFunction(ModuleOp module, const TileShape &shape,
   llvm::raw_string_ostream os(name);
   os << "kernel_tile_" << shape.rowFormat.element << "_" << shape.rows << "x"
      << shape.columns() << (shape.rowFormat.byLane ? "_by_row" : "");
-  if (shape.columnsInPlace)
-    os << "_" << shape.columnElement << "_in_place"
-       << (offsets.isIndex() ? "" : "_by_table");
+  if (shape.columnsInPlace) {
+    os << "_" << shape.columnElement;
+    if (shape.columnRounding)
+      os << "_to_" << shape.columnRounding;
+    os << "_in_place" << (offsets.isIndex() ? "" : "_by_table");
+  }
   if (auto found = module.lookupSymbol<func::FuncOp>(name))
     return found;
   Emitter e(module.getLoc(), module.getContext());

@@ -16,7 +16,7 @@ namespace mp::kernel {
 
 /// Rows and columns of a register tile, and how its panels are stored.
 struct TileShape {
-  /// For the operands of `op`: products of 16 bit where both are bf16.
+  /// For the operands of `op`: products of 16 bit where both factors are.
   TileShape(const Contraction &contraction, const KernelTarget &target);
 
   Form form;
@@ -27,6 +27,8 @@ struct TileShape {
   /// Columns are not packed: of this type, in memory of this one.
   mlir::Type columnsInPlace;
   mlir::Type columnElement;
+  /// What these are rounded to, or null.
+  mlir::Type columnRounding;
 
   int64_t columns() const { return vectors * lanes; }
   int64_t size() const { return rows * columns(); }

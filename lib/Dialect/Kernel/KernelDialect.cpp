@@ -100,6 +100,21 @@ FloatType ContractOp::getAccumulatorType() {
               : cast<FloatType>(builder.getF32Type());
 }
 
+Type ContractOp::getRounding(unsigned operand) {
+  return (operand == 0 ? getRoundA() : getRoundB()).value_or(Type());
+}
+
+Type ContractOp::getFactorType(unsigned operand) {
+  Type rounding = getRounding(operand);
+  return rounding ? rounding
+                  : getElementTypeOrSelf(getOperand(operand).getType());
+}
+
+void ContractOp::copyRounding(ContractOp other) {
+  setRoundAAttr(other.getRoundAAttr());
+  setRoundBAttr(other.getRoundBAttr());
+}
+
 SmallVector<Value> ContractOp::getMappedOperands() {
   SmallVector<Value> operands{getA(), getB()};
   llvm::append_range(operands, getExtras());
@@ -212,6 +227,21 @@ static LogicalResult verifyDestination(ContractOp op) {
   return success();
 }
 
+/// Whether only f32 is rounded, and to 16 bit.
+static LogicalResult verifyRounding(ContractOp op) {
+  for (unsigned operand : {0u, 1u}) {
+    Type rounding = op.getRounding(operand);
+    if (!rounding)
+      continue;
+    Type element = getElementTypeOrSelf(op->getOperand(operand).getType());
+    if (!element.isF32() || !(rounding.isBF16() || rounding.isF16()))
+      return op.emitOpError() << "expected f32 that is rounded to bf16 or f16, "
+                                 "got "
+                              << element << " rounded to " << rounding;
+  }
+  return success();
+}
+
 LogicalResult ContractOp::verify() {
   bool tensors = isa<TensorType>(getC().getType());
   for (Value operand : getMappedOperands())
@@ -230,7 +260,7 @@ LogicalResult ContractOp::verify() {
     return emitOpError()
            << "expected operands of f32, bf16 or f16, or two of f64, got " << a
            << " and " << b;
-  if (failed(verifyMaps(*this)))
+  if (failed(verifyRounding(*this)) || failed(verifyMaps(*this)))
     return failure();
   return verifyDestination(*this);
 }
@@ -318,6 +348,7 @@ ContractOp::bufferize(RewriterBase &rewriter,
   auto bufferized =
       ContractOp::create(rewriter, getLoc(), buffers[0], buffers[1], extras,
                          getSizes(), buffers.back(), getMaps());
+  bufferized.copyRounding(*this);
   rewriter.inlineRegionBefore(getEpilogue(), bufferized.getEpilogue(),
                               bufferized.getEpilogue().begin());
   bufferization::replaceOpWithBufferizedValues(rewriter, getOperation(),

@@ -202,3 +202,27 @@ func.func @epilogue(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32
   }
   return
 }
+
+// -----
+
+func.func @round_narrow(%a: memref<4x8xbf16>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
+  // expected-error @below {{expected f32 that is rounded to bf16 or f16, got 'bf16' rounded to 'bf16'}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], round_a = bf16}
+      ins(%a, %b : memref<4x8xbf16>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+func.func @round_to_wide(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
+  // expected-error @below {{expected f32 that is rounded to bf16 or f16, got 'f32' rounded to 'f32'}}
+  kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], round_a = f32}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}

@@ -5,6 +5,7 @@
 #columns = affine_map<(m, n, k) -> (k, n)>
 #bias = affine_map<(m, n, k) -> (n)>
 #out = affine_map<(m, n, k) -> (m, n)>
+#place = affine_map<(m, n) -> (m, n)>
 
 // CHECK-LABEL: func @dense
 // CHECK: kernel.contract
@@ -67,4 +68,25 @@ func.func @phase(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %y: memref<8x8xf32>, 
 func.func @scratch(%bytes: index) -> memref<?xi8> {
   %0 = kernel.scratch 2, %bytes : memref<?xi8>
   return %0 : memref<?xi8>
+}
+
+// A weight in f32, multiplied as if it were bf16.
+// CHECK-LABEL: func @rounded
+// CHECK: kernel.contract {indexing_maps = [{{.*}}], round_b = bf16} ins(%{{.*}}, %{{.*}} : tensor<?x64xbf16>, tensor<64x32xf32>)
+// CHECK: kernel.contract {indexing_maps = [{{.*}}], round_a = f16, round_b = bf16} ins
+// BUFFER-LABEL: func @rounded
+// BUFFER: kernel.contract {indexing_maps = [{{.*}}], round_b = bf16} ins
+// BUFFER: kernel.contract {indexing_maps = [{{.*}}], round_a = f16, round_b = bf16} ins
+func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<64x32xf32>, %y: tensor<?x32xf32>, %z: tensor<64x32xf32>) -> (tensor<?x32xf32>, tensor<64x32xf32>) {
+  %0 = kernel.contract {indexing_maps = [#rows, #columns, #out], round_b = bf16}
+      ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xf32>) outs(%y : tensor<?x32xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  } -> tensor<?x32xf32>
+  %1 = kernel.contract {indexing_maps = [#place, #place, #place], round_a = f16, round_b = bf16}
+      ins(%w, %w : tensor<64x32xf32>, tensor<64x32xf32>) outs(%z : tensor<64x32xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  } -> tensor<64x32xf32>
+  return %0, %1 : tensor<?x32xf32>, tensor<64x32xf32>
 }

@@ -53,6 +53,7 @@ class Contraction:
     epilogue: str = "kernel.yield %sum : f32"
     sizes: tuple = ()
     static: bool = False
+    rounding: tuple = ("", "")  # what a and b are rounded to
 
     def maps(self):
         return [self.a, self.b, *(m for m, _ in self.extras), self.c]
@@ -81,6 +82,8 @@ class Contraction:
         wide = "f64" if self.types[0] == "f64" else "f32"
         region = [f"%sum: {wide}"]
         region += [f"%x{i}: {t}" for i, (_, t) in enumerate(self.extras)]
+        rounding = "".join(
+            f", round_{n} = {t}" for n, t in zip("ab", self.rounding) if t)
         extra = ""
         if self.extras:
             extra = f"extra({', '.join(names[2:-1])} : {', '.join(types[2:-1])}) "
@@ -90,7 +93,7 @@ class Contraction:
             f"func.func @{name}({', '.join(arguments)}) "
             "attributes {llvm.emit_c_interface} {\n"
             f"{constants}"
-            f"  kernel.contract {{indexing_maps = [{maps}]}}\n"
+            f"  kernel.contract {{indexing_maps = [{maps}]{rounding}}}\n"
             f"    ins(%a, %b : {types[0]}, {types[1]}) {extra}"
             f"outs(%c : {types[-1]}) {{\n"
             f"    ^bb0({', '.join(region)}):\n"

@@ -315,6 +315,65 @@ def test_wrong_accumulator_fails():
     assert not numpy.array_equal(wrong, expected)
 
 
+# One for each way in which elements are read: along lanes and depth, in place
+# (where sizes are known), gathered, from several lines, with padding.
+ROUNDED = {"matmul": ["a", "b", "ab"], "matmul_row": ["a", "b", "ab"]}
+ROUNDED.update(dict.fromkeys(
+    ["transposed_a", "transposed_b", "batched_transposed", "conv", "conv_strided",
+     "conv_weights_strided", "conv_depthwise"], ["ab"]))
+
+
+@functools.lru_cache(maxsize=None)
+def build_rounded(dtype, form):
+    """Contractions by name: of 16 bit, and of f32 rounded to it, in a, in b or
+    in both."""
+    text = ""
+    for name, roundings in ROUNDED.items():
+        contraction, shapes = CASES[name]
+        for sides in ["", *roundings]:
+            rounding = tuple(dtype if n in sides else "" for n in "ab")
+            types = (*("f32" if r else dtype for r in rounding), "f32")
+            adapted = adapt(contraction, types, static=name == "matmul_row")
+            text += dataclasses.replace(adapted, rounding=rounding).text(
+                shapes, f"{name}_{sides}")
+    with tempfile.TemporaryDirectory() as folder:
+        return kernels.compile_text(text, folder, form=form)
+
+
+def make_unrounded(shape, generator):
+    """Numbers of f32, every other one between two neighbours of bf16 and of
+    f16."""
+    values = make(shape, "f32", generator, integers=False)
+    bits = values.reshape(-1)[::2].view(numpy.uint32)
+    halfway = {0: 0x8000, 1: 0x1000}
+    for i, low in halfway.items():
+        bits[i::2] = bits[i::2] & ~numpy.uint32(2 * low - 1) | low
+    return values
+
+
+@pytest.mark.parametrize("dtype, form", [
+    ("bf16", "widen"), ("bf16", "dot"), ("bf16", "amx"), ("f16", "widen")])
+def test_rounding_while_reading(dtype, form):
+    """Gives the bits that rounding beforehand gives."""
+    skip_without(form)
+    library = build_rounded(dtype, form)
+    for name, roundings in ROUNDED.items():
+        generator = numpy.random.default_rng(3)
+        *shapes, out = CASES[name][1]
+        wide = [make_unrounded(s, generator) for s in shapes]
+        low = [x.astype(DTYPES[dtype]) for x in wide]
+        assert not numpy.array_equal(low[0].astype(numpy.float32), wide[0])
+        expected = numpy.zeros(out, dtype=numpy.float32)
+        kernels.call(library, f"{name}_", *low, expected)
+        for sides in roundings:
+            factors = [w if n in sides else l for n, w, l in zip("ab", wide, low)]
+            result = numpy.zeros(out, dtype=numpy.float32)
+            kernels.call(library, f"{name}_{sides}", *factors, result)
+            numpy.testing.assert_array_equal(
+                result.view(numpy.uint32), expected.view(numpy.uint32),
+                err_msg=f"{name}, rounded: {sides}")
+
+
 def test_equal_contractions_share_a_function():
     text = "".join(
         MATMUL.text(shapes, f"f{i}")
@@ -323,3 +382,7 @@ def test_equal_contractions_share_a_function():
         [(40, 50), (50, 60), (40, 60)], "f3")
     lowered = kernels.lower_text(text)
     assert lowered.count("func.func private @kernel_contract") == 1
+    text += dataclasses.replace(MATMUL, rounding=("", "bf16")).text(
+        [(4, 5), (5, 6), (4, 6)], "f4")
+    lowered = kernels.lower_text(text)
+    assert lowered.count("func.func private @kernel_contract") == 2

@@ -47,6 +47,16 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     extra operands. What `c` held before is overwritten where its map leads,
     and kept elsewhere.
 
+    With `round_a`, the elements of `a`, which are f32, are rounded to this
+    16-bit type first, to nearest, ties to even, as `arith.truncf` does; with
+    `round_b`, those of `b`. So a weight that is kept in f32 is multiplied as
+    if it had been rounded before, and no rounded copy of it is in memory:
+
+    ```mlir
+    kernel.contract {indexing_maps = [#a, #b, #c], round_b = bf16}
+        ins(%x, %w : memref<?x64xbf16>, memref<64x32xf32>)
+    ```
+
     `indexing_maps` has one map for each of `a`, `b`, the extra operands, `c`.
     Results are linear: sums of dimensions times constants, and a constant.
     Reads of `a` and `b` out of bounds give zero: padding. A dimension occurs
@@ -79,7 +89,9 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
   }];
   let arguments = (ins Kernel_Data:$a, Kernel_Data:$b,
                        Variadic<Kernel_Data>:$extras, Variadic<Index>:$sizes,
-                       Kernel_Data:$c, AffineMapArrayAttr:$indexing_maps);
+                       Kernel_Data:$c, AffineMapArrayAttr:$indexing_maps,
+                       OptionalAttr<TypeAttr>:$round_a,
+                       OptionalAttr<TypeAttr>:$round_b);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let regions = (region SizedRegion<1>:$epilogue);
   let skipDefaultBuilders = 1;
@@ -100,6 +112,13 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     ::llvm::SmallVector<::mlir::AffineMap> getMaps();
     /// f64 if `a` is f64, else f32.
     ::mlir::FloatType getAccumulatorType();
+    /// What elements of `a` (0) or `b` (1) are rounded to, or null.
+    ::mlir::Type getRounding(unsigned operand);
+    /// Of the numbers of `a` (0) or `b` (1) that are multiplied: the type that
+    /// they are rounded to, or the operand's.
+    ::mlir::Type getFactorType(unsigned operand);
+    /// Rounds operands as `other`, of the same operands, does.
+    void copyRounding(ContractOp other);
     /// Of `a`, `b`, the extra operands and `c`, as in the maps.
     ::llvm::SmallVector<::mlir::Value> getMappedOperands();
     /// For each dimension: the operand (numbered like the maps) and the
