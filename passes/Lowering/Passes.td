@@ -50,6 +50,20 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
   let dependentDialects = ["::mp::kernel::KernelDialect"];
 }
 
+def NarrowTemporaries : Pass<"mp-narrow-temporaries"> {
+  let summary = "Store 16 bit where loops widen what they store";
+  let description = [{
+    Before: elementwise ops and contractions on tensors, fused. After: one that
+    ends with widening 16 bit to f32 stores 16 bit, and those that read its
+    result widen it, unless something else than elementwise ops, reductions and
+    contractions reads it. No number changes.
+
+    Example: test/Lowering/mp-narrow-temporaries.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FuseRows : Pass<"mp-fuse-rows"> {
   let summary = "Compute reductions and what surrounds them row by row";
   let description = [{

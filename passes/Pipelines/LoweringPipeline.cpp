@@ -77,6 +77,7 @@ static void buildFusion(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   simplify(pm);
   pm.addNestedPass<func::FuncOp>(createFuseContractions());
+  pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows());
   simplify(pm);
 }
