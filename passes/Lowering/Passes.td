@@ -80,6 +80,18 @@ def FuseRows : Pass<"mp-fuse-rows"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
+  let summary = "Give each use of an empty tensor one of its own";
+  let description = [{
+    Before: empty tensors that are equal may be one. After: each has one use,
+    and stands in front of it, or of the loop that it is in; so buffers are not
+    kept from one use to the next.
+
+    Example: test/Lowering/mp-separate-temporaries.mlir
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give temporaries places in one piece of memory";
   let description = [{

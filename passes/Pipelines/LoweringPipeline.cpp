@@ -84,6 +84,7 @@ static void buildFusion(OpPassManager &pm) {
 
 static void buildBufferization(OpPassManager &pm, bool inPlace) {
   pm.addPass(createBindArguments({inPlace}));
+  pm.addNestedPass<func::FuncOp>(createSeparateTemporaries());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;

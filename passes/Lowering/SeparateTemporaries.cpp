@@ -1,0 +1,46 @@
+//===- SeparateTemporaries.cpp - Memory of its own for each use -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Equal empty tensors are one value after common subexpressions are eliminated,
+// and would be one buffer, that lives from the first use to the last although
+// nothing is in it for most of the time. Who uses memory when is for
+// mp-plan-memory to decide, which needs to know when each use begins and ends.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering/Passes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mp {
+#define GEN_PASS_DEF_SEPARATETEMPORARIES
+#include "Lowering/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+
+namespace {
+
+struct SeparateTemporaries
+    : public mp::impl::SeparateTemporariesBase<SeparateTemporaries> {
+  using SeparateTemporariesBase::SeparateTemporariesBase;
+
+  void runOnOperation() override {
+    SmallVector<tensor::EmptyOp> empties;
+    getOperation()->walk([&](tensor::EmptyOp op) { empties.push_back(op); });
+    for (tensor::EmptyOp op : empties) {
+      for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+        // Not in loops: their memory would be allocated in each round.
+        OpBuilder b(op->getBlock()->findAncestorOpInBlock(*use.getOwner()));
+        use.set(b.clone(*op)->getResult(0));
+      }
+      op.erase();
+    }
+  }
+};
+
+} // namespace
