@@ -2,11 +2,17 @@
 """mp-run bench: what it counts."""
 
 import json
+import sys
 
 import numpy as np
+import onnx
 import pytest
 
-from runs import BAD_INPUT, attempt, fail, mp_run, write_model
+from runs import BAD_INPUT, ROOT, attempt, fail, mp_run, run_mp_opt
+from runs import write_model
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from make_models import encoder  # noqa: E402
 
 MODEL = """
 f (float[n,64] x, float[64,32] w) => (float[n,32] y) { y = MatMul(x, w) }
@@ -30,6 +36,27 @@ def test_figures(tmp_path):
     assert figures["flops"] == 2 * 16 * 64 * 32
     rate = figures["flops"] / figures["median"] / 1e9
     assert figures["gflops_per_second"] == pytest.approx(rate, rel=1e-9)
+
+
+def test_mixed_steps_need_about_half_of_the_memory(tmp_path):
+    """Of activations and temporaries: weights are rounded where they are read,
+    and nothing is fp32 that has been rounded."""
+    onnx.save(encoder(6, 64, 50, tokens=32, head=16), tmp_path / "f.onnx")
+    labels = np.zeros(8, np.int64)
+    np.savez(tmp_path / "labels.npz", labels=labels)
+    sizes = []
+    for flags in (), ("--mixed-bf16",):
+        step = tmp_path / "step.onnx"
+        run_mp_opt(
+            tmp_path / "f.onnx", "--train", "--loss=softmax-cross-entropy",
+            "--optimizer=adamw", "--summary=none", *flags, "-o", step,
+        )
+        done = mp_run(
+            "bench", step, tmp_path / "labels.npz", "--random", "--in-place",
+            "--repeat=1", "--warmup=0", "--json", "--dim=batch=8",
+        )
+        sizes.append(json.loads(done.stdout)["arena_bytes"])
+    assert 0 < sizes[1] <= 0.55 * sizes[0]
 
 
 def test_text(tmp_path):

@@ -193,9 +193,49 @@ def test_casts_to_bfloat16(tmp_path):
         np.testing.assert_array_equal(found["j"], np.float32([256, 258, -260]))
 
 
+def initial_states(library):
+    """The arrays that a step replaces, by name, as its model has them."""
+    states = {}
+    for value in library.inputs:
+        if any(library.inputs[o.state].name == value.name
+               for o in library.outputs if o.state >= 0):
+            shape = value.sizes[: value.rank]
+            dtype = np.dtype(TYPES[value.type])
+            size = int(np.prod(shape)) * dtype.itemsize
+            raw = ctypes.string_at(value.initial, size)
+            array = np.frombuffer(raw, dtype).reshape(shape).copy()
+            states[value.name.decode()] = array
+    return states
+
+
 @needs_linker
-def test_training_equals_jit(tmp_path):
-    step = make_step("mlp784", "adamw")
+@pytest.mark.parametrize("flags", [(), ("--mixed-bf16",), ("--mixed-fp16",)])
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_training_in_place(tmp_path, flags, optimizer):
+    """All of a step reads the weights as they were before, wherever the next
+    ones are written: the same bits."""
+    step = make_step("mlp784", optimizer, *flags)
+    batches = np.load(train_folder("mlp784") / "data.npz")
+    batch = {k: batches[k][0] for k in batches.files}
+    dims = dims_of(step, batch)
+    results = []
+    for name, way in ("plain", ()), ("inplace", ("--in-place",)):
+        library = Library(
+            emit(step, tmp_path / f"lib{name}.so", *way, dims), name
+        )
+        states = initial_states(library)
+        assert states
+        results.append(library.run({**batch, **states}))
+    plain, in_place = results
+    assert plain.keys() == in_place.keys()
+    for key, value in plain.items():
+        np.testing.assert_array_equal(value, in_place[key], err_msg=key)
+
+
+@needs_linker
+@pytest.mark.parametrize("flags", [(), ("--mixed-bf16",)])
+def test_training_equals_jit(tmp_path, flags):
+    step = make_step("mlp784", "adamw", *flags)
     data = train_folder("mlp784") / "data.npz"
     batches = np.load(data)
     first = {k: batches[k][0] for k in batches.files}
@@ -203,15 +243,7 @@ def test_training_equals_jit(tmp_path):
         step, tmp_path / "libstep.so", "--in-place", dims_of(step, first)
     )
     library = Library(path, "step")
-    states = {}
-    for value in library.inputs:
-        if value.written:
-            shape = value.sizes[: value.rank]
-            dtype = np.dtype(TYPES[value.type])
-            size = int(np.prod(shape)) * dtype.itemsize
-            raw = ctypes.string_at(value.initial, size)
-            array = np.frombuffer(raw, dtype).reshape(shape).copy()
-            states[value.name.decode()] = array
+    states = initial_states(library)
     losses = []
     for index in range(5):
         batch = {k: batches[k][index] for k in batches.files}
