@@ -42,38 +42,40 @@ struct FuseContractions
   void runOnOperation() override;
 };
 
+/// Where functions return what arguments that are states become.
+using NextStates = llvm::DenseMap<Value, OpOperand *>;
+
+template <typename SourceOp>
+struct Pattern : public OpRewritePattern<SourceOp> {
+  Pattern(MLIRContext *context, const NextStates &states)
+      : OpRewritePattern<SourceOp>(context), states(states) {}
+
+  const NextStates &states;
+};
+
 /// A contraction, and an elementwise op that is all that uses it.
-struct FuseEpilogue : public OpRewritePattern<linalg::GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct FuseEpilogue : public Pattern<linalg::GenericOp> {
+  using Pattern::Pattern;
 
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &b) const override;
 };
 
-/// Where functions return what arguments that are states become.
-using NextStates = llvm::DenseMap<Value, OpOperand *>;
-
 /// A transpose or cast whose result is collapsed for contractions: what it
 /// reads is collapsed instead, if it keeps the axes together.
-struct CollapseMoved : public OpRewritePattern<tensor::CollapseShapeOp> {
-  CollapseMoved(MLIRContext *context, const NextStates &states)
-      : OpRewritePattern(context), states(states) {}
+struct CollapseMoved : public Pattern<tensor::CollapseShapeOp> {
+  using Pattern::Pattern;
 
   LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
                                 PatternRewriter &b) const override;
-
-  const NextStates &states;
 };
 
 /// A transpose or cast, and a contraction that reads it.
-struct FusePrologue : public OpRewritePattern<kernel::ContractOp> {
-  FusePrologue(MLIRContext *context, const NextStates &states)
-      : OpRewritePattern(context), states(states) {}
+struct FusePrologue : public Pattern<kernel::ContractOp> {
+  using Pattern::Pattern;
 
   LogicalResult matchAndRewrite(kernel::ContractOp op,
                                 PatternRewriter &b) const override;
-
-  const NextStates &states;
 };
 
 } // namespace
@@ -147,48 +149,6 @@ static void cloneEpilogue(PatternRewriter &b, kernel::ContractOp from,
       mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
 }
 
-LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
-                                            PatternRewriter &b) const {
-  if (!isPlain(op))
-    return b.notifyMatchFailure(op, "not elementwise");
-  if (op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
-    return b.notifyMatchFailure(op, "reads what it overwrites");
-  OpOperand *read = findContraction(op);
-  if (!read)
-    return b.notifyMatchFailure(op, "reads no contraction of its own");
-  auto contraction = read->get().getDefiningOp<kernel::ContractOp>();
-  SmallVector<AffineMap> maps = contraction.getMaps();
-  auto dims = mapDims(op.getMatchingIndexingMap(read), maps.back());
-  if (failed(dims))
-    return b.notifyMatchFailure(op, "the contraction stores with strides");
-  unsigned numDims = maps.front().getNumDims();
-  auto rename = [&](AffineMap map) {
-    return map.replaceDimsAndSymbols(*dims, {}, numDims, 0);
-  };
-  SmallVector<Value> extras(contraction.getExtras());
-  SmallVector<AffineMap> made(ArrayRef<AffineMap>(maps).drop_back());
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    if (input == read)
-      continue;
-    AffineMap map = op.getMatchingIndexingMap(input);
-    if (!isa<RankedTensorType>(input->get().getType()) ||
-        !map.isProjectedPermutation(/*allowZeroInResults=*/true))
-      return b.notifyMatchFailure(op, "an operand that kernels do not read");
-    extras.push_back(input->get());
-    made.push_back(rename(map));
-  }
-  OpOperand *init = op.getDpsInitOperand(0);
-  made.push_back(rename(op.getMatchingIndexingMap(init)));
-  auto fused = kernel::ContractOp::create(
-      b, op.getLoc(), contraction.getA(), contraction.getB(), extras,
-      contraction.getSizes(), init->get(), made);
-  fused.copyRounding(contraction);
-  cloneEpilogue(b, contraction, op, read, fused);
-  b.replaceOp(op, fused.getResult());
-  b.eraseOp(contraction);
-  return success();
-}
-
 /// A generic op of one operand that it moves, and may cast.
 static OpOperand *findMovedOrCast(Value value) {
   auto op = value.getDefiningOp<linalg::GenericOp>();
@@ -260,6 +220,53 @@ static bool isThereAnyway(Value value, Operation *reader,
          isComputedBehind(found->second->get(), reader);
 }
 
+LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
+                                            PatternRewriter &b) const {
+  if (!isPlain(op))
+    return b.notifyMatchFailure(op, "not elementwise");
+  if (op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return b.notifyMatchFailure(op, "reads what it overwrites");
+  OpOperand *read = findContraction(op);
+  if (!read)
+    return b.notifyMatchFailure(op, "reads no contraction of its own");
+  auto contraction = read->get().getDefiningOp<kernel::ContractOp>();
+  // It is computed where the op is, and reads its operands there.
+  for (unsigned side : {0, 1})
+    if (contraction.getRounding(side) &&
+        !isThereAnyway(contraction->getOperand(side), op, states))
+      return b.notifyMatchFailure(op, "a weight may have been replaced");
+  SmallVector<AffineMap> maps = contraction.getMaps();
+  auto dims = mapDims(op.getMatchingIndexingMap(read), maps.back());
+  if (failed(dims))
+    return b.notifyMatchFailure(op, "the contraction stores with strides");
+  unsigned numDims = maps.front().getNumDims();
+  auto rename = [&](AffineMap map) {
+    return map.replaceDimsAndSymbols(*dims, {}, numDims, 0);
+  };
+  SmallVector<Value> extras(contraction.getExtras());
+  SmallVector<AffineMap> made(ArrayRef<AffineMap>(maps).drop_back());
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (input == read)
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!isa<RankedTensorType>(input->get().getType()) ||
+        !map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return b.notifyMatchFailure(op, "an operand that kernels do not read");
+    extras.push_back(input->get());
+    made.push_back(rename(map));
+  }
+  OpOperand *init = op.getDpsInitOperand(0);
+  made.push_back(rename(op.getMatchingIndexingMap(init)));
+  auto fused = kernel::ContractOp::create(
+      b, op.getLoc(), contraction.getA(), contraction.getB(), extras,
+      contraction.getSizes(), init->get(), made);
+  fused.copyRounding(contraction);
+  cloneEpilogue(b, contraction, op, read, fused);
+  b.replaceOp(op, fused.getResult());
+  b.eraseOp(contraction);
+  return success();
+}
+
 /// A generic op that only moves or casts what `reader` may as well read where
 /// it is: its operand.
 static OpOperand *findMoved(Value value, Operation *reader,
@@ -308,7 +315,7 @@ LogicalResult CollapseMoved::matchAndRewrite(tensor::CollapseShapeOp op,
       return b.notifyMatchFailure(op, "nothing that kernels read through");
   }
   if (!moved)
-    return b.notifyMatchFailure(op, "nothing that kernels read through");
+    return b.notifyMatchFailure(op, "not used");
   auto mover = cast<linalg::GenericOp>(moved->getOwner());
   auto groups = op.getReassociationIndices();
   auto collapsed = findCollapsed(mover, moved, groups);
@@ -357,8 +364,7 @@ LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
     AffineMap source =
         mover.getMatchingIndexingMap(moved).compose(inversePermutation(stored));
     SmallVector<AffineMap> maps = op.getMaps();
-    AffineMap composed = source.compose(maps[side]);
-    maps[side] = composed;
+    maps[side] = source.compose(maps[side]);
     b.modifyOpInPlace(op, [&] {
       op->setOperand(side, moved->get());
       if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
@@ -387,8 +393,8 @@ static NextStates findNextStates(Operation *root) {
 void FuseContractions::runOnOperation() {
   NextStates states = findNextStates(getOperation());
   RewritePatternSet patterns(&getContext());
-  patterns.add<FuseEpilogue>(&getContext());
-  patterns.add<CollapseMoved, FusePrologue>(&getContext(), states);
+  patterns.add<CollapseMoved, FuseEpilogue, FusePrologue>(&getContext(),
+                                                          states);
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
     signalPassFailure();
 }

@@ -132,3 +132,39 @@ func.func @fused_update(%x: tensor<4x4xbf16>, %w: tensor<4x4xf32>) -> (tensor<4x
   } -> tensor<4x4xf32>
   return %next : tensor<4x4xf32>
 }
+
+// A product whose epilogue is behind the next value is computed there, and
+// reads the rounded copy.
+// CHECK-LABEL: @late_epilogue
+// CHECK: %[[LOW:.*]] = linalg.generic
+// CHECK: arith.truncf
+// CHECK: math.exp
+// CHECK: kernel.contract {indexing_maps = [{{.*}}]} ins(%{{.*}}, %[[LOW]] :
+// CHECK: arith.negf
+func.func @late_epilogue(%x: tensor<4x4xbf16>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32> {mp.state = 1 : i64}, tensor<4x4xf32>) {
+  %0 = tensor.empty() : tensor<4x4xbf16>
+  %low = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<4x4xf32>) outs(%0 : tensor<4x4xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %2 = arith.truncf %in : f32 to bf16
+    linalg.yield %2 : bf16
+  } -> tensor<4x4xbf16>
+  %1 = tensor.empty() : tensor<4x4xf32>
+  %y = kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %low : tensor<4x4xbf16>, tensor<4x4xbf16>) outs(%1 : tensor<4x4xf32>) {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } -> tensor<4x4xf32>
+  %next = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<4x4xf32>) outs(%1 : tensor<4x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = math.exp %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x4xf32>
+  %neg = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y : tensor<4x4xf32>) outs(%1 : tensor<4x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = arith.negf %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x4xf32>
+  return %next, %neg : tensor<4x4xf32>, tensor<4x4xf32>
+}
