@@ -68,7 +68,7 @@ FailureOr<ModelInterface> readInterface(ModuleOp module) {
   }
   if (auto arena = module->getAttrOfType<IntegerAttr>("mp.arena"))
     result.arenaBytes = arena.getInt();
-  if (auto slots = module->getAttrOfType<IntegerAttr>("mp.slots"))
+  if (auto slots = module->getAttrOfType<IntegerAttr>("mp.kept"))
     result.numSlots = slots.getInt();
   return result;
 }

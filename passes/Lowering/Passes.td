@@ -197,7 +197,7 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     Panels of an operand that `kernel.constant` names are packed by the first
     call of the model, and kept in a slot (`kernel.kept`, `kernel.keep`): the
     last argument of such a function. Calls that pack the same share a slot. The
-    module's `mp.slots` counts them.
+    module's `mp.kept` counts them.
 
     Example: `test/Lowering/convert-kernel-to-loops.mlir`.
   }];

@@ -4,7 +4,7 @@
 #columns = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
 
-// CHECK: module attributes {mp.slots = 3 : i64}
+// CHECK: module attributes {mp.kept = 3 : i64}
 
 // Contractions of constants share a function, those of one constant a slot; those
 // of what may change have another function.

@@ -2,7 +2,7 @@
 // RUN: mp-opt %s --mp-lower-to-llvm="isa=avx512 kernels=widen keep-panels=false" | FileCheck %s --check-prefix=ONCE
 
 // A product with a constant: its panels outlast a call unless that is the only one.
-// CHECK: module attributes {{.*}}mp.slots = 1 : i64
+// CHECK: module attributes {{.*}}mp.kept = 1 : i64
 // CHECK: llvm.func @main(
 // CHECK: llvm.call @[[PRODUCT:kernel_contract[_0-9]*]](
 // CHECK: llvm.func @[[PRODUCT]](
@@ -11,7 +11,7 @@
 // CHECK: llvm.cond_br %[[THERE]],
 // CHECK: %[[NEW:.*]] = llvm.call @mp_allocate(
 // CHECK: llvm.call @mp_keep(%[[SLOT]], %[[NEW]]) : (i64, !llvm.ptr) -> !llvm.ptr
-// ONCE-NOT: mp.slots
+// ONCE-NOT: mp.kept
 // ONCE-NOT: @mp_kept
 // ONCE-NOT: @mp_keep
 func.func @main(%x: tensor<64x64xf32> {mp.element = f32, mp.name = "x"},

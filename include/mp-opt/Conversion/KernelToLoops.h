@@ -57,7 +57,7 @@ std::optional<KernelTarget> getKernelTarget(llvm::StringRef isa,
                                             llvm::StringRef form);
 
 /// Replaces all contractions in functions of `module`, which are on memrefs, by
-/// calls of functions that are added to it. The module's `mp.slots` says how
+/// calls of functions that are added to it. The module's `mp.kept` says how
 /// many slots those have that keep a constant's panels.
 llvm::LogicalResult convertContracts(mlir::ModuleOp module,
                                      const KernelTarget &target);

@@ -324,7 +324,7 @@ SmallVector<ContractOp> outlineContracts(ModuleOp module,
     op.erase();
   }
   if (slots.size() > 0)
-    module->setAttr("mp.slots", builder.getI64IntegerAttr(slots.size()));
+    module->setAttr("mp.kept", builder.getI64IntegerAttr(slots.size()));
   return outlined;
 }
 

@@ -305,7 +305,7 @@ void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
     for (int64_t row = 0; row < 3; ++row) {
       Value from = e.add(place, e.add(getTap(0, row), getTap(1, column)));
       read.push_back(e.castFloat(e.gather(weight.memory, from, offsets, mask),
-                                 shape.element));
+                                 weight.rounding, shape.element));
     }
     halfway.push_back(transform(read));
   }
@@ -418,8 +418,8 @@ void Winograd::transformPatches(Value first, Value to, Value at) {
               e, type, image.memory,
               ValueRange{e.add(e.add(piece.place, line), 2 * half)},
               piece.masks[row][half], read);
-        auto apart =
-            vector::DeinterleaveOp::create(e, e.castFloat(read, shape.element));
+        auto apart = vector::DeinterleaveOp::create(
+            e, e.castFloat(read, image.rounding, shape.element));
         values.append({apart.getRes1(), apart.getRes2()});
       }
       halfway.push_back(transform(values));

@@ -316,11 +316,12 @@ def test_wrong_accumulator_fails():
 
 
 # One for each way in which elements are read: along lanes and depth, in place
-# (where sizes are known), gathered, from several lines, with padding.
+# (where sizes are known), gathered, from several lines, with padding,
+# transformed.
 ROUNDED = {"matmul": ["a", "b", "ab"], "matmul_row": ["a", "b", "ab"]}
 ROUNDED.update(dict.fromkeys(
     ["transposed_a", "transposed_b", "batched_transposed", "conv", "conv_strided",
-     "conv_weights_strided", "conv_depthwise"], ["ab"]))
+     "conv_weights_strided", "conv_depthwise", "conv_transformed"], ["ab"]))
 
 
 @functools.lru_cache(maxsize=None)
