@@ -218,7 +218,7 @@ bool Winograd::isSuited() {
     return false;
   return llvm::all_of(
       ArrayRef(contraction.views).drop_front(2), [&](const View &view) {
-        return !isAcross(view) || view.steps[columnAxis.space] == 1;
+        return !isAcross(view) || view.steps[windows.axes[1].space] == 1;
       });
 }
 
