@@ -207,6 +207,12 @@ bool Winograd::isSuited() {
       shape.form != Form::Widen || !shape.element.isF32() ||
       shape.columnsInPlace)
     return false;
+  // Only what lies beyond the image's two axes is taken for zeros.
+  bool isChecked = llvm::all_of(image.bounds, [](const Bound &bound) {
+    return llvm::count(bound.factors, 0) + 2 == int64_t(bound.factors.size());
+  });
+  if (!isChecked || !weight.bounds.empty())
+    return false;
   // Transforms are done for each channel; what they save grows with channels.
   constexpr int64_t fewestChannels = 8;
   auto leastSizes =

@@ -142,6 +142,11 @@ CASES = {
     "conv_transformed_input": (
         known(CONV_INPUT), [(2, 33, 11, 20), (33, 50, 3, 3), (2, 50, 11, 20)],
     ),
+    # The last channel is not there: not transformed.
+    "conv_beyond_channels": (
+        known(CONV, a="n, c+1, i+k-1, j+l-1"),
+        [(2, 16, 9, 20), (33, 16, 3, 3), (2, 33, 9, 20)],
+    ),
     "conv_transformed_many_rows": (
         known(CONV), [(1, 16, 8, 8), (600, 16, 3, 3), (1, 600, 8, 8)],
     ),
