@@ -66,7 +66,8 @@ LogicalResult convertContracts(ModuleOp module, const KernelTarget &target) {
     return failure();
   for (ContractOp op : outlineContracts(module, target)) {
     Emitter e(op.getLoc(), op);
-    if (!target.transforms || !emitWinograd(e, op, target))
+    if (!target.transforms ||
+        !(emitWinograd(e, op, target) || emitWinogradWeights(e, op, target)))
       emitBlocked(e, op, target);
     op.erase();
   }

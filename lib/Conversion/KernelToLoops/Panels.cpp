@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Panels.h"
+#include "Transforms.h"
 
 using namespace mlir;
 
@@ -294,8 +295,7 @@ void Side::packAlongLanes(Emitter &e, const Panel &panel,
 }
 
 SmallVector<Value> Side::transpose(Emitter &e, ArrayRef<Value> rows) {
-  // Interleaving row i with row i + n / 2, log2(n) times over. Pairs move as
-  // one number.
+  // Pairs move as one number.
   int64_t count = format.units;
   SmallVector<Value> current(rows);
   VectorType type = cast<VectorType>(rows.front().getType());
@@ -306,19 +306,7 @@ SmallVector<Value> Side::transpose(Emitter &e, ArrayRef<Value> rows) {
   };
   current.resize(count, arith::ConstantOp::create(e, e.getZeroAttr(type)));
   cast(e.vectorType(e.getI32Type(), count));
-  SmallVector<int64_t> low, high;
-  for (int64_t i = 0; i < count; ++i) {
-    low.push_back(i / 2 + (i % 2) * count);
-    high.push_back(count / 2 + i / 2 + (i % 2) * count);
-  }
-  for (int64_t step = 1; step < count; step *= 2) {
-    SmallVector<Value> next;
-    for (int64_t i = 0; i < count / 2; ++i)
-      for (ArrayRef<int64_t> order : {low, high})
-        next.push_back(vector::ShuffleOp::create(
-            e, current[i], current[i + count / 2], order));
-    current = next;
-  }
+  current = mp::kernel::transpose(e, current);
   cast(type);
   return current;
 }

@@ -5,15 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// F(2 x 2, 3 x 3) of Lavin and Gray, Fast Algorithms for Convolutional Neural
-// Networks (2015): the image is cut into patches of 4 x 4 that overlap by two,
-// one for each tile of 2 x 2 results. Patches and taps are transformed,
+// F(m x m, 3 x 3) of Lavin and Gray, Fast Algorithms for Convolutional Neural
+// Networks (2015): the image is cut into patches of n = m + 2 lines and columns
+// that overlap by two, one for each tile of m x m results. Patches and taps are
+// transformed,
 //
-//     V = B' d B,  U = G g G',  M[i] = U[i] V[i] for each of the 16 places i,
+//     V = B' d B,  U = G g G',  M[i] = U[i] V[i] for each of the n n places i,
 //
-// and the results are A' M A: 16 products where direct summation takes 36. The
-// M[i] are products of matrices (channels of the results x channels of the
+// and the results are A' M A: n n products where direct summation takes 9 m m.
+// The M[i] are products of matrices (channels of the results x channels of the
 // image x tiles) for the kernels' own tiles.
+//
+// For f32, m is 2: 16 products instead of 36, and the matrices are exact. Where
+// operands and results have 16 bits, m is 4: 36 products instead of 144, in f32
+// (twice as many as dot products of pairs do at a time); errors are about
+// 1e-6 of the results', far below what these are rounded to.
 //
 // Weights are transformed ahead of all tasks, into panels of rows; constants of
 // the model by the first call, for all that follow. A task transforms the
@@ -29,8 +35,8 @@
 
 #include "Winograd.h"
 #include "Tile.h"
-
-#include <array>
+#include "Transforms.h"
+#include "Windows.h"
 
 using namespace mlir;
 
@@ -38,27 +44,9 @@ namespace mp::kernel {
 
 namespace {
 
-constexpr int64_t numPlaces = 16;
+constexpr int64_t numTaps = 3;
 /// As many pieces of rows in a vector cost more than is saved.
 constexpr int64_t mostRuns = 6;
-
-/// How an axis of the image is read: at `space + tap + constant`, with
-/// `mirrored` at `space - tap + constant`.
-struct Axis {
-  unsigned space, tap;
-  bool mirrored;
-  int64_t constant;
-  /// The image's dimension.
-  unsigned position;
-
-  /// Of the first tap in the image's order.
-  int64_t getBegin() const { return mirrored ? constant - 2 : constant; }
-};
-
-struct Windows {
-  unsigned image;
-  std::array<Axis, 2> axes;
-};
 
 /// Tiles that follow each other in a row: lanes, counted in results.
 struct Run {
@@ -69,11 +57,19 @@ struct Run {
 
 using Matrix = SmallVector<SmallVector<Value>>;
 
+/// Line `number` across the vectors of `matrix`.
+SmallVector<Value> getLine(const Matrix &matrix, int64_t number) {
+  return llvm::map_to_vector(
+      matrix, [&](ArrayRef<Value> values) { return values[number]; });
+}
+
 class Winograd {
 public:
-  Winograd(Emitter &e, ContractOp op, const KernelTarget &target,
-           const Windows &windows)
+  /// Products are in f32, whatever `target` does with 16 bits.
+  Winograd(Emitter &e, ContractOp op, KernelTarget target,
+           const Windows &windows, int64_t edge)
       : e(e), contraction(e, op), shape(contraction, target), windows(windows),
+        transform(edge, numTaps), edge(edge), reach(edge + numTaps - 1),
         image(contraction.views[windows.image]),
         weight(contraction.views[1 - windows.image]) {}
 
@@ -83,27 +79,41 @@ public:
 
 private:
   void chooseBlocks();
+  int64_t getNumPlaces() const { return reach * reach; }
   Value getTapsSize() {
-    return e.mul(e.mul(batches, numPlaces), e.mul(rowPanels, rowPitch));
+    return e.mul(e.mul(batches, getNumPlaces()), e.mul(rowPanels, rowPitch));
   }
   Value transformWeights();
   void transformTaps(Value place, Value mask, Value taps, Value to);
   void emitTask(Value number, Value taps);
-  /// What is read of a run: by rows of a patch and pairs of its columns.
+  /// What is read of a run: by rows of a patch and a tile's width of columns.
   struct Patches {
     Value place;
     Matrix masks;
   };
   SmallVector<Run> findRuns(Value first);
   SmallVector<Patches> findPatches(Value first);
+  SmallVector<Value> readLine(ArrayRef<Patches> patches, int64_t row,
+                              Value offset);
   void transformPatches(Value first, Value to, Value at);
   void storeTiles(Value first, Value firstRow, Value sums, Value at);
+  void storeLine(Value sums, Value row, ArrayRef<Run> runs,
+                 ArrayRef<Value> masks, int64_t dy);
   Value readExtra(const View &view, Value place, ArrayRef<Run> runs,
                   ArrayRef<Value> masks, int64_t dy);
   Value getPlace(const View &view, const Run &run);
   bool isAcross(const View &view) const;
 
+  bool isWorthIt();
+  bool isLargeEnough();
   int64_t getNumRuns() const;
+  /// Of the first tap in the image's order.
+  static int64_t getBegin(const WindowAxis &axis) {
+    return axis.constant - (axis.mirrored ? numTaps - 1 : 0);
+  }
+  ArrayRef<int64_t> getLeastSizes() const {
+    return contraction.op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName);
+  }
   unsigned getRow() const { return contraction.groups[Rows].dims[0].back(); }
   unsigned getChannel() const {
     return contraction.groups[Depth].dims[0].back();
@@ -111,13 +121,14 @@ private:
   Value stride(const View &view, unsigned dim) {
     return view.strides[dim] ? view.strides[dim] : e.index(0);
   }
-  Value plus(Value a, Value b) { return arith::AddFOp::create(e, a, b); }
-  Value minus(Value a, Value b) { return arith::SubFOp::create(e, a, b); }
 
   Emitter &e;
   Contraction contraction;
   TileShape shape;
   Windows windows;
+  ShortConvolution transform;
+  /// Results and places along an edge of a tile.
+  int64_t edge, reach;
   View &image, &weight;
   std::array<Value, 2> counts, tileCounts;
   Value batches, rows, depth, tiles, rowPanels, columnPanels, rowPitch;
@@ -131,54 +142,11 @@ private:
 // What is computed this way
 //===----------------------------------------------------------------------===//
 
-/// The axes of `map` that are read at sums of two dimensions; nothing if there
-/// are others than those of 3 x 3 taps at stride 1.
-static std::optional<std::array<Axis, 2>>
-findAxes(AffineMap map, AffineMap result, ArrayRef<int64_t> leastSizes) {
-  SmallVector<Axis> axes;
-  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
-    LinearForm form = *getLinearForm(expr, map.getNumDims());
-    SmallVector<unsigned> dims;
-    for (unsigned dim = 0; dim < map.getNumDims(); ++dim)
-      if (form.factors[dim] != 0)
-        dims.push_back(dim);
-    if (dims.size() < 2)
-      continue;
-    if (dims.size() > 2)
-      return std::nullopt;
-    if (!result.isFunctionOfDim(dims[0]))
-      std::swap(dims[0], dims[1]);
-    int64_t factor = form.factors[dims[1]];
-    if (!result.isFunctionOfDim(dims[0]) || result.isFunctionOfDim(dims[1]) ||
-        form.factors[dims[0]] != 1 || std::abs(factor) != 1 ||
-        leastSizes[dims[1]] != 3)
-      return std::nullopt;
-    axes.push_back({dims[0], dims[1], factor < 0, form.constant,
-                    static_cast<unsigned>(position)});
-  }
-  if (axes.size() != 2)
-    return std::nullopt;
-  return std::array<Axis, 2>{axes[0], axes[1]};
-}
-
-static std::optional<Windows> findWindows(ContractOp op) {
-  auto leastSizes = op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName);
-  SmallVector<AffineMap> maps = op.getMaps();
-  if (!leastSizes)
-    return std::nullopt;
-  for (unsigned operand : {0, 1})
-    if (auto axes = findAxes(maps[operand], maps.back(), leastSizes))
-      return Windows{operand, *axes};
-  return std::nullopt;
-}
-
 int64_t Winograd::getNumRuns() const {
-  auto leastSizes =
-      contraction.op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName);
-  int64_t least = leastSizes[windows.axes[1].space];
-  if (least < 2)
+  int64_t least = getLeastSizes()[windows.axes[1].kept];
+  if (least < edge)
     return mostRuns + 1;
-  return (shape.lanes - 2) / ((least + 1) / 2) + 2;
+  return (shape.lanes - 2) / llvm::divideCeil(least, edge) + 2;
 }
 
 /// Whether an operand's places depend on the tile.
@@ -186,6 +154,36 @@ bool Winograd::isAcross(const View &view) const {
   return llvm::any_of(
       contraction.groups[Columns].dims,
       [&](ArrayRef<unsigned> dims) { return bool(view.strides[dims.back()]); });
+}
+
+/// Transforms are done for each channel; what they save grows with channels.
+bool Winograd::isWorthIt() {
+  constexpr int64_t fewestChannels = 8;
+  std::optional<int64_t> rows = contraction.getShortSize(Rows);
+  return getLeastSizes()[getChannel()] >= fewestChannels &&
+         (!rows || *rows >= fewestChannels) && getNumRuns() <= mostRuns &&
+         (edge == 2 || isLargeEnough());
+}
+
+/// Whether there are tiles enough to pay for weights four times their size, and
+/// few of their results are beyond the image: with pairs half of the products
+/// are saved at most.
+bool Winograd::isLargeEnough() {
+  constexpr int64_t fewestTiles = 80;
+  ArrayRef<int64_t> leastSizes = getLeastSizes();
+  int64_t numTiles = 1, results = 1, kept = 1;
+  for (auto [number, dims] :
+       llvm::enumerate(contraction.groups[Columns].dims)) {
+    bool isSpace = number + 2 >= contraction.groups[Columns].dims.size();
+    for (unsigned dim : dims) {
+      int64_t least = std::max<int64_t>(leastSizes[dim], 1);
+      int64_t count = isSpace ? llvm::divideCeil(least, edge) : least;
+      numTiles *= count;
+      results *= isSpace && least < leastLong ? count * edge : least;
+      kept *= least;
+    }
+  }
+  return numTiles >= fewestTiles && 10 * kept >= 7 * results;
 }
 
 bool Winograd::isSuited() {
@@ -196,35 +194,26 @@ bool Winograd::isSuited() {
   };
   const auto &columns = groups[Columns].dims;
   const auto &summed = groups[Depth].dims;
+  for (const WindowAxis &axis : windows.axes)
+    if (getLeastSizes()[axis.summed] != numTaps)
+      return false;
   if (columns.size() < 2 || columns.size() > 3 ||
-      !isOne(columns.end()[-2], rowAxis.space) ||
-      !isOne(columns.end()[-1], columnAxis.space))
+      !isOne(columns.end()[-2], rowAxis.kept) ||
+      !isOne(columns.end()[-1], columnAxis.kept))
     return false;
-  if (summed.size() != 3 || !isOne(summed[1], rowAxis.tap) ||
-      !isOne(summed[2], columnAxis.tap) || !groups[Rows].isSingle())
+  if (summed.size() != 3 || !isOne(summed[1], rowAxis.summed) ||
+      !isOne(summed[2], columnAxis.summed) || !groups[Rows].isSingle())
     return false;
-  if (contraction.columnsOperand != windows.image ||
-      shape.form != Form::Widen || !shape.element.isF32() ||
+  if (contraction.columnsOperand != windows.image || !shape.element.isF32() ||
       shape.columnsInPlace)
     return false;
-  // Only what lies beyond the image's two axes is taken for zeros.
-  bool isChecked = llvm::all_of(image.bounds, [](const Bound &bound) {
-    return llvm::count(bound.factors, 0) + 2 == int64_t(bound.factors.size());
-  });
-  if (!isChecked || !weight.bounds.empty())
+  if (!isWithinOthers(image) || !weight.bounds.empty())
     return false;
-  // Transforms are done for each channel; what they save grows with channels.
-  constexpr int64_t fewestChannels = 8;
-  auto leastSizes =
-      contraction.op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName);
-  std::optional<int64_t> rows = contraction.getShortSize(Rows);
-  if (leastSizes[getChannel()] < fewestChannels ||
-      (rows && *rows < fewestChannels) || getNumRuns() > mostRuns ||
-      image.steps[columnAxis.space] != 1)
+  if (!isWorthIt() || image.steps[columnAxis.kept] != 1)
     return false;
   return llvm::all_of(
       ArrayRef(contraction.views).drop_front(2), [&](const View &view) {
-        return !isAcross(view) || view.steps[windows.axes[1].space] == 1;
+        return !isAcross(view) || view.steps[windows.axes[1].kept] == 1;
       });
 }
 
@@ -237,7 +226,7 @@ void Winograd::chooseBlocks() {
   const Group &columns = contraction.groups[Columns];
   counts = {columns.sizes.end()[-2], columns.sizes.end()[-1]};
   for (unsigned axis : {0, 1})
-    tileCounts[axis] = e.ceilDiv(counts[axis], 2);
+    tileCounts[axis] = e.ceilDiv(counts[axis], edge);
   tiles = e.mul(tileCounts[0], tileCounts[1]);
   if (columns.sizes.size() == 3)
     tiles = e.mul(tiles, columns.sizes.front());
@@ -269,7 +258,7 @@ Value Winograd::transformWeights() {
   e.parallel(e.mul(batches, rowPanels), [&](Value number) {
     Value batch = e.div(number, rowPanels), panel = e.rem(number, rowPanels);
     Value base = contraction.getBatchOffset(e, batch, operand);
-    Value panels = e.add(e.mul(e.mul(batch, numPlaces), rowPanels), panel);
+    Value panels = e.add(e.mul(e.mul(batch, getNumPlaces()), rowPanels), panel);
     e.loop(e.index(0), depth, shape.lanes, [&](Value first) {
       Value mask = e.firstLanes(e.sub(depth, first), shape.lanes);
       e.loop(e.index(shape.rows), [&](Value lane) {
@@ -293,35 +282,28 @@ Value Winograd::transformWeights() {
 void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
   Value offsets = e.mul(e.iota(e.getIndexType(), shape.lanes),
                         e.splat(stride(weight, getChannel()), shape.lanes));
-  Value half = arith::ConstantOp::create(
-      e, DenseElementsAttr::get(e.vectorType(shape.element, shape.lanes),
-                                e.getF32FloatAttr(0.5f)));
-  auto transform = [&](ArrayRef<Value> g) -> SmallVector<Value> {
-    Value outer = arith::MulFOp::create(e, plus(g[0], g[2]), half);
-    Value inner = arith::MulFOp::create(e, g[1], half);
-    return {g[0], plus(outer, inner), minus(outer, inner), g[2]};
-  };
   auto getTap = [&](unsigned axis, int64_t tap) {
-    const Axis &read = windows.axes[axis];
-    return e.mul(stride(weight, read.tap), read.mirrored ? 2 - tap : tap);
+    const WindowAxis &read = windows.axes[axis];
+    return e.mul(stride(weight, read.summed),
+                 read.mirrored ? numTaps - 1 - tap : tap);
   };
   Matrix halfway;
-  for (int64_t column = 0; column < 3; ++column) {
+  for (int64_t column = 0; column < numTaps; ++column) {
     SmallVector<Value> read;
-    for (int64_t row = 0; row < 3; ++row) {
+    for (int64_t row = 0; row < numTaps; ++row) {
       Value from = e.add(place, e.add(getTap(0, row), getTap(1, column)));
       read.push_back(e.castFloat(e.gather(weight.memory, from, offsets, mask),
                                  weight.rounding, shape.element));
     }
-    halfway.push_back(transform(read));
+    halfway.push_back(multiply(e, transform.tapFactors, read));
   }
   Value pitch = e.mul(rowPanels, rowPitch);
-  for (int64_t row = 0; row < 4; ++row) {
-    auto done = transform({halfway[0][row], halfway[1][row], halfway[2][row]});
+  for (int64_t row = 0; row < reach; ++row) {
+    auto done = multiply(e, transform.tapFactors, getLine(halfway, row));
     for (auto [column, value] : llvm::enumerate(done))
       vector::StoreOp::create(
           e, value, taps,
-          ValueRange{e.add(to, e.mul(pitch, row * 4 + column))});
+          ValueRange{e.add(to, e.mul(pitch, row * reach + column))});
   }
 }
 
@@ -340,17 +322,17 @@ SmallVector<Run> Winograd::findRuns(Value first) {
     Value tile = e.min(e.add(first, begin), last);
     Value line = e.div(tile, tileCounts[1]);
     Value from = e.min(begin, present), to = e.min(end, present);
-    runs.push_back(
-        {e.mul(from, 2), e.mul(to, 2), e.div(line, tileCounts[0]),
-         e.mul(e.rem(line, tileCounts[0]), 2),
-         e.sub(e.mul(e.rem(tile, tileCounts[1]), 2), e.mul(begin, 2))});
+    runs.push_back({e.mul(from, edge), e.mul(to, edge),
+                    e.div(line, tileCounts[0]),
+                    e.mul(e.rem(line, tileCounts[0]), edge),
+                    e.mul(e.sub(e.rem(tile, tileCounts[1]), begin), edge)});
     begin = end;
     end = e.add(end, tileCounts[1]);
   }
   return runs;
 }
 
-/// Lanes of `run`, two for each tile, whose place behind `column` is within
+/// Lanes of `run`, which are results, whose place behind `column` is within
 /// [0, size), if `isLine`.
 static Value getMask(Emitter &e, const Run &run, Value column, Value size,
                      Value isLine, int64_t lanes) {
@@ -363,7 +345,7 @@ static Value getMask(Emitter &e, const Run &run, Value column, Value size,
 
 Value Winograd::getPlace(const View &view, const Run &run) {
   const auto &columns = contraction.groups[Columns].dims;
-  Value place = e.mul(run.row, stride(view, windows.axes[0].space));
+  Value place = e.mul(run.row, stride(view, windows.axes[0].kept));
   if (columns.size() == 3)
     place = e.add(place, e.mul(run.outer, stride(view, columns[0].back())));
   return e.add(place, run.column);
@@ -376,23 +358,23 @@ SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
   Value height = memref::DimOp::create(e, operand, rowAxis.position);
   Value width = memref::DimOp::create(e, operand, columnAxis.position);
   // The taps' part of the operand's first place is in its base.
-  auto getShift = [&](const Axis &axis) {
-    return e.mul(stride(image, axis.space), axis.mirrored ? -2 : 0);
+  auto getShift = [&](const WindowAxis &axis) {
+    return e.mul(stride(image, axis.kept), axis.mirrored ? 1 - numTaps : 0);
   };
   Value base = e.add(bases[windows.image],
                      e.add(getShift(rowAxis), getShift(columnAxis)));
   SmallVector<Patches> result;
   for (const Run &run : findRuns(first)) {
     Patches patches{e.add(base, getPlace(image, run)), {}};
-    for (int64_t row = 0; row < 4; ++row) {
-      Value line = e.add(run.row, e.index(row + rowAxis.getBegin()));
+    for (int64_t row = 0; row < reach; ++row) {
+      Value line = e.add(run.row, e.index(row + getBegin(rowAxis)));
       Value isLine =
           arith::CmpIOp::create(e, arith::CmpIPredicate::ult, line, height);
       patches.masks.emplace_back();
-      for (int64_t column : {0, 2}) {
-        Value from = e.add(run.column, e.index(column + columnAxis.getBegin()));
+      for (int64_t column : {int64_t(0), edge}) {
+        Value from = e.add(run.column, e.index(column + getBegin(columnAxis)));
         patches.masks.back().push_back(
-            getMask(e, run, from, width, isLine, 2 * shape.lanes));
+            getMask(e, run, from, width, isLine, edge * shape.lanes));
       }
     }
     result.push_back(patches);
@@ -400,57 +382,58 @@ SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
   return result;
 }
 
+/// A row of the patches of tiles: a vector for each place.
+SmallVector<Value> Winograd::readLine(ArrayRef<Patches> patches, int64_t row,
+                                      Value offset) {
+  int64_t lanes = edge * shape.lanes;
+  VectorType type = e.vectorType(image.element, lanes);
+  offset = e.add(offset, e.mul(stride(image, windows.axes[0].kept), row));
+  SmallVector<Value> values;
+  for (int64_t half : {0, 1}) {
+    Value read = e.zeros(image.element, lanes);
+    for (const Patches &piece : patches)
+      read = vector::MaskedLoadOp::create(
+          e, type, image.memory,
+          ValueRange{e.add(e.add(piece.place, offset), edge * half)},
+          piece.masks[row][half], read);
+    if (image.rounding)
+      read = e.castFloat(read, image.rounding, image.element);
+    llvm::append_range(values, splitLanes(e, read, edge));
+  }
+  values.resize(reach);
+  return values;
+}
+
 /// B' d B for the tiles from `first` on, all channels: to `to`, from `at` on, a
 /// line of columns for each channel.
 void Winograd::transformPatches(Value first, Value to, Value at) {
-  int64_t lanes = 2 * shape.lanes;
   SmallVector<Patches> patches = findPatches(first);
-  VectorType type = e.vectorType(image.element, lanes);
-  auto transform = [&](ArrayRef<Value> d) -> SmallVector<Value> {
-    return {minus(d[0], d[2]), plus(d[1], d[2]), minus(d[2], d[1]),
-            minus(d[1], d[3])};
-  };
   e.loop(depth, [&](Value channel) {
     Value offset = e.mul(channel, stride(image, getChannel()));
     Matrix halfway;
-    for (int64_t row = 0; row < 4; ++row) {
-      Value line =
-          e.add(offset, e.mul(stride(image, windows.axes[0].space), row));
-      SmallVector<Value> values;
-      for (int64_t half : {0, 1}) {
-        Value read = e.zeros(image.element, lanes);
-        for (const Patches &piece : patches)
-          read = vector::MaskedLoadOp::create(
-              e, type, image.memory,
-              ValueRange{e.add(e.add(piece.place, line), 2 * half)},
-              piece.masks[row][half], read);
-        auto apart = vector::DeinterleaveOp::create(
-            e, e.castFloat(read, image.rounding, shape.element));
-        values.append({apart.getRes1(), apart.getRes2()});
-      }
-      halfway.push_back(transform(values));
-    }
+    for (int64_t row = 0; row < reach; ++row)
+      halfway.push_back(
+          multiply(e, transform.patchFactors, readLine(patches, row, offset)));
     Value place = e.add(at, e.mul(channel, shape.columns()));
-    for (int64_t column = 0; column < 4; ++column) {
-      auto done = transform({halfway[0][column], halfway[1][column],
-                             halfway[2][column], halfway[3][column]});
+    for (int64_t column = 0; column < reach; ++column) {
+      auto done = multiply(e, transform.patchFactors, getLine(halfway, column));
       for (auto [row, value] : llvm::enumerate(done))
         vector::StoreOp::create(
             e, value, to,
-            ValueRange{e.add(place, e.mul(columnPitch, row * 4 + column))});
+            ValueRange{e.add(place, e.mul(columnPitch, row * reach + column))});
     }
   });
 }
 
-/// The elements of an extra operand for two lines of lanes.
+/// The elements of an extra operand for a line of the tiles' results.
 Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
                           ArrayRef<Value> masks, int64_t dy) {
-  int64_t lanes = 2 * shape.lanes;
+  int64_t lanes = edge * shape.lanes;
   if (!isAcross(view))
     return e.splat(e.load(view.memory, place), lanes);
   VectorType type = e.vectorType(view.element, lanes);
   Value read = arith::ConstantOp::create(e, e.getZeroAttr(type));
-  place = e.add(place, e.mul(stride(view, windows.axes[0].space), dy));
+  place = e.add(place, e.mul(stride(view, windows.axes[0].kept), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
     read = vector::MaskedLoadOp::create(
         e, type, view.memory, ValueRange{e.add(place, getPlace(view, run))},
@@ -461,54 +444,54 @@ Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
 /// A' M A of the tiles from `first` on, for the task's rows: the epilogue's
 /// results are stored.
 void Winograd::storeTiles(Value first, Value firstRow, Value sums, Value at) {
-  int64_t lanes = 2 * shape.lanes;
   SmallVector<Run> runs = findRuns(first);
-  Matrix masks(2);
-  for (int64_t dy : {0, 1})
+  Matrix masks(edge);
+  for (int64_t dy = 0; dy < edge; ++dy)
     for (const Run &run : runs)
       masks[dy].push_back(getMask(e, run, run.column, counts[1],
                                   e.less(e.add(run.row, dy), counts[0]),
-                                  lanes));
-  auto transform = [&](ArrayRef<Value> m) -> SmallVector<Value> {
-    return {plus(plus(m[0], m[1]), m[2]), minus(minus(m[1], m[2]), m[3])};
-  };
+                                  edge * shape.lanes));
   Value pitch = e.mul(blockRows, shape.size());
   Value end = e.min(e.mul(blockRows, shape.rows), e.sub(rows, firstRow));
-  ArrayRef<View> views = contraction.views;
   e.loop(end, [&](Value row) {
     Value from = e.add(at, e.mul(row, shape.columns()));
     Matrix halfway;
-    for (int64_t column = 0; column < 4; ++column) {
+    for (int64_t column = 0; column < reach; ++column) {
       SmallVector<Value> values;
-      for (int64_t line = 0; line < 4; ++line)
+      for (int64_t line = 0; line < reach; ++line)
         values.push_back(vector::LoadOp::create(
             e, e.vectorType(shape.element, shape.lanes), sums,
-            ValueRange{e.add(from, e.mul(pitch, line * 4 + column))}));
-      halfway.push_back(transform(values));
+            ValueRange{e.add(from, e.mul(pitch, line * reach + column))}));
+      halfway.push_back(multiply(e, transform.sumFactors, values));
     }
-    for (int64_t dy : {0, 1}) {
-      auto done = transform(
-          {halfway[0][dy], halfway[1][dy], halfway[2][dy], halfway[3][dy]});
-      SmallVector<Value> arguments{
-          vector::InterleaveOp::create(e, done[0], done[1])};
-      auto getRow = [&](unsigned operand) {
-        return e.add(bases[operand],
-                     e.mul(e.add(firstRow, row),
-                           stride(views[operand], this->getRow())));
-      };
-      for (unsigned operand = 2; operand + 1 < views.size(); ++operand)
-        arguments.push_back(
-            readExtra(views[operand], getRow(operand), runs, masks[dy], dy));
-      Value result = applyEpilogue(e, contraction.op, arguments, lanes);
-      const View &view = views.back();
-      Value place = e.add(getRow(views.size() - 1),
-                          e.mul(stride(view, windows.axes[0].space), dy));
-      for (auto [run, mask] : llvm::zip_equal(runs, masks[dy]))
-        vector::MaskedStoreOp::create(
-            e, view.memory, ValueRange{e.add(place, getPlace(view, run))}, mask,
-            result);
+    for (int64_t dy = 0; dy < edge; ++dy) {
+      auto done = multiply(e, transform.sumFactors, getLine(halfway, dy));
+      storeLine(joinLanes(e, done), e.add(firstRow, row), runs, masks[dy], dy);
     }
   });
+}
+
+/// Stores the epilogue's results for line `dy` of tiles.
+void Winograd::storeLine(Value sums, Value row, ArrayRef<Run> runs,
+                         ArrayRef<Value> masks, int64_t dy) {
+  ArrayRef<View> views = contraction.views;
+  auto getRow = [&](unsigned operand) {
+    return e.add(bases[operand],
+                 e.mul(row, stride(views[operand], this->getRow())));
+  };
+  SmallVector<Value> arguments{sums};
+  for (unsigned operand = 2; operand + 1 < views.size(); ++operand)
+    arguments.push_back(
+        readExtra(views[operand], getRow(operand), runs, masks, dy));
+  Value result =
+      applyEpilogue(e, contraction.op, arguments, edge * shape.lanes);
+  const View &view = views.back();
+  Value place = e.add(getRow(views.size() - 1),
+                      e.mul(stride(view, windows.axes[0].kept), dy));
+  for (auto [run, mask] : llvm::zip_equal(runs, masks))
+    vector::MaskedStoreOp::create(e, view.memory,
+                                  ValueRange{e.add(place, getPlace(view, run))},
+                                  mask, result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -523,9 +506,10 @@ void Winograd::emitTask(Value number, Value taps) {
   bases.clear();
   for (unsigned operand = 0; operand < contraction.views.size(); ++operand)
     bases.push_back(contraction.getBatchOffset(e, batch, operand));
-  Value patches = e.scratch(0, e.mul(columnPitch, numPlaces), shape.element);
+  Value patches =
+      e.scratch(0, e.mul(columnPitch, getNumPlaces()), shape.element);
   Value pitch = e.mul(blockRows, shape.size());
-  Value sums = e.scratch(2, e.mul(pitch, numPlaces), shape.element);
+  Value sums = e.scratch(2, e.mul(pitch, getNumPlaces()), shape.element);
   Value width = e.min(e.index(shape.columns()), e.sub(tiles, firstColumn));
   e.loop(e.index(0), width, shape.lanes, [&](Value begin) {
     transformPatches(e.add(firstColumn, begin), patches, begin);
@@ -540,8 +524,8 @@ void Winograd::emitTask(Value number, Value taps) {
   strip.count = e.min(blockRows, e.sub(rowPanels, firstPanel));
   strip.accumulate = arith::ConstantIntOp::create(e, 0, 1);
   strip.width = width;
-  e.loop(e.index(numPlaces), [&](Value place) {
-    Value panels = e.mul(e.add(e.mul(batch, numPlaces), place), rowPanels);
+  e.loop(e.index(getNumPlaces()), [&](Value place) {
+    Value panels = e.mul(e.add(e.mul(batch, getNumPlaces()), place), rowPanels);
     strip.rowPlace = e.mul(e.add(panels, firstPanel), rowPitch);
     strip.columnPlace = e.mul(place, columnPitch);
     strip.sumPlace = e.mul(place, pitch);
@@ -568,15 +552,50 @@ void Winograd::emit() {
   contraction.release(e);
 }
 
+/// Whether results are no more exact than 16 bit.
+static bool isRoundedToNarrow(ContractOp op) {
+  auto isNarrow = [](Type type) {
+    return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 16;
+  };
+  Value sum = op.getEpilogue().front().getArgument(0);
+  return isNarrow(op.getC().getType()) ||
+         llvm::all_of(sum.getUsers(), [&](Operation *user) {
+           return isa<arith::TruncFOp>(user) &&
+                  isNarrow(user->getResult(0).getType());
+         });
+}
+
+SmallVector<int64_t> getTileEdges(ContractOp op, const KernelTarget &target) {
+  auto isNarrow = [](Type type) { return type.getIntOrFloatBitWidth() == 16; };
+  Type first = op.getFactorType(0), second = op.getFactorType(1);
+  bool isPaired =
+      target.form != Form::Widen && first.isBF16() && second.isBF16();
+  // Processors with narrower vectors have no masks for elements of 16 bits.
+  constexpr int64_t maskedBytes = 64;
+  SmallVector<int64_t> edges;
+  if (isNarrow(first) && isNarrow(second) && isRoundedToNarrow(op) &&
+      !(isPaired && target.form == Form::Amx) &&
+      target.vectorBytes >= maskedBytes)
+    edges.push_back(4);
+  if (!isPaired)
+    edges.push_back(2);
+  return edges;
+}
+
 bool emitWinograd(Emitter &e, ContractOp op, const KernelTarget &target) {
   std::optional<Windows> windows = findWindows(op);
-  if (!windows)
+  if (!windows || !op->hasAttr(leastSizesName))
     return false;
-  Winograd winograd(e, op, target, *windows);
-  if (!winograd.isSuited())
-    return false;
-  winograd.emit();
-  return true;
+  KernelTarget widening = target;
+  widening.form = Form::Widen;
+  for (int64_t edge : getTileEdges(op, target)) {
+    Winograd winograd(e, op, widening, *windows, edge);
+    if (!winograd.isSuited())
+      continue;
+    winograd.emit();
+    return true;
+  }
+  return false;
 }
 
 } // namespace mp::kernel

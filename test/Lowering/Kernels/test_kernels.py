@@ -142,6 +142,22 @@ CASES = {
     "conv_transformed_input": (
         known(CONV_INPUT), [(2, 33, 11, 20), (33, 50, 3, 3), (2, 50, 11, 20)],
     ),
+    # So many tiles that those of 16 bit have 4 x 4 results.
+    "conv_transformed_tiles": (
+        known(CONV, a="n, c, i+k-2, j+l-1"),
+        [(6, 17, 12, 21), (35, 17, 3, 3), (6, 35, 14, 21)],
+    ),
+    "conv_transformed_tiles_input": (
+        known(CONV_INPUT), [(2, 33, 34, 40), (33, 19, 3, 3), (2, 19, 34, 40)],
+    ),
+    "conv_transformed_weights": (
+        known(CONV, a="n, f, i, j", b="n, c, i+k-1, j+l-1", c="f, c, k, l"),
+        [(8, 40, 17, 20), (8, 50, 17, 20), (40, 50, 3, 3)],
+    ),
+    "conv_transformed_weights_valid": (
+        known(CONV, a="n, c, i+k, j+l-2", b="n, f, i, j", c="f, c, k, l"),
+        [(9, 65, 15, 20), (9, 35, 14, 17), (35, 65, 3, 3)],
+    ),
     # The last channel is not there: not transformed.
     "conv_beyond_channels": (
         known(CONV, a="n, c+1, i+k-1, j+l-1"),

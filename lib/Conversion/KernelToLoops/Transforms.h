@@ -1,0 +1,53 @@
+//===- Transforms.h - Matrices of short convolutions ------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CONVERSION_KERNELTOLOOPS_TRANSFORMS_H
+#define MPOPT_LIB_CONVERSION_KERNELTOLOOPS_TRANSFORMS_H
+
+#include "Emitter.h"
+
+namespace mp::kernel {
+
+/// Factors by rows.
+using Factors = llvm::SmallVector<llvm::SmallVector<double>>;
+
+/// The matrices by which `results` neighbouring sums over `taps` taps take
+/// results + taps - 1 products:
+///
+///     sums ((taps g) * (patch d)),  * by element.
+///
+/// They come from values of polynomials at as many points, infinity among
+/// them (Cook and Toom).
+struct ShortConvolution {
+  ShortConvolution(int64_t results, int64_t taps);
+  int64_t getNumPlaces() const { return patchFactors.size(); }
+
+  int64_t results;
+  /// Of places x places, places x taps, results x places.
+  Factors patchFactors, tapFactors, sumFactors;
+};
+
+/// The product of a matrix with a column of floats, scalars or vectors.
+llvm::SmallVector<mlir::Value> multiply(Emitter &e, const Factors &factors,
+                                        llvm::ArrayRef<mlir::Value> values);
+
+/// Vectors of each `count`-th element of a vector, from the first elements on;
+/// as f32. A power of two.
+llvm::SmallVector<mlir::Value> splitLanes(Emitter &e, mlir::Value vector,
+                                          int64_t count);
+
+/// The vector of which these are each n-th element.
+mlir::Value joinLanes(Emitter &e, llvm::ArrayRef<mlir::Value> vectors);
+
+/// Of as many vectors as they have lanes: vector i of the result has the i-th
+/// elements.
+llvm::SmallVector<mlir::Value> transpose(Emitter &e,
+                                         llvm::ArrayRef<mlir::Value> rows);
+
+} // namespace mp::kernel
+
+#endif // MPOPT_LIB_CONVERSION_KERNELTOLOOPS_TRANSFORMS_H

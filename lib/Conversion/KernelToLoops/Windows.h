@@ -1,0 +1,42 @@
+//===- Windows.h - Images that are read in windows --------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CONVERSION_KERNELTOLOOPS_WINDOWS_H
+#define MPOPT_LIB_CONVERSION_KERNELTOLOOPS_WINDOWS_H
+
+#include "Contraction.h"
+
+#include <array>
+
+namespace mp::kernel {
+
+/// An axis that is read at `kept + summed + constant`, with `mirrored` at
+/// `kept - summed + constant`: the result has the dimension `kept` and not
+/// `summed`.
+struct WindowAxis {
+  unsigned kept, summed;
+  bool mirrored;
+  int64_t constant;
+  /// The image's dimension.
+  unsigned position;
+};
+
+/// An operand, a (0) or b (1), and its two such axes, in order.
+struct Windows {
+  unsigned image;
+  std::array<WindowAxis, 2> axes;
+};
+
+/// Nothing if no operand has two, or one has others than such.
+std::optional<Windows> findWindows(ContractOp op);
+
+/// Whether only axes of windows may exceed an image.
+bool isWithinOthers(const View &image);
+
+} // namespace mp::kernel
+
+#endif // MPOPT_LIB_CONVERSION_KERNELTOLOOPS_WINDOWS_H
