@@ -189,10 +189,11 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     calls of private functions, one for all contractions that differ in nothing
     but sizes. Such a function packs its operands into panels, multiplies these
     in register tiles, and applies the epilogue where the sums are stored;
-    convolutions of 3 x 3 taps at stride 1 in f32 are transformed to fewer
-    products (Winograd's F(2 x 2, 3 x 3)) where sizes are known. It
-    has one `scf.parallel` or two, each with one induction variable over tasks;
-    results do not depend on how these are distributed. Memory of threads is
+    convolutions of 3 x 3 taps at stride 1 and their gradients are transformed
+    to fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3) between
+    elements of 16 bits) where sizes are known. It consists of `scf.parallel`,
+    each with one induction variable over tasks; results do not depend on how
+    these are distributed. Memory of threads is
     `kernel.scratch`; what tasks share is allocated outside of their loops.
     Panels of an operand that `kernel.constant` names are packed by the first
     call of the model, and kept in a slot (`kernel.kept`, `kernel.keep`): the
