@@ -70,6 +70,10 @@ struct View {
   /// The strides that are known to be 1 or 2; 0 for others.
   llvm::SmallVector<int64_t> steps;
   llvm::SmallVector<Bound> bounds;
+
+  mlir::Value getStride(Emitter &e, unsigned dim) const {
+    return strides[dim] ? strides[dim] : e.index(0);
+  }
 };
 
 /// A group's dimensions: those that follow each other in memory, wherever they
@@ -97,6 +101,10 @@ public:
   llvm::SmallVector<View> views;
   Group groups[4];
 
+  /// For each dimension, as leastSizesName says.
+  llvm::ArrayRef<int64_t> getLeastSizes() const {
+    return op->getAttrOfType<mlir::DenseI64ArrayAttr>(leastSizesName);
+  }
   /// Whether joined dimensions are fewer than the lanes of a vector.
   bool isShort(llvm::ArrayRef<unsigned> dims) const;
   /// The size of a group, if all its dimensions are known to be short.

@@ -127,6 +127,11 @@ Value Emitter::firstLanes(Value count, int64_t lanes) {
                                       ValueRange{count});
 }
 
+Value Emitter::lanesBetween(Value begin, Value end, int64_t lanes) {
+  return arith::XOrIOp::create(*this, firstLanes(begin, lanes),
+                               firstLanes(end, lanes));
+}
+
 Value Emitter::castFloat(Value value, Type element) {
   Type type = element;
   Type from = getElementTypeOrSelf(value.getType());

@@ -60,6 +60,8 @@ public:
   Value iota(mlir::Type type, int64_t lanes);
   /// The first `count` lanes; none if it is negative.
   Value firstLanes(Value count, int64_t lanes);
+  /// Those from `begin` to `end` - 1.
+  Value lanesBetween(Value begin, Value end, int64_t lanes);
   /// Between floats of any widths, scalars or vectors.
   Value castFloat(Value value, mlir::Type element);
   /// The same, rounded to `rounding` on the way unless this is null.

@@ -109,8 +109,7 @@ Side::Reach Side::getReach(Emitter &e, GroupKind group,
   for (int64_t run = 0; run < runs; ++run) {
     Value shift = offsets.at(e, e.min(e.add(first, start), last));
     shift = e.sub(e.sub(shift, begin), e.mul(start, offsets.step));
-    Value mask = arith::XOrIOp::create(e, e.firstLanes(start, lanes),
-                                       e.firstLanes(end, lanes));
+    Value mask = e.lanesBetween(start, end, lanes);
     reach.runs.push_back({mask, shift});
     start = end;
     end = e.add(end, length);

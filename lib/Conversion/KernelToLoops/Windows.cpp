@@ -52,4 +52,53 @@ bool isWithinOthers(const View &image) {
   });
 }
 
+/// Whether results are no more exact than 16 bit.
+static bool isRoundedToNarrow(ContractOp op) {
+  auto isNarrow = [](Type type) {
+    return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 16;
+  };
+  Value sum = op.getEpilogue().front().getArgument(0);
+  return isNarrow(op.getC().getType()) ||
+         llvm::all_of(sum.getUsers(), [&](Operation *user) {
+           return isa<arith::TruncFOp>(user) &&
+                  isNarrow(user->getResult(0).getType());
+         });
+}
+
+SmallVector<int64_t> getTileEdges(ContractOp op, const KernelTarget &target) {
+  auto isNarrow = [](Type type) { return type.getIntOrFloatBitWidth() == 16; };
+  Type first = op.getFactorType(0), second = op.getFactorType(1);
+  bool isPaired =
+      target.form != Form::Widen && first.isBF16() && second.isBF16();
+  // Processors with narrower vectors have no masks for elements of 16 bits.
+  constexpr int64_t maskedBytes = 64;
+  SmallVector<int64_t> edges;
+  if (isNarrow(first) && isNarrow(second) && isRoundedToNarrow(op) &&
+      !(isPaired && target.form == Form::Amx) &&
+      target.vectorBytes >= maskedBytes)
+    edges.push_back(4);
+  if (!isPaired)
+    edges.push_back(2);
+  return edges;
+}
+
+bool hasTiles(const Contraction &contraction, GroupKind group, int64_t edge,
+              int64_t fewest) {
+  ArrayRef<SmallVector<unsigned>> groupDims = contraction.groups[group].dims;
+  int64_t tiles = 1, kept = 1, computed = 1;
+  for (auto [number, dims] : llvm::enumerate(groupDims))
+    for (unsigned dim : dims) {
+      int64_t least = std::max<int64_t>(contraction.getLeastSizes()[dim], 1);
+      if (number + 2 < groupDims.size()) {
+        tiles *= least;
+        continue;
+      }
+      int64_t count = llvm::divideCeil(least, edge);
+      tiles *= count;
+      kept *= least;
+      computed *= least < leastLong ? count * edge : least;
+    }
+  return tiles >= fewest && 10 * kept >= 7 * computed;
+}
+
 } // namespace mp::kernel

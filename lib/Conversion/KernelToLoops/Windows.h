@@ -4,11 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What Winograd's transforms ask for: operands that are read in windows, and
+// so large that transforms take less time than they save.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef MPOPT_LIB_CONVERSION_KERNELTOLOOPS_WINDOWS_H
 #define MPOPT_LIB_CONVERSION_KERNELTOLOOPS_WINDOWS_H
 
 #include "Contraction.h"
+
+#include "mp-opt/Conversion/KernelToLoops.h"
 
 #include <array>
 
@@ -36,6 +43,17 @@ std::optional<Windows> findWindows(ContractOp op);
 
 /// Whether only axes of windows may exceed an image.
 bool isWithinOthers(const View &image);
+
+/// Edges of tiles for the operands and results of `op`, the best first; none if
+/// products of pairs are faster.
+llvm::SmallVector<int64_t> getTileEdges(ContractOp op,
+                                        const KernelTarget &target);
+
+/// Whether `group`, which ends with the two axes of an image, is known to have
+/// so many tiles with `edge` x `edge` elements each, few of them beyond the
+/// image: of the products, tiles of 16 bit save half at most.
+bool hasTiles(const Contraction &contraction, GroupKind group, int64_t edge,
+              int64_t fewest);
 
 } // namespace mp::kernel
 

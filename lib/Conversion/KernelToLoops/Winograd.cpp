@@ -105,21 +105,14 @@ private:
   bool isAcross(const View &view) const;
 
   bool isWorthIt();
-  bool isLargeEnough();
   int64_t getNumRuns() const;
   /// Of the first tap in the image's order.
   static int64_t getBegin(const WindowAxis &axis) {
     return axis.constant - (axis.mirrored ? numTaps - 1 : 0);
   }
-  ArrayRef<int64_t> getLeastSizes() const {
-    return contraction.op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName);
-  }
   unsigned getRow() const { return contraction.groups[Rows].dims[0].back(); }
   unsigned getChannel() const {
     return contraction.groups[Depth].dims[0].back();
-  }
-  Value stride(const View &view, unsigned dim) {
-    return view.strides[dim] ? view.strides[dim] : e.index(0);
   }
 
   Emitter &e;
@@ -143,7 +136,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 int64_t Winograd::getNumRuns() const {
-  int64_t least = getLeastSizes()[windows.axes[1].kept];
+  int64_t least = contraction.getLeastSizes()[windows.axes[1].kept];
   if (least < edge)
     return mostRuns + 1;
   return (shape.lanes - 2) / llvm::divideCeil(least, edge) + 2;
@@ -159,31 +152,12 @@ bool Winograd::isAcross(const View &view) const {
 /// Transforms are done for each channel; what they save grows with channels.
 bool Winograd::isWorthIt() {
   constexpr int64_t fewestChannels = 8;
-  std::optional<int64_t> rows = contraction.getShortSize(Rows);
-  return getLeastSizes()[getChannel()] >= fewestChannels &&
-         (!rows || *rows >= fewestChannels) && getNumRuns() <= mostRuns &&
-         (edge == 2 || isLargeEnough());
-}
-
-/// Whether there are tiles enough to pay for weights four times their size, and
-/// few of their results are beyond the image: with pairs half of the products
-/// are saved at most.
-bool Winograd::isLargeEnough() {
+  // These pay for weights of four times their size.
   constexpr int64_t fewestTiles = 80;
-  ArrayRef<int64_t> leastSizes = getLeastSizes();
-  int64_t numTiles = 1, results = 1, kept = 1;
-  for (auto [number, dims] :
-       llvm::enumerate(contraction.groups[Columns].dims)) {
-    bool isSpace = number + 2 >= contraction.groups[Columns].dims.size();
-    for (unsigned dim : dims) {
-      int64_t least = std::max<int64_t>(leastSizes[dim], 1);
-      int64_t count = isSpace ? llvm::divideCeil(least, edge) : least;
-      numTiles *= count;
-      results *= isSpace && least < leastLong ? count * edge : least;
-      kept *= least;
-    }
-  }
-  return numTiles >= fewestTiles && 10 * kept >= 7 * results;
+  std::optional<int64_t> rows = contraction.getShortSize(Rows);
+  return contraction.getLeastSizes()[getChannel()] >= fewestChannels &&
+         (!rows || *rows >= fewestChannels) && getNumRuns() <= mostRuns &&
+         (edge == 2 || hasTiles(contraction, Columns, edge, fewestTiles));
 }
 
 bool Winograd::isSuited() {
@@ -195,7 +169,7 @@ bool Winograd::isSuited() {
   const auto &columns = groups[Columns].dims;
   const auto &summed = groups[Depth].dims;
   for (const WindowAxis &axis : windows.axes)
-    if (getLeastSizes()[axis.summed] != numTaps)
+    if (contraction.getLeastSizes()[axis.summed] != numTaps)
       return false;
   if (columns.size() < 2 || columns.size() > 3 ||
       !isOne(columns.end()[-2], rowAxis.kept) ||
@@ -265,8 +239,8 @@ Value Winograd::transformWeights() {
         Value row = e.add(e.mul(panel, shape.rows), lane);
         Value present = arith::AndIOp::create(
             e, mask, e.splat(e.less(row, rows), shape.lanes));
-        Value place = e.add(base, e.mul(row, stride(weight, getRow())));
-        place = e.add(place, e.mul(first, stride(weight, getChannel())));
+        Value place = e.add(base, e.mul(row, weight.getStride(e, getRow())));
+        place = e.add(place, e.mul(first, weight.getStride(e, getChannel())));
         Value to =
             e.add(e.mul(panels, rowPitch),
                   e.add(e.mul(first, shape.rows), e.mul(lane, shape.lanes)));
@@ -280,11 +254,12 @@ Value Winograd::transformWeights() {
 /// G g G' of one row for a vector of channels, to `to` and a place's pitch
 /// apart.
 void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
-  Value offsets = e.mul(e.iota(e.getIndexType(), shape.lanes),
-                        e.splat(stride(weight, getChannel()), shape.lanes));
+  Value offsets =
+      e.mul(e.iota(e.getIndexType(), shape.lanes),
+            e.splat(weight.getStride(e, getChannel()), shape.lanes));
   auto getTap = [&](unsigned axis, int64_t tap) {
     const WindowAxis &read = windows.axes[axis];
-    return e.mul(stride(weight, read.summed),
+    return e.mul(weight.getStride(e, read.summed),
                  read.mirrored ? numTaps - 1 - tap : tap);
   };
   Matrix halfway;
@@ -339,15 +314,15 @@ static Value getMask(Emitter &e, const Run &run, Value column, Value size,
   Value begin = e.max(run.begin, e.sub(e.index(0), column));
   Value end = e.min(run.end, e.sub(size, column));
   end = arith::SelectOp::create(e, isLine, e.max(begin, end), begin);
-  return arith::XOrIOp::create(e, e.firstLanes(begin, lanes),
-                               e.firstLanes(end, lanes));
+  return e.lanesBetween(begin, end, lanes);
 }
 
 Value Winograd::getPlace(const View &view, const Run &run) {
   const auto &columns = contraction.groups[Columns].dims;
-  Value place = e.mul(run.row, stride(view, windows.axes[0].kept));
+  Value place = e.mul(run.row, view.getStride(e, windows.axes[0].kept));
   if (columns.size() == 3)
-    place = e.add(place, e.mul(run.outer, stride(view, columns[0].back())));
+    place =
+        e.add(place, e.mul(run.outer, view.getStride(e, columns[0].back())));
   return e.add(place, run.column);
 }
 
@@ -359,7 +334,8 @@ SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
   Value width = memref::DimOp::create(e, operand, columnAxis.position);
   // The taps' part of the operand's first place is in its base.
   auto getShift = [&](const WindowAxis &axis) {
-    return e.mul(stride(image, axis.kept), axis.mirrored ? 1 - numTaps : 0);
+    return e.mul(image.getStride(e, axis.kept),
+                 axis.mirrored ? 1 - numTaps : 0);
   };
   Value base = e.add(bases[windows.image],
                      e.add(getShift(rowAxis), getShift(columnAxis)));
@@ -387,7 +363,7 @@ SmallVector<Value> Winograd::readLine(ArrayRef<Patches> patches, int64_t row,
                                       Value offset) {
   int64_t lanes = edge * shape.lanes;
   VectorType type = e.vectorType(image.element, lanes);
-  offset = e.add(offset, e.mul(stride(image, windows.axes[0].kept), row));
+  offset = e.add(offset, e.mul(image.getStride(e, windows.axes[0].kept), row));
   SmallVector<Value> values;
   for (int64_t half : {0, 1}) {
     Value read = e.zeros(image.element, lanes);
@@ -409,7 +385,7 @@ SmallVector<Value> Winograd::readLine(ArrayRef<Patches> patches, int64_t row,
 void Winograd::transformPatches(Value first, Value to, Value at) {
   SmallVector<Patches> patches = findPatches(first);
   e.loop(depth, [&](Value channel) {
-    Value offset = e.mul(channel, stride(image, getChannel()));
+    Value offset = e.mul(channel, image.getStride(e, getChannel()));
     Matrix halfway;
     for (int64_t row = 0; row < reach; ++row)
       halfway.push_back(
@@ -433,7 +409,7 @@ Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
     return e.splat(e.load(view.memory, place), lanes);
   VectorType type = e.vectorType(view.element, lanes);
   Value read = arith::ConstantOp::create(e, e.getZeroAttr(type));
-  place = e.add(place, e.mul(stride(view, windows.axes[0].kept), dy));
+  place = e.add(place, e.mul(view.getStride(e, windows.axes[0].kept), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
     read = vector::MaskedLoadOp::create(
         e, type, view.memory, ValueRange{e.add(place, getPlace(view, run))},
@@ -477,7 +453,7 @@ void Winograd::storeLine(Value sums, Value row, ArrayRef<Run> runs,
   ArrayRef<View> views = contraction.views;
   auto getRow = [&](unsigned operand) {
     return e.add(bases[operand],
-                 e.mul(row, stride(views[operand], this->getRow())));
+                 e.mul(row, views[operand].getStride(e, this->getRow())));
   };
   SmallVector<Value> arguments{sums};
   for (unsigned operand = 2; operand + 1 < views.size(); ++operand)
@@ -487,7 +463,7 @@ void Winograd::storeLine(Value sums, Value row, ArrayRef<Run> runs,
       applyEpilogue(e, contraction.op, arguments, edge * shape.lanes);
   const View &view = views.back();
   Value place = e.add(getRow(views.size() - 1),
-                      e.mul(stride(view, windows.axes[0].kept), dy));
+                      e.mul(view.getStride(e, windows.axes[0].kept), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
     vector::MaskedStoreOp::create(e, view.memory,
                                   ValueRange{e.add(place, getPlace(view, run))},
@@ -550,36 +526,6 @@ void Winograd::emit() {
   if (!isKept)
     memref::DeallocOp::create(e, taps);
   contraction.release(e);
-}
-
-/// Whether results are no more exact than 16 bit.
-static bool isRoundedToNarrow(ContractOp op) {
-  auto isNarrow = [](Type type) {
-    return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 16;
-  };
-  Value sum = op.getEpilogue().front().getArgument(0);
-  return isNarrow(op.getC().getType()) ||
-         llvm::all_of(sum.getUsers(), [&](Operation *user) {
-           return isa<arith::TruncFOp>(user) &&
-                  isNarrow(user->getResult(0).getType());
-         });
-}
-
-SmallVector<int64_t> getTileEdges(ContractOp op, const KernelTarget &target) {
-  auto isNarrow = [](Type type) { return type.getIntOrFloatBitWidth() == 16; };
-  Type first = op.getFactorType(0), second = op.getFactorType(1);
-  bool isPaired =
-      target.form != Form::Widen && first.isBF16() && second.isBF16();
-  // Processors with narrower vectors have no masks for elements of 16 bits.
-  constexpr int64_t maskedBytes = 64;
-  SmallVector<int64_t> edges;
-  if (isNarrow(first) && isNarrow(second) && isRoundedToNarrow(op) &&
-      !(isPaired && target.form == Form::Amx) &&
-      target.vectorBytes >= maskedBytes)
-    edges.push_back(4);
-  if (!isPaired)
-    edges.push_back(2);
-  return edges;
 }
 
 bool emitWinograd(Emitter &e, ContractOp op, const KernelTarget &target) {

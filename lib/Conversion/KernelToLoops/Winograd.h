@@ -15,11 +15,6 @@
 
 namespace mp::kernel {
 
-/// Edges of tiles for the operands and results of `op`, the best first; none if
-/// products of pairs are faster.
-llvm::SmallVector<int64_t> getTileEdges(ContractOp op,
-                                        const KernelTarget &target);
-
 /// Emits the loops of `op`, where `e` stands, if it is a convolution of 3 x 3
 /// taps at stride 1 (or the gradient of its image) whose products are in f32
 /// and for which the transforms take less time than they save; else false.

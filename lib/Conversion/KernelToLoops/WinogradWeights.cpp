@@ -67,7 +67,6 @@ private:
   using Store = llvm::function_ref<void(Value place, Value tile, Value vector)>;
 
   static TileShape adapt(TileShape shape);
-  bool isLargeEnough();
   void chooseBlocks();
   Side getTiles();
   Side getPatches();
@@ -86,12 +85,6 @@ private:
 
   int64_t getNumPlaces() const { return reach * reach; }
   unsigned getSpace(unsigned axis) const { return windows.axes[axis].summed; }
-  Value stride(const View &view, unsigned dim) {
-    return view.strides[dim] ? view.strides[dim] : e.index(0);
-  }
-  ArrayRef<int64_t> getLeastSizes() const {
-    return contraction.op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName);
-  }
   /// Pixels that a transposed square has in a line.
   int64_t getPixels(const View &view) const {
     return view.element.getIntOrFloatBitWidth() == 16 ? 2 * shape.lanes
@@ -131,26 +124,6 @@ TileShape WinogradWeights::adapt(TileShape shape) {
 // What is computed this way
 //===----------------------------------------------------------------------===//
 
-/// Tiles enough to pay for the transform of the sums, and few of their results
-/// beyond the image.
-bool WinogradWeights::isLargeEnough() {
-  constexpr int64_t fewestTiles = 128;
-  ArrayRef<int64_t> leastSizes = getLeastSizes();
-  int64_t numTiles = 1, kept = 1, computed = 1;
-  for (unsigned dim : contraction.groups[Depth].dims.front())
-    numTiles *= std::max<int64_t>(leastSizes[dim], 1);
-  for (unsigned axis : {0, 1}) {
-    int64_t least = std::max<int64_t>(leastSizes[getSpace(axis)], 1);
-    int64_t count = llvm::divideCeil(least, edge);
-    numTiles *= count;
-    if (least >= leastLong)
-      continue;
-    kept *= least;
-    computed *= count * edge;
-  }
-  return numTiles >= fewestTiles && 10 * kept >= 7 * computed;
-}
-
 bool WinogradWeights::isSuited() {
   const Group *groups = contraction.groups;
   const View &image = contraction.views[windows.image];
@@ -159,7 +132,7 @@ bool WinogradWeights::isSuited() {
     return dims.size() == 1 && dims.front() == dim;
   };
   for (const WindowAxis &axis : windows.axes)
-    if (axis.mirrored || getLeastSizes()[axis.kept] != numTaps)
+    if (axis.mirrored || contraction.getLeastSizes()[axis.kept] != numTaps)
       return false;
   const auto &across = groups[Columns].dims;
   const auto &summed = groups[Depth].dims;
@@ -178,8 +151,11 @@ bool WinogradWeights::isSuited() {
   // Both operands are transformed: what is saved grows with their channels.
   int64_t channels = 1;
   for (unsigned dim : across[0])
-    channels *= getLeastSizes()[dim];
-  return channels > mostFew && !contraction.hasFewRows() && isLargeEnough();
+    channels *= contraction.getLeastSizes()[dim];
+  // The sums are transformed, too.
+  constexpr int64_t fewestTiles = 128;
+  return channels > mostFew && !contraction.hasFewRows() &&
+         hasTiles(contraction, Depth, edge, fewestTiles);
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,8 +223,7 @@ Value WinogradWeights::getPixelMask(const Side &side, Value column,
   Value begin = e.max(e.index(0), e.sub(e.index(0), column));
   Value end = e.max(begin, e.sub(side.width, column));
   end = arith::SelectOp::create(e, isLine, end, begin);
-  return arith::XOrIOp::create(e, e.firstLanes(begin, lanes),
-                               e.firstLanes(end, lanes));
+  return e.lanesBetween(begin, end, lanes);
 }
 
 /// Writes the lines of the tiles in line `line` to `to`: [line][pixel][lane],
@@ -260,9 +235,9 @@ void WinogradWeights::transpose(const Side &side, Value channel, Value line,
   bool isNarrow = pixels != shape.lanes;
   Value first = e.mul(e.rem(line, tileCounts[0]), edge);
   unsigned outer = contraction.groups[Depth].dims.front().back();
-  Value base = e.add(view.origin,
-                     e.mul(e.div(line, tileCounts[0]), stride(view, outer)));
-  base = e.add(base, e.mul(channel, stride(view, side.channel)));
+  Value base = e.add(
+      view.origin, e.mul(e.div(line, tileCounts[0]), view.getStride(e, outer)));
+  base = e.add(base, e.mul(channel, view.getStride(e, side.channel)));
   Value length = e.add(e.mul(tileCounts[1], edge), side.size - edge);
   Value padded = e.mul(e.ceilDiv(length, pixels), pixels);
   VectorType type = e.vectorType(view.element, pixels);
@@ -271,15 +246,15 @@ void WinogradWeights::transpose(const Side &side, Value channel, Value line,
     Value row = e.add(first, y);
     Value isLine = arith::CmpIOp::create(
         e, arith::CmpIPredicate::ult, e.add(row, side.begin[0]), side.height);
-    Value place = e.add(base, e.mul(row, stride(view, getSpace(0))));
+    Value place = e.add(base, e.mul(row, view.getStride(e, getSpace(0))));
     e.loop(e.index(0), padded, pixels, [&](Value x) {
       Value mask = getPixelMask(side, e.add(x, side.begin[1]), isLine, pixels);
       SmallVector<Value> vectors;
       for (int64_t lane = 0; lane < shape.lanes; ++lane) {
         Value present =
             e.splat(e.less(e.add(channel, lane), side.numChannels), pixels);
-        Value from =
-            e.add(e.add(place, x), e.mul(stride(view, side.channel), lane));
+        Value from = e.add(e.add(place, x),
+                           e.mul(view.getStride(e, side.channel), lane));
         Value read = vector::MaskedLoadOp::create(
             e, type, view.memory, ValueRange{from},
             arith::AndIOp::create(e, mask, present),
