@@ -321,8 +321,7 @@ LogicalResult CollapseMoved::matchAndRewrite(tensor::CollapseShapeOp op,
   auto collapsed = findCollapsed(mover, moved, groups);
   if (failed(collapsed))
     return b.notifyMatchFailure(op, "the axes are moved apart");
-  SmallVector<int64_t> order =
-      llvm::to_vector(llvm::seq<int64_t>(groups.size()));
+  auto order = llvm::to_vector(llvm::seq<int64_t>(groups.size()));
   llvm::sort(order, [&](int64_t first, int64_t second) {
     return (*collapsed)[first].front() < (*collapsed)[second].front();
   });
@@ -395,6 +394,7 @@ void FuseContractions::runOnOperation() {
   RewritePatternSet patterns(&getContext());
   patterns.add<CollapseMoved, FuseEpilogue, FusePrologue>(&getContext(),
                                                           states);
+  kernel::populateSlicePatterns(patterns);
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
     signalPassFailure();
 }

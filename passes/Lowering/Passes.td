@@ -45,9 +45,14 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     state whose next value is computed before; other rounding casts in front
     stay, since what they read would have to stay in memory instead.
 
+    Of a result that is only sliced, with steps of one, the rest is not
+    computed: axes are cut whose size no operand has, as are the taps of a
+    strided convolution's gradient. A slice that cuts another axis stays.
+
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];
-  let dependentDialects = ["::mp::kernel::KernelDialect"];
+  let dependentDialects = ["::mlir::tensor::TensorDialect",
+                           "::mp::kernel::KernelDialect"];
 }
 
 def NarrowTemporaries : Pass<"mp-narrow-temporaries"> {

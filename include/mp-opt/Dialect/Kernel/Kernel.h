@@ -15,6 +15,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -96,6 +97,11 @@ llvm::SmallVector<mlir::AffineMap> getConvMaps(mlir::MLIRContext *context,
 llvm::SmallVector<mlir::AffineMap>
 getConvInputGradientMaps(mlir::MLIRContext *context, unsigned spatialRank,
                          const Window &window);
+
+/// Contractions whose result is sliced, and not used otherwise, compute the
+/// slice: along axes that are taken whole, and those of dimensions whose size
+/// is only c's.
+void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 
 /// Multiplications and additions of all contractions in `root`, each once;
 /// absent where a size is unknown.
