@@ -35,6 +35,28 @@ module attributes {onnx.opset_import = [["", 12]]} {
 
 // -----
 
+// Where the greatest are: one loop that compares all cells, without branches,
+// and counts them in 32 bits. Of bigger windows, loops look for them.
+// CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x3x8x8xf32> {mp.element = f32, mp.name = "places_x"}
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3x4x4xi64>)
+// CHECK-NOT: scf.for
+// CHECK-COUNT-4: arith.select {{.*}} : i32
+// CHECK-NOT: scf.for
+// CHECK: linalg.yield %{{.*}} : i64
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3x4x4xi64>)
+// CHECK-COUNT-2: scf.for
+// CHECK: linalg.yield %{{.*}} : i64
+module attributes {onnx.opset_import = [["", 12]]} {
+  onnx.graph {
+  ^bb0(%places_x: tensor<2x3x8x8xf32>):
+    %0:2 = "onnx.MaxPool"(%places_x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 1, 0, 0, 0>} : (tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64>)
+    %1:2 = "onnx.MaxPool"(%places_x) {kernel_shape = array<i64: 5, 5>} : (tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64>)
+    onnx.yield %0#1, %1#1 : tensor<2x3x4x4xi64>, tensor<2x3x4x4xi64> {onnx.inputs = [{name = "places_x"}], onnx.outputs = [{name = "small"}, {name = "big"}]}
+  }
+}
+
+// -----
+
 // Pads of a maximum are the lowest value; ceil_mode adds a window that ends
 // behind the image.
 // CHECK-LABEL: func.func @main(%{{.*}}: tensor<1x1x6xf32> {mp.element = f32, mp.name = "edge_x"}

@@ -232,11 +232,8 @@ AffineMap getWindowMap(MLIRContext *context, const SlidingWindows &windows) {
 /// Cells of a window up to which they are written out one by one.
 constexpr int64_t mostWrittenOut = 16;
 
-/// The same for small windows of known size: each of their cells is a part of
-/// the image, of which all are combined at once.
-static TensorValue combineCells(Emitter &e, TensorValue image,
-                                const SlidingWindows &windows, Value init,
-                                function_ref<Value(Value, Value)> combine) {
+SmallVector<TensorValue> sliceCells(Emitter &e, TensorValue image,
+                                    const SlidingWindows &windows) {
   auto kernel = collectConstants(windows, &SlidingAxis::kernel);
   int64_t volume = 1;
   for (int64_t extent : kernel.value_or(SmallVector<int64_t>{}))
@@ -260,19 +257,12 @@ static TensorValue combineCells(Emitter &e, TensorValue image,
     }
     cells.push_back(e.slice(image, offsets, sizes, steps));
   }
-  return e.map(init.getType(), cells, [&](ValueRange values) {
-    Value result = init;
-    for (Value value : values)
-      result = combine(value, result);
-    return result;
-  });
+  return cells;
 }
 
-TensorValue reduceWindows(Emitter &e, TensorValue image,
-                          const SlidingWindows &windows, Value init,
-                          function_ref<Value(Value, Value)> combine) {
-  if (TensorValue cells = combineCells(e, image, windows, init, combine))
-    return cells;
+static TensorValue reduceByLoops(Emitter &e, TensorValue image,
+                                 const SlidingWindows &windows, Value init,
+                                 function_ref<Value(Value, Value)> combine) {
   unsigned rank = windows.size(), dims = 2 + 2 * rank;
   Sizes sizes = e.sizes(image);
   sizes.truncate(2);
@@ -304,6 +294,20 @@ TensorValue reduceWindows(Emitter &e, TensorValue image,
       });
   e.noteSizes(op.getResult(0), sizes);
   return {op.getResult(0), type};
+}
+
+TensorValue reduceWindows(Emitter &e, TensorValue image,
+                          const SlidingWindows &windows, Value init,
+                          function_ref<Value(Value, Value)> combine) {
+  auto cells = sliceCells(e, image, windows);
+  if (cells.empty())
+    return reduceByLoops(e, image, windows, init, combine);
+  return e.map(init.getType(), cells, [&](ValueRange values) {
+    Value result = init;
+    for (Value value : values)
+      result = combine(value, result);
+    return result;
+  });
 }
 
 } // namespace mp

@@ -69,6 +69,19 @@ TensorValue reduceWindows(
     mlir::Value init,
     llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
+/// Small windows' cells (of a padded image), a part of the image for each:
+/// N x C x counts. None if the windows are big, or their size is not known.
+llvm::SmallVector<TensorValue> sliceCells(Emitter &e, TensorValue image,
+                                          const SlidingWindows &windows);
+
+/// Where the greatest of each window is, of equal ones the first: positions in
+/// the whole of `image`, of which spatial axes count from the last to the first
+/// if `isColumnMajor`. `padded` has the lowest value around it, `greatest` is
+/// NaN where a window has one.
+TensorValue findGreatest(Emitter &e, TensorValue image, TensorValue padded,
+                         TensorValue greatest, const SlidingWindows &windows,
+                         bool isColumnMajor);
+
 /// The map of a padded image, over the dimensions n, c, counts, kernel.
 mlir::AffineMap getWindowMap(mlir::MLIRContext *context,
                              const SlidingWindows &windows);

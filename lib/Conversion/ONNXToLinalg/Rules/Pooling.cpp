@@ -50,69 +50,9 @@ static Value getLowest(Scalars &s, TensorValue tensor) {
   return s.integer(type, tensor.isUnsigned() ? 0 : llvm::minIntN(width));
 }
 
-/// Cell `tap` of window `i`, in the image: negative in the pad in front.
-static Value getCell(Emitter &e, const SlidingAxis &axis, Value i, Value tap) {
-  Size place =
-      e.add(e.mul(i, e.size(axis.stride)), e.mul(tap, e.size(axis.dilation)));
-  return e.index(e.sub(place, axis.begin));
-}
-
-static Value isInside(Emitter &e, const SlidingAxis &axis, Value cell) {
-  // Negative ones are great without a sign.
-  return e.s.compare(Scalars::LT, cell, e.index(axis.image), true);
-}
-
 //===----------------------------------------------------------------------===//
 // MaxPool
 //===----------------------------------------------------------------------===//
-
-/// Where the greatest of each window is: positions in the whole image, spatial
-/// axes from the last to the first if `isColumnMajor`. Of equal ones the first.
-static TensorValue findGreatest(Emitter &e, TensorValue image,
-                                TensorValue greatest,
-                                const SlidingWindows &windows,
-                                bool isColumnMajor) {
-  Scalars &s = e.s;
-  unsigned rank = windows.size();
-  Sizes sizes = e.sizes(image);
-  return e.generate(e.sizes(greatest), e.b.getI64Type(), [&](ValueRange i) {
-    Value wanted = e.load(greatest, i);
-    Sizes kernel = collect(windows, &SlidingAxis::kernel);
-    auto body = [&](ValueRange taps, ValueRange best) -> SmallVector<Value> {
-      SmallVector<Value> place = {i[0], i[1]}, cells;
-      Value inside = s.integer(e.b.getI1Type(), 1);
-      for (unsigned axis = 0; axis < rank; ++axis) {
-        Value cell = getCell(e, windows[axis], i[2 + axis], taps[axis]);
-        Value fits = isInside(e, windows[axis], cell);
-        inside = arith::AndIOp::create(e.b, e.loc, inside, fits);
-        cells.push_back(cell);
-        place.push_back(s.select(fits, cell, s.index(0)));
-      }
-      Value value = e.load(image, place);
-      Value isNew = s.compare(Scalars::LT, best[0], s.index(0));
-      Value isGreatest = s.compare(Scalars::EQ, value, wanted);
-      if (Scalars::isFloat(value))
-        isGreatest = arith::OrIOp::create(e.b, e.loc, isGreatest,
-                                          s.compare(Scalars::NE, value, value));
-      Value takes = arith::AndIOp::create(
-          e.b, e.loc, inside,
-          arith::AndIOp::create(e.b, e.loc, isNew, isGreatest));
-      Size position = e.add(e.mul(i[0], sizes[1]), i[1]);
-      for (unsigned axis = 0; axis < rank; ++axis)
-        position = e.mul(position, sizes[2 + axis]);
-      Size inner = e.size(0);
-      for (unsigned axis = 0; axis < rank; ++axis) {
-        unsigned next = isColumnMajor ? rank - 1 - axis : axis;
-        inner = e.add(e.mul(inner, sizes[2 + next]), cells[next]);
-      }
-      Value found = e.index(e.add(position, inner));
-      return {s.select(takes, found, best[0])};
-    };
-    Value first = e.loopNest(kernel, s.index(-1), body)[0];
-    // Windows of pads only have none: 0 keeps what reads it within bounds.
-    return s.fromIndex(e.index(e.max(first, e.size(0))), e.b.getI64Type());
-  });
-}
 
 /// The greater one, or what is no number. Which zero it is does not matter, so
 /// that this takes fewer instructions than IEEE 754's maximum.
@@ -150,7 +90,7 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
       cells = e.mul(cells, axis.image);
     e.check(s.compare(Scalars::GT, e.index(cells), s.index(0)),
             "an image of %0 cells", cells, cells);
-    node.set(1, findGreatest(e, image, greatest, *windows,
+    node.set(1, findGreatest(e, image, padded, greatest, *windows,
                              getInt(node.getNode(), "storage_order", 0)));
   }
   return success();

@@ -1,0 +1,163 @@
+//===- GreatestCells.cpp - Where the greatest of each window is -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of small windows, all cells are compared at once, from the last to the first:
+// without branches, and with 32-bit numbers of cells, so that it takes vectors.
+// Cells of pads are compared, too. They are the lowest value, so that they are
+// found in windows only where all is: there it is the first cell of all, and
+// the first one in the image is known without looking at any.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Windows.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// The search in one image.
+struct Search {
+  Emitter &e;
+  TensorValue image;
+  const SlidingWindows &windows;
+  bool isColumnMajor;
+
+  /// Cell `tap` of window `i`, in the image: negative in the pad in front.
+  Value getCell(unsigned axis, Value i, Value tap);
+  Value isInside(unsigned axis, Value cell);
+  /// Whether `value` is the greatest one, which is NaN if one is.
+  Value isGreatest(Value value, Value greatest);
+  /// In the whole image, of the cell `cells` of image `i`.
+  Size getPosition(ValueRange i, ValueRange cells);
+  /// The position of window `i`'s cell number `cell`; where that is in a pad in
+  /// front, of the first one in the image, or 0 if there is none.
+  Value locate(ValueRange i, Value cell);
+  TensorValue amongCells(TensorValue greatest, ArrayRef<TensorValue> cells);
+  TensorValue byLoops(TensorValue greatest);
+};
+
+} // namespace
+
+Value Search::getCell(unsigned axis, Value i, Value tap) {
+  const SlidingAxis &window = windows[axis];
+  Size place = e.add(e.mul(i, e.size(window.stride)),
+                     e.mul(tap, e.size(window.dilation)));
+  return e.index(e.sub(place, window.begin));
+}
+
+Value Search::isInside(unsigned axis, Value cell) {
+  // Negative ones are great without a sign.
+  return e.s.compare(Scalars::LT, cell, e.index(windows[axis].image), true);
+}
+
+Value Search::isGreatest(Value value, Value greatest) {
+  Value isEqual = e.s.compare(Scalars::EQ, value, greatest);
+  if (!Scalars::isFloat(value))
+    return isEqual;
+  Value isNaN = e.s.compare(Scalars::NE, value, value);
+  return arith::OrIOp::create(e.b, e.loc, isEqual, isNaN);
+}
+
+Size Search::getPosition(ValueRange i, ValueRange cells) {
+  unsigned rank = windows.size();
+  Sizes sizes = e.sizes(image);
+  Size position = e.add(e.mul(i[0], sizes[1]), i[1]);
+  for (unsigned axis = 0; axis < rank; ++axis)
+    position = e.mul(position, sizes[2 + axis]);
+  Size inner = e.size(0);
+  for (unsigned axis = 0; axis < rank; ++axis) {
+    unsigned next = isColumnMajor ? rank - 1 - axis : axis;
+    inner = e.add(e.mul(inner, sizes[2 + next]), cells[next]);
+  }
+  return e.add(position, inner);
+}
+
+Value Search::locate(ValueRange i, Value cell) {
+  Scalars &s = e.s;
+  SmallVector<Value> cells(windows.size());
+  Value exists = s.integer(e.b.getI1Type(), 1);
+  for (unsigned axis = windows.size(); axis-- > 0;) {
+    const SlidingAxis &window = windows[axis];
+    Value kernel = s.fromIndex(e.index(window.kernel), cell.getType());
+    Value tap = arith::RemUIOp::create(e.b, e.loc, cell, kernel);
+    cell = arith::DivUIOp::create(e.b, e.loc, cell, kernel);
+    cells[axis] = getCell(axis, i[2 + axis], s.toIndex(tap));
+    if (window.isInside(e))
+      continue;
+    // Those in front of the image are skipped.
+    Size dilation = e.size(window.dilation);
+    Size before = e.max(e.sub(e.size(0), cells[axis]), e.size(0));
+    Size skipped = e.ceilDiv(before, dilation);
+    cells[axis] = e.index(e.add(cells[axis], e.mul(skipped, dilation)));
+    for (Value fits :
+         {isInside(axis, cells[axis]),
+          s.compare(Scalars::LT, e.index(skipped), e.index(window.kernel))})
+      exists = arith::AndIOp::create(e.b, e.loc, exists, fits);
+  }
+  return s.select(exists, e.index(getPosition(i, cells)), s.index(0));
+}
+
+TensorValue Search::amongCells(TensorValue greatest,
+                               ArrayRef<TensorValue> cells) {
+  Scalars &s = e.s;
+  SmallVector<TensorValue> operands = {greatest};
+  llvm::append_range(operands, cells);
+  Type type = e.b.getI64Type();
+  return e.map(type, operands, [&](ValueRange values) {
+    Type narrow = e.b.getI32Type();
+    Value found = s.integer(narrow, 0);
+    for (unsigned cell = cells.size(); cell-- > 0;)
+      found = s.select(isGreatest(values[1 + cell], values[0]),
+                       s.integer(narrow, cell), found);
+    SmallVector<Value> indices;
+    for (unsigned axis = 0; axis < 2 + windows.size(); ++axis)
+      indices.push_back(linalg::IndexOp::create(e.b, e.loc, axis));
+    return s.fromIndex(locate(indices, found), type);
+  });
+}
+
+TensorValue Search::byLoops(TensorValue greatest) {
+  Scalars &s = e.s;
+  return e.generate(e.sizes(greatest), e.b.getI64Type(), [&](ValueRange i) {
+    Value wanted = e.load(greatest, i);
+    auto body = [&](ValueRange taps, ValueRange best) -> SmallVector<Value> {
+      SmallVector<Value> place = {i[0], i[1]}, cells;
+      Value inside = s.integer(e.b.getI1Type(), 1);
+      for (unsigned axis = 0; axis < windows.size(); ++axis) {
+        Value cell = getCell(axis, i[2 + axis], taps[axis]);
+        Value fits = isInside(axis, cell);
+        inside = arith::AndIOp::create(e.b, e.loc, inside, fits);
+        cells.push_back(cell);
+        place.push_back(s.select(fits, cell, s.index(0)));
+      }
+      Value isFound = isGreatest(e.load(image, place), wanted);
+      Value isNew = s.compare(Scalars::LT, best[0], s.index(0));
+      Value takes = arith::AndIOp::create(
+          e.b, e.loc, inside,
+          arith::AndIOp::create(e.b, e.loc, isNew, isFound));
+      Value position = e.index(getPosition(i, cells));
+      return {s.select(takes, position, best[0])};
+    };
+    Sizes kernel = collect(windows, &SlidingAxis::kernel);
+    Value first = e.loopNest(kernel, s.index(-1), body)[0];
+    // Windows of pads only have none: 0 keeps what reads it within bounds.
+    return s.fromIndex(e.index(e.max(first, e.size(0))), e.b.getI64Type());
+  });
+}
+
+TensorValue findGreatest(Emitter &e, TensorValue image, TensorValue padded,
+                         TensorValue greatest, const SlidingWindows &windows,
+                         bool isColumnMajor) {
+  Search search{e, image, windows, isColumnMajor};
+  SmallVector<TensorValue> cells = sliceCells(e, padded, windows);
+  return cells.empty() ? search.byLoops(greatest)
+                       : search.amongCells(greatest, cells);
+}
+
+} // namespace mp
