@@ -11,8 +11,11 @@
 // panel by panel. Sums between steps are kept in f32 in memory of the thread,
 // so that every element is summed up in one order whatever runs where.
 // Rows are packed once, ahead of all tasks; where there are batches, by each
-// task for itself. An operand that is a constant of the model is packed by the
-// first call, for all that follow.
+// task for itself. If that is more than caches hold, as in gradients of weights
+// that are sums over all pixels of all images, the summed dimension is gone
+// through in slabs: rows of one are packed, and all tasks add its products. An
+// operand that is a constant of the model is packed by the first call, for all
+// that follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,12 +59,19 @@ private:
     const PanelFormat &format;
     Value count;
   };
-  Value getSize(const Panels &panels);
-  Value packAll(const Panels &panels);
+  Value getSize(const Panels &panels, Value steps);
+  void packSteps(const Panels &panels, Value firstStep, Value count,
+                 Value packed);
   Value packOnce(const Panels &panels) {
-    return makeOnce(e, contraction.op, getSize(panels), panels.format.element,
-                    [&] { return packAll(panels); });
+    return makeOnce(
+        e, contraction.op, getSize(panels, steps), panels.format.element, [&] {
+          Value packed =
+              e.allocate(getSize(panels, steps), panels.format.element);
+          packSteps(panels, e.index(0), steps, packed);
+          return packed;
+        });
   }
+  bool packsRowsAhead() { return !isBatched() && !keepsRows; }
   /// Where those for the depths from `first` on begin.
   Value getPlace(const Panels &panels, Value first, Value panel, Value pitch) {
     Value width = e.mul(panels.count, panels.format.width);
@@ -70,13 +80,14 @@ private:
   Panels allRows() { return {rows, shape.rowFormat, rowPanels}; }
   Panels allColumns() { return {columns, shape.columnFormat, columnPanels}; }
   void emitTask(Value task);
+  void emitSlabs(Value tasks);
   void emitStep(Value step);
   void emitStrips(Value column, Value place, Value step, Value count);
 
   /// What the steps of a task share.
   struct Task {
     Value firstRowPanel, rowPanels, firstColumnPanel, columnPanels;
-    Value packedRows, packedColumns, columnPlace, sums;
+    Value packedRows, packedColumns, columnPlace, sums, firstSum;
   };
 
   Emitter &e;
@@ -86,6 +97,10 @@ private:
   Side rows, columns;
   TileStore output;
   Value depth, steps, rowPanels, columnPanels;
+  /// Steps for which rows are packed ahead of all tasks.
+  Value slabs, slabSteps;
+  /// The steps of the tasks, and where their sums are kept between slabs.
+  Value firstStep, lastStep, slabSums;
   Value blockRows, blockColumns, rowBlocks, columnBlocks;
   /// What outlasts a call.
   bool keepsRows = false, keepsColumns = false;
@@ -117,27 +132,42 @@ void Blocked::chooseBlocks() {
                 std::max(target.blockColumns / shape.columns(), int64_t(1))),
       e.ceilDiv(e.index(8), others));
   split(columnPanels, wanted, blockColumns, columnBlocks);
+  slabs = e.index(1);
+  slabSteps = steps;
+  if (!packsRowsAhead())
+    return;
+  // So that rows of a slab stay in the second cache, and all sums in the third.
+  constexpr int64_t mostBytes = 2 << 20, mostSums = 1 << 20;
+  int64_t bytes = shape.rowFormat.element.getIntOrFloatBitWidth() / 8;
+  Value rowBytes = e.mul(rowPanels, shape.rows * target.depth * bytes);
+  Value sums = e.mul(e.mul(rowPanels, columnPanels), shape.size());
+  Value wantedSlabs =
+      arith::SelectOp::create(e, e.less(e.index(mostSums), sums), e.index(1),
+                              e.ceilDiv(e.mul(rowBytes, steps), mostBytes));
+  split(steps, wantedSlabs, slabSteps, slabs);
 }
 
-Value Blocked::getSize(const Panels &panels) {
+Value Blocked::getSize(const Panels &panels, Value steps) {
   int64_t chunk = panels.format.chunk();
+  Value most = e.min(depth, e.mul(steps, target.depth));
   return e.mul(e.mul(panels.count, panels.format.width),
-               e.mul(e.ceilDiv(depth, chunk), chunk));
+               e.mul(e.ceilDiv(most, chunk), chunk));
 }
 
-Value Blocked::packAll(const Panels &panels) {
+/// Panels for `count` steps from `first` on.
+void Blocked::packSteps(const Panels &panels, Value firstStep, Value count,
+                        Value packed) {
   const PanelFormat &format = panels.format;
-  Value packed = e.allocate(getSize(panels), format.element);
   panels.side.enterBatch(e, e.index(0));
   e.parallel(panels.count, [&](Value panel) {
-    e.loop(steps, [&](Value step) {
-      Value first = e.mul(step, target.depth);
-      Value count = e.min(e.sub(depth, first), e.index(target.depth));
-      Value at = getPlace(panels, first, panel, format.getSize(e, count));
-      panels.side.pack(e, e.mul(panel, format.width), first, count, packed, at);
+    e.loop(count, [&](Value step) {
+      Value first = e.mul(e.add(firstStep, step), target.depth);
+      Value size = e.min(e.sub(depth, first), e.index(target.depth));
+      Value at = getPlace(panels, e.mul(step, target.depth), panel,
+                          format.getSize(e, size));
+      panels.side.pack(e, e.mul(panel, format.width), first, size, packed, at);
     });
   });
-  return packed;
 }
 
 void Blocked::emitTask(Value number) {
@@ -169,8 +199,19 @@ void Blocked::emitTask(Value number) {
   Value kept = arith::SelectOp::create(e, e.less(e.index(1), steps),
                                        e.mul(blockRows, blockColumns),
                                        e.index(stripLength));
-  task.sums = e.scratch(2, e.mul(kept, shape.size()), shape.element);
-  e.loop(steps, [&](Value step) { emitStep(step); });
+  Value size = e.mul(kept, shape.size());
+  auto getScratch = [&] { return e.scratch(2, size, shape.element); };
+  task.firstSum = e.index(0);
+  if (slabSums) {
+    Value isSlabbed = e.less(e.index(1), slabs);
+    task.firstSum = arith::SelectOp::create(e, isSlabbed, e.mul(number, size),
+                                            task.firstSum);
+    task.sums = e.choose(
+        isSlabbed, slabSums.getType(), [&] { return slabSums; }, getScratch);
+  } else {
+    task.sums = getScratch();
+  }
+  e.loop(firstStep, lastStep, 1, [&](Value step) { emitStep(step); });
 }
 
 void Blocked::emitStep(Value step) {
@@ -196,7 +237,8 @@ void Blocked::emitStep(Value step) {
                 e.mul(panel, rowPitch));
     });
   else
-    rowPlace = getPlace(allRows(), first, task.firstRowPanel, rowPitch);
+    rowPlace = getPlace(allRows(), e.mul(e.sub(step, firstStep), target.depth),
+                        task.firstRowPanel, rowPitch);
   e.loop(task.columnPanels,
          [&](Value j) { emitStrips(j, rowPlace, step, count); });
 }
@@ -227,7 +269,8 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
   strip.width = e.sub(contraction.groups[Columns].total, firstColumn);
   e.loop(e.index(0), task.rowPanels, stripLength, [&](Value i) {
     Value place = e.mul(e.add(e.mul(j, blockRows), i), shape.size());
-    strip.sumPlace = arith::SelectOp::create(e, single, e.index(0), place);
+    strip.sumPlace = arith::SelectOp::create(e, single, e.index(0),
+                                             e.add(task.firstSum, place));
     strip.rowPlace = e.add(rowPlace, e.mul(i, strip.rowPitch));
     strip.count = e.min(e.sub(task.rowPanels, i), e.index(stripLength));
     Value firstRow = e.mul(e.add(task.firstRowPanel, i), shape.rows);
@@ -245,19 +288,38 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
   });
 }
 
+void Blocked::emitSlabs(Value tasks) {
+  Value isSlabbed = e.less(e.index(1), slabs);
+  Value sums =
+      e.mul(e.mul(tasks, e.mul(blockRows, blockColumns)), shape.size());
+  sums = arith::SelectOp::create(e, isSlabbed, sums, e.index(0));
+  slabSums = e.allocate(sums, shape.element);
+  packedRows =
+      e.allocate(getSize(allRows(), slabSteps), shape.rowFormat.element);
+  e.loop(slabs, [&](Value slab) {
+    firstStep = e.mul(slab, slabSteps);
+    lastStep = e.min(steps, e.add(firstStep, slabSteps));
+    packSteps(allRows(), firstStep, e.sub(lastStep, firstStep), packedRows);
+    e.parallel(tasks, [&](Value number) { emitTask(number); });
+  });
+  memref::DeallocOp::create(e, packedRows);
+  memref::DeallocOp::create(e, slabSums);
+}
+
 void Blocked::emit() {
   chooseBlocks();
   if (keepsRows)
     packedRows = packOnce(allRows());
-  else if (!isBatched())
-    packedRows = packAll(allRows());
   if (keepsColumns)
     packedColumns = packOnce(allColumns());
   Value tasks =
       e.mul(e.mul(contraction.groups[Batch].total, rowBlocks), columnBlocks);
-  e.parallel(tasks, [&](Value number) { emitTask(number); });
-  if (packedRows && !keepsRows)
-    memref::DeallocOp::create(e, packedRows);
+  firstStep = e.index(0);
+  lastStep = steps;
+  if (packsRowsAhead())
+    emitSlabs(tasks);
+  else
+    e.parallel(tasks, [&](Value number) { emitTask(number); });
   contraction.release(e);
 }
 
