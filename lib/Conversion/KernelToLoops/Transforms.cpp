@@ -167,6 +167,20 @@ SmallVector<Value> multiply(Emitter &e, const Factors &factors,
   return results;
 }
 
+void transformSquare(Emitter &e, const Factors &factors,
+                     llvm::function_ref<SmallVector<Value>(int64_t)> read,
+                     llvm::function_ref<void(int64_t, ArrayRef<Value>)> store) {
+  SmallVector<SmallVector<Value>> lines;
+  for (size_t line = 0; line < factors.front().size(); ++line)
+    lines.push_back(multiply(e, factors, read(line)));
+  for (size_t place = 0; place < factors.size(); ++place) {
+    SmallVector<Value> across;
+    for (ArrayRef<Value> line : lines)
+      across.push_back(line[place]);
+    store(place, multiply(e, factors, across));
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Lanes
 //===----------------------------------------------------------------------===//

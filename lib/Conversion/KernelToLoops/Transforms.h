@@ -35,6 +35,13 @@ struct ShortConvolution {
 llvm::SmallVector<mlir::Value> multiply(Emitter &e, const Factors &factors,
                                         llvm::ArrayRef<mlir::Value> values);
 
+/// The same along both dimensions of a square of values: `read` gives line i of
+/// it, `store` takes, for each place of the results' lines, their elements.
+void transformSquare(
+    Emitter &e, const Factors &factors,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t)> read,
+    llvm::function_ref<void(int64_t, llvm::ArrayRef<mlir::Value>)> store);
+
 /// Vectors of each `count`-th element of a vector, from the first elements on;
 /// as f32. A power of two.
 llvm::SmallVector<mlir::Value> splitLanes(Emitter &e, mlir::Value vector,

@@ -55,13 +55,7 @@ struct Run {
   Value outer, row, column;
 };
 
-using Matrix = SmallVector<SmallVector<Value>>;
-
-/// Line `number` across the vectors of `matrix`.
-SmallVector<Value> getLine(const Matrix &matrix, int64_t number) {
-  return llvm::map_to_vector(
-      matrix, [&](ArrayRef<Value> values) { return values[number]; });
-}
+using Masks = SmallVector<SmallVector<Value>>;
 
 class Winograd {
 public:
@@ -89,7 +83,7 @@ private:
   /// What is read of a run: by rows of a patch and a tile's width of columns.
   struct Patches {
     Value place;
-    Matrix masks;
+    Masks masks;
   };
   SmallVector<Run> findRuns(Value first);
   SmallVector<Patches> findPatches(Value first);
@@ -262,24 +256,24 @@ void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
     return e.mul(weight.getStride(e, read.summed),
                  read.mirrored ? numTaps - 1 - tap : tap);
   };
-  Matrix halfway;
-  for (int64_t column = 0; column < numTaps; ++column) {
+  auto readColumn = [&](int64_t column) {
     SmallVector<Value> read;
     for (int64_t row = 0; row < numTaps; ++row) {
       Value from = e.add(place, e.add(getTap(0, row), getTap(1, column)));
       read.push_back(e.castFloat(e.gather(weight.memory, from, offsets, mask),
                                  weight.rounding, shape.element));
     }
-    halfway.push_back(multiply(e, transform.tapFactors, read));
-  }
+    return read;
+  };
   Value pitch = e.mul(rowPanels, rowPitch);
-  for (int64_t row = 0; row < reach; ++row) {
-    auto done = multiply(e, transform.tapFactors, getLine(halfway, row));
-    for (auto [column, value] : llvm::enumerate(done))
-      vector::StoreOp::create(
-          e, value, taps,
-          ValueRange{e.add(to, e.mul(pitch, row * reach + column))});
-  }
+  transformSquare(
+      e, transform.tapFactors, readColumn,
+      [&](int64_t row, ArrayRef<Value> columns) {
+        for (auto [column, value] : llvm::enumerate(columns))
+          vector::StoreOp::create(
+              e, value, taps,
+              ValueRange{e.add(to, e.mul(pitch, row * reach + column))});
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -386,18 +380,17 @@ void Winograd::transformPatches(Value first, Value to, Value at) {
   SmallVector<Patches> patches = findPatches(first);
   e.loop(depth, [&](Value channel) {
     Value offset = e.mul(channel, image.getStride(e, getChannel()));
-    Matrix halfway;
-    for (int64_t row = 0; row < reach; ++row)
-      halfway.push_back(
-          multiply(e, transform.patchFactors, readLine(patches, row, offset)));
     Value place = e.add(at, e.mul(channel, shape.columns()));
-    for (int64_t column = 0; column < reach; ++column) {
-      auto done = multiply(e, transform.patchFactors, getLine(halfway, column));
-      for (auto [row, value] : llvm::enumerate(done))
-        vector::StoreOp::create(
-            e, value, to,
-            ValueRange{e.add(place, e.mul(columnPitch, row * reach + column))});
-    }
+    transformSquare(
+        e, transform.patchFactors,
+        [&](int64_t row) { return readLine(patches, row, offset); },
+        [&](int64_t column, ArrayRef<Value> rows) {
+          for (auto [row, value] : llvm::enumerate(rows))
+            vector::StoreOp::create(
+                e, value, to,
+                ValueRange{
+                    e.add(place, e.mul(columnPitch, row * reach + column))});
+        });
   });
 }
 
@@ -421,7 +414,7 @@ Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
 /// results are stored.
 void Winograd::storeTiles(Value first, Value firstRow, Value sums, Value at) {
   SmallVector<Run> runs = findRuns(first);
-  Matrix masks(edge);
+  Masks masks(edge);
   for (int64_t dy = 0; dy < edge; ++dy)
     for (const Run &run : runs)
       masks[dy].push_back(getMask(e, run, run.column, counts[1],
@@ -431,19 +424,19 @@ void Winograd::storeTiles(Value first, Value firstRow, Value sums, Value at) {
   Value end = e.min(e.mul(blockRows, shape.rows), e.sub(rows, firstRow));
   e.loop(end, [&](Value row) {
     Value from = e.add(at, e.mul(row, shape.columns()));
-    Matrix halfway;
-    for (int64_t column = 0; column < reach; ++column) {
+    auto readColumn = [&](int64_t column) {
       SmallVector<Value> values;
       for (int64_t line = 0; line < reach; ++line)
         values.push_back(vector::LoadOp::create(
             e, e.vectorType(shape.element, shape.lanes), sums,
             ValueRange{e.add(from, e.mul(pitch, line * reach + column))}));
-      halfway.push_back(multiply(e, transform.sumFactors, values));
-    }
-    for (int64_t dy = 0; dy < edge; ++dy) {
-      auto done = multiply(e, transform.sumFactors, getLine(halfway, dy));
-      storeLine(joinLanes(e, done), e.add(firstRow, row), runs, masks[dy], dy);
-    }
+      return values;
+    };
+    transformSquare(e, transform.sumFactors, readColumn,
+                    [&](int64_t dy, ArrayRef<Value> columns) {
+                      storeLine(joinLanes(e, columns), e.add(firstRow, row),
+                                runs, masks[dy], dy);
+                    });
   });
 }
 

@@ -59,6 +59,8 @@ private:
     /// The first line and column of the first tile.
     std::array<int64_t, 2> begin;
     const Factors *factors;
+    /// Pixels of a transposed line: squares of them.
+    Value linePitch;
   };
   /// Tiles that are transformed and multiplied at a time: whole rows of them.
   struct TileBlock {
@@ -70,6 +72,7 @@ private:
   void chooseBlocks();
   Side getTiles();
   Side getPatches();
+  Value getLinePitch(const Side &side);
   void transpose(const Side &side, Value channel, Value line, Value to);
   Value getPixelMask(const Side &side, Value column, Value isLine,
                      int64_t lanes);
@@ -80,6 +83,7 @@ private:
   void packRows(const TileBlock &block, Value vector);
   void packColumns(const TileBlock &block, Value vector);
   void multiplyPanels(const TileBlock &block, Value place, Value panel);
+  Value getTapPlaces(int64_t channel, int64_t tap);
   void finish(TileStore &output, Value rowPanel, Value columnPanel,
               Value memory);
 
@@ -188,14 +192,17 @@ void WinogradWeights::chooseBlocks() {
 }
 
 WinogradWeights::Side WinogradWeights::getTiles() {
-  return {1 - windows.image,
-          contraction.groups[Rows].dims.front().back(),
-          edge,
-          counts[0],
-          counts[1],
-          rows,
-          {0, 0},
-          &transform.tapFactors};
+  Side side{1 - windows.image,
+            contraction.groups[Rows].dims.front().back(),
+            edge,
+            counts[0],
+            counts[1],
+            rows,
+            {0, 0},
+            &transform.tapFactors,
+            {}};
+  side.linePitch = getLinePitch(side);
+  return side;
 }
 
 WinogradWeights::Side WinogradWeights::getPatches() {
@@ -203,14 +210,23 @@ WinogradWeights::Side WinogradWeights::getPatches() {
   auto getSize = [&](unsigned axis) -> Value {
     return memref::DimOp::create(e, operand, windows.axes[axis].position);
   };
-  return {windows.image,
-          contraction.groups[Columns].dims.front().back(),
-          reach,
-          getSize(0),
-          getSize(1),
-          columns,
-          {windows.axes[0].constant, windows.axes[1].constant},
-          &transform.patchFactors};
+  Side side{windows.image,
+            contraction.groups[Columns].dims.front().back(),
+            reach,
+            getSize(0),
+            getSize(1),
+            columns,
+            {windows.axes[0].constant, windows.axes[1].constant},
+            &transform.patchFactors,
+            {}};
+  side.linePitch = getLinePitch(side);
+  return side;
+}
+
+Value WinogradWeights::getLinePitch(const Side &side) {
+  int64_t pixels = getPixels(contraction.views[side.operand]);
+  Value length = e.add(e.mul(tileCounts[1], edge), side.size - edge);
+  return e.mul(e.ceilDiv(length, pixels), pixels);
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,8 +254,6 @@ void WinogradWeights::transpose(const Side &side, Value channel, Value line,
   Value base = e.add(
       view.origin, e.mul(e.div(line, tileCounts[0]), view.getStride(e, outer)));
   base = e.add(base, e.mul(channel, view.getStride(e, side.channel)));
-  Value length = e.add(e.mul(tileCounts[1], edge), side.size - edge);
-  Value padded = e.mul(e.ceilDiv(length, pixels), pixels);
   VectorType type = e.vectorType(view.element, pixels);
   VectorType words = e.vectorType(e.getI32Type(), shape.lanes);
   e.loop(e.index(side.size), [&](Value y) {
@@ -247,7 +261,7 @@ void WinogradWeights::transpose(const Side &side, Value channel, Value line,
     Value isLine = arith::CmpIOp::create(
         e, arith::CmpIPredicate::ult, e.add(row, side.begin[0]), side.height);
     Value place = e.add(base, e.mul(row, view.getStride(e, getSpace(0))));
-    e.loop(e.index(0), padded, pixels, [&](Value x) {
+    e.loop(e.index(0), side.linePitch, pixels, [&](Value x) {
       Value mask = getPixelMask(side, e.add(x, side.begin[1]), isLine, pixels);
       SmallVector<Value> vectors;
       for (int64_t lane = 0; lane < shape.lanes; ++lane) {
@@ -263,7 +277,7 @@ void WinogradWeights::transpose(const Side &side, Value channel, Value line,
             isNarrow ? vector::BitCastOp::create(e, words, read).getResult()
                      : e.castFloat(read, view.rounding, shape.element));
       }
-      Value at = e.mul(e.add(e.mul(y, padded), x), shape.lanes);
+      Value at = e.mul(e.add(e.mul(y, side.linePitch), x), shape.lanes);
       for (Value vector : mp::kernel::transpose(e, vectors)) {
         SmallVector<Value> parts{vector};
         if (isNarrow)
@@ -280,39 +294,30 @@ void WinogradWeights::transpose(const Side &side, Value channel, Value line,
 /// Transforms the tiles of a line, which `transpose` has written to `from`.
 void WinogradWeights::transformLine(const Side &side, Value from,
                                     Value firstTile, Store store) {
-  int64_t pixels = getPixels(contraction.views[side.operand]);
-  Value length = e.add(e.mul(tileCounts[1], edge), side.size - edge);
-  Value pitch = e.mul(e.mul(e.ceilDiv(length, pixels), pixels), shape.lanes);
+  Value pitch = e.mul(side.linePitch, shape.lanes);
   e.loop(tileCounts[1], [&](Value tile) {
     Value at = e.mul(tile, edge * shape.lanes);
-    SmallVector<SmallVector<Value>> halfway;
-    for (int64_t y = 0; y < side.size; ++y) {
+    auto readLine = [&](int64_t y) {
       SmallVector<Value> line;
       for (int64_t x = 0; x < side.size; ++x)
         line.push_back(vector::LoadOp::create(
             e, e.vectorType(shape.element, shape.lanes), from,
             ValueRange{e.add(e.add(at, e.mul(pitch, y)), x * shape.lanes)}));
-      halfway.push_back(multiply(e, *side.factors, line));
-    }
-    for (int64_t x = 0; x < reach; ++x) {
-      SmallVector<Value> column;
-      for (const SmallVector<Value> &line : halfway)
-        column.push_back(line[x]);
-      for (auto [y, value] :
-           llvm::enumerate(multiply(e, *side.factors, column)))
-        store(e.index(y * reach + x), e.add(firstTile, tile), value);
-    }
+      return line;
+    };
+    transformSquare(
+        e, *side.factors, readLine, [&](int64_t x, ArrayRef<Value> column) {
+          for (auto [y, value] : llvm::enumerate(column))
+            store(e.index(y * reach + x), e.add(firstTile, tile), value);
+        });
   });
 }
 
 /// All tiles of a block, for the channels of a vector from `channel` on.
 void WinogradWeights::transformSide(const Side &side, const TileBlock &block,
                                     Value channel, Store store) {
-  int64_t pixels = getPixels(contraction.views[side.operand]);
-  Value length = e.add(e.mul(tileCounts[1], edge), side.size - edge);
-  Value padded = e.mul(e.ceilDiv(length, pixels), pixels);
-  Value pixelsOfLine =
-      e.scratch(0, e.mul(padded, side.size * shape.lanes), shape.element);
+  Value pixelsOfLine = e.scratch(
+      0, e.mul(side.linePitch, side.size * shape.lanes), shape.element);
   e.loop(block.numLines, [&](Value line) {
     transpose(side, channel, e.add(block.firstLine, line), pixelsOfLine);
     transformLine(side, pixelsOfLine, e.mul(line, tileCounts[1]), store);
@@ -378,6 +383,20 @@ void WinogradWeights::multiplyPanels(const TileBlock &block, Value place,
   emitStrip(e, contraction.op->getParentOfType<ModuleOp>(), shape, strip);
 }
 
+/// Where tiles of the output have a tap of the channels from `channel` on:
+/// their columns are [channel][line][column of the taps].
+Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
+  SmallVector<Attribute> offsets;
+  for (int64_t lane = 0; lane < shape.lanes; ++lane) {
+    int64_t flat = (channel + lane) * allTaps + tap;
+    offsets.push_back(e.getIndexAttr(flat / shape.columns() * shape.size() +
+                                     flat % shape.columns()));
+  }
+  return arith::ConstantOp::create(
+      e, DenseElementsAttr::get(e.vectorType(e.getIndexType(), shape.lanes),
+                                offsets));
+}
+
 /// A' M A for a panel of rows and one of columns: as many tiles of the
 /// gradient as there are taps, to `memory` and on to the output.
 void WinogradWeights::finish(TileStore &output, Value rowPanel,
@@ -393,37 +412,21 @@ void WinogradWeights::finish(TileStore &output, Value rowPanel,
     for (int64_t begin = 0; begin < shape.columns(); begin += shape.lanes) {
       Value at = e.add(e.add(sumsPlace, first),
                        e.add(e.mul(row, shape.columns()), begin));
-      SmallVector<SmallVector<Value>> halfway;
-      for (int64_t y = 0; y < reach; ++y) {
+      auto readLine = [&](int64_t y) {
         SmallVector<Value> line;
         for (int64_t x = 0; x < reach; ++x)
           line.push_back(vector::LoadOp::create(
               e, type, memory,
               ValueRange{e.add(at, e.mul(pitch, y * reach + x))}));
-        halfway.push_back(multiply(e, transform.sumFactors, line));
-      }
-      for (int64_t x = 0; x < numTaps; ++x) {
-        SmallVector<Value> column;
-        for (const SmallVector<Value> &line : halfway)
-          column.push_back(line[x]);
-        for (auto [y, value] :
-             llvm::enumerate(multiply(e, transform.sumFactors, column))) {
-          // Columns of the output are [channel][line][column of the taps].
-          SmallVector<Attribute> offsets;
-          for (int64_t lane = 0; lane < shape.lanes; ++lane) {
-            int64_t flat = (begin + lane) * allTaps + y * numTaps + x;
-            offsets.push_back(
-                e.getIndexAttr(flat / shape.columns() * shape.size() +
-                               flat % shape.columns()));
-          }
-          Value places = arith::ConstantOp::create(
-              e, DenseElementsAttr::get(
-                     e.vectorType(e.getIndexType(), shape.lanes), offsets));
-          vector::ScatterOp::create(e, Type(), tiles,
-                                    ValueRange{e.mul(row, shape.columns())},
-                                    places, all, value);
-        }
-      }
+        return line;
+      };
+      auto storeColumn = [&](int64_t x, ArrayRef<Value> column) {
+        for (auto [y, value] : llvm::enumerate(column))
+          vector::ScatterOp::create(
+              e, Type(), tiles, ValueRange{e.mul(row, shape.columns())},
+              getTapPlaces(begin, y * numTaps + x), all, value);
+      };
+      transformSquare(e, transform.sumFactors, readLine, storeColumn);
     }
   });
   Value firstColumn = e.mul(columnPanel, shape.columns() * allTaps);
