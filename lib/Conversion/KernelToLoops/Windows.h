@@ -55,6 +55,26 @@ llvm::SmallVector<int64_t> getTileEdges(ContractOp op,
 bool hasTiles(const Contraction &contraction, GroupKind group, int64_t edge,
               int64_t fewest);
 
+/// Emits the loops of `op` as a `Transformed` with the first edge of tiles that
+/// it says to be suited; false if there is none. Products are in f32, whatever
+/// `target` does with 16 bits.
+template <typename Transformed>
+bool emitTransformed(Emitter &e, ContractOp op, KernelTarget target) {
+  std::optional<Windows> windows = findWindows(op);
+  if (!windows || !op->hasAttr(leastSizesName))
+    return false;
+  llvm::SmallVector<int64_t> edges = getTileEdges(op, target);
+  target.form = Form::Widen;
+  for (int64_t edge : edges) {
+    Transformed transformed(e, op, target, *windows, edge);
+    if (!transformed.isSuited())
+      continue;
+    transformed.emit();
+    return true;
+  }
+  return false;
+}
+
 } // namespace mp::kernel
 
 #endif // MPOPT_LIB_CONVERSION_KERNELTOLOOPS_WINDOWS_H

@@ -59,8 +59,7 @@ using Masks = SmallVector<SmallVector<Value>>;
 
 class Winograd {
 public:
-  /// Products are in f32, whatever `target` does with 16 bits.
-  Winograd(Emitter &e, ContractOp op, KernelTarget target,
+  Winograd(Emitter &e, ContractOp op, const KernelTarget &target,
            const Windows &windows, int64_t edge)
       : e(e), contraction(e, op), shape(contraction, target), windows(windows),
         transform(edge, numTaps), edge(edge), reach(edge + numTaps - 1),
@@ -522,19 +521,7 @@ void Winograd::emit() {
 }
 
 bool emitWinograd(Emitter &e, ContractOp op, const KernelTarget &target) {
-  std::optional<Windows> windows = findWindows(op);
-  if (!windows || !op->hasAttr(leastSizesName))
-    return false;
-  KernelTarget widening = target;
-  widening.form = Form::Widen;
-  for (int64_t edge : getTileEdges(op, target)) {
-    Winograd winograd(e, op, widening, *windows, edge);
-    if (!winograd.isSuited())
-      continue;
-    winograd.emit();
-    return true;
-  }
-  return false;
+  return emitTransformed<Winograd>(e, op, target);
 }
 
 } // namespace mp::kernel

@@ -466,19 +466,7 @@ void WinogradWeights::emit() {
 
 bool emitWinogradWeights(Emitter &e, ContractOp op,
                          const KernelTarget &target) {
-  std::optional<Windows> windows = findWindows(op);
-  if (!windows || !op->hasAttr(leastSizesName))
-    return false;
-  KernelTarget widening = target;
-  widening.form = Form::Widen;
-  for (int64_t edge : getTileEdges(op, target)) {
-    WinogradWeights winograd(e, op, widening, *windows, edge);
-    if (!winograd.isSuited())
-      continue;
-    winograd.emit();
-    return true;
-  }
-  return false;
+  return emitTransformed<WinogradWeights>(e, op, target);
 }
 
 } // namespace mp::kernel

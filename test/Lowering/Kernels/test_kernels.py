@@ -318,7 +318,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", ["matmul_blocks", "conv_transformed"])
+@pytest.mark.parametrize(
+    "name", ["matmul_blocks", "conv_transformed", "conv_transformed_tiles"])
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_kernels_fail(wrong, name):
     epilogue = WRONG[wrong](fused("bf16"))
@@ -344,7 +345,8 @@ def test_wrong_accumulator_fails():
 ROUNDED = {"matmul": ["a", "b", "ab"], "matmul_row": ["a", "b", "ab"]}
 ROUNDED.update(dict.fromkeys(
     ["transposed_a", "transposed_b", "batched_transposed", "conv", "conv_strided",
-     "conv_weights_strided", "conv_depthwise", "conv_transformed"], ["ab"]))
+     "conv_weights_strided", "conv_depthwise", "conv_transformed",
+     "conv_transformed_weights"], ["ab"]))
 
 
 @functools.lru_cache(maxsize=None)
