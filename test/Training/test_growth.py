@@ -3,8 +3,6 @@
 
 import collections
 import pathlib
-import resource
-import subprocess
 import sys
 
 import numpy as np
@@ -13,7 +11,7 @@ import pytest
 from onnx import helper
 
 from steps import Step, batch, make_net, scratch_dir
-from support import MODELS, MP_OPT
+from support import MODELS, processor_seconds
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "benchmarks"))
 from make_models import encoder  # noqa: E402
@@ -26,21 +24,8 @@ each_precision = pytest.mark.parametrize(
 
 
 def seconds(path, *flags):
-    """Processor time of the fastest of five runs, which others disturb less.
-    What tests compare should differ by a tenth of a second: start-up is as long."""
-    times = []
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(
-            [MP_OPT, path, *flags, "-o", path.with_suffix(".out.onnx")],
-            check=True,
-            stderr=subprocess.DEVNULL,
-        )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(
-            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        )
-    return min(times)
+    output = path.with_suffix(".out.onnx")
+    return processor_seconds(path, *flags, "-o", output)
 
 
 def growth(models, *flags):
