@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The output is cut into blocks, which are the tasks of one parallel loop. A
-// task goes through the summed dimension in steps: it packs its columns for
-// one step, which stay in the second cache, and multiplies them by the rows,
-// panel by panel. Sums between steps are kept in f32 in memory of the thread,
-// so that every element is summed up in one order whatever runs where.
+// task goes through the summed dimension in steps: it packs a panel of its
+// columns for one step, which stays in the caches, and multiplies it by its
+// rows, panel by panel. Sums between steps are kept in f32 in memory of the
+// thread, so that every element is summed up in one order whatever runs where.
 // Rows are packed once, ahead of all tasks; where there are batches, by each
 // task for itself. If that is more than caches hold, as in gradients of weights
 // that are sums over all pixels of all images, the summed dimension is gone
@@ -48,8 +48,10 @@ public:
   void emit();
 
 private:
-  /// Panels of rows that are multiplied before their sums are stored.
-  static constexpr int64_t stripLength = 4;
+  /// Panels of rows that are multiplied before their sums are stored: one, so
+  /// that lines of the output are not all asked for at once; some where a call
+  /// has tile registers to set up.
+  int64_t stripLength() const { return shape.form == Form::Amx ? 4 : 1; }
   bool isBatched() { return !contraction.groups[Batch].dims.empty(); }
   void chooseBlocks();
   /// All panels of an operand: [step][panel][depth][lane], the last step's
@@ -82,12 +84,13 @@ private:
   void emitTask(Value task);
   void emitSlabs(Value tasks);
   void emitStep(Value step);
+  void locateColumns(Value panel, Value step, Value count, Strip &strip);
   void emitStrips(Value column, Value place, Value step, Value count);
 
   /// What the steps of a task share.
   struct Task {
     Value firstRowPanel, rowPanels, firstColumnPanel, columnPanels;
-    Value packedRows, packedColumns, columnPlace, sums, firstSum;
+    Value packedRows, packedColumns, sums, firstSum;
   };
 
   Emitter &e;
@@ -154,18 +157,40 @@ Value Blocked::getSize(const Panels &panels, Value steps) {
                e.mul(e.ceilDiv(most, chunk), chunk));
 }
 
+/// Panels that are packed at once, the `group`-th ones of so many; behind the
+/// last one it comes again. `place` tells where one begins.
+static SmallVector<Side::Place> getGroup(Emitter &e, Side &side, int64_t width,
+                                         Value group, Value first, Value count,
+                                         function_ref<Value(Value)> place) {
+  SmallVector<Side::Place> places;
+  Value begin = e.mul(group, side.getNumTogether());
+  for (int64_t i = 0; i < side.getNumTogether(); ++i) {
+    Value panel = e.add(begin, i);
+    if (i > 0)
+      panel = e.min(panel, e.sub(count, e.index(1)));
+    places.push_back({e.mul(e.add(first, panel), width), place(panel)});
+  }
+  return places;
+}
+
 /// Panels for `count` steps from `first` on.
 void Blocked::packSteps(const Panels &panels, Value firstStep, Value count,
                         Value packed) {
   const PanelFormat &format = panels.format;
-  panels.side.enterBatch(e, e.index(0));
-  e.parallel(panels.count, [&](Value panel) {
+  Side &side = panels.side;
+  side.enterBatch(e, e.index(0));
+  Value groups = e.ceilDiv(panels.count, side.getNumTogether());
+  e.parallel(groups, [&](Value group) {
     e.loop(count, [&](Value step) {
       Value first = e.mul(e.add(firstStep, step), target.depth);
       Value size = e.min(e.sub(depth, first), e.index(target.depth));
-      Value at = getPlace(panels, e.mul(step, target.depth), panel,
-                          format.getSize(e, size));
-      panels.side.pack(e, e.mul(panel, format.width), first, size, packed, at);
+      auto locate = [&](Value panel) {
+        return getPlace(panels, e.mul(step, target.depth), panel,
+                        format.getSize(e, size));
+      };
+      auto places = getGroup(e, side, format.width, group, e.index(0),
+                             panels.count, locate);
+      side.pack(e, places, first, size, packed);
     });
   });
 }
@@ -183,11 +208,9 @@ void Blocked::emitTask(Value number) {
   task.columnPanels =
       e.min(blockColumns, e.sub(columnPanels, task.firstColumnPanel));
   Value deepest = e.min(depth, e.index(target.depth));
-  task.packedColumns = packedColumns;
   if (!shape.columnsInPlace && !keepsColumns)
-    task.packedColumns = e.scratch(
-        0, e.mul(blockColumns, shape.columnFormat.getSize(e, deepest)),
-        shape.columnFormat.element);
+    task.packedColumns = e.scratch(0, shape.columnFormat.getSize(e, deepest),
+                                   shape.columnFormat.element);
   task.packedRows = packedRows;
   if (isBatched()) {
     rows.enterBatch(e, batch);
@@ -198,7 +221,7 @@ void Blocked::emitTask(Value number) {
   // With one step, sums go from the registers to the output at once.
   Value kept = arith::SelectOp::create(e, e.less(e.index(1), steps),
                                        e.mul(blockRows, blockColumns),
-                                       e.index(stripLength));
+                                       e.index(stripLength()));
   Value size = e.mul(kept, shape.size());
   auto getScratch = [&] { return e.scratch(2, size, shape.element); };
   task.firstSum = e.index(0);
@@ -218,29 +241,44 @@ void Blocked::emitStep(Value step) {
   Value first = e.mul(step, target.depth);
   Value count = e.min(e.sub(depth, first), e.index(target.depth));
   Value rowPitch = shape.rowFormat.getSize(e, count);
-  Value columnPitch = shape.columnFormat.getSize(e, count);
-  task.columnPlace = e.index(0);
-  if (keepsColumns)
-    task.columnPlace =
-        getPlace(allColumns(), first, task.firstColumnPanel, columnPitch);
-  else if (!shape.columnsInPlace)
-    e.loop(task.columnPanels, [&](Value panel) {
-      Value column = e.add(task.firstColumnPanel, panel);
-      columns.pack(e, e.mul(column, shape.columns()), first, count,
-                   task.packedColumns, e.mul(panel, columnPitch));
-    });
   Value rowPlace = e.index(0);
   if (isBatched())
-    e.loop(task.rowPanels, [&](Value panel) {
-      Value row = e.add(task.firstRowPanel, panel);
-      rows.pack(e, e.mul(row, shape.rows), first, count, task.packedRows,
-                e.mul(panel, rowPitch));
+    e.loop(e.ceilDiv(task.rowPanels, rows.getNumTogether()), [&](Value group) {
+      auto places =
+          getGroup(e, rows, shape.rows, group, task.firstRowPanel,
+                   task.rowPanels, [&](Value i) { return e.mul(i, rowPitch); });
+      rows.pack(e, places, first, count, task.packedRows);
     });
   else
     rowPlace = getPlace(allRows(), e.mul(e.sub(step, firstStep), target.depth),
                         task.firstRowPanel, rowPitch);
   e.loop(task.columnPanels,
          [&](Value j) { emitStrips(j, rowPlace, step, count); });
+}
+
+/// Where a panel of columns for `count` depths is; packs it if that has not
+/// been done.
+void Blocked::locateColumns(Value panel, Value step, Value count,
+                            Strip &strip) {
+  Value firstColumn = e.mul(panel, shape.columns());
+  Value firstDepth = e.mul(step, target.depth);
+  strip.depth = count;
+  strip.width = e.sub(contraction.groups[Columns].total, firstColumn);
+  if (shape.columnsInPlace) {
+    strip.columns = columns.getMemory();
+    strip.columnPlace = columns.getPlace(e, firstColumn);
+    strip.offsets = columns.getDepthOffsets();
+    strip.firstDepth = firstDepth;
+  } else if (keepsColumns) {
+    strip.columns = packedColumns;
+    strip.columnPlace = getPlace(allColumns(), firstDepth, panel,
+                                 shape.columnFormat.getSize(e, count));
+  } else {
+    strip.columns = task.packedColumns;
+    strip.columnPlace = e.index(0);
+    columns.pack(e, Side::Place{firstColumn, strip.columnPlace}, firstDepth,
+                 count, strip.columns);
+  }
 }
 
 /// Multiplies a panel of columns by all rows of the task, and stores the sums
@@ -253,26 +291,15 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
   Strip strip;
   strip.rows = task.packedRows;
   strip.rowPitch = shape.rowFormat.getSize(e, count);
-  if (shape.columnsInPlace) {
-    strip.columns = columns.getMemory();
-    strip.columnPlace = columns.getPlace(e, firstColumn);
-    strip.offsets = columns.getDepthOffsets();
-    strip.firstDepth = e.mul(step, target.depth);
-  } else {
-    strip.columns = task.packedColumns;
-    strip.columnPlace =
-        e.add(task.columnPlace, e.mul(j, shape.columnFormat.getSize(e, count)));
-  }
-  strip.depth = count;
+  locateColumns(e.add(task.firstColumnPanel, j), step, count, strip);
   strip.sums = task.sums;
   strip.accumulate = e.less(e.index(0), step);
-  strip.width = e.sub(contraction.groups[Columns].total, firstColumn);
-  e.loop(e.index(0), task.rowPanels, stripLength, [&](Value i) {
+  e.loop(e.index(0), task.rowPanels, stripLength(), [&](Value i) {
     Value place = e.mul(e.add(e.mul(j, blockRows), i), shape.size());
     strip.sumPlace = arith::SelectOp::create(e, single, e.index(0),
                                              e.add(task.firstSum, place));
     strip.rowPlace = e.add(rowPlace, e.mul(i, strip.rowPitch));
-    strip.count = e.min(e.sub(task.rowPanels, i), e.index(stripLength));
+    strip.count = e.min(e.sub(task.rowPanels, i), e.index(stripLength()));
     Value firstRow = e.mul(e.add(task.firstRowPanel, i), shape.rows);
     e.ifThen(isLast, [&] {
       output.prefetch(e, firstRow, firstColumn, e.mul(strip.count, shape.rows));

@@ -48,8 +48,10 @@ std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
   if (!parsed || (*parsed != Form::Widen && isa != "avx512"))
     return std::nullopt;
   target.form = *parsed;
-  if (target.form == Form::Amx)
+  if (target.form != Form::Widen)
     target.depth = 512;
+  if (target.form == Form::Dot)
+    target.blockRows = 1024;
   return target;
 }
 

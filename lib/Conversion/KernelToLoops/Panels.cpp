@@ -176,15 +176,25 @@ Side::Part Side::getPart(Emitter &e, const Panel &panel, Value begin,
   return part;
 }
 
-void Side::pack(Emitter &e, Value first, Value depth, Value count, Value memory,
-                Value at) {
-  Panel panel{first, depth, count, memory, at};
+int64_t Side::getNumTogether() const {
+  if (alongDepth || laneOffsets.step != 1)
+    return 1;
+  int64_t line = 512 / view.element.getIntOrFloatBitWidth();
+  return std::max(line / format.width, int64_t(1));
+}
+
+void Side::pack(Emitter &e, ArrayRef<Place> places, Value depth, Value count,
+                Value memory) {
+  SmallVector<Panel> panels;
   SmallVector<Part> parts;
-  for (int64_t begin = 0; begin < format.width; begin += format.units)
-    parts.push_back(getPart(e, panel, e.index(begin),
-                            std::min(format.units, format.width - begin)));
+  for (const Place &place : places) {
+    panels.push_back({place.first, depth, count, memory, place.at});
+    for (int64_t begin = 0; begin < format.width; begin += format.units)
+      parts.push_back(getPart(e, panels.back(), e.index(begin),
+                              std::min(format.units, format.width - begin)));
+  }
   if (!alongDepth)
-    return packAlongLanes(e, panel, parts);
+    return packAlongLanes(e, panels, parts);
   for (const Part &part : parts)
     packAlongDepth(e, part);
 }
@@ -226,10 +236,12 @@ Value Side::readElements(Emitter &e, const Part &part, Value i,
     others.push_back(check.depth.at(e, k));
   mask = checkBounds(e, mask, part.coordinates, others);
   Value from = e.add(part.place, depthOffsets.at(e, k));
-  // The next panel's part of this line: too many lines are read in turn for
+  // What the next panels read of this line: too many lines are read in turn for
   // the processor to foresee it.
-  if (!part.reach.offsets)
-    e.prefetch(view.memory, e.add(from, format.width * part.reach.step), false);
+  if (!part.reach.offsets) {
+    int64_t ahead = format.width * getNumTogether() * part.reach.step;
+    e.prefetch(view.memory, e.add(from, ahead), false);
+  }
   return load(e, from, part.reach, mask);
 }
 
@@ -264,7 +276,7 @@ void Side::packLanes(Emitter &e, ArrayRef<Part> parts) {
     units(whole, padded, true);
 }
 
-void Side::packAlongLanes(Emitter &e, const Panel &panel,
+void Side::packAlongLanes(Emitter &e, ArrayRef<Panel> panels,
                           ArrayRef<Part> parts) {
   if (laneOffsets.step != 0 && !laneOffsets.table)
     return packLanes(e, parts);
@@ -274,12 +286,14 @@ void Side::packAlongLanes(Emitter &e, const Panel &panel,
       packLanes(e, part);
     };
     // Panels of columns are whole vectors.
-    if (format.width % format.units == 0)
+    if (format.width % format.units != 0) {
+      llvm::for_each(parts, pack);
+      return;
+    }
+    for (const Panel &panel : panels)
       e.loop(e.index(0), e.index(format.width), format.units, [&](Value begin) {
         pack(getPart(e, panel, begin, format.units));
       });
-    else
-      llvm::for_each(parts, pack);
   };
   if (laneOffsets.step == 0)
     return packApart();
@@ -325,6 +339,9 @@ void Side::packAlongDepth(Emitter &e, const Part &part) {
     for (Checked &check : checks)
       coordinates.back().push_back(e.add(check.lane.at(e, lane), check.base));
   }
+  Value ahead;
+  if (laneOffsets.factor && !laneOffsets.table)
+    ahead = laneOffsets.at(e, e.index(format.width));
   e.loop(e.index(0), part.end, lanes, [&](Value i) {
     Value k = e.add(part.depth, i);
     Value mask = e.firstLanes(e.sub(part.end, i), lanes);
@@ -335,6 +352,10 @@ void Side::packAlongDepth(Emitter &e, const Part &part) {
     auto square = [&](const Reach &reach) {
       SmallVector<Value> rows;
       for (int64_t row = 0; row < part.width; ++row) {
+        // The same piece of the line that is packed next there.
+        if (ahead)
+          e.prefetch(view.memory, e.add(places[row], e.add(offset, ahead)),
+                     false);
         Value within = arith::AndIOp::create(e, mask, present[row]);
         within = checkBounds(e, within, others, coordinates[row]);
         rows.push_back(load(e, e.add(places[row], offset), reach, within));

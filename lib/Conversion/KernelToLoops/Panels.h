@@ -46,10 +46,15 @@ public:
 
   /// What depends on the batch alone; comes before pack.
   void enterBatch(Emitter &e, mlir::Value batch);
-  /// Writes the panel of `first` to `first + width - 1` for the depths `depth`
-  /// to `depth + count - 1` to `panel`, from `at` on.
-  void pack(Emitter &e, mlir::Value first, mlir::Value depth, mlir::Value count,
-            mlir::Value panel, mlir::Value at);
+  /// Lanes `first` to `first + width - 1`, and where their panel begins.
+  struct Place {
+    mlir::Value first, at;
+  };
+  /// Writes panels for the depths `depth` to `depth + count - 1`.
+  void pack(Emitter &e, llvm::ArrayRef<Place> places, mlir::Value depth,
+            mlir::Value count, mlir::Value memory);
+  /// Panels to be packed at once, since their lanes share lines of memory.
+  int64_t getNumTogether() const;
 
   /// Where column or row `first` is, if the operand is one line.
   mlir::Value getPlace(Emitter &e, mlir::Value first) {
@@ -107,7 +112,7 @@ private:
                    mlir::Value mask);
   void storeVector(Emitter &e, mlir::Value value, mlir::Value panel,
                    mlir::Value at, int64_t units);
-  void packAlongLanes(Emitter &e, const Panel &panel,
+  void packAlongLanes(Emitter &e, llvm::ArrayRef<Panel> panels,
                       llvm::ArrayRef<Part> parts);
   void packLanes(Emitter &e, llvm::ArrayRef<Part> parts);
   mlir::Value readElements(Emitter &e, const Part &part, mlir::Value i,
