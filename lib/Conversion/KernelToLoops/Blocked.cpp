@@ -173,7 +173,7 @@ static SmallVector<Side::Place> getGroup(Emitter &e, Side &side, int64_t width,
   return places;
 }
 
-/// Panels for `count` steps from `first` on.
+/// Panels for `count` steps from `firstStep` on.
 void Blocked::packSteps(const Panels &panels, Value firstStep, Value count,
                         Value packed) {
   const PanelFormat &format = panels.format;
@@ -218,7 +218,7 @@ void Blocked::emitTask(Value number) {
         e.scratch(1, e.mul(blockRows, shape.rowFormat.getSize(e, deepest)),
                   shape.rowFormat.element);
   }
-  // With one step, sums go from the registers to the output at once.
+  // With one step, sums of a strip are stored before the next one's.
   Value kept = arith::SelectOp::create(e, e.less(e.index(1), steps),
                                        e.mul(blockRows, blockColumns),
                                        e.index(stripLength()));

@@ -35,7 +35,8 @@ std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
     target.vectorBytes = 16;
     target.rows = 8;
   } else if (isa == "avx512") {
-    target.depth = 384;
+    target.depth = 512;
+    target.blockRows = 1024;
   } else {
     return std::nullopt;
   }
@@ -48,10 +49,6 @@ std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
   if (!parsed || (*parsed != Form::Widen && isa != "avx512"))
     return std::nullopt;
   target.form = *parsed;
-  if (target.form != Form::Widen)
-    target.depth = 512;
-  if (target.form == Form::Dot)
-    target.blockRows = 1024;
   return target;
 }
 
