@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+LINE = 64  # bytes
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "test" / "Lowering" / "Kernels"))
 
@@ -99,6 +100,13 @@ def main():
     def selected(name):
         return not options.words or any(w in name for w in options.words)
 
+    def make_array(shape, dtype):
+        """Zeros where a line of memory begins, as in models and as the peer's."""
+        size = numpy.dtype(dtype).itemsize * int(numpy.prod(shape))
+        memory = numpy.zeros(size + LINE, numpy.uint8)
+        first = -memory.ctypes.data % LINE
+        return memory[first : first + size].view(dtype).reshape(shape)
+
     with tempfile.TemporaryDirectory() as folder:
         peer = build_peer(folder, os.environ["ONEDNN"])
 
@@ -112,7 +120,7 @@ def main():
 
         def measure(name, contraction, shapes, flops, dtype, jobs):
             wide = contraction.types[2]
-            arrays = [numpy.zeros(s, DTYPES[t]) for s, t in zip(shapes, contraction.all_types())]
+            arrays = [make_array(s, DTYPES[t]) for s, t in zip(shapes, contraction.all_types())]
             own = compile_own(contraction, shapes)
             descriptors = [kernels.descriptor(a) for a in arrays]
             pointers = [ctypes.byref(d) for d in descriptors]

@@ -10,9 +10,9 @@
 // CHECK: func.func private @[[FEW]](
 // CHECK-NOT: kernel.scratch 0
 // CHECK: call @kernel_tile_f32_4x96_by_row_bf16_in_place(
-func.func @few_rows(%a: memref<4x8xbf16>, %b: memref<8x600xbf16>, %c: memref<4x600xf32>) {
+func.func @few_rows(%a: memref<4x200xbf16>, %b: memref<200x600xbf16>, %c: memref<4x600xf32>) {
   kernel.contract {indexing_maps = [#rows, #columns, #out]}
-      ins(%a, %b : memref<4x8xbf16>, memref<8x600xbf16>) outs(%c : memref<4x600xf32>) {
+      ins(%a, %b : memref<4x200xbf16>, memref<200x600xbf16>) outs(%c : memref<4x600xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }

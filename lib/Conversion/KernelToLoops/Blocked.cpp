@@ -86,6 +86,9 @@ private:
   void emitStep(Value step);
   void locateColumns(Value panel, Value step, Value count, Strip &strip);
   void emitStrips(Value column, Value place, Value step, Value count);
+  void emitInRegisters(ArrayRef<TileStore::Vector> vectors, Value firstColumn,
+                       Strip strip, Value rowPlace);
+  void emitThroughMemory(Value column, Strip strip, Value rowPlace, Value step);
 
   /// What the steps of a task share.
   struct Task {
@@ -285,13 +288,52 @@ void Blocked::locateColumns(Value panel, Value step, Value count,
 /// if this is the last step.
 void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
   Value firstColumn = e.mul(e.add(task.firstColumnPanel, j), shape.columns());
-  Value single = e.equal(steps, e.index(1));
-  Value isLast = e.equal(e.add(step, 1), steps);
-  auto module = contraction.op->getParentOfType<ModuleOp>();
   Strip strip;
   strip.rows = task.packedRows;
   strip.rowPitch = shape.rowFormat.getSize(e, count);
   locateColumns(e.add(task.firstColumnPanel, j), step, count, strip);
+  auto throughMemory = [&] { emitThroughMemory(j, strip, rowPlace, step); };
+  SmallVector<TileStore::Vector> vectors;
+  if (contraction.isShallow() && target.depth >= mostShallow &&
+      shape.form != Form::Amx)
+    vectors = output.getVectors(e, firstColumn);
+  if (vectors.empty() || !output.suitsRegisters(vectors))
+    return throughMemory();
+  Value areRuns;
+  for (const TileStore::Vector &vector : vectors)
+    if (vector.isRun)
+      areRuns =
+          areRuns ? arith::AndIOp::create(e, areRuns, vector.isRun).getResult()
+                  : vector.isRun;
+  auto inRegisters = [&] {
+    emitInRegisters(vectors, firstColumn, strip, rowPlace);
+  };
+  if (areRuns)
+    e.ifElse(areRuns, inRegisters, throughMemory);
+  else
+    inRegisters();
+}
+
+/// Sums of one step, which are results.
+void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
+                              Value firstColumn, Strip strip, Value rowPlace) {
+  strip.count = e.index(1);
+  e.loop(task.rowPanels, [&](Value i) {
+    strip.rowPlace = e.add(rowPlace, e.mul(i, strip.rowPitch));
+    Value firstRow = e.mul(e.add(task.firstRowPanel, i), shape.rows);
+    output.prefetch(e, firstRow, firstColumn, e.index(shape.rows));
+    emitStrip(e, shape, strip, [&](Value, int64_t count, ValueRange sums) {
+      output.store(e, firstRow, vectors.take_front(count), sums);
+    });
+  });
+}
+
+void Blocked::emitThroughMemory(Value j, Strip strip, Value rowPlace,
+                                Value step) {
+  Value firstColumn = e.mul(e.add(task.firstColumnPanel, j), shape.columns());
+  Value single = e.equal(steps, e.index(1));
+  Value isLast = e.equal(e.add(step, 1), steps);
+  auto module = contraction.op->getParentOfType<ModuleOp>();
   strip.sums = task.sums;
   strip.accumulate = e.less(e.index(0), step);
   e.loop(e.index(0), task.rowPanels, stripLength(), [&](Value i) {

@@ -26,6 +26,10 @@ namespace mp::kernel {
 /// it is known not to be less than: `leastLong`, more than `mostFew`, or zero.
 constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
 constexpr llvm::StringLiteral leastSizesName = "kernel.least_sizes";
+/// Of a contraction whose sums are known to have at most `mostShallow` terms:
+/// their stores take as long as their products.
+constexpr llvm::StringLiteral shallowName = "kernel.shallow";
+constexpr int64_t mostShallow = 160;
 /// The lanes of a vector.
 constexpr int64_t leastLong = 16;
 /// Rows for which packing columns takes longer than it saves.
@@ -115,6 +119,7 @@ public:
   /// memory, within bounds, and there are few rows.
   bool readsColumnsInPlace() const;
   bool hasFewRows() const;
+  bool isShallow() const { return op->hasAttr(shallowName); }
   /// Offsets of `operand` along a group, in elements.
   IndexFunction getOffsets(Emitter &e, GroupKind kind, unsigned operand);
   /// Coordinates (i32) of a bounded dimension along a group.

@@ -81,6 +81,22 @@ struct Simplified {
 };
 } // namespace
 
+/// See shallowName.
+static bool isShallow(ContractOp op) {
+  AffineMap result = op.getMaps().back();
+  int64_t depth = 1;
+  for (auto [dim, size] : llvm::enumerate(getStaticSizes(op))) {
+    if (result.isFunctionOfDim(dim))
+      continue;
+    if (ShapedType::isDynamic(size) || size > mostShallow)
+      return false;
+    depth *= size;
+    if (depth > mostShallow)
+      return false;
+  }
+  return true;
+}
+
 /// What code may depend on: sizes that differ by more share a function.
 static int64_t getLeastSize(int64_t size) {
   if (ShapedType::isDynamic(size))
@@ -226,6 +242,8 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
   outlined->setAttr(inBoundsName, inner.getArrayAttr(simple.inBounds));
   outlined->setAttr(leastSizesName,
                     inner.getDenseI64ArrayAttr(simple.leastSizes));
+  if (isShallow(op))
+    outlined->setAttr(shallowName, inner.getUnitAttr());
   IRMapping mapping;
   mapping.map(captured, values.drop_front(numOperands + simple.sizes.size()));
   op.getEpilogue().cloneInto(&outlined.getEpilogue(), mapping);

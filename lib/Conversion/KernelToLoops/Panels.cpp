@@ -35,11 +35,16 @@ Side::Side(Emitter &e, Contraction &contraction, unsigned operand,
     checks.push_back({contraction.getCoordinates(e, kind, bound),
                       contraction.getCoordinates(e, Depth, bound), &bound,
                       Value()});
-  alongDepth = isAlongDepth(contraction, operand, kind);
+  alongDepth = isAlongDepth(contraction, operand, kind, format);
+}
+
+/// The runs that so many lanes may be of, of lines of this length.
+static int64_t getMostRuns(int64_t lanes, int64_t length) {
+  return (lanes - 2) / length + 2;
 }
 
 bool Side::isAlongDepth(const Contraction &contraction, unsigned operand,
-                        GroupKind kind) {
+                        GroupKind kind, const PanelFormat &format) {
   const Group &lanes = contraction.groups[kind];
   const Group &depth = contraction.groups[Depth];
   auto getStep = [&](const Group &group) -> int64_t {
@@ -49,7 +54,19 @@ bool Side::isAlongDepth(const Contraction &contraction, unsigned operand,
   };
   if (getStep(depth) == 0)
     return false;
-  return getStep(lanes) == 0 || contraction.isShort(lanes.dims.back());
+  if (getStep(lanes) == 0)
+    return true;
+  // Both have lines.
+  if (!contraction.isShort(lanes.dims.back()))
+    return false;
+  int64_t length = contraction.getLeastLength(kind);
+  if (contraction.isShort(depth.dims.back()) &&
+      length >= contraction.getLeastLength(Depth))
+    return false;
+  // Transposing takes so many shuffles for each vector, which hold all elements
+  // of their units.
+  int64_t shuffles = llvm::Log2_64(format.units);
+  return getMostRuns(format.units, length) * format.perUnit >= shuffles;
 }
 
 void Side::enterBatch(Emitter &e, Value batch) {
@@ -88,6 +105,14 @@ Value Side::checkBounds(Emitter &e, Value mask, ArrayRef<Value> coordinates,
   return mask;
 }
 
+/// A mask of elements that are `step`, 1 or 2, apart, for all there are.
+static Value spread(Emitter &e, Value mask, int64_t step) {
+  if (step == 1)
+    return mask;
+  int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
+  return vector::InterleaveOp::create(e, mask, e.zeros(e.getI1Type(), lanes));
+}
+
 /// How the lanes from `first` on are reached where they may be no single run.
 Side::Reach Side::getReach(Emitter &e, GroupKind group,
                            const IndexFunction &offsets, Value first,
@@ -97,7 +122,7 @@ Side::Reach Side::getReach(Emitter &e, GroupKind group,
   Reach reach{offsets.step, Value(), {}};
   Value begin = offsets.at(e, first);
   int64_t least = contraction.getLeastLength(group);
-  int64_t runs = least > 0 ? (lanes - 2) / least + 2 : mostRuns + 1;
+  int64_t runs = least > 0 ? getMostRuns(lanes, least) : mostRuns + 1;
   if (offsets.step == 0 || runs > mostRuns) {
     reach.offsets =
         e.sub(offsets.vectorAt(e, first, lanes), e.splat(begin, lanes));
@@ -110,7 +135,7 @@ Side::Reach Side::getReach(Emitter &e, GroupKind group,
     Value shift = offsets.at(e, e.min(e.add(first, start), last));
     shift = e.sub(e.sub(shift, begin), e.mul(start, offsets.step));
     Value mask = e.lanesBetween(start, end, lanes);
-    reach.runs.push_back({mask, shift});
+    reach.runs.push_back({spread(e, mask, offsets.step), shift});
     start = end;
     end = e.add(end, length);
   }
@@ -125,12 +150,10 @@ Value Side::load(Emitter &e, Value place, const Reach &reach, Value mask) {
   VectorType type = e.vectorType(view.element, lanes * reach.step);
   Value line = arith::ConstantOp::create(e, e.getZeroAttr(type));
   auto read = [&](Value from, Value present) {
-    if (reach.step == 2)
-      present = vector::InterleaveOp::create(e, present,
-                                             e.zeros(e.getI1Type(), lanes));
     line = vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{from},
                                         present, line);
   };
+  mask = spread(e, mask, reach.step);
   if (reach.runs.empty())
     read(place, mask);
   for (const Run &run : reach.runs)
@@ -365,8 +388,6 @@ void Side::packAlongDepth(Emitter &e, const Part &part) {
     if (!depthOffsets.table)
       return square({depthOffsets.step, Value(), {}});
     Reach reach = getReach(e, Depth, depthOffsets, k, lanes);
-    if (!reach.offsets)
-      return square(reach);
     Value isOne = isRun(e, depthOffsets.vectorAt(e, k, lanes), offset, mask,
                         depthOffsets.step);
     e.ifElse(

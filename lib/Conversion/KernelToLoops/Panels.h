@@ -63,9 +63,10 @@ public:
   mlir::Value getMemory() const { return view.memory; }
   const IndexFunction &getDepthOffsets() const { return depthOffsets; }
 
-  /// Whether memory goes along the depth rather than along the lanes.
+  /// Whether memory goes along the depth rather than along the lanes, or,
+  /// where it goes along both, which way panels take less time.
   static bool isAlongDepth(const Contraction &contraction, unsigned operand,
-                           GroupKind kind);
+                           GroupKind kind, const PanelFormat &format);
 
 private:
   struct Checked {
@@ -73,8 +74,8 @@ private:
     const Bound *bound;
     mlir::Value base;
   };
-  /// Lanes that are read at once, all others aside: what is added to a place
-  /// then.
+  /// Lanes that are read at once, all others aside: the elements of which they
+  /// are picked, and what is added to a place then.
   struct Run {
     mlir::Value mask, shift;
   };

@@ -43,7 +43,7 @@ struct Strip {
   /// Tiles follow each other there.
   mlir::Value sums, sumPlace;
   mlir::Value count;
-  /// Whether sums are added to.
+  /// Whether sums are added to; null where they are not.
   mlir::Value accumulate;
   /// Columns that are there.
   mlir::Value width;
@@ -52,6 +52,14 @@ struct Strip {
   IndexFunction offsets;
   mlir::Value firstDepth;
 };
+
+/// Gets a tile's sums: rows of as many vectors.
+using TakeSums = llvm::function_ref<void(mlir::Value tile, int64_t vectors,
+                                         mlir::ValueRange sums)>;
+
+/// Multiplies here; sums are handed over in registers. Not for AMX.
+void emitStrip(Emitter &e, const TileShape &shape, const Strip &strip,
+               TakeSums take);
 
 /// Calls the function that does it, which `module` gets where it has none.
 void emitStrip(Emitter &e, mlir::ModuleOp module, const TileShape &shape,
@@ -67,6 +75,18 @@ mlir::Value applyEpilogue(Emitter &e, ContractOp op,
 
 /// Turns sums into elements of the output and stores them.
 class TileStore {
+  struct Access {
+    unsigned operand;
+    IndexFunction rows, columns;
+    mlir::Value base;
+  };
+  /// The place of a vector of columns, rows aside; the offsets of its lanes
+  /// where they need not follow each other.
+  struct Line {
+    const Access *access;
+    mlir::Value place, offsets;
+  };
+
 public:
   TileStore(Emitter &e, Contraction &contraction, const TileShape &shape);
   void enterBatch(Emitter &e, mlir::Value batch);
@@ -77,24 +97,36 @@ public:
   void store(Emitter &e, mlir::Value firstRow, mlir::Value firstColumn,
              mlir::Value sums, mlir::Value at);
 
+  /// A vector of columns: one line for each operand of the epilogue and for
+  /// the output.
+  struct Vector {
+    llvm::SmallVector<Line> lines;
+    mlir::Value mask;
+    /// Whether lanes follow each other in all lines that may be runs; null if
+    /// they always do.
+    mlir::Value isRun;
+    /// Whether some lines are no runs.
+    bool isScattered = false;
+  };
+  /// All of a tile; behind the last column their masks are empty.
+  llvm::SmallVector<Vector> getVectors(Emitter &e, mlir::Value firstColumn);
+  /// Whether a tile may be stored from registers, as far as is known before the
+  /// model runs: by short code for each of `vectors`.
+  bool suitsRegisters(llvm::ArrayRef<Vector> vectors);
+  /// Rows of sums, one for each of `vectors`, all of whose lines are runs.
+  void store(Emitter &e, mlir::Value firstRow, llvm::ArrayRef<Vector> vectors,
+             mlir::ValueRange sums);
+
 private:
-  struct Access {
-    unsigned operand;
-    IndexFunction rows, columns;
-    mlir::Value base;
-  };
-  /// The place of a vector of columns, rows aside; the offsets of its lanes
-  /// where they need not follow each other.
-  struct Line {
-    const Access &access;
-    mlir::Value place, offsets;
-  };
   Line getLine(Emitter &e, const Access &access, mlir::Value column);
+  Vector getVector(Emitter &e, mlir::Value column);
   /// With `run`, lanes that may be a run are one.
   mlir::Value read(Emitter &e, const Line &line, mlir::Value row,
                    mlir::Value mask, bool run);
   void write(Emitter &e, const Line &line, mlir::Value value, mlir::Value row,
              mlir::Value mask, bool run);
+  void storeVector(Emitter &e, const Vector &vector, mlir::Value sums,
+                   mlir::Value row, mlir::Value mask, bool run);
 
   Contraction &contraction;
   TileShape shape;

@@ -233,12 +233,16 @@ OPTIONS = {
         types=("f32", "f32", "f32"),
         tuning="depth=32 block-rows=16 block-columns=48"),
     "f32-avx2": dict(types=("f32", "f32", "f32"), isa="avx2"),
+    "f32-avx2-static": dict(
+        types=("f32", "f32", "f32"), isa="avx2", static=True),
     "f32-neon": dict(types=("f32", "f32", "f32"), isa="neon"),
     "f32-direct": dict(types=("f32", "f32", "f32"), form="direct"),
     "bf16": dict(types=("bf16", "bf16", "f32")),
     "mixed": dict(types=("f16", "bf16", "f32")),
     "f64": dict(types=("f64", "f64", "f64")),
     "dot": dict(types=("bf16", "bf16", "f32"), form="dot"),
+    "dot-static": dict(
+        types=("bf16", "bf16", "f32"), form="dot", static=True),
     "amx": dict(types=("bf16", "bf16", "f32"), form="amx"),
     "amx-small-blocks": dict(
         types=("bf16", "bf16", "f32"), form="amx",
@@ -405,7 +409,7 @@ def test_equal_contractions_share_a_function():
         MATMUL.text(shapes, f"f{i}")
         for i, shapes in enumerate([[(4, 5), (5, 6), (4, 6)]] * 3))
     text += dataclasses.replace(MATMUL, static=True).text(
-        [(40, 50), (50, 60), (40, 60)], "f3")
+        [(40, 500), (500, 60), (40, 60)], "f3")
     lowered = kernels.lower_text(text)
     assert lowered.count("func.func private @kernel_contract") == 1
     text += dataclasses.replace(MATMUL, rounding=("", "bf16")).text(
