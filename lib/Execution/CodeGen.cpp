@@ -43,17 +43,6 @@ CodeTarget CodeTarget::getHost() {
   return target;
 }
 
-llvm::StringRef getKernelISA(const llvm::TargetMachine &machine) {
-  const llvm::Triple &triple = machine.getTargetTriple();
-  if (triple.getArch() == llvm::Triple::aarch64)
-    return "neon";
-  if (triple.getArch() != llvm::Triple::x86_64)
-    return "";
-  const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
-  return processor.checkFeatures("+avx512f,+avx512bw,+avx512vl") ? "avx512"
-                                                                 : "avx2";
-}
-
 /// Without what is absent.
 static CodeTarget complete(const CodeTarget &given) {
   if (given.isHost())

@@ -7,11 +7,12 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Conversion/KernelToLoops.h"
+#include "mp-opt/Conversion/RuntimeToLLVM.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CONVERTKERNELSCRATCHTOLLVM
@@ -22,7 +23,16 @@ class ConvertKernelScratchToLLVM
     : public impl::ConvertKernelScratchToLLVMBase<ConvertKernelScratchToLLVM> {
   using ConvertKernelScratchToLLVMBase::ConvertKernelScratchToLLVMBase;
 
-  void runOnOperation() override { kernel::convertScratch(getOperation()); }
+  void runOnOperation() override {
+    mlir::LLVMTypeConverter converter(&getContext());
+    mlir::LLVMConversionTarget target(getContext());
+    target.addIllegalOp<kernel::ScratchOp>();
+    mlir::RewritePatternSet patterns(&getContext());
+    populateScratchToLLVMPatterns(converter, patterns);
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
 };
 } // namespace
 } // namespace mp

@@ -233,8 +233,7 @@ def ConvertKernelScratchToLLVM : Pass<"convert-kernel-scratch-to-llvm", "::mlir:
     After: `kernel.scratch` is a call of `mp_scratch`. The casts that are left
     go away with `finalize-memref-to-llvm` and `reconcile-unrealized-casts`.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
-                           "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // MPOPT_PASSES_LOWERING_PASSES_TD

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from onnx import numpy_helper
 
-from runs import BAD_INPUT, MODELS, OUTSIDE, USAGE, attempt, fail, mp_run
-from runs import write_model
+from runs import BAD_INPUT, MODELS, NOT_COMPILED, OUTSIDE, USAGE, attempt
+from runs import fail, mp_run, write_model
 
 # Each input counts, and each place in it.
 MODEL = """
@@ -141,6 +141,16 @@ def test_data_that_do_not_fit(tmp_path, model, change, text):
     np.savez(tmp_path / "in.npz", **data)
     message = fail(BAD_INPUT, "run", model, tmp_path / "in.npz")
     assert text in message and "in.npz" in message
+
+
+@pytest.mark.parametrize("command", ["run", "bench", "compare"])
+def test_inputs_that_are_no_tensors(tmp_path, command):
+    text = "at (seq(float[n]) s, int64 i) => (float[n] y) { y = SequenceAt(s, i) }"
+    model = write_model(tmp_path, text)
+    flags = [model, model] if command == "compare" else [model]
+    message = fail(NOT_COMPILED, command, *flags, "--random=1")
+    assert "input 's' has the type '!onnx.seq<" in message
+    assert "expected a tensor" in message and message.count("\n") == 1
 
 
 def test_outputs_are_written_whole_or_not_at_all(tmp_path, model):

@@ -8,9 +8,11 @@
 #include "CodeOutput.h"
 
 #include "Pipelines/CompileProgram.h"
+#include "mp-opt/Conversion/KernelToLoops.h"
 #include "mp-opt/Precision/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
@@ -99,6 +101,14 @@ static std::string getStem(StringRef output) {
   return name.str();
 }
 
+static StringRef getInstructions(const llvm::TargetMachine &machine) {
+  const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
+  return kernel::getInstructionSet(
+      machine.getTargetTriple(), [&](StringRef feature) {
+        return processor.checkFeatures(("+" + feature).str());
+      });
+}
+
 llvm::Error CodeWriter::lower(ModuleOp module) {
   CompileOptions compile;
   compile.kernels = options.kernels;
@@ -106,7 +116,7 @@ llvm::Error CodeWriter::lower(ModuleOp module) {
   if (llvm::Error failed = parseDimensions(options.dims, compile.dims))
     return failed;
   if (!options.target.isHost())
-    compile.instructions = getKernelISA(*machine).str();
+    compile.instructions = getInstructions(*machine).str();
   if (compile.instructions.empty())
     return llvm::createStringError("--target: found '" + options.target.triple +
                                    "', expected a system with x86-64 or "

@@ -115,6 +115,13 @@ int Model::read(StringRef path, const ModelFlags &flags) {
     llvm::errs() << path << ": error: expected a model with a graph\n";
     return exitBadInput;
   }
+  for (BlockArgument argument : getMainGraph(*module).getBody().getArguments())
+    if (!getTensorElementType(argument.getType())) {
+      llvm::errs() << path << ": error: input '" << getValueName(argument)
+                   << "' has the type '" << argument.getType()
+                   << "': expected a tensor\n";
+      return exitNotSupported;
+    }
   return exitOk;
 }
 

@@ -15,7 +15,9 @@
 #define MPOPT_CONVERSION_KERNELTOLOOPS_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/TargetParser/Triple.h"
 
 #include <optional>
 
@@ -49,6 +51,12 @@ struct KernelTarget {
   int64_t blockColumns = 512;
 };
 
+/// The instruction set that kernels use on a processor: `avx512`, `avx2` or
+/// `neon`; empty for other architectures. Features have LLVM's names.
+llvm::StringRef
+getInstructionSet(const llvm::Triple &triple,
+                  llvm::function_ref<bool(llvm::StringRef feature)> has);
+
 /// That of an instruction set, `avx512`, `avx2` or `neon`, or of this
 /// processor, `native`, and a form, `widen`, `dot` or `amx` or what is fast
 /// here, `auto` (without transforms: `direct`). Absent for other words, and for
@@ -61,10 +69,6 @@ std::optional<KernelTarget> getKernelTarget(llvm::StringRef isa,
 /// many slots those have that keep a constant's panels.
 llvm::LogicalResult convertContracts(mlir::ModuleOp module,
                                      const KernelTarget &target);
-
-/// Replaces `kernel.scratch` by calls of the run-time library, in the LLVM
-/// dialect; casts that lowering memrefs makes superfluous are left.
-void convertScratch(mlir::ModuleOp module);
 
 } // namespace mp::kernel
 

@@ -22,6 +22,10 @@ namespace mp {
 void populateRuntimeToLLVMPatterns(const mlir::LLVMTypeConverter &converter,
                                    mlir::RewritePatternSet &patterns);
 
+/// kernel.scratch alone.
+void populateScratchToLLVMPatterns(const mlir::LLVMTypeConverter &converter,
+                                   mlir::RewritePatternSet &patterns);
+
 /// Rounding of f32 to bf16, and back, in integers: exact for subnormals and
 /// NaNs on every processor.
 void populateBFloat16Patterns(mlir::RewritePatternSet &patterns);

@@ -36,10 +36,6 @@ struct CodeTarget {
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const CodeTarget &target);
 
-/// The instruction set that products are written for: avx512, avx2 or neon.
-/// Empty where there are no kernels for the processor.
-llvm::StringRef getKernelISA(const llvm::TargetMachine &machine);
-
 /// The module in LLVM's dialect as optimized LLVM IR.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,

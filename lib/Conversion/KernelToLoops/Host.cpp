@@ -7,6 +7,7 @@
 
 #include "Host.h"
 
+#include "mp-opt/Conversion/KernelToLoops.h"
 #include "mp-opt/Support/AtomicFile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -15,7 +16,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/Triple.h"
 
 #include <algorithm>
 #include <chrono>
@@ -37,13 +37,20 @@ static const StringMap<bool> &getFeatures() {
   return features;
 }
 
-StringRef getHostISA() {
-  const StringMap<bool> &features = getFeatures();
-  if (Triple(sys::getProcessTriple()).isAArch64())
+StringRef getInstructionSet(const Triple &triple,
+                            function_ref<bool(StringRef)> has) {
+  if (triple.getArch() == Triple::aarch64)
     return "neon";
-  bool isWide = features.lookup("avx512f") && features.lookup("avx512bw") &&
-                features.lookup("avx512vl");
-  return isWide ? "avx512" : "avx2";
+  if (triple.getArch() != Triple::x86_64)
+    return "";
+  return has("avx512f") && has("avx512bw") && has("avx512vl") ? "avx512"
+                                                              : "avx2";
+}
+
+StringRef getHostISA() {
+  return getInstructionSet(
+      Triple(sys::getProcessTriple()),
+      [](StringRef feature) { return getFeatures().lookup(feature); });
 }
 
 /// Whether this process may use tile registers; Linux wants to be asked.

@@ -12,7 +12,7 @@
 
 namespace mp::kernel {
 
-/// avx512, avx2 or neon.
+/// getInstructionSet of this processor.
 llvm::StringRef getHostISA();
 
 /// The form that multiplies bf16 fastest: amx, dot or widen. Where the

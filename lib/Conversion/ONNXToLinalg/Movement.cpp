@@ -74,6 +74,23 @@ LogicalResult checkEqual(NodeLowering &node, Size found, Size expected,
   return success();
 }
 
+LogicalResult checkParts(NodeLowering &node, ArrayRef<Size> parts,
+                         Size extent) {
+  Emitter &e = node.e;
+  Size total = e.size(0);
+  for (Size part : parts) {
+    std::optional<int64_t> known = Emitter::getConstant(part);
+    if (known.value_or(0) < 0)
+      return node.fail("a part has a negative size");
+    if (!known)
+      e.check(node.s.compare(Scalars::GE, e.index(part), node.s.index(0)),
+              "the size %0 of a part is negative", part, extent);
+    total = e.add(total, part);
+  }
+  return checkEqual(node, total, extent,
+                    "the sizes of the parts add up to %0, expected %1");
+}
+
 FailureOr<Value> loadOne(NodeLowering &node, TensorValue tensor,
                          const Twine &what) {
   Emitter &e = node.e;

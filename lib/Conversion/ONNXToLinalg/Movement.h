@@ -37,6 +37,11 @@ mlir::Value castTo(Emitter &e, mlir::Value value, mlir::Type type);
 mlir::LogicalResult checkEqual(NodeLowering &node, Size found, Size expected,
                                const llvm::Twine &text);
 
+/// Sizes of the parts of an axis: an error now or at run time where one is
+/// negative or they do not add up to `extent`.
+mlir::LogicalResult checkParts(NodeLowering &node, llvm::ArrayRef<Size> parts,
+                               Size extent);
+
 /// The element of a tensor or operand that has one, which is checked.
 mlir::FailureOr<mlir::Value> loadOne(NodeLowering &node, TensorValue tensor,
                                      const llvm::Twine &what);

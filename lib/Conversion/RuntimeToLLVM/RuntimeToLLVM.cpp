@@ -460,7 +460,13 @@ void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
                                    RewritePatternSet &patterns) {
   patterns.add<LowerAlloc, LowerConstant, LowerDealloc, LowerDraw, LowerFail,
                LowerInput, LowerInputSize, LowerKeep, LowerKept, LowerLaunch,
-               LowerOutput, LowerScratch>(converter);
+               LowerOutput>(converter);
+  populateScratchToLLVMPatterns(converter, patterns);
+}
+
+void populateScratchToLLVMPatterns(const LLVMTypeConverter &converter,
+                                   RewritePatternSet &patterns) {
+  patterns.add<LowerScratch>(converter);
 }
 
 } // namespace mp

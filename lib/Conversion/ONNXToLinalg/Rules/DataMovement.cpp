@@ -76,19 +76,7 @@ static FailureOr<Sizes> getParts(NodeLowering &node, Size extent) {
                     Twine(node.getNode()->getNumResults()) + " parts");
     return failure();
   }
-  Size total = e.size(0);
-  for (Size &part : *parts) {
-    if (Emitter::getConstant(part).value_or(0) < 0) {
-      (void)node.fail("a part has a negative size");
-      return failure();
-    }
-    if (!Emitter::getConstant(part))
-      e.check(node.s.compare(Scalars::GE, e.index(part), node.s.index(0)),
-              "the size %0 of a part is negative", part, extent);
-    total = e.add(total, part);
-  }
-  if (failed(checkEqual(node, total, extent,
-                        "the sizes of the parts add up to %0, expected %1")))
+  if (failed(checkParts(node, *parts, extent)))
     return failure();
   return *parts;
 }

@@ -144,19 +144,7 @@ static FailureOr<Sizes> getPartSizes(NodeLowering &node, Size extent) {
     (void)node.fail("the number of parts is known at run time only");
     return failure();
   }
-  Size sum = e.size(0);
-  for (Size part : *parts) {
-    if (Emitter::getConstant(part).value_or(0) < 0) {
-      (void)node.fail("a part has a negative size");
-      return failure();
-    }
-    if (!Emitter::getConstant(part))
-      e.check(node.s.compare(Scalars::GE, e.index(part), node.s.index(0)),
-              "the size %0 of a part is negative", part, extent);
-    sum = e.add(sum, part);
-  }
-  if (failed(checkEqual(node, sum, extent,
-                        "the sizes of the parts add up to %0, expected %1")))
+  if (failed(checkParts(node, *parts, extent)))
     return failure();
   return *parts;
 }
