@@ -116,6 +116,26 @@ def test_states_in_place(tmp_path, small):
 
 
 @needs_linker
+@pytest.mark.parametrize("name", ["bert2_op17", "mlp784", "resnet8"])
+def test_steps_for_any_batch(tmp_path, name):
+    """One library; mp-run compiles for the sizes of each batch."""
+    step = make_step(name, "sgd")
+    library = Library(emit(step, tmp_path / "libany.so"), "any")
+    data = np.load(train_folder(name) / "data.npz")
+    for size in (2, 5):
+        batch = {key: data[key][0][:size] for key in data.files}
+        np.savez(tmp_path / "in.npz", **batch)
+        mp_run("run", step, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+        expected = np.load(tmp_path / "out.npz")
+        found = library.run(batch)
+        assert expected.files == list(found)
+        for key in expected.files:
+            np.testing.assert_allclose(
+                found[key], expected[key], rtol=1e-4, atol=1e-6, err_msg=key
+            )
+
+
+@needs_linker
 @pytest.mark.parametrize("flags", [(), ("--mixed-bf16",), ("--mixed-fp16",)])
 @pytest.mark.parametrize("name", ["bert_like_op17", "resnet18_w8_op17"])
 def test_library_equals_jit(tmp_path, name, flags):

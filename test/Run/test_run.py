@@ -143,6 +143,43 @@ def test_data_that_do_not_fit(tmp_path, model, change, text):
     assert text in message and "in.npz" in message
 
 
+# How many axes there are is known when the model runs.
+AXES = """
+reduce (float[a,b,c] x, bool[d] which, int64 shift) => (float[e,f,g] sum, float[h,i,j] most)
+<int64[1] line = {-1}>
+{
+  found = NonZero(which)
+  listed = Reshape(found, line)
+  axes = Add(listed, shift)
+  sum = ReduceSum(x, axes)
+  most = ReduceMax<noop_with_empty_axes = 1>(x, axes)
+}
+"""
+
+
+@pytest.mark.parametrize("axes", [(0, 2), (1,), (), (0, 1, 2)])
+@pytest.mark.parametrize("shift", [0, -3])
+def test_axes_that_are_computed(tmp_path, axes, shift):
+    x = np.random.default_rng(0).integers(-9, 9, (3, 4, 5)).astype(np.float32)
+    data = {"x": x, "which": np.isin(np.arange(3), axes), "shift": shift}
+    np.savez(tmp_path / "in.npz", **data)
+    model = write_model(tmp_path, AXES)
+    found = outputs(model, tmp_path / "in.npz", tmp_path=tmp_path)
+    expected = x.sum(axes or None, keepdims=True)
+    np.testing.assert_array_equal(found["sum"], expected)
+    most = x.max(axes, keepdims=True) if axes else x
+    np.testing.assert_array_equal(found["most"], most)
+
+
+def test_computed_axes_that_are_none(tmp_path):
+    data = {"x": np.ones((3, 4, 5), np.float32), "which": np.ones(3, bool)}
+    np.savez(tmp_path / "in.npz", shift=1, **data)
+    model = write_model(tmp_path, AXES)
+    message = fail(BAD_INPUT, "run", model, tmp_path / "in.npz")
+    assert "ReduceSum" in message
+    assert "one of 3 axes is none of a tensor of rank 3" in message
+
+
 @pytest.mark.parametrize("command", ["run", "bench", "compare"])
 def test_inputs_that_are_no_tensors(tmp_path, command):
     text = "at (seq(float[n]) s, int64 i) => (float[n] y) { y = SequenceAt(s, i) }"

@@ -75,7 +75,8 @@ static Value logarithm(Scalars &s, Value x) {
 namespace {
 
 /// What is reduced over: axes, or where they are known at run time only, for
-/// each axis whether it is one of them (i1).
+/// each axis whether it is one of them (i1). Their number is known where they
+/// are dropped.
 struct Axes {
   SmallVector<int64_t> known;
   SmallVector<Value> flags;
@@ -83,6 +84,45 @@ struct Axes {
 };
 
 } // namespace
+
+/// For each axis whether it is one of `list`, whose length is known at run time
+/// only; `all` is for an empty one.
+static SmallVector<Value> findFlags(NodeLowering &node, TensorValue list,
+                                    int64_t rank, bool all) {
+  Emitter &e = node.e;
+  Scalars &s = node.s;
+  Type type = list.element;
+  Value no = s.constant(type, 0), yes = s.constant(type, 1);
+  // One if the condition holds for some of the list.
+  auto findSome = [&](function_ref<Value(Value)> condition) {
+    TensorValue some = e.reduce(list, {0}, /*keepDims=*/false, type, no,
+                                [&](Value axis, Value found) {
+                                  return s.select(condition(axis), yes, found);
+                                });
+    return s.compare(Scalars::NE, e.load(some, {}), no);
+  };
+  Value isWrong = findSome([&](Value axis) {
+    Value low = s.compare(Scalars::LT, axis, s.constant(type, -rank));
+    Value high = s.compare(Scalars::GE, axis, s.constant(type, rank));
+    return arith::OrIOp::create(e.b, e.loc, low, high).getResult();
+  });
+  Size count = e.dim(list, 0);
+  e.check(s.logicalNot(isWrong),
+          "one of %0 axes is none of a tensor of rank %1", count, e.size(rank));
+  Value isEmpty = s.compare(Scalars::EQ, e.index(count), s.index(0));
+  SmallVector<Value> flags;
+  for (int64_t i = 0; i < rank; ++i) {
+    Value flag = findSome([&](Value axis) {
+      Value same = s.compare(Scalars::EQ, axis, s.constant(type, i));
+      Value fromEnd = s.compare(Scalars::EQ, axis, s.constant(type, i - rank));
+      return arith::OrIOp::create(e.b, e.loc, same, fromEnd).getResult();
+    });
+    if (all)
+      flag = arith::OrIOp::create(e.b, e.loc, flag, isEmpty);
+    flags.push_back(flag);
+  }
+  return flags;
+}
 
 /// The axes to reduce over; absent if nothing is to be done.
 static FailureOr<std::optional<Axes>> getAxes(NodeLowering &node,
@@ -95,6 +135,12 @@ static FailureOr<std::optional<Axes>> getAxes(NodeLowering &node,
     axes.known = *constants;
   } else if (node.has(1)) {
     std::optional<Sizes> list = node.ints(1);
+    if (!list && node.in(1) && node.in(1).getRank() == 1 &&
+        getInt(node.getNode(), "keepdims", 1)) {
+      bool all = !getInt(node.getNode(), "noop_with_empty_axes", 0);
+      axes.flags = findFlags(node, node.in(1), rank, all);
+      return std::optional(axes);
+    }
     if (!list || int64_t(list->size()) > rank)
       return node.fail("expected at most " + Twine(rank) +
                        " axes, and their number to be known");
