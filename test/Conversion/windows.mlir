@@ -19,17 +19,37 @@ module attributes {onnx.opset_import = [["", 12]]} {
 
 // -----
 
-// Bigger ones are a reduction.
+// Bigger ones are a reduction, where sizes are not known.
 // CHECK: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 + d4, d3 + d5)>
-// CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x3x8x8xf32> {mp.element = f32, mp.name = "wide_x"}
+// CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x3x?x8xf32> {mp.element = f32, mp.name = "wide_x"}
 // CHECK: linalg.generic {indexing_maps = [#[[$IMAGE]],
 // CHECK: arith.cmpf ogt
 // CHECK-NOT: linalg.generic
 module attributes {onnx.opset_import = [["", 12]]} {
   onnx.graph {
-  ^bb0(%wide_x: tensor<2x3x8x8xf32>):
-    %0 = "onnx.MaxPool"(%wide_x) {kernel_shape = array<i64: 5, 5>} : (tensor<2x3x8x8xf32>) -> tensor<2x3x4x4xf32>
-    onnx.yield %0 : tensor<2x3x4x4xf32> {onnx.inputs = [{name = "wide_x"}], onnx.outputs = [{name = "y"}]}
+  ^bb0(%wide_x: tensor<2x3x?x8xf32>):
+    %0 = "onnx.MaxPool"(%wide_x) {kernel_shape = array<i64: 5, 5>} : (tensor<2x3x?x8xf32>) -> tensor<2x3x?x4xf32>
+    onnx.yield %0 : tensor<2x3x?x4xf32> {onnx.inputs = [{name = "wide_x"}], onnx.outputs = [{name = "y"}]}
+  }
+}
+
+// -----
+
+// Windows that overlap: rows first, then the last axis, of which elements that
+// do not follow each other are read.
+// CHECK-LABEL: func.func @main(%{{.*}}: tensor<2x3x9x9xf32> {mp.element = f32, mp.name = "passes_x"}
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3x4x9xf32>)
+// CHECK-COUNT-3: arith.cmpf ogt
+// CHECK-NOT: arith.cmpf ogt
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3x4x4xf32>)
+// CHECK-COUNT-3: arith.cmpf ogt
+// CHECK-NOT: arith.cmpf ogt
+// CHECK: return
+module attributes {onnx.opset_import = [["", 12]]} {
+  onnx.graph {
+  ^bb0(%passes_x: tensor<2x3x9x9xf32>):
+    %0 = "onnx.MaxPool"(%passes_x) {kernel_shape = array<i64: 3, 3>, strides = array<i64: 2, 2>} : (tensor<2x3x9x9xf32>) -> tensor<2x3x4x4xf32>
+    onnx.yield %0 : tensor<2x3x4x4xf32> {onnx.inputs = [{name = "passes_x"}], onnx.outputs = [{name = "y"}]}
   }
 }
 

@@ -63,6 +63,46 @@ static Value takeGreater(Scalars &s, Value value, Value high, bool isUnsigned) {
   return s.select(s.compare(Scalars::NE, value, value), value, greater);
 }
 
+/// Windows of single cells along an axis of so many.
+static SlidingAxis getCells(Emitter &e, Size count) {
+  SlidingAxis axis;
+  axis.image = axis.count = count;
+  axis.kernel = e.size(1);
+  axis.begin = axis.end = e.size(0);
+  return axis;
+}
+
+/// As reduceWindows. The last axis comes in a pass of its own, where that takes
+/// no more steps and what lies between the passes stays in the caches: elements
+/// that follow each other are read in the other one.
+static TensorValue reduceInPasses(Emitter &e, TensorValue padded,
+                                  const SlidingWindows &windows, Value init,
+                                  function_ref<Value(Value, Value)> combine) {
+  constexpr int64_t mostBytes = 1 << 20;
+  SlidingWindows others = windows, last = windows;
+  others.back() = getCells(e, e.sizes(padded).back());
+  Size bytes = e.mul(
+      e.product(ArrayRef<Size>(e.sizes(padded)).take_front(2)),
+      e.size(llvm::divideCeil(init.getType().getIntOrFloatBitWidth(), 8)));
+  for (auto [axis, single] : llvm::zip_equal(others, last)) {
+    bytes = e.mul(bytes, axis.count);
+    if (&single != &last.back())
+      single = getCells(e, axis.count);
+  }
+  auto count = [&](ArrayRef<SlidingAxis> axes) {
+    Size cells = e.size(1);
+    for (const SlidingAxis &axis : axes)
+      cells = e.mul(cells, axis.kernel);
+    return Emitter::getConstant(cells).value_or(0);
+  };
+  int64_t steps = count(others) * windows.back().stride + count(last);
+  std::optional<int64_t> known = Emitter::getConstant(bytes);
+  if (!known || *known > mostBytes || steps > count(windows))
+    return reduceWindows(e, padded, windows, init, combine);
+  TensorValue between = reduceWindows(e, padded, others, init, combine);
+  return reduceWindows(e, between, last, init, combine);
+}
+
 static LogicalResult maxPoolRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -74,7 +114,7 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
   TensorValue padded = padForWindows(e, image, *windows, lowest);
   bool isUnsigned = image.isUnsigned();
   TensorValue greatest =
-      reduceWindows(e, padded, *windows, lowest, [&](Value value, Value high) {
+      reduceInPasses(e, padded, *windows, lowest, [&](Value value, Value high) {
         return takeGreater(s, value, high, isUnsigned);
       });
   greatest.element = image.element;
