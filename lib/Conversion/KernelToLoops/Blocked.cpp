@@ -9,7 +9,8 @@
 // task goes through the summed dimension in steps: it packs a panel of its
 // columns for one step, which stays in the caches, and multiplies it by its
 // rows, panel by panel. Sums between steps are kept in f32 in memory of the
-// thread, so that every element is summed up in one order whatever runs where.
+// thread, so that every element is summed up in one order whatever runs where;
+// sums of few terms, which take one step, go from registers to the output.
 // Rows are packed once, ahead of all tasks; where there are batches, by each
 // task for itself. If that is more than caches hold, as in gradients of weights
 // that are sums over all pixels of all images, the summed dimension is gone
@@ -293,12 +294,10 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
   strip.rowPitch = shape.rowFormat.getSize(e, count);
   locateColumns(e.add(task.firstColumnPanel, j), step, count, strip);
   auto throughMemory = [&] { emitThroughMemory(j, strip, rowPlace, step); };
-  SmallVector<TileStore::Vector> vectors;
-  if (contraction.isShallow() && target.depth >= mostShallow &&
-      shape.form != Form::Amx)
-    vectors = output.getVectors(e, firstColumn);
-  if (vectors.empty() || !output.suitsRegisters(vectors))
+  if (!contraction.isShallow() || target.depth < mostShallow ||
+      shape.form == Form::Amx || !output.suitsRegisters())
     return throughMemory();
+  auto vectors = output.getVectors(e, firstColumn);
   Value areRuns;
   for (const TileStore::Vector &vector : vectors)
     if (vector.isRun)

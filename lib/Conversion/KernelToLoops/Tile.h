@@ -105,14 +105,12 @@ public:
     /// Whether lanes follow each other in all lines that may be runs; null if
     /// they always do.
     mlir::Value isRun;
-    /// Whether some lines are no runs.
-    bool isScattered = false;
   };
   /// All of a tile; behind the last column their masks are empty.
   llvm::SmallVector<Vector> getVectors(Emitter &e, mlir::Value firstColumn);
-  /// Whether a tile may be stored from registers, as far as is known before the
-  /// model runs: by short code for each of `vectors`.
-  bool suitsRegisters(llvm::ArrayRef<Vector> vectors);
+  /// Whether tiles may be stored from registers: code for each of their vectors
+  /// is short, and all lines may be runs.
+  bool suitsRegisters() const;
   /// Rows of sums, one for each of `vectors`, all of whose lines are runs.
   void store(Emitter &e, mlir::Value firstRow, llvm::ArrayRef<Vector> vectors,
              mlir::ValueRange sums);

@@ -126,12 +126,8 @@ TileStore::Vector TileStore::getVector(Emitter &e, Value column) {
   for (const Access &access : accesses) {
     vector.lines.push_back(getLine(e, access, column));
     Value offsets = vector.lines.back().offsets;
-    if (!offsets)
+    if (!offsets || access.columns.step != 1)
       continue;
-    if (access.columns.step != 1) {
-      vector.isScattered = true;
-      continue;
-    }
     Value own = isRun(e, offsets, e.index(0), vector.mask);
     vector.isRun = vector.isRun
                        ? arith::AndIOp::create(e, vector.isRun, own).getResult()
@@ -176,14 +172,17 @@ void TileStore::store(Emitter &e, Value firstRow, Value firstColumn, Value sums,
   }
 }
 
-bool TileStore::suitsRegisters(ArrayRef<Vector> vectors) {
+bool TileStore::suitsRegisters() const {
   constexpr int64_t mostOps = 8;
   auto &ops = contraction.op.getEpilogue().front().getOperations();
   auto isCheap = [](Operation &op) {
     return isa<YieldOp>(op) || isa<arith::ArithDialect>(op.getDialect());
   };
+  auto mayBeRun = [](const Access &access) {
+    return access.columns.isZero() || access.columns.step == 1;
+  };
   return ops.size() <= mostOps && llvm::all_of(ops, isCheap) &&
-         llvm::none_of(vectors, [](const Vector &v) { return v.isScattered; });
+         llvm::all_of(accesses, mayBeRun);
 }
 
 void TileStore::store(Emitter &e, Value firstRow, ArrayRef<Vector> vectors,
