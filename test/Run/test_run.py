@@ -180,6 +180,16 @@ def test_computed_axes_that_are_none(tmp_path):
     assert "one of 3 axes is none of a tensor of rank 3" in message
 
 
+def test_computed_axes_that_are_dropped(tmp_path):
+    text = AXES.replace("ReduceSum(", "ReduceSum<keepdims = 0>(")
+    data = {"x": np.ones((3, 4, 5), np.float32), "which": np.ones(3, bool)}
+    np.savez(tmp_path / "in.npz", shift=0, **data)
+    model = write_model(tmp_path, text)
+    message = fail(NOT_COMPILED, "run", model, tmp_path / "in.npz")
+    assert "'sum' (ReduceSum-13)" in message and message.count("\n") == 1
+    assert "the number of axes is known at run time only" in message
+
+
 @pytest.mark.parametrize("command", ["run", "bench", "compare"])
 def test_inputs_that_are_no_tensors(tmp_path, command):
     text = "at (seq(float[n]) s, int64 i) => (float[n] y) { y = SequenceAt(s, i) }"

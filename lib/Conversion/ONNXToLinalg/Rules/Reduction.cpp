@@ -141,9 +141,11 @@ static FailureOr<std::optional<Axes>> getAxes(NodeLowering &node,
       axes.flags = findFlags(node, node.in(1), rank, all);
       return std::optional(axes);
     }
-    if (!list || int64_t(list->size()) > rank)
-      return node.fail("expected at most " + Twine(rank) +
-                       " axes, and their number to be known");
+    if (!list)
+      return node.fail("the number of axes is known at run time only, and they "
+                       "are dropped (keepdims = 0)");
+    if (int64_t(list->size()) > rank)
+      return node.fail("expected at most " + Twine(rank) + " axes");
     if (!list->empty()) {
       axes.flags = getAxisFlags(node.e, *list, rank);
       axes.count = list->size();
