@@ -327,6 +327,7 @@ void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
   });
 }
 
+/// Sums that later steps add to, or that are stored one row after the other.
 void Blocked::emitThroughMemory(Value j, Strip strip, Value rowPlace,
                                 Value step) {
   Value firstColumn = e.mul(e.add(task.firstColumnPanel, j), shape.columns());

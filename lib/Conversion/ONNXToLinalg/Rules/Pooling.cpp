@@ -89,13 +89,16 @@ static TensorValue reduceInPasses(Emitter &e, TensorValue padded,
     if (&single != &last.back())
       single = getCells(e, axis.count);
   }
-  auto count = [&](ArrayRef<SlidingAxis> axes) {
-    Size cells = e.size(1);
+  // Of kernels and strides that a model may make as great as it likes.
+  auto count = [](ArrayRef<SlidingAxis> axes) {
+    uint64_t cells = 1;
     for (const SlidingAxis &axis : axes)
-      cells = e.mul(cells, axis.kernel);
-    return Emitter::getConstant(cells).value_or(0);
+      cells = llvm::SaturatingMultiply<uint64_t>(
+          cells, Emitter::getConstant(axis.kernel).value_or(0));
+    return cells;
   };
-  int64_t steps = count(others) * windows.back().stride + count(last);
+  uint64_t steps = llvm::SaturatingMultiplyAdd<uint64_t>(
+      count(others), windows.back().stride, count(last));
   std::optional<int64_t> known = Emitter::getConstant(bytes);
   if (!known || *known > mostBytes || steps > count(windows))
     return reduceWindows(e, padded, windows, init, combine);
