@@ -41,9 +41,11 @@ class ConvertKernelToLoops
     };
     set(target->rows, rows);
     set(target->columnVectors, vectors);
-    set(target->depth, depth);
-    set(target->blockRows, blockRows);
-    set(target->blockColumns, blockColumns);
+    for (auto *blocking : {&target->blocking, &target->deepTiles}) {
+      set(blocking->depth, depth);
+      set(blocking->rows, blockRows);
+      set(blocking->columns, blockColumns);
+    }
     if (failed(kernel::convertContracts(getOperation(), *target)))
       signalPassFailure();
   }

@@ -77,7 +77,7 @@ def test_same_bits(tmp_path, flags):
     other = make_library(tmp_path, "given", False, *flags)
     for threads in (1, 2):
         library.threads(threads)
-        for rows in (40, 40, 130, 7):
+        for rows in (40, 40, 130, 520, 7):
             data = make_data(rows)
             check_equal(library.run(data), other.run(data))
         library.release()

@@ -33,6 +33,15 @@ enum class Form {
   Amx
 };
 
+/// How much is near at a time; results do not depend on it.
+struct Blocking {
+  /// Elements of the summed dimension that are packed.
+  int64_t depth = 256;
+  /// At most so many rows and columns of c are computed as one block.
+  int64_t rows = 480;
+  int64_t columns = 512;
+};
+
 /// What kernels are written for.
 struct KernelTarget {
   Form form = Form::Widen;
@@ -44,11 +53,11 @@ struct KernelTarget {
   /// The register tile of the micro-kernel: rows, and columns in vectors.
   int64_t rows = 8;
   int64_t columnVectors = 3;
-  /// Elements of the summed dimension that are packed at a time.
-  int64_t depth = 256;
-  /// At most so many rows and columns of c are computed as one block.
-  int64_t blockRows = 480;
-  int64_t blockColumns = 512;
+  Blocking blocking;
+  /// Of products by tiles that are deeper than `blocking` and have as many rows
+  /// as this: they are so fast that panels of columns have to come from the
+  /// first cache, rows and sums of a block from the second.
+  Blocking deepTiles = {256, 512, 256};
 };
 
 /// The instruction set that kernels use on a processor: `avx512`, `avx2` or

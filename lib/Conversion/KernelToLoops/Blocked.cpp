@@ -39,7 +39,9 @@ public:
                 shape.columnFormat),
         output(e, contraction, shape) {
     int64_t chunk = shape.rowFormat.chunk();
-    this->target.depth = std::max(target.depth / chunk, int64_t(1)) * chunk;
+    for (int64_t *size :
+         {&this->target.blocking.depth, &this->target.deepTiles.depth})
+      *size = std::max(*size / chunk, int64_t(1)) * chunk;
     if (auto found = op->getAttrOfType<IntegerAttr>(constantName)) {
       keepsRows = found.getInt() == contraction.rowsOperand;
       keepsColumns = !keepsRows;
@@ -104,6 +106,8 @@ private:
   Side rows, columns;
   TileStore output;
   Value depth, steps, rowPanels, columnPanels;
+  /// Elements of the summed dimension in a step.
+  Value stepDepth;
   /// Steps for which rows are packed ahead of all tasks.
   Value slabs, slabSteps;
   /// The steps of the tasks, and where their sums are kept between slabs.
@@ -119,25 +123,41 @@ private:
 
 void Blocked::chooseBlocks() {
   depth = contraction.groups[Depth].total;
+  const Blocking &usual = target.blocking, &deep = target.deepTiles;
+  // Columns that are kept are packed the same way for any number of rows.
+  Value isDeep;
+  if (shape.form == Form::Amx && !keepsColumns)
+    isDeep = arith::AndIOp::create(
+        e, e.less(e.index(usual.depth), depth),
+        e.less(e.index(deep.rows - 1), contraction.groups[Rows].total));
+  auto choose = [&](int64_t usually, int64_t ifDeep) -> Value {
+    if (!isDeep)
+      return e.index(usually);
+    return arith::SelectOp::create(e, isDeep, e.index(ifDeep),
+                                   e.index(usually));
+  };
+  auto choosePanels = [&](int64_t usually, int64_t ifDeep, int64_t width) {
+    return choose(std::max(usually / width, int64_t(1)),
+                  std::max(ifDeep / width, int64_t(1)));
+  };
+  stepDepth = choose(usual.depth, deep.depth);
   // A sum of nothing is stored, too.
-  steps = e.max(e.ceilDiv(depth, target.depth), e.index(1));
+  steps = e.max(e.ceilDiv(depth, stepDepth), e.index(1));
   rowPanels = e.ceilDiv(contraction.groups[Rows].total, shape.rows);
   columnPanels = e.ceilDiv(contraction.groups[Columns].total, shape.columns());
   auto split = [&](Value panels, Value wanted, Value &size, Value &count) {
     size = e.max(e.ceilDiv(panels, e.max(wanted, e.index(1))), e.index(1));
     count = e.ceilDiv(panels, size);
   };
-  split(
-      rowPanels,
-      e.ceilDiv(rowPanels, std::max(target.blockRows / shape.rows, int64_t(1))),
-      blockRows, rowBlocks);
+  Value mostRows = choosePanels(usual.rows, deep.rows, shape.rows);
+  split(rowPanels, e.ceilDiv(rowPanels, mostRows), blockRows, rowBlocks);
   // So many tasks that threads find something to do, however long one takes.
   Value others =
       e.max(e.mul(contraction.groups[Batch].total, rowBlocks), e.index(1));
-  Value wanted = e.max(
-      e.ceilDiv(columnPanels,
-                std::max(target.blockColumns / shape.columns(), int64_t(1))),
-      e.ceilDiv(e.index(8), others));
+  Value mostColumns =
+      choosePanels(usual.columns, deep.columns, shape.columns());
+  Value wanted = e.max(e.ceilDiv(columnPanels, mostColumns),
+                       e.ceilDiv(e.index(8), others));
   split(columnPanels, wanted, blockColumns, columnBlocks);
   slabs = e.index(1);
   slabSteps = steps;
@@ -146,7 +166,7 @@ void Blocked::chooseBlocks() {
   // So that rows of a slab stay in the second cache, and all sums in the third.
   constexpr int64_t mostBytes = 2 << 20, mostSums = 1 << 20;
   int64_t bytes = shape.rowFormat.element.getIntOrFloatBitWidth() / 8;
-  Value rowBytes = e.mul(rowPanels, shape.rows * target.depth * bytes);
+  Value rowBytes = e.mul(e.mul(rowPanels, stepDepth), shape.rows * bytes);
   Value sums = e.mul(e.mul(rowPanels, columnPanels), shape.size());
   Value wantedSlabs =
       arith::SelectOp::create(e, e.less(e.index(mostSums), sums), e.index(1),
@@ -156,7 +176,7 @@ void Blocked::chooseBlocks() {
 
 Value Blocked::getSize(const Panels &panels, Value steps) {
   int64_t chunk = panels.format.chunk();
-  Value most = e.min(depth, e.mul(steps, target.depth));
+  Value most = e.min(depth, e.mul(steps, stepDepth));
   return e.mul(e.mul(panels.count, panels.format.width),
                e.mul(e.ceilDiv(most, chunk), chunk));
 }
@@ -186,10 +206,10 @@ void Blocked::packSteps(const Panels &panels, Value firstStep, Value count,
   Value groups = e.ceilDiv(panels.count, side.getNumTogether());
   e.parallel(groups, [&](Value group) {
     e.loop(count, [&](Value step) {
-      Value first = e.mul(e.add(firstStep, step), target.depth);
-      Value size = e.min(e.sub(depth, first), e.index(target.depth));
+      Value first = e.mul(e.add(firstStep, step), stepDepth);
+      Value size = e.min(e.sub(depth, first), stepDepth);
       auto locate = [&](Value panel) {
-        return getPlace(panels, e.mul(step, target.depth), panel,
+        return getPlace(panels, e.mul(step, stepDepth), panel,
                         format.getSize(e, size));
       };
       auto places = getGroup(e, side, format.width, group, e.index(0),
@@ -211,7 +231,7 @@ void Blocked::emitTask(Value number) {
   task.firstColumnPanel = e.mul(columnBlock, blockColumns);
   task.columnPanels =
       e.min(blockColumns, e.sub(columnPanels, task.firstColumnPanel));
-  Value deepest = e.min(depth, e.index(target.depth));
+  Value deepest = e.min(depth, stepDepth);
   if (!shape.columnsInPlace && !keepsColumns)
     task.packedColumns = e.scratch(0, shape.columnFormat.getSize(e, deepest),
                                    shape.columnFormat.element);
@@ -242,8 +262,8 @@ void Blocked::emitTask(Value number) {
 }
 
 void Blocked::emitStep(Value step) {
-  Value first = e.mul(step, target.depth);
-  Value count = e.min(e.sub(depth, first), e.index(target.depth));
+  Value first = e.mul(step, stepDepth);
+  Value count = e.min(e.sub(depth, first), stepDepth);
   Value rowPitch = shape.rowFormat.getSize(e, count);
   Value rowPlace = e.index(0);
   if (isBatched())
@@ -254,7 +274,7 @@ void Blocked::emitStep(Value step) {
       rows.pack(e, places, first, count, task.packedRows);
     });
   else
-    rowPlace = getPlace(allRows(), e.mul(e.sub(step, firstStep), target.depth),
+    rowPlace = getPlace(allRows(), e.mul(e.sub(step, firstStep), stepDepth),
                         task.firstRowPanel, rowPitch);
   e.loop(task.columnPanels,
          [&](Value j) { emitStrips(j, rowPlace, step, count); });
@@ -265,7 +285,7 @@ void Blocked::emitStep(Value step) {
 void Blocked::locateColumns(Value panel, Value step, Value count,
                             Strip &strip) {
   Value firstColumn = e.mul(panel, shape.columns());
-  Value firstDepth = e.mul(step, target.depth);
+  Value firstDepth = e.mul(step, stepDepth);
   strip.depth = count;
   strip.width = e.sub(contraction.groups[Columns].total, firstColumn);
   if (shape.columnsInPlace) {
@@ -294,7 +314,7 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
   strip.rowPitch = shape.rowFormat.getSize(e, count);
   locateColumns(e.add(task.firstColumnPanel, j), step, count, strip);
   auto throughMemory = [&] { emitThroughMemory(j, strip, rowPlace, step); };
-  if (!contraction.isShallow() || target.depth < mostShallow ||
+  if (!contraction.isShallow() || target.blocking.depth < mostShallow ||
       shape.form == Form::Amx || !output.suitsRegisters())
     return throughMemory();
   auto vectors = output.getVectors(e, firstColumn);

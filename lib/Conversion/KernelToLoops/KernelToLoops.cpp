@@ -35,8 +35,8 @@ std::optional<KernelTarget> getKernelTarget(StringRef isa, StringRef form) {
     target.vectorBytes = 16;
     target.rows = 8;
   } else if (isa == "avx512") {
-    target.depth = 512;
-    target.blockRows = 1024;
+    target.blocking.depth = 512;
+    target.blocking.rows = 1024;
   } else {
     return std::nullopt;
   }

@@ -90,7 +90,7 @@ class TileStore {
 public:
   TileStore(Emitter &e, Contraction &contraction, const TileShape &shape);
   void enterBatch(Emitter &e, mlir::Value batch);
-  /// Asks for the memory of a tile.
+  /// Asks for the memory that the results of a tile are made of and go to.
   void prefetch(Emitter &e, mlir::Value firstRow, mlir::Value firstColumn,
                 mlir::Value rows);
   /// The sums of a tile lie from `at` on.

@@ -97,18 +97,24 @@ void TileStore::write(Emitter &e, const Line &line, Value value, Value row,
 
 void TileStore::prefetch(Emitter &e, Value firstRow, Value firstColumn,
                          Value count) {
-  const Access &access = accesses.back();
-  if (access.columns.step != 1)
-    return;
-  const View &view = contraction.views[access.operand];
   Value rows = e.min(count, e.sub(contraction.groups[Rows].total, firstRow));
-  Value first = e.add(access.base, access.columns.at(e, firstColumn));
-  int64_t line = 512 / view.element.getIntOrFloatBitWidth();
-  e.loop(rows, [&](Value i) {
-    Value place = e.add(first, access.rows.at(e, e.add(firstRow, i)));
-    for (int64_t j = 0; j < shape.columns(); j += line)
-      e.prefetch(view.memory, e.add(place, j), true);
-  });
+  for (const Access &access : accesses) {
+    bool isOutput = &access == &accesses.back();
+    // Matrix instructions are done before lines come that are only written.
+    if (isOutput && shape.form == Form::Amx)
+      continue;
+    // What is one line for all rows is there soon.
+    if (access.columns.step != 1 || access.rows.isZero())
+      continue;
+    const View &view = contraction.views[access.operand];
+    Value first = e.add(access.base, access.columns.at(e, firstColumn));
+    int64_t line = 512 / view.element.getIntOrFloatBitWidth();
+    e.loop(rows, [&](Value i) {
+      Value place = e.add(first, access.rows.at(e, e.add(firstRow, i)));
+      for (int64_t j = 0; j < shape.columns(); j += line)
+        e.prefetch(view.memory, e.add(place, j), isOutput);
+    });
+  }
 }
 
 SmallVector<TileStore::Vector> TileStore::getVectors(Emitter &e,
