@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Convolutions and their gradients by fewer products, in a training step."""
 
+import pathlib
+
 import numpy as np
 import onnx
 import pytest
@@ -43,7 +45,7 @@ def step(request, tmp_path_factory):
                *flags, "--summary=none", "-o", folder / "step.onnx")
     data = {name: random.normal(size=SHAPE).astype("f") for name in ("x", "labels")}
     np.savez(folder / "in.npz", **data)
-    return folder, data, run(folder), BOUNDS[request.param]
+    return folder, data, run(folder), request.param
 
 
 def run(folder, *flags):
@@ -67,14 +69,20 @@ def test_library_equals_jit(step):
         np.testing.assert_array_equal(found[key].astype("f"), value, err_msg=key)
 
 
+def is_transformed(precision):
+    """All but products of bf16 by matrix instructions, which take less time."""
+    info = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    return precision != "--mixed-bf16" or "amx_bf16" not in info.split()
+
+
 def test_close_to_direct_sums(step):
-    """And not the same: all of these are transformed."""
-    folder, _, found, bound = step
+    """And not the same where they are transformed."""
+    folder, _, found, precision = step
     direct = run(folder, "--kernels=direct")
     gradients = [key for key in found if key.endswith("_grad")]
     assert len(gradients) == 2
     for key in gradients:
         error = found[key] - direct[key]
         size = np.sqrt(np.mean(direct[key] ** 2))
-        assert np.any(error != 0), key
-        assert np.sqrt(np.mean(error**2)) < bound * size, key
+        assert np.any(error != 0) == is_transformed(precision), key
+        assert np.sqrt(np.mean(error**2)) < BOUNDS[precision] * size, key
