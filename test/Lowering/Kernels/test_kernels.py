@@ -41,6 +41,7 @@ CASES = {
     "matmul_blocks": (MATMUL, [(500, 520), (520, 550), (500, 550)]),
     # Rows are packed some of the sum at a time.
     "matmul_slabs": (MATMUL, [(20, 40000), (40000, 50), (20, 50)]),
+    # By tiles: smaller steps and blocks, and slabs of them.
     "matmul_deep": (MATMUL, [(520, 9000), (9000, 40), (520, 40)]),
     "matmul_one": (MATMUL, [(1, 1), (1, 1), (1, 1)]),
     "matmul_empty_sum": (MATMUL, [(5, 0), (0, 7), (5, 7)]),
