@@ -11,12 +11,13 @@
 // rows, panel by panel. Sums between steps are kept in f32 in memory of the
 // thread, so that every element is summed up in one order whatever runs where;
 // sums of few terms, which take one step, go from registers to the output.
-// Rows are packed once, ahead of all tasks; where there are batches, by each
-// task for itself. If that is more than caches hold, as in gradients of weights
-// that are sums over all pixels of all images, the summed dimension is gone
-// through in slabs: rows of one are packed, and all tasks add its products. An
-// operand that is a constant of the model is packed by the first call, for all
-// that follow.
+// Rows that are lines of what is summed up are read where they are. Others are
+// packed once, ahead of all tasks; where there are batches, by each task for
+// itself. If that is more than caches hold, as in gradients of weights that are
+// sums over all pixels of all images, the summed dimension is gone through in
+// slabs: rows of one are packed, and all tasks add its products. An operand
+// that is a constant of the model is packed by the first call, for all that
+// follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,6 +47,8 @@ public:
       keepsRows = found.getInt() == contraction.rowsOperand;
       keepsColumns = !keepsRows;
     }
+    if (!keepsRows && shape.suitsRowsInPlace(contraction))
+      shape.rowsInPlace = rows.getMemory().getType();
   }
 
   void emit();
@@ -76,7 +79,10 @@ private:
           return packed;
         });
   }
-  bool packsRowsAhead() { return !isBatched() && !keepsRows; }
+  bool packsRowsAhead() {
+    return !isBatched() && !keepsRows && !shape.rowsInPlace;
+  }
+  bool packsRowsInTasks() { return isBatched() && !shape.rowsInPlace; }
   /// Where those for the depths from `first` on begin.
   Value getPlace(const Panels &panels, Value first, Value panel, Value pitch) {
     Value width = e.mul(panels.count, panels.format.width);
@@ -88,6 +94,8 @@ private:
   void emitSlabs(Value tasks);
   void emitStep(Value step);
   void locateColumns(Value panel, Value step, Value count, Strip &strip);
+  Value locateRows(Value step, Value count);
+  void enterRows(Value panel, Value place, Strip &strip);
   void emitStrips(Value column, Value place, Value step, Value count);
   void emitInRegisters(ArrayRef<TileStore::Vector> vectors, Value firstColumn,
                        Strip strip, Value rowPlace);
@@ -96,7 +104,7 @@ private:
   /// What the steps of a task share.
   struct Task {
     Value firstRowPanel, rowPanels, firstColumnPanel, columnPanels;
-    Value packedRows, packedColumns, sums, firstSum;
+    Value rows, packedColumns, sums, firstSum;
   };
 
   Emitter &e;
@@ -235,13 +243,15 @@ void Blocked::emitTask(Value number) {
   if (!shape.columnsInPlace && !keepsColumns)
     task.packedColumns = e.scratch(0, shape.columnFormat.getSize(e, deepest),
                                    shape.columnFormat.element);
-  task.packedRows = packedRows;
-  if (isBatched()) {
+  task.rows = packedRows;
+  if (packsRowsInTasks() || shape.rowsInPlace)
     rows.enterBatch(e, batch);
-    task.packedRows =
+  if (packsRowsInTasks())
+    task.rows =
         e.scratch(1, e.mul(blockRows, shape.rowFormat.getSize(e, deepest)),
                   shape.rowFormat.element);
-  }
+  else if (shape.rowsInPlace)
+    task.rows = rows.getMemory();
   // With one step, sums of a strip are stored before the next one's.
   Value kept = arith::SelectOp::create(e, e.less(e.index(1), steps),
                                        e.mul(blockRows, blockColumns),
@@ -261,21 +271,30 @@ void Blocked::emitTask(Value number) {
   e.loop(firstStep, lastStep, 1, [&](Value step) { emitStep(step); });
 }
 
+/// Where the task's rows for `count` depths are; packs them if that has not
+/// been done.
+Value Blocked::locateRows(Value step, Value count) {
+  Value first = e.mul(step, stepDepth);
+  if (shape.rowsInPlace)
+    return e.add(rows.getPlace(e, e.mul(task.firstRowPanel, shape.rows)),
+                 first);
+  Value pitch = shape.rowFormat.getSize(e, count);
+  if (!packsRowsInTasks())
+    return getPlace(allRows(), e.mul(e.sub(step, firstStep), stepDepth),
+                    task.firstRowPanel, pitch);
+  e.loop(e.ceilDiv(task.rowPanels, rows.getNumTogether()), [&](Value group) {
+    auto places =
+        getGroup(e, rows, shape.rows, group, task.firstRowPanel, task.rowPanels,
+                 [&](Value i) { return e.mul(i, pitch); });
+    rows.pack(e, places, first, count, task.rows);
+  });
+  return e.index(0);
+}
+
 void Blocked::emitStep(Value step) {
   Value first = e.mul(step, stepDepth);
   Value count = e.min(e.sub(depth, first), stepDepth);
-  Value rowPitch = shape.rowFormat.getSize(e, count);
-  Value rowPlace = e.index(0);
-  if (isBatched())
-    e.loop(e.ceilDiv(task.rowPanels, rows.getNumTogether()), [&](Value group) {
-      auto places =
-          getGroup(e, rows, shape.rows, group, task.firstRowPanel,
-                   task.rowPanels, [&](Value i) { return e.mul(i, rowPitch); });
-      rows.pack(e, places, first, count, task.packedRows);
-    });
-  else
-    rowPlace = getPlace(allRows(), e.mul(e.sub(step, firstStep), stepDepth),
-                        task.firstRowPanel, rowPitch);
+  Value rowPlace = locateRows(step, count);
   e.loop(task.columnPanels,
          [&](Value j) { emitStrips(j, rowPlace, step, count); });
 }
@@ -305,13 +324,25 @@ void Blocked::locateColumns(Value panel, Value step, Value count,
   }
 }
 
+/// The rows of the task's panels from `panel` on, whose first is at `place`.
+void Blocked::enterRows(Value panel, Value place, Strip &strip) {
+  Value offset = e.mul(panel, strip.rowPitch);
+  if (shape.rowsInPlace) {
+    offset = e.mul(offset, shape.rows);
+    Value first = e.mul(e.add(task.firstRowPanel, panel), shape.rows);
+    strip.height = e.sub(contraction.groups[Rows].total, first);
+  }
+  strip.rowPlace = e.add(place, offset);
+}
+
 /// Multiplies a panel of columns by all rows of the task, and stores the sums
 /// if this is the last step.
 void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
   Value firstColumn = e.mul(e.add(task.firstColumnPanel, j), shape.columns());
   Strip strip;
-  strip.rows = task.packedRows;
-  strip.rowPitch = shape.rowFormat.getSize(e, count);
+  strip.rows = task.rows;
+  strip.rowPitch =
+      shape.rowsInPlace ? rows.getPitch() : shape.rowFormat.getSize(e, count);
   locateColumns(e.add(task.firstColumnPanel, j), step, count, strip);
   auto throughMemory = [&] { emitThroughMemory(j, strip, rowPlace, step); };
   if (!contraction.isShallow() || target.blocking.depth < mostShallow ||
@@ -338,7 +369,7 @@ void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
                               Value firstColumn, Strip strip, Value rowPlace) {
   strip.count = e.index(1);
   e.loop(task.rowPanels, [&](Value i) {
-    strip.rowPlace = e.add(rowPlace, e.mul(i, strip.rowPitch));
+    enterRows(i, rowPlace, strip);
     Value firstRow = e.mul(e.add(task.firstRowPanel, i), shape.rows);
     output.prefetch(e, firstRow, firstColumn, e.index(shape.rows));
     emitStrip(e, shape, strip, [&](Value, int64_t count, ValueRange sums) {
@@ -360,7 +391,7 @@ void Blocked::emitThroughMemory(Value j, Strip strip, Value rowPlace,
     Value place = e.mul(e.add(e.mul(j, blockRows), i), shape.size());
     strip.sumPlace = arith::SelectOp::create(e, single, e.index(0),
                                              e.add(task.firstSum, place));
-    strip.rowPlace = e.add(rowPlace, e.mul(i, strip.rowPitch));
+    enterRows(i, rowPlace, strip);
     strip.count = e.min(e.sub(task.rowPanels, i), e.index(stripLength()));
     Value firstRow = e.mul(e.add(task.firstRowPanel, i), shape.rows);
     e.ifThen(isLast, [&] {

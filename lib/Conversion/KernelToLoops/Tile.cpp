@@ -53,6 +53,15 @@ TileShape::TileShape(const Contraction &contraction, const KernelTarget &target)
   columnFormat.width = columns();
 }
 
+bool TileShape::suitsRowsInPlace(const Contraction &contraction) const {
+  const Group &depth = contraction.groups[Depth];
+  const View &view = contraction.views[contraction.rowsOperand];
+  return form == Form::Widen && view.element == element && !view.rounding &&
+         contraction.groups[Rows].isSingle() && depth.isSingle() &&
+         rowFormat.byLane && view.bounds.empty() &&
+         view.steps[depth.dims.front().back()] == 1;
+}
+
 namespace {
 /// Writes the loops of a strip.
 class StripLoops {
@@ -91,6 +100,7 @@ private:
   ValueRange emitTile(Value tile, int64_t vectors);
   ValueRange emitUnits(Value count, ValueRange sums, int64_t vectors,
                        function_ref<std::pair<Value, Value>(Value)> locate);
+  ValueRange emitLines(Value tile, ValueRange sums, int64_t vectors);
   SmallVector<Value> loadColumns(Value unit, int64_t vectors);
   Value getSumPlace(Value tile) {
     return e.add(strip.sumPlace, e.mul(tile, shape.size()));
@@ -108,6 +118,8 @@ private:
   const TileShape &shape;
   const Strip &strip;
   Value lastLanes;
+  /// Where rows in place begin.
+  SmallVector<Value> lines;
 };
 } // namespace
 
@@ -158,9 +170,11 @@ Value StripLoops::multiply(Value factor, Value column, Value sum) {
 /// The sums of a tile, kept in registers over the whole depth.
 ValueRange StripLoops::emitTile(Value tile, int64_t vectors) {
   const PanelFormat &format = shape.rowFormat;
+  SmallVector<Value> sums = loadSums(tile, vectors);
+  if (shape.rowsInPlace)
+    return emitLines(tile, sums, vectors);
   Value rowPlace = e.add(strip.rowPlace, e.mul(tile, strip.rowPitch));
   Value units = e.ceilDiv(strip.depth, format.perUnit);
-  SmallVector<Value> sums = loadSums(tile, vectors);
   if (!format.byLane)
     return emitUnits(units, sums, vectors, [&](Value k) {
       return std::pair(k,
@@ -177,6 +191,35 @@ ValueRange StripLoops::emitTile(Value tile, int64_t vectors) {
       emitUnits(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
         return std::pair(e.add(begin, k),
                          e.add(chunk, e.mul(k, format.perUnit)));
+      });
+  scf::YieldOp::create(e, next);
+  return loop.getResults();
+}
+
+/// Of rows in place, lines of memory at a time, while those of the next tile
+/// are asked for. Behind the last row, it comes again.
+ValueRange StripLoops::emitLines(Value tile, ValueRange sums, int64_t vectors) {
+  Value first = e.mul(tile, shape.rows);
+  Value last = e.sub(strip.height, e.index(1));
+  lines.clear();
+  for (int64_t i = 0; i < shape.rows; ++i) {
+    Value row = e.min(e.add(first, i), last);
+    lines.push_back(e.add(strip.rowPlace, e.mul(row, strip.rowPitch)));
+  }
+  int64_t length = 512 / shape.element.getIntOrFloatBitWidth();
+  auto loop =
+      scf::ForOp::create(e, e.index(0), strip.depth, e.index(length), sums);
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(loop.getBody());
+  Value begin = loop.getInductionVar();
+  Value ahead = e.add(begin, e.mul(strip.rowPitch, shape.rows));
+  for (Value line : lines)
+    e.prefetch(strip.rows, e.add(line, ahead), false);
+  Value count = e.min(e.sub(strip.depth, begin), e.index(length));
+  ValueRange next =
+      emitUnits(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
+        Value unit = e.add(begin, k);
+        return std::pair(unit, unit);
       });
   scf::YieldOp::create(e, next);
   return loop.getResults();
@@ -211,7 +254,7 @@ SmallVector<Value> StripLoops::loadColumns(Value unit, int64_t vectors) {
 }
 
 /// A loop over units; `locate` tells a unit's number in the panel and the place
-/// of its first row.
+/// of its first row, or the place in all lines.
 ValueRange
 StripLoops::emitUnits(Value count, ValueRange sums, int64_t vectors,
                       function_ref<std::pair<Value, Value>(Value)> locate) {
@@ -223,7 +266,8 @@ StripLoops::emitUnits(Value count, ValueRange sums, int64_t vectors,
   int64_t rowStep = format.byLane ? format.chunk() : format.perUnit;
   SmallVector<Value> columns = loadColumns(k, vectors), next;
   for (int64_t i = 0; i < shape.rows; ++i) {
-    Value factor = getFactor(e.add(row, i * rowStep));
+    Value factor = getFactor(shape.rowsInPlace ? e.add(lines[i], row)
+                                               : e.add(row, i * rowStep));
     for (int64_t j = 0; j < vectors; ++j)
       next.push_back(multiply(factor, columns[j],
                               loop.getRegionIterArgs()[i * vectors + j]));
@@ -247,13 +291,16 @@ static Strip getStrip(const TileShape &shape, Emitter &e,
   strip.count = arguments[8];
   strip.accumulate = arguments[9];
   strip.width = arguments[10];
+  unsigned next = 11;
+  if (shape.rowsInPlace)
+    strip.height = arguments[next++];
   if (!shape.columnsInPlace)
     return strip;
   strip.offsets.type = e.getIndexType();
-  Value offsets = arguments[11];
+  Value offsets = arguments[next++];
   (offsets.getType().isIndex() ? strip.offsets.factor : strip.offsets.table) =
       offsets;
-  strip.firstDepth = arguments[12];
+  strip.firstDepth = arguments[next];
   return strip;
 }
 
@@ -269,7 +316,11 @@ static func::FuncOp getStripLoops(ModuleOp module, const TileShape &shape,
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "kernel_tile_" << shape.rowFormat.element << "_" << shape.rows << "x"
-     << shape.columns() << (shape.rowFormat.byLane ? "_by_row" : "");
+     << shape.columns();
+  if (shape.rowsInPlace)
+    os << "_rows_in_place";
+  else if (shape.rowFormat.byLane)
+    os << "_by_row";
   if (shape.columnsInPlace) {
     os << "_" << shape.columnElement;
     if (shape.columnRounding)
@@ -283,9 +334,12 @@ static func::FuncOp getStripLoops(ModuleOp module, const TileShape &shape,
   Type sums = MemRefType::get({ShapedType::kDynamic}, shape.element);
   Type panel = MemRefType::get({ShapedType::kDynamic}, shape.rowFormat.element);
   Type index = e.getIndexType();
+  Type rows = shape.rowsInPlace ? shape.rowsInPlace : panel;
   Type columns = shape.columnsInPlace ? shape.columnsInPlace : panel;
-  SmallVector<Type> types = {panel, index, index, columns,       index, index,
-                             sums,  index, index, e.getI1Type(), index};
+  SmallVector<Type> types = {rows, index, index, columns,       index, index,
+                             sums, index, index, e.getI1Type(), index};
+  if (shape.rowsInPlace)
+    types.push_back(index);
   if (shape.columnsInPlace)
     types.append({offsets, index});
   auto function = func::FuncOp::create(e, name, e.getFunctionType(types, {}));
@@ -305,10 +359,12 @@ void emitStrip(Emitter &e, ModuleOp module, const TileShape &shape,
       strip.rows,        strip.rowPlace,   strip.rowPitch, strip.columns,
       strip.columnPlace, strip.depth,      strip.sums,     strip.sumPlace,
       strip.count,       strip.accumulate, strip.width};
+  if (shape.rowsInPlace)
+    arguments.push_back(strip.height);
   Type offsets;
   if (shape.columnsInPlace) {
     arguments.append({getOffsets(e, strip), strip.firstDepth});
-    offsets = arguments[11].getType();
+    offsets = arguments.end()[-2].getType();
   }
   func::CallOp::create(e, getStripLoops(module, shape, offsets), arguments);
 }

@@ -24,19 +24,25 @@ struct TileShape {
   mlir::Type element;
   int64_t rows, vectors, lanes;
   PanelFormat rowFormat, columnFormat;
+  /// Rows are not packed: lines of this memory.
+  mlir::Type rowsInPlace;
   /// Columns are not packed: of this type, in memory of this one.
   mlir::Type columnsInPlace;
   mlir::Type columnElement;
   /// What these are rounded to, or null.
   mlir::Type columnRounding;
 
+  /// Whether rows could be read in place: they are lines of what is summed up.
+  bool suitsRowsInPlace(const Contraction &contraction) const;
   int64_t columns() const { return vectors * lanes; }
   int64_t size() const { return rows * columns(); }
 };
 
 /// The multiplication of one panel of columns by some panels of rows.
 struct Strip {
-  mlir::Value rows, rowPlace, rowPitch;
+  /// Panels of rows, and from one to the next; of rows in place, the first row,
+  /// from one row to the next, and how many there are.
+  mlir::Value rows, rowPlace, rowPitch, height;
   /// The panel, or where the first column is.
   mlir::Value columns, columnPlace;
   mlir::Value depth;

@@ -3,6 +3,7 @@
 
 import ctypes
 import dataclasses
+import mmap
 import os
 import pathlib
 import re
@@ -126,6 +127,20 @@ def compile_text(text, folder, isa="avx512", form="widen", tuning=""):
          "-Wno-override-module", ir, RUNTIME, "-o", library],
         check=True)
     return ctypes.CDLL(str(library))
+
+
+def guarded(array):
+    """A copy that ends where a page begins that no one may touch."""
+    room = -(-array.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = mmap.mmap(-1, room + mmap.PAGESIZE)
+    numpy.frombuffer(memory, numpy.uint8)[room - array.nbytes : room] = (
+        numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8))
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    forbid = ctypes.CDLL(None, use_errno=True).mprotect
+    forbid.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    assert forbid(start + room, mmap.PAGESIZE, 0) == 0
+    whole = numpy.frombuffer(memory, numpy.uint8)
+    return whole[room - array.nbytes : room].view(array.dtype).reshape(array.shape)
 
 
 def descriptor(array):

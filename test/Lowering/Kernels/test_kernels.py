@@ -218,7 +218,7 @@ def compute(name, types, integers, static=False, epilogue="", extras=(), **optio
     contraction = adapt(contraction, types, static, epilogue, extras)
     shapes = [*shapes[:2], *(extra_shape(m, shapes[2]) for m, _ in extras), shapes[2]]
     generator = numpy.random.default_rng(7)
-    arrays = [make(s, t, generator, integers)
+    arrays = [kernels.guarded(make(s, t, generator, integers))
               for s, t in zip(shapes, contraction.all_types())]
     sums, scale, count = kernels.reference(contraction, arrays)
     expected = kernels.at_output(contraction, arrays, sums)
