@@ -52,8 +52,8 @@ struct MarkConstants : public mp::impl::MarkConstantsBase<MarkConstants> {
     getOperation()->walk([&](kernel::ContractOp op) {
       if (!isa<MemRefType>(op.getC().getType()))
         return;
-      for (auto [operand, value] :
-           llvm::enumerate(ValueRange{op.getA(), op.getB()}))
+      Value factors[] = {op.getA(), op.getB()};
+      for (auto [operand, value] : llvm::enumerate(factors))
         if (isConstant(value))
           op->setAttr(kernel::constantName,
                       Builder(op).getI64IntegerAttr(operand));

@@ -142,3 +142,47 @@ def test_calls_at_a_time(tmp_path):
             check_equal(found, expected)
         assert library.measure(data)[2] == kept
     library.release()
+
+
+@pytest.mark.parametrize("constant", ["a", "b", "ab"])
+@pytest.mark.parametrize(
+    "equation, a, b",
+    [
+        ("mk,kn->mn", (48, 255), (255, 17)),
+        ("km,nk->mn", (255, 48), (17, 255)),
+        ("bmk,nk->nbm", (3, 16, 257), (300, 257)),
+    ],
+)
+def test_either_side(tmp_path, constant, equation, a, b):
+    """Either factor, or both, may be constants of the model."""
+    random = np.random.default_rng(3)
+    factors = {
+        name: random.normal(size=sizes).astype("f")
+        for name, sizes in {"a": a, "b": b}.items()
+    }
+    expected = np.einsum(equation, *(v.astype("d") for v in factors.values()))
+    given = {n: v for n, v in factors.items() if n not in constant}
+    given["one"] = np.ones(1, "f")
+    nodes = [
+        helper.make_node("Einsum", ["a", "b"], ["c"], equation=equation),
+        helper.make_node("Mul", ["c", "one"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g",
+        [
+            helper.make_tensor_value_info(n, TensorProto.FLOAT, v.shape)
+            for n, v in given.items()
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, expected.shape)],
+        [numpy_helper.from_array(factors[n], n) for n in constant],
+    )
+    opsets = [helper.make_opsetid("", 21)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    onnx.save(model, tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", **given)
+    mp_run(
+        "run", tmp_path / "m.onnx", tmp_path / "in.npz",
+        "-o", tmp_path / "out.npz",
+    )
+    found = np.load(tmp_path / "out.npz")["y"]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3)
