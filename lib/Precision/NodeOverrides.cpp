@@ -21,37 +21,6 @@ using namespace mp::onnxir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Metadata
-//===----------------------------------------------------------------------===//
-
-/// Looks into `metadata_props` of a dictionary of fields.
-static std::optional<StringRef> getMetadata(DictionaryAttr fields,
-                                            StringRef key) {
-  auto properties =
-      fields ? fields.getAs<ArrayAttr>("metadata_props") : ArrayAttr();
-  if (!properties)
-    return std::nullopt;
-  for (Attribute property : properties) {
-    auto entry = dyn_cast<DictionaryAttr>(property);
-    if (!entry)
-      continue;
-    auto name = entry.getAs<StringAttr>("key");
-    auto value = entry.getAs<StringAttr>("value");
-    if (name && name.getValue() == key)
-      return value ? value.getValue() : StringRef();
-  }
-  return std::nullopt;
-}
-
-std::optional<StringRef> getNodeMetadata(Operation *node, StringRef key) {
-  return getMetadata(node->getAttrOfType<DictionaryAttr>(attr::extra), key);
-}
-
-std::optional<StringRef> getModelMetadata(ModuleOp module, StringRef key) {
-  return getMetadata(module->getAttrOfType<DictionaryAttr>(attr::model), key);
-}
-
-//===----------------------------------------------------------------------===//
 // Regular expressions
 //===----------------------------------------------------------------------===//
 

@@ -157,7 +157,29 @@ static void writeCasts(llvm::json::OStream &json,
   });
 }
 
-void printSummaryJSON(const PrecisionReport &report, const RunInfo &run,
+static void writePrecision(llvm::json::OStream &json,
+                           const PrecisionReport &report, const RunInfo &run) {
+  json.attribute("precision", report.precision);
+  writeNodes(json, report);
+  writeCasts(json, report);
+  writeSizes(json, report, run.before);
+  json.attributeArray("savings", [&] {
+    for (const Saving &saving : report.getSavings(10))
+      json.object([&] {
+        json.attribute("op", toJSON(saving.op));
+        json.attribute("nodes", saving.nodes);
+        json.attribute("following_nodes", saving.following);
+        json.attribute("bytes", saving.bytes);
+        json.attribute("needs_opset", saving.opset
+                                          ? llvm::json::Value(saving.opset)
+                                          : llvm::json::Value(nullptr));
+      });
+  });
+  json.attribute("weights_rounded_to_zero", report.elementsToZero);
+  json.attribute("mask_constants_clamped", report.masksClamped);
+}
+
+void printSummaryJSON(const PrecisionReport *report, const RunInfo &run,
                       raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
@@ -169,24 +191,10 @@ void printSummaryJSON(const PrecisionReport &report, const RunInfo &run,
     json.attribute("input", toJSON(run.input));
     json.attribute("output", run.output.empty() ? llvm::json::Value(nullptr)
                                                 : toJSON(run.output));
-    json.attribute("precision", report.precision);
-    writeNodes(json, report);
-    writeCasts(json, report);
-    writeSizes(json, report, run.before);
-    json.attributeArray("savings", [&] {
-      for (const Saving &saving : report.getSavings(10))
-        json.object([&] {
-          json.attribute("op", toJSON(saving.op));
-          json.attribute("nodes", saving.nodes);
-          json.attribute("following_nodes", saving.following);
-          json.attribute("bytes", saving.bytes);
-          json.attribute("needs_opset", saving.opset
-                                            ? llvm::json::Value(saving.opset)
-                                            : llvm::json::Value(nullptr));
-        });
-    });
-    json.attribute("weights_rounded_to_zero", report.elementsToZero);
-    json.attribute("mask_constants_clamped", report.masksClamped);
+    if (report)
+      writePrecision(json, *report, run);
+    if (!run.parameters.empty())
+      writeParameters(run.parameters, json);
     json.attributeArray("warnings", [&] {
       for (const std::string &warning : run.warnings)
         json.value(toJSON(warning));

@@ -12,9 +12,11 @@
 
 #include "mp-opt/Training/Parameters.h"
 
+#include "mp-opt/Autodiff/Autodiff.h"
+#include "Roles/ConstantContents.h"
+
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/bit.h"
 
 #include <cmath>
 #include <cstring>
@@ -24,24 +26,14 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-namespace {
-
-struct Element {
-  int64_t index;
-  double value;
-};
-
-} // namespace
-
-/// The first element whose bits of the exponent are all set; data in a file
-/// may lie at any offset.
-template <typename Float, typename Bits>
-static std::optional<Element> findSpecial(ArrayRef<char> bytes, Bits exponent) {
-  static_assert(sizeof(Float) == sizeof(Bits));
-  auto read = [&](size_t index) {
+/// The index of the first element whose bits of the exponent are all set; data
+/// in a file may lie at any offset.
+template <typename Bits>
+static std::optional<int64_t> findSpecial(ArrayRef<char> bytes, Bits exponent) {
+  auto isSpecial = [&](size_t index) {
     Bits bits;
     memcpy(&bits, bytes.data() + index * sizeof bits, sizeof bits);
-    return bits;
+    return (bits & exponent) == exponent;
   };
   constexpr size_t chunkSize = 4096;
   size_t count = bytes.size() / sizeof(Bits);
@@ -49,16 +41,15 @@ static std::optional<Element> findSpecial(ArrayRef<char> bytes, Bits exponent) {
     size_t end = std::min(count, begin + chunkSize);
     Bits found = 0;
     for (size_t index = begin; index < end; ++index)
-      found |= Bits((read(index) & exponent) == exponent);
+      found |= Bits(isSpecial(index));
     for (size_t index = begin; found && index < end; ++index)
-      if ((read(index) & exponent) == exponent)
-        return Element{int64_t(index),
-                       double(llvm::bit_cast<Float>(read(index)))};
+      if (isSpecial(index))
+        return int64_t(index);
   }
   return std::nullopt;
 }
 
-static std::optional<Element> findSpecial(TypedAttr value) {
+static std::optional<int64_t> findSpecial(TypedAttr value) {
   ArrayRef<char> bytes;
   if (auto elements = dyn_cast_or_null<DenseElementsAttr>(value)) {
     bytes = elements.getRawData();
@@ -69,12 +60,18 @@ static std::optional<Element> findSpecial(TypedAttr value) {
   }
   if (bytes.empty())
     return std::nullopt;
-  Type element = getTensorElementType(value.getType());
-  if (element && element.isF32())
-    return findSpecial<float, uint32_t>(bytes, 0x7f800000);
-  if (element && element.isF64())
-    return findSpecial<double, uint64_t>(bytes, 0x7ff0000000000000);
-  return std::nullopt;
+  switch (getElementKind(getTensorElementType(value.getType()))) {
+  case ElementKind::Float16:
+    return findSpecial<uint16_t>(bytes, 0x7c00);
+  case ElementKind::BFloat16:
+    return findSpecial<uint16_t>(bytes, 0x7f80);
+  case ElementKind::Float:
+    return findSpecial<uint32_t>(bytes, 0x7f800000);
+  case ElementKind::Double:
+    return findSpecial<uint64_t>(bytes, 0x7ff0000000000000);
+  default:
+    return std::nullopt;
+  }
 }
 
 /// "[1, 2]", where an element is in a tensor of this shape.
@@ -87,17 +84,56 @@ static std::string formatPlace(ArrayRef<int64_t> shape, int64_t index) {
   return "[" + llvm::join(llvm::reverse(places), ", ") + "]";
 }
 
-LogicalResult checkFinite(InitializerOp parameter) {
-  TypedAttr value = parameter.getValueAttr();
-  std::optional<Element> found = findSpecial(value);
+LogicalResult checkFinite(Operation *constant, StringRef name) {
+  TypedAttr value = getElements(constant);
+  std::optional<int64_t> found = findSpecial(value);
   if (!found)
     return success();
   ArrayRef<int64_t> shape = cast<ShapedType>(value.getType()).getShape();
-  return parameter.emitError()
-         << "parameter '" << parameter.getName() << "': its element "
-         << formatPlace(shape, found->index) << " is "
-         << (std::isnan(found->value) ? "NaN" : "infinite")
-         << ", and would stay so";
+  double number = (*FloatElements::get(constant))[*found];
+  return constant->emitError()
+         << "parameter '" << name << "': its element "
+         << formatPlace(shape, *found) << " is "
+         << (std::isnan(number) ? "NaN" : "infinite") << ", and would stay so";
+}
+
+Value findValue(GraphOp graph, StringRef name) {
+  Block &block = graph.getBody().front();
+  for (BlockArgument input : block.getArguments())
+    if (onnxir::getValueName(input) == name)
+      return input;
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      if (onnxir::getValueName(result) == name && !isa<YieldOp>(op))
+        if (auto initializer = dyn_cast<InitializerOp>(op);
+            !initializer || !initializer.getOverridable())
+          return result;
+  return {};
+}
+
+FailureOr<Value> findLoss(GraphOp graph, StringRef name) {
+  if (name.empty())
+    if (auto marked = graph->getAttrOfType<StringAttr>(lossMark))
+      name = marked.getValue();
+  if (name.empty())
+    return graph.emitError() << "there is no loss to differentiate";
+  Value value = findValue(graph, name);
+  if (!value)
+    return graph.emitError()
+           << "loss '" << name << "': the graph has no value of this name";
+  if (!isDifferentiable(value))
+    return graph.emitError()
+           << "loss '" << name << "': expected a float tensor, got "
+           << value.getType();
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return graph.emitError()
+           << "loss '" << name << "': expected a scalar, got a tensor of "
+           << "unknown rank";
+  if (llvm::any_of(type.getShape(), [](int64_t size) { return size != 1; }))
+    return graph.emitError()
+           << "loss '" << name << "': expected a scalar, got " << type;
+  return value;
 }
 
 } // namespace mp

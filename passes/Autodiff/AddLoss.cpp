@@ -8,6 +8,7 @@
 #include "Autodiff/Passes.h"
 
 #include "mp-opt/Training/Losses.h"
+#include "mp-opt/Training/Parameters.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ADDLOSS
@@ -37,6 +38,6 @@ void AddLoss::runOnOperation() {
   FailureOr<Value> found = addLoss(graph, builder, {loss, classAxis});
   if (failed(found))
     return signalPassFailure();
-  graph->setAttr("mp.loss",
+  graph->setAttr(lossMark,
                  StringAttr::get(&getContext(), onnxir::getValueName(*found)));
 }

@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is trained becomes an input first, so that the rules find the graph in
-// the form that it will have; then one walk writes the gradients behind the
-// forward pass.
+// One walk writes the gradients behind the forward pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +13,8 @@
 
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Training/ParameterTable.h"
 #include "mp-opt/Training/Parameters.h"
-
-#include "llvm/Support/Regex.h"
 
 namespace mp {
 #define GEN_PASS_DEF_DIFFERENTIATE
@@ -36,81 +33,26 @@ struct Differentiate : public mp::impl::DifferentiateBase<Differentiate> {
   void runOnOperation() override;
 
 private:
-  FailureOr<Value> findLoss(GraphOp graph);
-  FailureOr<SmallVector<Value>> findParameters(GraphOp graph, Value loss);
-  LogicalResult selectNamed(GraphOp graph, SmallVector<Value> &parameters);
-  LogicalResult selectTrained(GraphOp graph, Value loss,
-                              SmallVector<Value> &parameters);
+  FailureOr<SmallVector<Value>> findParameters(GraphOp graph);
 };
 
 } // namespace
-
-/// The value that the main graph defines under this name.
-static Value findValue(GraphOp graph, StringRef name) {
-  Block &block = graph.getBody().front();
-  for (BlockArgument input : block.getArguments())
-    if (onnxir::getValueName(input) == name)
-      return input;
-  for (Operation &op : block)
-    for (Value result : op.getResults())
-      if (onnxir::getValueName(result) == name && !isa<YieldOp>(op))
-        if (auto initializer = dyn_cast<InitializerOp>(op);
-            !initializer || !initializer.getOverridable())
-          return result;
-  return {};
-}
-
-FailureOr<Value> Differentiate::findLoss(GraphOp graph) {
-  std::string name = loss;
-  if (name.empty())
-    if (auto marked = graph->getAttrOfType<StringAttr>("mp.loss"))
-      name = marked.str();
-  if (name.empty())
-    return graph.emitError() << "there is no loss to differentiate";
-  Value value = findValue(graph, name);
-  if (!value)
-    return graph.emitError()
-           << "loss '" << name << "': the graph has no value of this name";
-  if (!isDifferentiable(value))
-    return graph.emitError()
-           << "loss '" << name << "': expected a float tensor, got "
-           << value.getType();
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type)
-    return graph.emitError()
-           << "loss '" << name << "': expected a scalar, got a tensor of "
-           << "unknown rank";
-  if (llvm::any_of(type.getShape(), [](int64_t size) { return size != 1; }))
-    return graph.emitError()
-           << "loss '" << name << "': expected a scalar, got " << type;
-  return value;
-}
 
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// Values that the loss depends on, however.
-static llvm::DenseSet<Value> findAncestors(Value loss) {
-  llvm::DenseSet<Value> found{loss};
-  std::vector<Value> queue{loss};
-  while (!queue.empty()) {
-    Operation *op = queue.back().getDefiningOp();
-    queue.pop_back();
-    if (!op)
-      continue;
-    auto inputs = getCaptured(op);
-    inputs.insert(op->operand_begin(), op->operand_end());
-    for (Value input : inputs)
-      if (found.insert(input).second)
-        queue.push_back(input);
-  }
-  return found;
-}
-
-LogicalResult Differentiate::selectNamed(GraphOp graph,
-                                         SmallVector<Value> &parameters) {
-  for (const std::string &name : wrt) {
+FailureOr<SmallVector<Value>> Differentiate::findParameters(GraphOp graph) {
+  SmallVector<Value> parameters;
+  SmallVector<StringRef> names(wrt.begin(), wrt.end());
+  if (auto marked = graph->getAttrOfType<ArrayAttr>(trainedMark);
+      marked && names.empty())
+    for (auto name : marked.getAsRange<StringAttr>())
+      names.push_back(name);
+  if (names.empty())
+    return graph.emitError() << "there is nothing to differentiate with "
+                             << "respect to: mp-select-parameters comes first";
+  for (StringRef name : names) {
     Value value = findValue(graph, name);
     if (!value)
       return graph.emitError() << "'" << name << "' cannot be differentiated "
@@ -121,91 +63,6 @@ LogicalResult Differentiate::selectNamed(GraphOp graph,
                                << "with respect to: expected a float tensor, "
                                << "got " << value.getType();
     parameters.push_back(value);
-  }
-  return success();
-}
-
-/// True where a node reads its statistics, which it learns by itself.
-static bool isStatistic(OpOperand &use) {
-  const OpSchema *schema = getSchema(use.getOwner());
-  const FormalParameter *formal =
-      schema ? schema->getInput(use.getOperandNumber()) : nullptr;
-  return formal &&
-         llvm::is_contained({"input_mean", "input_var", "mean", "var"},
-                            formal->name);
-}
-
-/// True for what training changes: a float of 32 or 64 bits, no scalar.
-static bool isTrainable(Value value) {
-  if (llvm::all_of(value.getUses(), isStatistic))
-    return false;
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getRank() >= 1 &&
-         (type.getElementType().isF32() || type.getElementType().isF64());
-}
-
-LogicalResult Differentiate::selectTrained(GraphOp graph, Value loss,
-                                           SmallVector<Value> &parameters) {
-  std::vector<std::pair<llvm::Regex, bool>> patterns;
-  for (const std::string &text : freeze) {
-    llvm::Regex pattern("^(" + text + ")$");
-    std::string error;
-    if (!pattern.isValid(error))
-      return graph.emitError() << "freeze pattern '" << text << "': " << error;
-    patterns.emplace_back(std::move(pattern), false);
-  }
-  llvm::DenseSet<Value> ancestors = findAncestors(loss);
-  GraphEditor editor(graph);
-  llvm::StringMap<Value> inputs;
-  for (BlockArgument input : editor.getBlock().getArguments())
-    inputs[onnxir::getValueName(input)] = input;
-  for (auto initializer : editor.getBlock().getOps<InitializerOp>()) {
-    Value value = initializer.getOverridable()
-                      ? inputs.lookup(initializer.getName())
-                      : Value(initializer.getResult());
-    if (!value || !isTrainable(value) || !initializer.getValueAttr())
-      continue;
-    // Its states are as large as its default.
-    if (!cast<ShapedType>(value.getType()).hasStaticShape())
-      value.setType(initializer.getResult().getType());
-    bool isFrozen = false;
-    for (auto &[pattern, isUsed] : patterns)
-      if (pattern.match(initializer.getName()))
-        isFrozen = isUsed = true;
-    if (isFrozen || !ancestors.contains(value))
-      continue;
-    if (failed(checkFinite(initializer)))
-      return failure();
-    parameters.push_back(value);
-  }
-  for (auto [text, pattern] : llvm::zip(freeze, patterns))
-    if (!pattern.second)
-      return graph.emitError()
-             << "freeze pattern '" << text << "' matches no parameter";
-  if (parameters.empty())
-    return graph.emitError() << "the loss '" << onnxir::getValueName(loss)
-                             << "' depends on no parameter";
-  return success();
-}
-
-FailureOr<SmallVector<Value>> Differentiate::findParameters(GraphOp graph,
-                                                            Value loss) {
-  SmallVector<Value> parameters;
-  if (failed(wrt.empty() ? selectTrained(graph, loss, parameters)
-                         : selectNamed(graph, parameters)))
-    return failure();
-  GraphEditor editor(graph);
-  SmallVector<InitializerOp> initializers;
-  for (Value value : parameters)
-    if (auto initializer = value.getDefiningOp<InitializerOp>())
-      initializers.push_back(initializer);
-  if (wrt.empty() && !initializers.empty()) {
-    auto inputs = editor.makeInputs(initializers);
-    for (Value &value : parameters)
-      if (value.getDefiningOp()) {
-        value = inputs.front();
-        inputs = inputs.drop_front();
-      }
   }
   return parameters;
 }
@@ -251,10 +108,10 @@ void Differentiate::runOnOperation() {
                       << getOpset(module, "").value_or(1);
     return signalPassFailure();
   }
-  FailureOr<Value> loss = findLoss(graph);
+  FailureOr<Value> loss = findLoss(graph, this->loss);
   if (failed(loss))
     return signalPassFailure();
-  FailureOr<SmallVector<Value>> parameters = findParameters(graph, *loss);
+  FailureOr<SmallVector<Value>> parameters = findParameters(graph);
   if (failed(parameters))
     return signalPassFailure();
 

@@ -90,34 +90,66 @@ def ExpandTraining : TrainingPass<"mp-expand-training"> {
   }];
 }
 
+def SelectParameters : TrainingPass<"mp-select-parameters"> {
+  let summary = "Decide which constants a training step changes";
+  let description = [{
+    Before: the main graph has the value `loss` (or the one that `mp-add-loss`
+    has marked); functions are inlined. After: what is trained is an fp32 graph
+    input with its value as default, cast where it was another type; the graph
+    names these inputs in `mp.trained`, and the module has a table of all
+    candidates in `mp.parameters`.
+
+    A float constant is trained if it has a role: a place where weights,
+    biases, scales, tables, positions or tokens stand
+    (include/mp-opt/Training/ParameterRoles.h). Constants of equal elements with
+    a role in several modules are split, a copy for each. Then the user's lists
+    decide: `train-only` and `freeze` take patterns for whole names, or `@FILE`
+    with one name a line; without `train-only`, the model's metadata
+    `mp-opt.parameters` and `mp-opt.buffers` do, JSON arrays of names. `tie`
+    makes equal initializers one, `untie` gives each module a copy.
+
+    A list with a name that is not there, lists that contradict each other, a
+    parameter that is not finite, and a loss without parameters are errors.
+    Roles that are in doubt and quantized weights are warnings.
+
+    Example: test/Autodiff/mp-select-parameters.mlir
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"\"\"",
+           "name of the value that is minimized">,
+    ListOption<"trainOnly", "train-only", "std::string",
+               "patterns or @FILE: parameters that are trained">,
+    ListOption<"freeze", "freeze", "std::string",
+               "patterns or @FILE: parameters that are not trained">,
+    ListOption<"tie", "tie", "std::string",
+               "names, separated by commas, of what becomes one parameter">,
+    ListOption<"untie", "untie", "std::string",
+               "patterns: parameters that each module gets a copy of">,
+  ];
+}
+
 def Differentiate : TrainingPass<"mp-differentiate"> {
   let summary = "Add the backward pass of a loss";
   let description = [{
     Before: the main graph has the value `loss` (or the one that `mp-add-loss`
-    has marked), a float of one element; the opset is 18 at least. After: the
-    graph holds the gradients of its parameters, each an operand of an
-    `mp.gradient`; the backward pass starts at an `mp.loss_seed`. Parameters
-    are graph inputs, their values defaults of the same names; so are the
-    running statistics of BatchNormalization in training mode, whose new values
-    are `mp.update`s.
-
-    Parameters are the float initializers of rank one or more that the loss
-    depends on, without those whose names `freeze` matches. With `wrt`, these
-    inputs and initializers take their place. Gradients are written in the
-    com.microsoft training vocabulary where it has an operator.
+    has marked), a float of one element; the opset is 18 at least;
+    `mp-select-parameters` has made inputs of what is trained, or `wrt` names
+    inputs, initializers and values. After: the graph holds their gradients,
+    each an operand of an `mp.gradient`; the backward pass starts at an
+    `mp.loss_seed`. Where parameters are trained, running statistics of
+    BatchNormalization in training mode are inputs too, whose new values are
+    `mp.update`s. Gradients are written in the com.microsoft training vocabulary
+    where it has an operator.
 
     An operator without a rule on the way is an error that names it and the
     way; so is a parameter that the loss depends on only through operators
-    without a derivative or whose value is not finite, or a loss that depends
-    on no parameter.
+    without a derivative.
 
     Example: test/Autodiff/mp-differentiate.mlir
   }];
   let options = [
     Option<"loss", "loss", "std::string", /*default=*/"\"\"",
            "name of the value to differentiate">,
-    ListOption<"freeze", "freeze", "std::string",
-               "patterns for names of parameters that are not trained">,
     ListOption<"wrt", "wrt", "std::string",
                "names of what to differentiate with respect to">,
     Option<"outputs", "outputs", "bool", /*default=*/"false",

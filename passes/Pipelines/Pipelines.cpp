@@ -100,8 +100,14 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
     return;
   }
   pm.addPass(createAddLoss({options.loss, options.classAxis}));
+  SelectParametersOptions selecting;
+  selecting.trainOnly.assign(options.trainOnly.begin(),
+                             options.trainOnly.end());
+  selecting.freeze.assign(options.freeze.begin(), options.freeze.end());
+  selecting.tie.assign(options.tie.begin(), options.tie.end());
+  selecting.untie.assign(options.untie.begin(), options.untie.end());
+  pm.addPass(createSelectParameters(selecting));
   DifferentiateOptions differentiating;
-  differentiating.freeze.assign(options.freeze.begin(), options.freeze.end());
   differentiating.outputs = options.optimizer == "none";
   pm.addPass(createDifferentiate(differentiating));
   if (options.optimizer != "none")

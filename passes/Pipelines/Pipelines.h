@@ -91,9 +91,17 @@ struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
   Option<int64_t> classAxis{*this, "class-axis",
                             llvm::cl::desc("axis of the loss's classes"),
                             llvm::cl::init(1)};
+  ListOption<std::string> trainOnly{
+      *this, "train-only",
+      llvm::cl::desc("patterns or @FILE: parameters that are trained")};
   ListOption<std::string> freeze{
       *this, "freeze",
-      llvm::cl::desc("patterns for names of parameters that stay")};
+      llvm::cl::desc("patterns or @FILE: parameters that stay")};
+  ListOption<std::string> tie{
+      *this, "tie", llvm::cl::desc("names of what becomes one parameter")};
+  ListOption<std::string> untie{
+      *this, "untie",
+      llvm::cl::desc("patterns: parameters that each module gets a copy of")};
   Option<std::string> optimizer{
       *this, "optimizer",
       llvm::cl::desc("optimizer with its numbers, or none for gradients"),

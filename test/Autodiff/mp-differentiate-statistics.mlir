@@ -1,4 +1,5 @@
-// RUN: mp-opt %s --split-input-file --mp-differentiate | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-select-parameters \
+// RUN:   --mp-differentiate | FileCheck %s
 
 // Running statistics are no parameters, but states that training changes. What
 // mp-add-loss has marked is the loss.

@@ -1,7 +1,7 @@
-// RUN: mp-opt %s --mp-differentiate=loss=loss | FileCheck %s
+// RUN: mp-opt %s --mp-select-parameters=loss=loss --mp-differentiate=loss=loss \
+// RUN:   | FileCheck %s
 // RUN: mp-opt %s --mp-differentiate="loss=loss wrt=x,h outputs=true" \
 // RUN:   | FileCheck %s --check-prefix=WRT
-// RUN: mp-opt %s --mp-differentiate="loss=loss freeze=w.*" | FileCheck %s --check-prefix=FREEZE
 
 // Parameters become inputs with defaults; the backward pass starts at a seed,
 // and each gradient leaves it at a marker. Numbers and integers are none.
@@ -29,13 +29,6 @@
 // WRT: %[[H:.*]] = mp.gradient %{{.*}} of %h {onnx.results = ["h_grad"]}
 // WRT: onnx.yield %loss, %aside, %[[X]], %[[H]]
 
-// What is frozen stays a weight.
-// FREEZE-LABEL: module @net
-// FREEZE: ^bb0(%x: tensor<2x4xf32>, %b: tensor<4xf32>):
-// FREEZE: onnx.initializer "w1" dense<1.000000e+00> : tensor<4x4xf32> : tensor<4x4xf32>
-// FREEZE: mp.gradient %{{.*}} of %b
-// FREEZE-NOT: mp.gradient
-// FREEZE: onnx.yield
 module @net attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4xf32>, %b: tensor<4xf32>):

@@ -57,8 +57,10 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
       if (isWanted)
         reports.addEnd(pm);
     };
-    if (this->options.training)
+    if (this->options.training) {
       buildTrainingPipeline(pm, *this->options.training);
+      reports.addTraining(pm);
+    }
     if (isWanted)
       reports.addStart(pm);
     if (this->options.mixed)

@@ -302,8 +302,9 @@ std::optional<int> Options::parseReports(Flags &flags) {
     return usageError("--explain: expected the name of a node");
   writesModel = !explains || flags.output.getNumOccurrences() ||
                 flags.emit.getNumOccurrences();
-  summary = mixed && (explain.empty() || writesModel) ? SummaryForm::Text
-                                                      : SummaryForm::None;
+  bool decides = mixed || training;
+  summary = decides && (explain.empty() || writesModel) ? SummaryForm::Text
+                                                        : SummaryForm::None;
   if (flags.summary.getNumOccurrences()) {
     std::optional<SummaryForm> form = getSummaryForm(flags.summary);
     if (!form)

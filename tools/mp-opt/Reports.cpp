@@ -70,6 +70,14 @@ void Reports::addStart(OpPassManager &pm) {
   }));
 }
 
+void Reports::addTraining(OpPassManager &pm) {
+  pm.addPass(std::make_unique<CallPass>(
+      "ReadParameters", [&](ModuleOp module) {
+        run.parameters = getParameterTable(module);
+        return success();
+      }));
+}
+
 void Reports::addEnd(OpPassManager &pm) {
   pm.addPass(std::make_unique<CallPass>(
       "MakeReports", [&](ModuleOp module) { return make(module); }));
@@ -93,7 +101,7 @@ LogicalResult Reports::make(ModuleOp module) {
   }
   if (options.summary == SummaryForm::JSON) {
     llvm::raw_string_ostream os(json);
-    printSummaryJSON(report, run, os);
+    printSummaryJSON(&report, run, os);
   }
   if (!options.report.empty()) {
     llvm::raw_string_ostream os(html);
@@ -125,7 +133,21 @@ llvm::Error Reports::prepare() {
   return llvm::Error::success();
 }
 
+/// What the table and JSON say where precision was not decided.
+void Reports::printTraining() {
+  if (options.summary == SummaryForm::Text) {
+    llvm::raw_string_ostream os(table);
+    printParameters(run.parameters, os);
+  }
+  if (options.summary == SummaryForm::JSON && json.empty()) {
+    llvm::raw_string_ostream os(json);
+    printSummaryJSON(nullptr, run, os);
+  }
+}
+
 llvm::Error Reports::finish() {
+  if (options.training)
+    printTraining();
   for (auto &file : files)
     if (llvm::Error failed = file->commit())
       return failed;

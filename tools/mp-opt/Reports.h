@@ -28,6 +28,8 @@ public:
 
   /// True if a pass must look at the module.
   bool isWanted() const;
+  /// Adds the pass that reads what is trained, behind the training passes.
+  void addTraining(mlir::OpPassManager &pm);
   /// Adds the pass that measures the model before anything changes it.
   void addStart(mlir::OpPassManager &pm);
   /// Adds the pass that makes the reports, annotates, and strips marks.
@@ -42,6 +44,7 @@ public:
 
 private:
   bool needsNodes() const;
+  void printTraining();
   mlir::LogicalResult make(mlir::ModuleOp module);
 
   const Options &options;

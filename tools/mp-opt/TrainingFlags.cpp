@@ -46,14 +46,21 @@ output NAME_new is what the input NAME is in the next step.
   --weight-decay=D      decay of the parameters (default: 0)
   --clip-norm=NORM      bound of the norm of all gradients together
   --accumulate=N        steps whose mean gradient makes one update
-  --freeze=REGEX        parameters, by name, that are not trained (repeatable)
+  --train-only=REGEX    parameters, by name, that are trained (repeatable); or
+                        @FILE, one name a line, as of torch's named_parameters
+  --freeze=REGEX        parameters that are not trained; or @FILE (repeatable)
+  --tie=NAME,NAME       equal initializers that become one parameter
+  --untie=REGEX         parameters of which each module gets a copy
   --loss-scale=SCALE    none, a number, or dynamic (the default for fp16; bf16
                         needs none), which takes settings: dynamic:init=65536,
                         growth-factor=2,backoff-factor=0.5,growth-interval=2000,
                         hysteresis=1,floor=1,cap=16777216
 
-Parameters are the float initializers of rank one or more that the loss depends
-on. Training graphs of onnxruntime are scaled where --loss-scale is given; the
+Parameters are the float constants with the role of a weight, bias, scale,
+embedding, position or token; the table at the end and --summary=json say what
+is trained, and what is not and why. A list in the model's metadata (keys
+mp-opt.parameters and mp-opt.buffers) decides where there is no --train-only.
+Training graphs of onnxruntime are scaled where --loss-scale is given; the
 state of a dynamic scale is for the caller to feed back.
 
 Example:
@@ -68,7 +75,8 @@ static Error error(const Twine &message) { return createStringError(message); }
 Error TrainingFlags::check(bool isMixed) const {
   const std::reference_wrapper<const cl::Option> ofSteps[] = {
       loss,     classAxis, optimizer,  learningRate,
-      clipNorm, freeze,    accumulate, weightDecay};
+      clipNorm, freeze,    accumulate, weightDecay,
+      trainOnly, tie, untie};
   for (const cl::Option &option : ofSteps)
     if (!train && option.getNumOccurrences())
       return error("--" + option.ArgStr + " needs --train");
@@ -104,7 +112,10 @@ Error TrainingFlags::check(bool isMixed) const {
 void TrainingFlags::fill(TrainingOptions &options) const {
   options.loss = loss.getValue();
   options.classAxis = classAxis.getValue();
+  options.trainOnly = trainOnly;
   options.freeze = freeze;
+  options.tie = tie;
+  options.untie = untie;
   options.optimizer = optimizer.getValue();
   options.learningRate = learningRate.getValue();
   options.weightDecay = weightDecay.getValue();

@@ -51,9 +51,18 @@ struct TrainingFlags {
       "accumulate", llvm::cl::init(1),
       llvm::cl::desc("steps whose gradients make one update"),
       llvm::cl::cat(category)};
+  llvm::cl::list<std::string> trainOnly{
+      "train-only", llvm::cl::desc("parameters that are trained"),
+      llvm::cl::value_desc("regex|@file"), llvm::cl::cat(category)};
+  llvm::cl::list<std::string> tie{
+      "tie", llvm::cl::desc("initializers that become one parameter"),
+      llvm::cl::value_desc("name,name"), llvm::cl::cat(category)};
+  llvm::cl::list<std::string> untie{
+      "untie", llvm::cl::desc("parameters that modules get copies of"),
+      llvm::cl::value_desc("regex"), llvm::cl::cat(category)};
   llvm::cl::list<std::string> freeze{
       "freeze", llvm::cl::desc("parameters that are not trained"),
-      llvm::cl::value_desc("regex"), llvm::cl::cat(category)};
+      llvm::cl::value_desc("regex|@file"), llvm::cl::cat(category)};
   llvm::cl::opt<std::string> lossScale{
       "loss-scale", llvm::cl::init("auto"),
       llvm::cl::desc("none, a number or dynamic"), llvm::cl::cat(category)};

@@ -15,7 +15,7 @@
 #ifndef MPOPT_PRECISION_NODEOVERRIDES_H
 #define MPOPT_PRECISION_NODEOVERRIDES_H
 
-#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Dialect/ONNX/Nodes.h"
 #include "mp-opt/Precision/Policy.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -43,13 +43,6 @@ private:
 
 /// Fails if `text` is no regular expression, or one that takes too long.
 llvm::Error checkRegex(llvm::StringRef text);
-
-/// The value of a key in the metadata of a node; absent if there is none.
-std::optional<llvm::StringRef> getNodeMetadata(mlir::Operation *node,
-                                               llvm::StringRef key);
-/// The same for the model.
-std::optional<llvm::StringRef> getModelMetadata(mlir::ModuleOp module,
-                                                llvm::StringRef key);
 
 /// The nodes on a path from `from` to `to`, each the name of nodes or of a
 /// value, with both ends. Fails with a diagnostic if an end does not exist or

@@ -9,6 +9,7 @@
 #define MPOPT_REPORT_REPORTFORMS_H
 
 #include "mp-opt/Report/PrecisionReport.h"
+#include "mp-opt/Training/ParameterTable.h"
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -21,6 +22,8 @@ struct RunInfo {
   std::string version, input, output;
   ModelSize before;
   std::vector<std::string> warnings;
+  /// What --train has decided; empty without it.
+  std::vector<ParameterRecord> parameters;
 };
 
 /// The number in `schema_version` of every JSON that a report writes; it grows
@@ -30,9 +33,17 @@ inline constexpr int reportSchemaVersion = 1;
 /// The table at the end of a run.
 void printSummary(const PrecisionReport &report, const RunInfo &run,
                   llvm::raw_ostream &os);
-/// The same and more as JSON; lib/Report/README.md names the keys.
-void printSummaryJSON(const PrecisionReport &report, const RunInfo &run,
+/// The same and more as JSON; lib/Report/README.md names the keys. `report` is
+/// null if nothing has decided on precision.
+void printSummaryJSON(const PrecisionReport *report, const RunInfo &run,
                       llvm::raw_ostream &os);
+
+/// What is trained, and what is not and why.
+void printParameters(llvm::ArrayRef<ParameterRecord> parameters,
+                     llvm::raw_ostream &os);
+/// The same as the attribute `training` of a JSON object.
+void writeParameters(llvm::ArrayRef<ParameterRecord> parameters,
+                     llvm::json::OStream &json);
 
 /// Prints why the nodes named `name`, or the value of that name, have their
 /// precision. Fails, with the nearest name, if there is none.

@@ -8,14 +8,33 @@
 #ifndef MPOPT_TRAINING_PARAMETERS_H
 #define MPOPT_TRAINING_PARAMETERS_H
 
-#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
 
 namespace mp {
 
-/// Fails with an error that names the first element of the parameter's value
+/// On the main graph: the name of its loss.
+inline constexpr llvm::StringLiteral lossMark = "mp.loss";
+/// On the main graph: names of the inputs that are trained.
+inline constexpr llvm::StringLiteral trainedMark = "mp.trained";
+
+/// The value that the main graph defines under this name; null if there is
+/// none.
+mlir::Value findValue(onnxir::GraphOp graph, llvm::StringRef name);
+
+/// The loss of that name; without a name the one that is marked. Fails with an
+/// error if there is none, or if it is no float of one element.
+mlir::FailureOr<mlir::Value> findLoss(onnxir::GraphOp graph,
+                                      llvm::StringRef name);
+
+/// The elements' attribute of an initializer or Constant, without the fields of
+/// a TensorProto; null if it has none, and for other ops.
+mlir::TypedAttr getElements(mlir::Operation *constant);
+
+/// Fails with an error that names the first element of a float constant
 /// that is NaN or infinite: no step would make it, or what it is multiplied
 /// with, a number again. Elements that cannot be read pass.
-mlir::LogicalResult checkFinite(onnxir::InitializerOp parameter);
+mlir::LogicalResult checkFinite(mlir::Operation *constant,
+                                llvm::StringRef name);
 
 } // namespace mp
 

@@ -37,6 +37,13 @@ std::optional<llvm::SmallVector<int64_t>> getConstantInts(mlir::Value value);
 /// The element of a float constant that has one; absent for every other value.
 std::optional<double> getConstantFloat(mlir::Value value);
 
+/// The value of a key in the metadata of a node; absent if there is none.
+std::optional<llvm::StringRef> getNodeMetadata(mlir::Operation *node,
+                                               llvm::StringRef key);
+/// The same for the model.
+std::optional<llvm::StringRef> getModelMetadata(mlir::ModuleOp module,
+                                                llvm::StringRef key);
+
 /// Names that no node and no value of the model has.
 class UniqueNames {
 public:

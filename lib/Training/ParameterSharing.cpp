@@ -1,0 +1,326 @@
+//===- ParameterSharing.cpp - Parameters that several modules have --------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exporters keep one initializer for all that hold the same elements. What is
+// shared with content was shared by the model (an embedding and a head); zeros
+// and ones are first values of parameters that have nothing to do with each
+// other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Training/ParameterSelection.h"
+
+#include "Roles/ConstantContents.h"
+#include "Roles/ModuleScopes.h"
+#include "mp-opt/Precision/NodeOverrides.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Tying
+//===----------------------------------------------------------------------===//
+
+static bool haveSameElements(Operation *lhs, Operation *rhs) {
+  auto left = FloatElements::get(lhs), right = FloatElements::get(rhs);
+  if (!left || !right || left->size() != right->size())
+    return false;
+  for (int64_t index = 0; index < left->size(); ++index)
+    if ((*left)[index] != (*right)[index])
+      return false;
+  return true;
+}
+
+static LogicalResult tieList(GraphOp graph, StringRef list,
+                         const llvm::StringMap<InitializerOp> &known) {
+  SmallVector<StringRef> names;
+  list.split(names, ',');
+  if (names.size() < 2)
+    return graph.emitError() << "tie '" << list
+                             << "': expected two names or more, separated by "
+                             << "commas";
+  InitializerOp first;
+  for (StringRef name : names) {
+    InitializerOp initializer = known.lookup(name.trim());
+    if (!initializer)
+      return graph.emitError()
+             << "tie '" << list << "': the model has no initializer '"
+             << name.trim() << "'"
+             << suggestNearest(name.trim(), known.keys());
+    if (!first) {
+      first = initializer;
+      continue;
+    }
+    if (first.getResult().getType() != initializer.getResult().getType())
+      return graph.emitError()
+             << "tie '" << list << "': '" << first.getName() << "' is "
+             << first.getResult().getType() << ", '" << initializer.getName()
+             << "' is " << initializer.getResult().getType();
+    if (initializer == first || first.getOverridable() ||
+        initializer.getOverridable())
+      return graph.emitError() << "tie '" << list << "': expected different "
+                               << "initializers that are no inputs";
+    if (!haveSameElements(first, initializer))
+      return graph.emitError()
+             << "tie '" << list << "': the elements of '" << first.getName()
+             << "' and '" << initializer.getName() << "' differ";
+    initializer.getResult().replaceAllUsesWith(first.getResult());
+  }
+  return success();
+}
+
+LogicalResult tieParameters(GraphOp graph, ArrayRef<std::string> lists) {
+  llvm::StringMap<InitializerOp> known;
+  for (auto initializer : graph.getBody().front().getOps<InitializerOp>())
+    known[initializer.getName()] = initializer;
+  for (const std::string &list : lists)
+    if (failed(tieList(graph, list, known)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Tells calls of one module from two modules.
+class Modules {
+public:
+  explicit Modules(GraphOp graph);
+
+  /// Indices of uses by module, in order; uses without a role are left out.
+  std::vector<SmallVector<size_t>>
+  group(const ParameterCandidate &candidate) const;
+
+private:
+  /// Two uses are of one module if one of these is equal.
+  SmallVector<std::string> getKeys(const ParameterUse &use) const;
+
+  /// Scopes of modules that hold others.
+  llvm::StringSet<> containers;
+};
+
+} // namespace
+
+Modules::Modules(GraphOp graph) {
+  graph.walk([&](Operation *op) {
+    if (!isNode(op))
+      return;
+    std::string scope = getModuleScope(op);
+    StringRef outer = StringRef(scope).rsplit('.').first;
+    while (outer.size() < scope.size() && !outer.empty() &&
+           containers.insert(outer).second && outer.contains('.'))
+      outer = outer.rsplit('.').first;
+  });
+}
+
+SmallVector<std::string> Modules::getKeys(const ParameterUse &use) const {
+  SmallVector<std::string> keys;
+  auto addKey = [&](StringRef kind, const Twine &key) {
+    keys.push_back((kind + ":" + key).str());
+  };
+  auto number = [](const void *address) {
+    return Twine(reinterpret_cast<uintptr_t>(address)).str();
+  };
+  // What goes through one operand cannot be told apart.
+  addKey("use", number(use.origin));
+  std::string scope = getModuleScope(use.node);
+  // A module that holds others may have several parameters of its own.
+  if (!scope.empty() && !containers.contains(scope))
+    addKey("scope", scope);
+  // A second call has another number, behind the same weights.
+  if (Value weight = findWeightBefore(use.node))
+    addKey("call", withoutCallNumbers(scope) + ":" +
+                       number(weight.getAsOpaquePointer()));
+  return keys;
+}
+
+std::vector<SmallVector<size_t>>
+Modules::group(const ParameterCandidate &candidate) const {
+  llvm::EquivalenceClasses<size_t> classes;
+  llvm::StringMap<size_t> known;
+  for (auto [index, use] : llvm::enumerate(candidate.uses)) {
+    if (use.role == ParameterRole::None)
+      continue;
+    classes.insert(index);
+    for (const std::string &key : getKeys(use))
+      classes.unionSets(known.try_emplace(key, index).first->second, index);
+  }
+  std::vector<SmallVector<size_t>> groups;
+  llvm::DenseMap<size_t, size_t> places;
+  for (auto [index, use] : llvm::enumerate(candidate.uses)) {
+    if (use.role == ParameterRole::None)
+      continue;
+    auto [it, isNew] =
+        places.try_emplace(classes.getLeaderValue(index), groups.size());
+    if (isNew)
+      groups.emplace_back();
+    groups[it->second].push_back(index);
+  }
+  return groups;
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Splitter {
+public:
+  explicit Splitter(GraphOp graph)
+      : modules(graph),
+        builder(OpBuilder::atBlockBegin(&graph.getBody().front())),
+        names(graph->getParentOfType<ModuleOp>()) {}
+
+  /// Copies of the choice's constant, behind it.
+  std::vector<ParameterChoice> split(ParameterChoice &choice);
+  std::vector<std::string> getSharers(const ParameterCandidate &candidate);
+
+private:
+  std::string getName(const ParameterCandidate &candidate,
+                      const ParameterUse &use) const;
+  size_t findKeeper(const ParameterCandidate &candidate,
+                    ArrayRef<SmallVector<size_t>> groups) const;
+  ParameterChoice copy(ParameterChoice &from, ArrayRef<size_t> uses,
+                       StringRef name);
+
+  Modules modules;
+  OpBuilder builder;
+  UniqueNames names;
+};
+
+} // namespace
+
+std::vector<std::string>
+Splitter::getSharers(const ParameterCandidate &candidate) {
+  std::vector<std::string> sharers;
+  for (ArrayRef<size_t> group : modules.group(candidate)) {
+    Operation *node = candidate.uses[group.front()].node;
+    std::string scope = getModuleScope(node);
+    sharers.push_back(scope.empty() ? describe(node) : scope);
+  }
+  return sharers;
+}
+
+/// The name that the parameter has in its module: "norm1.weight".
+std::string Splitter::getName(const ParameterCandidate &candidate,
+                              const ParameterUse &use) const {
+  std::string scope = getModuleScope(use.node);
+  if (scope.empty())
+    return candidate.name.str();
+  StringRef leaf = candidate.name.rsplit('.').second;
+  if (leaf.empty() || leaf == "weight" || leaf == "bias")
+    leaf = use.role == ParameterRole::Bias ? "bias" : "weight";
+  return scope + "." + leaf.str();
+}
+
+/// The group that keeps the name: the one that it speaks of, or the first.
+size_t Splitter::findKeeper(const ParameterCandidate &candidate,
+                            ArrayRef<SmallVector<size_t>> groups) const {
+  for (auto [index, group] : llvm::enumerate(groups))
+    if (getName(candidate, candidate.uses[group.front()]) == candidate.name)
+      return index;
+  return 0;
+}
+
+ParameterChoice Splitter::copy(ParameterChoice &from, ArrayRef<size_t> uses,
+                               StringRef name) {
+  ParameterCandidate &candidate = from.candidate;
+  TypedAttr value = getElements(candidate.constant);
+  auto made = InitializerOp::create(
+      builder, candidate.constant->getLoc(), value.getType(),
+      builder.getStringAttr(name), value, DictionaryAttr(), UnitAttr(),
+      UnitAttr());
+  ParameterChoice choice;
+  choice.candidate.constant = made;
+  choice.candidate.value = made.getResult();
+  choice.candidate.name = made.getName();
+  choice.candidate.isUniform = candidate.isUniform;
+  choice.splitFrom = candidate.name.str();
+  for (size_t index : uses) {
+    candidate.uses[index].origin->set(made.getResult());
+    choice.candidate.uses.push_back(candidate.uses[index]);
+  }
+  return choice;
+}
+
+std::vector<ParameterChoice> Splitter::split(ParameterChoice &choice) {
+  ParameterCandidate &candidate = choice.candidate;
+  std::vector<SmallVector<size_t>> groups = modules.group(candidate);
+  SmallVector<size_t> others;
+  llvm::DenseSet<OpOperand *> taken;
+  for (ArrayRef<size_t> group : groups)
+    for (size_t index : group)
+      taken.insert(candidate.uses[index].origin);
+  for (size_t index = 0; index < candidate.uses.size(); ++index)
+    if (candidate.uses[index].role == ParameterRole::None &&
+        !taken.contains(candidate.uses[index].origin))
+      others.push_back(index);
+  std::vector<ParameterChoice> made;
+  if (groups.empty() || (groups.size() == 1 && others.empty()))
+    return made;
+  size_t keeper = findKeeper(candidate, groups);
+  for (auto [index, group] : llvm::enumerate(groups))
+    if (index != keeper)
+      made.push_back(copy(
+          choice, group,
+          names.getValueName(getName(candidate, candidate.uses[group[0]]))));
+  if (!others.empty())
+    made.push_back(copy(choice, others,
+                        names.getValueName(candidate.name + "_constant")));
+  std::vector<ParameterUse> kept;
+  for (size_t index : groups[keeper])
+    kept.push_back(candidate.uses[index]);
+  candidate.uses = std::move(kept);
+  return made;
+}
+
+LogicalResult splitParameters(GraphOp graph, ArrayRef<std::string> untie,
+                              std::vector<ParameterChoice> &choices) {
+  std::vector<std::pair<llvm::Regex, bool>> patterns;
+  for (const std::string &text : untie) {
+    if (llvm::Error wrong = checkRegex(text))
+      return graph.emitError() << "untie pattern '" << text
+                               << "': " << toString(std::move(wrong));
+    patterns.emplace_back(llvm::Regex("^(" + text + ")$"), false);
+  }
+  Splitter splitter(graph);
+  std::vector<ParameterChoice> all;
+  for (ParameterChoice &choice : choices) {
+    bool isWanted = choice.candidate.isUniform;
+    bool isMatched = false;
+    for (auto &[pattern, isUsed] : patterns)
+      if (pattern.match(choice.candidate.name) &&
+          splitter.getSharers(choice.candidate).size() > 1)
+        isMatched = isUsed = true;
+    std::vector<ParameterChoice> made;
+    if (isWanted || isMatched)
+      made = splitter.split(choice);
+    all.push_back(std::move(choice));
+    std::move(made.begin(), made.end(), std::back_inserter(all));
+  }
+  choices = std::move(all);
+  for (ParameterChoice &choice : choices)
+    choice.sharers = splitter.getSharers(choice.candidate);
+  for (auto [text, pattern] : llvm::zip(untie, patterns))
+    if (!pattern.second)
+      return graph.emitError() << "untie pattern '" << text << "' matches no "
+                               << "parameter that modules share";
+  return success();
+}
+
+} // namespace mp

@@ -1,0 +1,49 @@
+//===- BatchFlow.h - What hangs on the batch --------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TRAINING_ROLES_BATCHFLOW_H
+#define MPOPT_LIB_TRAINING_ROLES_BATCHFLOW_H
+
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+
+namespace mp {
+
+/// One walk over the main graph, subgraphs included. Functions must have been
+/// inlined.
+class BatchFlow {
+public:
+  enum Kind : uint8_t {
+    /// Of constants and sizes alone.
+    Constant,
+    /// Of the integers and booleans of the batch: positions, masks, classes.
+    Index,
+    /// Activations: of floats of the batch, or of what is looked up or
+    /// multiplied out by integers.
+    Data,
+  };
+
+  explicit BatchFlow(onnxir::GraphOp graph);
+
+  Kind get(mlir::Value value) const { return kinds.lookup(value); }
+  /// An input of the model, cast, rearranged, or combined with constants
+  /// element by element.
+  bool isRaw(mlir::Value value) const { return raw.contains(value); }
+
+private:
+  void visit(mlir::Block &block);
+  void visit(mlir::Operation *op);
+  void visitBodies(mlir::Operation *op);
+  void set(mlir::Value value, Kind kind);
+  Kind getOperands(mlir::Operation *op) const;
+
+  llvm::DenseMap<mlir::Value, Kind> kinds;
+  llvm::DenseSet<mlir::Value> raw;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TRAINING_ROLES_BATCHFLOW_H

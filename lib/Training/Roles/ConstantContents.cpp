@@ -1,0 +1,350 @@
+//===- ConstantContents.cpp - What a constant's elements tell -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConstantContents.h"
+
+#include "mp-opt/Dialect/ONNX/Nodes.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/bit.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+TypedAttr getElements(Operation *constant) {
+  Attribute held;
+  if (auto initializer = dyn_cast<InitializerOp>(constant))
+    held = initializer.getValueAttr();
+  else if (isStandardOp(constant, "Constant"))
+    held = constant->getAttr("value");
+  else
+    return {};
+  if (auto tensor = dyn_cast_or_null<TensorAttr>(held))
+    held = tensor.getValue();
+  if (held)
+    return dyn_cast<TypedAttr>(held);
+  Type element = getTensorElementType(constant->getResult(0).getType());
+  if (!element || !element.isF32())
+    return {};
+  if (auto number = constant->getAttrOfType<FloatAttr>("value_float"))
+    return DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                  number.getValue());
+  if (auto numbers = constant->getAttrOfType<DenseF32ArrayAttr>("value_floats"))
+    return DenseElementsAttr::get(
+        RankedTensorType::get({numbers.size()}, element), numbers.asArrayRef());
+  return {};
+}
+
+std::optional<FloatElements> FloatElements::get(Operation *constant) {
+  TypedAttr value = getElements(constant);
+  auto type = dyn_cast_or_null<ShapedType>(value ? value.getType() : Type());
+  if (!type || !type.hasStaticShape())
+    return std::nullopt;
+  FloatElements found;
+  found.kind = getElementKind(type.getElementType());
+  switch (found.kind) {
+  case ElementKind::Float16:
+  case ElementKind::BFloat16:
+    found.width = 2;
+    break;
+  case ElementKind::Float:
+    found.width = 4;
+    break;
+  case ElementKind::Double:
+    found.width = 8;
+    break;
+  default:
+    return std::nullopt;
+  }
+  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    found.bytes = dense.getRawData();
+    found.isSplat = dense.isSplat();
+  } else if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      found.bytes = blob->getData();
+  }
+  found.count = type.getNumElements();
+  found.shape.assign(type.getShape().begin(), type.getShape().end());
+  int64_t held = found.isSplat ? 1 : found.count;
+  if (int64_t(found.bytes.size()) < held * found.width)
+    return std::nullopt;
+  return found;
+}
+
+double FloatElements::operator[](int64_t index) const {
+  const char *place = bytes.data() + (isSplat ? 0 : index * width);
+  if (width == 4) {
+    float number;
+    memcpy(&number, place, sizeof number);
+    return number;
+  }
+  if (width == 8) {
+    double number;
+    memcpy(&number, place, sizeof number);
+    return number;
+  }
+  uint16_t bits;
+  memcpy(&bits, place, sizeof bits);
+  const llvm::fltSemantics &semantics = kind == ElementKind::BFloat16
+                                            ? APFloat::BFloat()
+                                            : APFloat::IEEEhalf();
+  return APFloat(semantics, APInt(16, bits)).convertToDouble();
+}
+
+std::optional<double> FloatElements::getUniform() const {
+  if (count == 0)
+    return std::nullopt;
+  double first = (*this)[0];
+  for (int64_t index = 1; !isSplat && index < count; ++index)
+    if ((*this)[index] != first)
+      return std::nullopt;
+  return first;
+}
+
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+/// From here on a number is there to push others out of the way.
+static constexpr double maskBound = 1e4;
+
+static bool allOf(const FloatElements &elements,
+                  llvm::function_ref<bool(double)> holds) {
+  for (int64_t index = 0; index < elements.size(); ++index)
+    if (!holds(elements[index]))
+      return false;
+  return true;
+}
+
+static bool holdsMaskValue(const FloatElements &elements) {
+  return !allOf(elements, [](double number) {
+    return std::fabs(number) < maskBound;
+  });
+}
+
+static bool hasTwoValues(const FloatElements &elements) {
+  double first = elements[0];
+  std::optional<double> second;
+  return allOf(elements, [&](double number) {
+           if (number == first)
+             return true;
+           if (!second)
+             second = number;
+           return number == *second;
+         }) &&
+         second;
+}
+
+/// Whole and half numbers: grids, anchors, strides, positions.
+static bool isGrid(const FloatElements &elements) {
+  return allOf(elements,
+               [](double number) { return number * 2 == std::rint(number * 2); });
+}
+
+static bool selects(const FloatElements &elements) {
+  return allOf(elements, [](double number) {
+    return number == 0 || std::fabs(number) == 1;
+  });
+}
+
+static bool hasOneAxis(const FloatElements &elements) {
+  return llvm::count_if(elements.getShape(),
+                        [](int64_t size) { return size != 1; }) == 1;
+}
+
+/// Frequencies, bins, schedules: a weight of so many is in no order.
+static bool isMonotone(const FloatElements &elements) {
+  if (!hasOneAxis(elements))
+    return false;
+  bool rises = elements[1] > elements[0];
+  for (int64_t index = 1; index < elements.size(); ++index)
+    if (elements[index] == elements[index - 1] ||
+        (elements[index] > elements[index - 1]) != rises)
+      return false;
+  return true;
+}
+
+/// 0, 1, 2 ...: the expectation of a distribution over bins.
+static bool isCount(const FloatElements &elements) {
+  if (!hasOneAxis(elements))
+    return false;
+  for (int64_t index = 0; index < elements.size(); ++index)
+    if (elements[index] != double(index))
+      return false;
+  return true;
+}
+
+/// One filter for every channel: blurs, derivatives, means.
+static bool repeatsFilter(const FloatElements &elements) {
+  ArrayRef<int64_t> shape = elements.getShape();
+  if (shape.size() < 3 || shape[0] < 2)
+    return false;
+  int64_t filter = elements.size() / shape[0];
+  int64_t taps = filter / shape[1];
+  if (taps < 2)
+    return false;
+  if (std::optional<double> uniform = elements.getUniform())
+    return std::fabs(*uniform * taps - 1) < 1e-5;
+  for (int64_t index = filter; index < elements.size(); ++index)
+    if (elements[index] != elements[index - filter])
+      return false;
+  return true;
+}
+
+/// Overlapping windows over frequencies: nothing is negative, most is zero.
+static bool isFilterBank(const FloatElements &elements) {
+  int64_t zeros = 0;
+  return allOf(elements,
+               [&](double number) {
+                 zeros += number == 0;
+                 return number >= 0;
+               }) &&
+         zeros * 2 > elements.size();
+}
+
+namespace {
+
+/// Elements along one axis.
+struct Line {
+  const FloatElements &elements;
+  int64_t offset, stride, size;
+
+  double operator[](int64_t i) const { return elements[offset + i * stride]; }
+};
+
+enum class Wave { No, Flat, Yes };
+
+} // namespace
+
+/// x[i + 1] + x[i - 1] is the same multiple of x[i] all along a sine, at
+/// most twice. Where one table follows another there is a seam.
+static Wave classifyLine(const Line &line) {
+  double peak = 0;
+  int64_t at = 1;
+  bool isFlat = true;
+  for (int64_t i = 0; i < line.size; ++i) {
+    isFlat &= line[i] == line[0];
+    bool isInner = i > 0 && i + 1 < line.size;
+    if (isInner && std::fabs(line[i]) > std::fabs(line[at]))
+      at = i;
+    peak = std::max(peak, std::fabs(line[i]));
+  }
+  if (isFlat)
+    return Wave::Flat;
+  if (!std::isfinite(peak) || line[at] == 0)
+    return Wave::No;
+  double factor = (line[at + 1] + line[at - 1]) / line[at];
+  if (std::fabs(factor) > 2.01)
+    return Wave::No;
+  int64_t misses = 0;
+  for (int64_t i = 1; i + 1 < line.size && misses <= 2; ++i)
+    misses += std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) >
+              0.02 * peak;
+  return misses <= 2 && misses * 4 <= line.size ? Wave::Yes : Wave::No;
+}
+
+static bool isSampledSine(const FloatElements &elements) {
+  constexpr int64_t leastSize = 8;
+  int64_t stride = 1;
+  for (int64_t size : llvm::reverse(elements.getShape())) {
+    bool isWave = size >= leastSize, varies = false;
+    for (int64_t line = 0; isWave && line < elements.size() / size; ++line) {
+      int64_t offset = line / stride * stride * size + line % stride;
+      Wave wave = classifyLine({elements, offset, stride, size});
+      isWave = wave != Wave::No;
+      varies |= wave == Wave::Yes;
+    }
+    if (isWave && varies)
+      return true;
+    stride *= size;
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Uses
+//===----------------------------------------------------------------------===//
+
+static StringRef describeFactor(const FloatElements &elements,
+                                ContentUse use) {
+  if (elements.size() >= 16 && selects(elements))
+    return "zeros and ones that select";
+  if (elements.size() >= 8 && isCount(elements))
+    return "the numbers 0, 1, 2 ...";
+  if (elements.size() >= 64 && isFilterBank(elements))
+    return "a filter bank";
+  if (use == ContentUse::Convolution && repeatsFilter(elements))
+    return "one filter for all channels";
+  return {};
+}
+
+static StringRef describeTable(const FloatElements &elements) {
+  if (holdsMaskValue(elements))
+    return "a mask of large numbers";
+  if (elements.size() >= 8 && hasTwoValues(elements))
+    return "a mask of two values";
+  if (elements.size() >= 6 && isGrid(elements))
+    return "a grid of whole and half numbers";
+  if (elements.size() >= 8 && isMonotone(elements))
+    return "a sequence in order";
+  return {};
+}
+
+StringRef describeFixedContents(const FloatElements &elements,
+                                ContentUse use) {
+  if (elements.size() < 2)
+    return {};
+  bool isFactor = use == ContentUse::Product || use == ContentUse::Convolution;
+  if (elements.getUniform()) {
+    if (!isFactor && holdsMaskValue(elements))
+      return "a mask of large numbers";
+    if (use == ContentUse::Convolution && repeatsFilter(elements))
+      return "a mean";
+    return {};
+  }
+  StringRef form =
+      isFactor ? describeFactor(elements, use) : describeTable(elements);
+  if (form.empty() && elements.size() >= 16 && isSampledSine(elements))
+    return "sampled sines and cosines";
+  return form;
+}
+
+bool isPlainNumber(double number) {
+  constexpr double precision = 3e-7;
+  auto isFraction = [&](double value) {
+    for (int64_t denominator = 1; denominator <= 64; ++denominator) {
+      double numerator = value * double(denominator);
+      if (numerator > 0.5 && numerator <= 4096 &&
+          std::fabs(numerator - std::rint(numerator)) < precision * numerator)
+        return true;
+      double inverse = double(denominator) / value;
+      if (inverse > 0.5 && inverse <= 4096 &&
+          std::fabs(inverse - std::rint(inverse)) < precision * inverse)
+        return true;
+    }
+    return false;
+  };
+  double magnitude = std::fabs(number);
+  if (magnitude == 0 || !std::isfinite(magnitude))
+    return true;
+  if (magnitude >= maskBound || magnitude <= 1 / maskBound)
+    return true;
+  return isFraction(magnitude) || isFraction(magnitude * magnitude) ||
+         isFraction(magnitude / M_PI) || isFraction(magnitude * M_PI) ||
+         isFraction(magnitude * magnitude * M_PI);
+}
+
+} // namespace mp

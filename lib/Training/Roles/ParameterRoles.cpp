@@ -1,0 +1,272 @@
+//===- ParameterRoles.cpp - Which constants are parameters ----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Training/ParameterRoles.h"
+
+#include "ModuleScopes.h"
+#include "RoleRules.h"
+
+#include "mp-opt/Autodiff/Autodiff.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+StringRef getName(ParameterRole role) {
+  static constexpr StringLiteral names[] = {"none",     "weight",    "bias",
+                                            "scale",    "embedding", "position",
+                                            "token",    "state"};
+  return names[unsigned(role)];
+}
+
+const ParameterUse *ParameterCandidate::getRole() const {
+  for (const ParameterUse &use : uses)
+    if (use.role != ParameterRole::None)
+      return &use;
+  return nullptr;
+}
+
+std::string ParameterCandidate::getReason() const {
+  return uses.empty() ? "the loss does not depend on it" : uses.front().reason;
+}
+
+llvm::DenseSet<Value> findAncestors(Value loss) {
+  llvm::DenseSet<Value> found{loss};
+  std::vector<Value> queue{loss};
+  while (!queue.empty()) {
+    Operation *op = queue.back().getDefiningOp();
+    queue.pop_back();
+    if (!op)
+      continue;
+    auto inputs = getCaptured(op);
+    inputs.insert(op->operand_begin(), op->operand_end());
+    for (Value input : inputs)
+      if (found.insert(input).second)
+        queue.push_back(input);
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// From a constant to its uses
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class RoleFinder {
+public:
+  RoleFinder(GraphOp graph, Value loss)
+      : block(graph.getBody().front()), loss(loss), flow(graph),
+        ancestors(findAncestors(loss)) {}
+
+  std::vector<ParameterCandidate> run();
+
+private:
+  /// A value that is computed of a constant alone.
+  struct Step {
+    Value value;
+    bool isPeriodic;
+    /// The constant's own use that it comes from; null at the start.
+    OpOperand *origin;
+  };
+
+  void add(Operation *constant, Value value, StringRef name);
+  void follow(ParameterCandidate &candidate);
+  void follow(OpOperand &use, Step from, const RoleRules &rules,
+              ParameterCandidate &candidate);
+  void followRegions(OpOperand &use, Step from, const RoleRules &rules,
+                     ParameterCandidate &candidate);
+  void push(Value value, Step from);
+  bool reachesLoss(Operation *op) const;
+  bool meetsConstants(OpOperand &use) const;
+
+  Block &block;
+  Value loss;
+  BatchFlow flow;
+  llvm::DenseSet<Value> ancestors;
+  std::vector<ParameterCandidate> found;
+  std::vector<Step> queue;
+  llvm::DenseSet<std::pair<Value, OpOperand *>> seen;
+};
+
+} // namespace
+
+/// What a body holds counts as long as its node does.
+bool RoleFinder::reachesLoss(Operation *op) const {
+  op = block.findAncestorOpInBlock(*op);
+  return op && llvm::any_of(op->getResults(), [&](Value result) {
+           return ancestors.contains(result);
+         });
+}
+
+bool RoleFinder::meetsConstants(OpOperand &use) const {
+  Operation *op = use.getOwner();
+  for (OpOperand &operand : op->getOpOperands())
+    if (&operand != &use && flow.get(operand.get()) != BatchFlow::Constant)
+      return false;
+  return true;
+}
+
+void RoleFinder::push(Value value, Step from) {
+  if (isDifferentiable(value) && seen.insert({value, from.origin}).second)
+    queue.push_back({value, from.isPeriodic, from.origin});
+}
+
+/// Yields of branches, and states and elements of loops.
+void RoleFinder::followRegions(OpOperand &use, Step from,
+                               const RoleRules &rules,
+                               ParameterCandidate &candidate) {
+  Operation *op = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  if (isa<YieldOp>(op)) {
+    Operation *parent = op->getParentOp();
+    if (isNode(parent) && isStandardOp(parent, "If") &&
+        index < parent->getNumResults())
+      push(parent->getResult(index), from);
+    return;
+  }
+  unsigned states = op->getNumOperands() - getInt(op, "num_scan_inputs", 0);
+  if (isStandardOp(op, "Scan") && index >= states) {
+    Region &body = op->getRegion(0);
+    if (index < body.getNumArguments())
+      push(body.getArgument(index), from);
+    return;
+  }
+  candidate.uses.push_back(rules.judge({op, index, from.isPeriodic}));
+  candidate.uses.back().node = op;
+  candidate.uses.back().origin = from.origin;
+}
+
+void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
+                        ParameterCandidate &candidate) {
+  Operation *op = use.getOwner();
+  if (!from.origin)
+    from.origin = &use;
+  if (!reachesLoss(op))
+    return;
+  if (isa<YieldOp>(op) || op->getNumRegions())
+    return followRegions(use, from, rules, candidate);
+  if (!isNode(op) || llvm::none_of(op->getResults(), [](Value result) {
+        return isDifferentiable(result);
+      }))
+    return;
+  unsigned index = use.getOperandNumber();
+  WeightSlot slot = getWeightSlot(op, index);
+  bool isElementwise =
+      slot == WeightSlot::Summand || slot == WeightSlot::Factor;
+  if (meetsConstants(use) && slot != WeightSlot::Statistic) {
+    // A number among constants is part of their formula.
+    bool isNumber = isElementwise && rules.isSingle() && op->getNumOperands() > 1;
+    if (!isNumber) {
+      from.isPeriodic |= isStandardOp(op, "Sin") || isStandardOp(op, "Cos");
+      for (Value result : op->getResults())
+        push(result, from);
+      return;
+    }
+  }
+  candidate.uses.push_back(rules.judge({op, index, from.isPeriodic}));
+  candidate.uses.back().node = op;
+  candidate.uses.back().origin = from.origin;
+}
+
+void RoleFinder::follow(ParameterCandidate &candidate) {
+  RoleRules rules(flow, candidate.constant, candidate.name);
+  candidate.isUniform = rules.isUniform();
+  seen.clear();
+  queue.push_back({candidate.value, false, nullptr});
+  while (!queue.empty()) {
+    Step step = queue.back();
+    queue.pop_back();
+    // Uses are listed from the last to the first.
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : step.value.getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : llvm::reverse(uses))
+      follow(*use, step, rules, candidate);
+    if (step.value != loss)
+      continue;
+    ParameterUse use;
+    use.node = loss.getDefiningOp();
+    use.reason = "it meets nothing of the batch";
+    use.origin = step.origin;
+    candidate.uses.push_back(use);
+  }
+}
+
+void RoleFinder::add(Operation *constant, Value value, StringRef name) {
+  if (!isDifferentiable(value))
+    return;
+  ParameterCandidate candidate;
+  candidate.constant = constant;
+  candidate.value = value;
+  candidate.name = name;
+  follow(candidate);
+  found.push_back(std::move(candidate));
+}
+
+std::vector<ParameterCandidate> RoleFinder::run() {
+  llvm::StringMap<Value> inputs;
+  for (BlockArgument input : block.getArguments())
+    inputs[onnxir::getValueName(input)] = input;
+  block.getParentOp()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto initializer = dyn_cast<InitializerOp>(op)) {
+      Value value = initializer.getOverridable()
+                        ? inputs.lookup(initializer.getName())
+                        : Value(initializer.getResult());
+      if (value && initializer.getValueAttr())
+        add(op, value, initializer.getName());
+    } else if (isNode(op) && isStandardOp(op, "Constant") && getElements(op)) {
+      add(op, op->getResult(0), onnxir::getValueName(op->getResult(0)));
+    }
+  });
+  return std::move(found);
+}
+
+std::vector<ParameterCandidate> findParameterRoles(GraphOp graph, Value loss) {
+  return RoleFinder(graph, loss).run();
+}
+
+//===----------------------------------------------------------------------===//
+// What lies in front of a use
+//===----------------------------------------------------------------------===//
+
+/// The constant that `value` is, rearranged; null if it is computed.
+static Value findConstant(Value value) {
+  constexpr unsigned most = 4;
+  for (unsigned step = 0; step < most; ++step) {
+    Operation *definer = value.getDefiningOp();
+    if (!definer || getElements(definer))
+      return definer ? value : Value();
+    if (definer->getNumOperands() != 1 || !isRearranged(definer))
+      return {};
+    value = definer->getOperand(0);
+  }
+  return {};
+}
+
+Value findWeightBefore(Operation *node) {
+  constexpr unsigned most = 16;
+  for (unsigned step = 0; step < most && node; ++step) {
+    Operation *next = nullptr;
+    for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
+      Value constant = findConstant(operand);
+      WeightSlot slot = getWeightSlot(node, index);
+      if (constant &&
+          (slot == WeightSlot::Product || slot == WeightSlot::Weight))
+        return constant;
+      if (!next && !constant && isDifferentiable(operand))
+        next = operand.getDefiningOp();
+    }
+    node = next;
+  }
+  return {};
+}
+
+} // namespace mp

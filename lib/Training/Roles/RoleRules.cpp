@@ -1,0 +1,272 @@
+//===- RoleRules.cpp - The role that a place gives a constant -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoleRules.h"
+
+#include "ModuleScopes.h"
+
+#include "mp-opt/Autodiff/Autodiff.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+static ParameterUse none(const Twine &reason) {
+  ParameterUse use;
+  use.reason = reason.str();
+  return use;
+}
+
+static ParameterUse doubtfulNone(const Twine &reason) {
+  ParameterUse use = none(reason);
+  use.isDoubtful = true;
+  return use;
+}
+
+static ParameterUse take(ParameterRole role, bool isDoubtful = false) {
+  ParameterUse use;
+  use.role = role;
+  use.isDoubtful = isDoubtful;
+  return use;
+}
+
+RoleRules::RoleRules(const BatchFlow &flow, Operation *constant, StringRef name)
+    : flow(flow), constant(constant), elements(FloatElements::get(constant)),
+      isGenerated(isGeneratedName(name)) {
+  if (elements)
+    uniform = elements->getUniform();
+}
+
+//===----------------------------------------------------------------------===//
+// What is around a site
+//===----------------------------------------------------------------------===//
+
+Value RoleRules::getOther(const ParameterSite &site) const {
+  Value found;
+  // The condition of Where is no element.
+  unsigned first = isStandardOp(site.node, "Where") ? 1 : 0;
+  for (unsigned index = first; index < site.node->getNumOperands(); ++index) {
+    Value operand = site.node->getOperand(index);
+    if (index != site.operand &&
+        (!found || flow.get(operand) > flow.get(found)))
+      found = operand;
+  }
+  return found;
+}
+
+/// True if all that comes of `value` is sines and cosines of it.
+static bool leadsToSines(Value value, const BatchFlow &flow) {
+  SmallVector<Value> queue{value};
+  llvm::DenseSet<Value> seen{value};
+  bool found = false;
+  constexpr size_t most = 64;
+  while (!queue.empty()) {
+    for (Operation *user : queue.pop_back_val().getUsers()) {
+      if (isStandardOp(user, "Sin") || isStandardOp(user, "Cos")) {
+        found = true;
+        continue;
+      }
+      if (isStandardOp(user, "Shape"))
+        continue;
+      if (!isRearranged(user) || seen.size() > most)
+        return false;
+      for (Value result : user->getResults())
+        if (seen.insert(result).second)
+          queue.push_back(result);
+    }
+  }
+  return found;
+}
+
+/// Where only one axis of `type` has more than one element.
+static bool hasOneAxis(ArrayRef<int64_t> shape) {
+  return llvm::count_if(shape, [](int64_t size) { return size != 1; }) <= 1;
+}
+
+/// True if `value` is a product or convolution, rearranged.
+static bool isProduct(Value value) {
+  constexpr unsigned most = 8;
+  for (unsigned step = 0; step < most; ++step) {
+    Operation *definer = value.getDefiningOp();
+    if (!definer || !definer->getNumOperands())
+      return false;
+    WeightSlot slot = getWeightSlot(definer, 1);
+    if (slot == WeightSlot::Product || slot == WeightSlot::Weight)
+      return true;
+    if (slot != WeightSlot::None || !isRearranged(definer))
+      return false;
+    value = definer->getOperand(0);
+  }
+  return false;
+}
+
+/// True if the result's last axis has one element, as that of a layer with one
+/// output.
+static bool hasOneColumn(Operation *node) {
+  auto type = dyn_cast<RankedTensorType>(node->getResult(0).getType());
+  return type && type.getRank() > 0 && type.getShape().back() == 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+ParameterUse RoleRules::takeUnlessFixed(ContentUse use,
+                                        ParameterRole role) const {
+  StringRef fixed =
+      elements ? describeFixedContents(*elements, use) : StringRef();
+  if (fixed.empty())
+    return take(role);
+  // An author's name: it might be a weight's first value.
+  bool isDoubtful = !isGenerated && fixed.contains("in order");
+  return isDoubtful ? doubtfulNone(fixed) : none(fixed);
+}
+
+ParameterUse RoleRules::judgeProduct(const ParameterSite &site) const {
+  Value other = getOther(site);
+  bool isOuter = isOuterProduct(site.node, site.operand);
+  if (isOuter && other && flow.get(other) == BatchFlow::Index)
+    return none("a factor of positions");
+  bool isPlain = isOuter || (other && flow.get(other) == BatchFlow::Index);
+  if (isPlain && leadsToSines(site.node->getResult(0), flow))
+    return none("frequencies of sines and cosines");
+  if (uniform && *uniform == 1 && elements->size() > 1 && isGenerated)
+    return none("ones that sum");
+  return takeUnlessFixed(ContentUse::Product, ParameterRole::Weight);
+}
+
+/// A number is a weight only where its author has named it, and its value is
+/// no formula's.
+ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
+                                    WeightSlot slot) const {
+  double number = (*elements)[0];
+  Value other = getOther(site);
+  bool isData = other && flow.get(other) == BatchFlow::Data &&
+                !flow.isRaw(other);
+  if (slot == WeightSlot::Summand && isData && elements->getShape().size() &&
+      hasOneColumn(site.node) && isProduct(other))
+    return take(ParameterRole::Bias);
+  if (isGenerated || !isa<InitializerOp>(constant) || !isData)
+    return none("a number");
+  bool isFirst = slot == WeightSlot::Factor && isStandardOp(site.node, "Mul") &&
+                 (number == 0 || number == 1);
+  if (isFirst || !isPlainNumber(number))
+    return take(ParameterRole::Scale, /*isDoubtful=*/true);
+  return elements->getShape().empty() ? none("a number")
+                                      : doubtfulNone("a number");
+}
+
+/// First values of weights, or a constant that was written out.
+ParameterUse RoleRules::judgeUniform(const ParameterSite &site,
+                                     WeightSlot slot) const {
+  bool isScale = slot == WeightSlot::Factor;
+  Value other = getOther(site);
+  bool isChannel = hasOneAxis(elements->getShape());
+  bool isClear = isChannel && !flow.isRaw(other) &&
+                 flow.get(other) == BatchFlow::Data;
+  ParameterRole role = isScale     ? ParameterRole::Scale
+                       : isChannel ? ParameterRole::Bias
+                                   : ParameterRole::Position;
+  bool isPlain = *uniform == 0 || *uniform == 1;
+  if (isClear && (isPlain || !isGenerated))
+    return take(role);
+  if (isGenerated)
+    return none("equal elements");
+  return take(role, /*isDoubtful=*/true);
+}
+
+ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
+                                         WeightSlot slot) const {
+  Value other = getOther(site);
+  if (!other || flow.get(other) != BatchFlow::Data)
+    return none("it meets no activation, only positions, masks or counts");
+  if (!elements)
+    return take(ParameterRole::Bias, /*isDoubtful=*/true);
+  if (elements->size() == 1)
+    return judgeSingle(site, slot);
+  if (!isProduct(other) && slot != WeightSlot::Choice &&
+      leadsToSines(site.node->getResult(0), flow))
+    return none("frequencies of sines and cosines");
+  StringRef fixed = describeFixedContents(*elements, ContentUse::Elementwise);
+  if (!fixed.empty())
+    return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::Bias);
+  bool isStandardization =
+      isStandardOp(site.node, "Sub") || isStandardOp(site.node, "Div") ||
+      elements->size() == 3;
+  if (flow.isRaw(other) && isStandardization &&
+      hasOneAxis(elements->getShape()))
+    return none("it standardizes an input");
+  if (slot == WeightSlot::Choice)
+    return uniform && isGenerated ? none("equal elements")
+                                  : take(ParameterRole::Token, bool(uniform));
+  if (uniform)
+    return judgeUniform(site, slot);
+  if (slot == WeightSlot::Factor)
+    return take(ParameterRole::Scale);
+  return take(hasOneAxis(elements->getShape()) ? ParameterRole::Bias
+                                               : ParameterRole::Position);
+}
+
+ParameterUse RoleRules::judgeState() const {
+  if (uniform && (*uniform == 0 || isGenerated))
+    return none("a first state of equal elements");
+  return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::State);
+}
+
+/// A part of a longer sequence: a class token, registers; or padding.
+ParameterUse RoleRules::judgePart() const {
+  if (isSingle())
+    return none("a number");
+  if (uniform && isGenerated)
+    return none("equal elements");
+  ParameterUse use =
+      takeUnlessFixed(ContentUse::Elementwise, ParameterRole::Token);
+  use.isDoubtful |= use.role != ParameterRole::None && uniform;
+  return use;
+}
+
+ParameterUse RoleRules::judge(const ParameterSite &site) const {
+  WeightSlot slot = getWeightSlot(site.node, site.operand);
+  if (slot == WeightSlot::Statistic)
+    return none("a running statistic");
+  if (site.isPeriodic)
+    return none("sines or cosines are made of it");
+  switch (slot) {
+  case WeightSlot::Weight:
+    return takeUnlessFixed(isConvolution(site.node) ? ContentUse::Convolution
+                                                    : ContentUse::Product,
+                           ParameterRole::Weight);
+  case WeightSlot::Bias:
+    return take(ParameterRole::Bias);
+  case WeightSlot::Scale:
+    return take(ParameterRole::Scale);
+  case WeightSlot::State:
+    return judgeState();
+  case WeightSlot::Product:
+    return judgeProduct(site);
+  case WeightSlot::Table:
+    if (uniform && isGenerated && *uniform != 0)
+      return none("equal elements");
+    return takeUnlessFixed(ContentUse::Table, ParameterRole::Embedding);
+  case WeightSlot::Part:
+    return judgePart();
+  case WeightSlot::Summand:
+  case WeightSlot::Factor:
+  case WeightSlot::Choice:
+    return judgeElementwise(site, slot);
+  default:
+    break;
+  }
+  StringRef formal = getFormalName(site.node, site.operand);
+  return none("operand " +
+              (formal.empty() ? ("#" + Twine(site.operand)).str()
+                              : ("'" + formal + "'").str()) +
+              " of " + getOpType(site.node) + " takes no weight");
+}
+
+} // namespace mp

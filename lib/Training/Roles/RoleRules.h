@@ -1,0 +1,58 @@
+//===- RoleRules.h - The role that a place gives a constant -----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TRAINING_ROLES_ROLERULES_H
+#define MPOPT_LIB_TRAINING_ROLES_ROLERULES_H
+
+#include "BatchFlow.h"
+#include "ConstantContents.h"
+#include "WeightSlots.h"
+
+#include "mp-opt/Training/ParameterRoles.h"
+
+namespace mp {
+
+/// Where something that is computed of a constant meets the batch.
+struct ParameterSite {
+  mlir::Operation *node = nullptr;
+  unsigned operand = 0;
+  /// A sine or cosine lies between.
+  bool isPeriodic = false;
+};
+
+/// Judges the sites of one constant.
+class RoleRules {
+public:
+  RoleRules(const BatchFlow &flow, mlir::Operation *constant,
+            llvm::StringRef name);
+
+  ParameterUse judge(const ParameterSite &site) const;
+  bool isSingle() const { return elements && elements->size() == 1; }
+  bool isUniform() const { return bool(uniform); }
+
+private:
+  ParameterUse judgeProduct(const ParameterSite &site) const;
+  ParameterUse judgeElementwise(const ParameterSite &site,
+                                WeightSlot slot) const;
+  ParameterUse judgeSingle(const ParameterSite &site, WeightSlot slot) const;
+  ParameterUse judgeUniform(const ParameterSite &site, WeightSlot slot) const;
+  ParameterUse judgeState() const;
+  ParameterUse judgePart() const;
+  ParameterUse takeUnlessFixed(ContentUse use, ParameterRole role) const;
+  /// The operand beside the site's that hangs on the batch.
+  mlir::Value getOther(const ParameterSite &site) const;
+
+  const BatchFlow &flow;
+  mlir::Operation *constant;
+  std::optional<FloatElements> elements;
+  std::optional<double> uniform;
+  bool isGenerated;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TRAINING_ROLES_ROLERULES_H

@@ -1,0 +1,58 @@
+//===- WeightSlots.h - Operands that take weights ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TRAINING_ROLES_WEIGHTSLOTS_H
+#define MPOPT_LIB_TRAINING_ROLES_WEIGHTSLOTS_H
+
+#include "BatchFlow.h"
+
+namespace mp {
+
+/// What an operand of an operator is there for.
+enum class WeightSlot : uint8_t {
+  /// Nothing that is learned.
+  None,
+  /// A mean or variance that the node updates, or has learned before.
+  Statistic,
+  // By the formal parameter's name.
+  Weight,
+  Bias,
+  Scale,
+  State,
+  // Either side may be the weight.
+  Product,
+  Table,
+  Summand,
+  Factor,
+  Choice,
+  Part,
+};
+
+/// Of the schema's formal parameter, or of the operator's row in the table.
+WeightSlot getWeightSlot(mlir::Operation *node, unsigned operand);
+
+/// The name of the schema's formal parameter; empty if there is none.
+llvm::StringRef getFormalName(mlir::Operation *node, unsigned operand);
+
+/// True where a weight slides over its input.
+bool isConvolution(mlir::Operation *node);
+
+/// True where integers of the batch become activations: they pick rows of a
+/// table of constants, or are multiplied out with a weight.
+bool takesIndices(mlir::Operation *node, const BatchFlow &flow);
+
+/// A product of this node and operand multiplies each pair of numbers once:
+/// nothing is summed.
+bool isOuterProduct(mlir::Operation *node, unsigned operand);
+
+/// The result has its operand's elements, each changed by itself or by a
+/// constant, maybe in another order.
+bool isRearranged(mlir::Operation *node);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TRAINING_ROLES_WEIGHTSLOTS_H
