@@ -145,8 +145,8 @@ LogicalResult Selector::checkName(StringRef name, const NameList &list) {
     known.push_back(initializer.getName());
     if (initializer.getName() == name)
       return graph.emitError()
-             << list.label << ": expected a float tensor, '" << name
-             << "' is " << initializer.getResult().getType();
+             << list.label << ": expected a float tensor, '" << name << "' is "
+             << initializer.getResult().getType();
   }
   InFlightDiagnostic diag = graph.emitError();
   diag << list.label << ": the model has no initializer '" << name << "'"
@@ -160,8 +160,9 @@ LogicalResult Selector::checkContradiction(const NameList &trained,
                                            const NameList &kept) {
   for (const std::string &name : trained.names)
     if (kept.set.contains(name))
-      return graph.emitError() << "'" << name << "' is on two lists: "
-                               << trained.label << " and " << kept.label;
+      return graph.emitError()
+             << "'" << name << "' is on two lists: " << trained.label << " and "
+             << kept.label;
   return success();
 }
 
@@ -211,8 +212,8 @@ LogicalResult Selector::train(const NameList &list) {
       choice.reason.clear();
     } else if (choice.state == ParameterChoice::Trained) {
       bool isModels = StringRef(list.label).starts_with("metadata");
-      choice.state = isModels ? ParameterChoice::NotAParameter
-                              : ParameterChoice::Frozen;
+      choice.state =
+          isModels ? ParameterChoice::NotAParameter : ParameterChoice::Frozen;
       choice.reason = "not in " + list.label;
     }
   }

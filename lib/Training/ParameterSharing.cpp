@@ -18,6 +18,7 @@
 #include "Roles/ModuleScopes.h"
 #include "mp-opt/Precision/NodeOverrides.h"
 #include "mp-opt/Support/Nearest.h"
+#include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringSet.h"
@@ -34,7 +35,7 @@ namespace mp {
 
 static bool haveSameElements(Operation *lhs, Operation *rhs) {
   auto left = FloatElements::get(lhs), right = FloatElements::get(rhs);
-  if (!left || !right || left->size() != right->size())
+  if (!left || !right || left->getShape() != right->getShape())
     return false;
   for (int64_t index = 0; index < left->size(); ++index)
     if ((*left)[index] != (*right)[index])
@@ -42,27 +43,57 @@ static bool haveSameElements(Operation *lhs, Operation *rhs) {
   return true;
 }
 
-static LogicalResult tieList(GraphOp graph, StringRef list,
-                         const llvm::StringMap<InitializerOp> &known) {
+static bool isTransposeOf(Operation *lhs, Operation *rhs) {
+  auto left = FloatElements::get(lhs), right = FloatElements::get(rhs);
+  if (!left || !right || left->getShape().size() != 2 ||
+      right->getShape().size() != 2)
+    return false;
+  int64_t rows = left->getShape()[0], columns = left->getShape()[1];
+  if (right->getShape()[0] != columns || right->getShape()[1] != rows)
+    return false;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      if ((*left)[row * columns + column] != (*right)[column * rows + row])
+        return false;
+  return true;
+}
+
+/// `second` becomes `first`, or its transpose.
+static void replaceBy(InitializerOp first, InitializerOp second,
+                      bool isTransposed, NodeBuilder &builder) {
+  Value value = first.getResult();
+  if (isTransposed) {
+    builder.setInsertionPointAfter(first->isBeforeInBlock(second) ? second
+                                                                  : first);
+    builder.setBase(second.getName());
+    value = builder.transpose(value, {1, 0});
+  }
+  second.getResult().replaceAllUsesWith(value);
+}
+
+static LogicalResult tieList(GraphOp graph, NodeBuilder &builder,
+                             StringRef list,
+                             const llvm::StringMap<InitializerOp> &known) {
   SmallVector<StringRef> names;
   list.split(names, ',');
   if (names.size() < 2)
-    return graph.emitError() << "tie '" << list
-                             << "': expected two names or more, separated by "
-                             << "commas";
+    return graph.emitError()
+           << "tie '" << list << "': expected two names or more, separated by "
+           << "commas";
   InitializerOp first;
   for (StringRef name : names) {
     InitializerOp initializer = known.lookup(name.trim());
     if (!initializer)
       return graph.emitError()
              << "tie '" << list << "': the model has no initializer '"
-             << name.trim() << "'"
-             << suggestNearest(name.trim(), known.keys());
+             << name.trim() << "'" << suggestNearest(name.trim(), known.keys());
     if (!first) {
       first = initializer;
       continue;
     }
-    if (first.getResult().getType() != initializer.getResult().getType())
+    bool isTransposed = isTransposeOf(first, initializer);
+    if (first.getResult().getType() != initializer.getResult().getType() &&
+        !isTransposed)
       return graph.emitError()
              << "tie '" << list << "': '" << first.getName() << "' is "
              << first.getResult().getType() << ", '" << initializer.getName()
@@ -71,28 +102,63 @@ static LogicalResult tieList(GraphOp graph, StringRef list,
         initializer.getOverridable())
       return graph.emitError() << "tie '" << list << "': expected different "
                                << "initializers that are no inputs";
-    if (!haveSameElements(first, initializer))
+    if (!isTransposed && !haveSameElements(first, initializer))
       return graph.emitError()
              << "tie '" << list << "': the elements of '" << first.getName()
              << "' and '" << initializer.getName() << "' differ";
-    initializer.getResult().replaceAllUsesWith(first.getResult());
+    replaceBy(first, initializer, isTransposed, builder);
   }
   return success();
 }
 
 LogicalResult tieParameters(GraphOp graph, ArrayRef<std::string> lists) {
+  if (lists.empty())
+    return success();
+  NodeBuilder builder(graph->getParentOfType<ModuleOp>());
   llvm::StringMap<InitializerOp> known;
   for (auto initializer : graph.getBody().front().getOps<InitializerOp>())
     known[initializer.getName()] = initializer;
   for (const std::string &list : lists)
-    if (failed(tieList(graph, list, known)))
+    if (failed(tieList(graph, builder, list, known)))
       return failure();
   return success();
+}
+
+std::vector<std::pair<StringRef, StringRef>>
+findUntiedCopies(ArrayRef<ParameterChoice> choices) {
+  std::vector<std::pair<StringRef, StringRef>> found;
+  llvm::DenseMap<int64_t, SmallVector<const ParameterCandidate *>> weights;
+  SmallVector<const ParameterCandidate *> tables;
+  for (const ParameterChoice &choice : choices) {
+    const ParameterCandidate &candidate = choice.candidate;
+    const ParameterUse *use = candidate.getRole();
+    if (!use || choice.state != ParameterChoice::Trained || candidate.isUniform)
+      continue;
+    if (use->role == ParameterRole::Embedding)
+      tables.push_back(&candidate);
+    auto elements = FloatElements::get(candidate.constant);
+    if (elements && use->role == ParameterRole::Weight)
+      weights[elements->size()].push_back(&candidate);
+  }
+  for (const ParameterCandidate *table : tables)
+    if (auto elements = FloatElements::get(table->constant))
+      for (const ParameterCandidate *weight : weights.lookup(elements->size()))
+        if (haveSameElements(table->constant, weight->constant) ||
+            isTransposeOf(table->constant, weight->constant))
+          found.emplace_back(table->name, weight->name);
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
 // Modules
 //===----------------------------------------------------------------------===//
+
+/// The Identity through which a use goes: torch's older exporter leaves one for
+/// each parameter that it has merged, under the parameter's name.
+static Operation *getAlias(const ParameterUse &use) {
+  Operation *op = use.origin ? use.origin->getOwner() : nullptr;
+  return op && isNode(op) && isStandardOp(op, "Identity") ? op : nullptr;
+}
 
 namespace {
 
@@ -137,6 +203,9 @@ SmallVector<std::string> Modules::getKeys(const ParameterUse &use) const {
   };
   // What goes through one operand cannot be told apart.
   addKey("use", number(use.origin));
+  // An alias is there because the parameter had another name.
+  if (getAlias(use))
+    return keys;
   std::string scope = getModuleScope(use.node);
   // A module that holds others may have several parameters of its own.
   if (!scope.empty() && !containers.contains(scope))
@@ -196,7 +265,7 @@ private:
   size_t findKeeper(const ParameterCandidate &candidate,
                     ArrayRef<SmallVector<size_t>> groups) const;
   ParameterChoice copy(ParameterChoice &from, ArrayRef<size_t> uses,
-                       StringRef name);
+                       const Twine &wanted);
 
   Modules modules;
   OpBuilder builder;
@@ -219,6 +288,8 @@ Splitter::getSharers(const ParameterCandidate &candidate) {
 /// The name that the parameter has in its module: "norm1.weight".
 std::string Splitter::getName(const ParameterCandidate &candidate,
                               const ParameterUse &use) const {
+  if (Operation *alias = getAlias(use))
+    return onnxir::getValueName(alias->getResult(0)).str();
   std::string scope = getModuleScope(use.node);
   if (scope.empty())
     return candidate.name.str();
@@ -238,13 +309,17 @@ size_t Splitter::findKeeper(const ParameterCandidate &candidate,
 }
 
 ParameterChoice Splitter::copy(ParameterChoice &from, ArrayRef<size_t> uses,
-                               StringRef name) {
+                               const Twine &wanted) {
   ParameterCandidate &candidate = from.candidate;
   TypedAttr value = getElements(candidate.constant);
-  auto made = InitializerOp::create(
-      builder, candidate.constant->getLoc(), value.getType(),
-      builder.getStringAttr(name), value, DictionaryAttr(), UnitAttr(),
-      UnitAttr());
+  // The copy takes the name of the alias whose place it takes.
+  Operation *alias = getAlias(candidate.uses[uses.front()]);
+  StringRef name = alias ? onnxir::getValueName(alias->getResult(0))
+                         : names.getValueName(wanted);
+  auto made =
+      InitializerOp::create(builder, candidate.constant->getLoc(),
+                            value.getType(), builder.getStringAttr(name), value,
+                            DictionaryAttr(), UnitAttr(), UnitAttr());
   ParameterChoice choice;
   choice.candidate.constant = made;
   choice.candidate.value = made.getResult();
@@ -252,8 +327,15 @@ ParameterChoice Splitter::copy(ParameterChoice &from, ArrayRef<size_t> uses,
   choice.candidate.isUniform = candidate.isUniform;
   choice.splitFrom = candidate.name.str();
   for (size_t index : uses) {
-    candidate.uses[index].origin->set(made.getResult());
     choice.candidate.uses.push_back(candidate.uses[index]);
+    if (!alias)
+      candidate.uses[index].origin->set(made.getResult());
+  }
+  if (alias) {
+    alias->getResult(0).replaceAllUsesWith(made.getResult());
+    alias->erase();
+    for (ParameterUse &use : choice.candidate.uses)
+      use.origin = nullptr;
   }
   return choice;
 }
@@ -276,12 +358,10 @@ std::vector<ParameterChoice> Splitter::split(ParameterChoice &choice) {
   size_t keeper = findKeeper(candidate, groups);
   for (auto [index, group] : llvm::enumerate(groups))
     if (index != keeper)
-      made.push_back(copy(
-          choice, group,
-          names.getValueName(getName(candidate, candidate.uses[group[0]]))));
+      made.push_back(
+          copy(choice, group, getName(candidate, candidate.uses[group[0]])));
   if (!others.empty())
-    made.push_back(copy(choice, others,
-                        names.getValueName(candidate.name + "_constant")));
+    made.push_back(copy(choice, others, candidate.name + "_constant"));
   std::vector<ParameterUse> kept;
   for (size_t index : groups[keeper])
     kept.push_back(candidate.uses[index]);

@@ -53,8 +53,8 @@ void setParameterTable(ModuleOp module,
       fields.append(field.key, builder.getI64IntegerAttr(record.*field.member));
     if (record.sharers.size() > 1)
       fields.append(sharersKey,
-                    builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(
-                        record.sharers)));
+                    builder.getStrArrayAttr(
+                        llvm::to_vector_of<StringRef>(record.sharers)));
     entries.push_back(fields.getDictionary(module.getContext()));
   }
   module->setAttr(parametersMark, builder.getArrayAttr(entries));

@@ -12,8 +12,8 @@
 
 #include "mp-opt/Training/Parameters.h"
 
-#include "mp-opt/Autodiff/Autodiff.h"
 #include "Roles/ConstantContents.h"
+#include "mp-opt/Autodiff/Autodiff.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"

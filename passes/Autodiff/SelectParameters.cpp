@@ -80,9 +80,9 @@ InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
       before.setInsertionPointAfter(&op);
   StringRef name = initializer ? builder.getNames().getValueName(candidate.name)
                                : candidate.name;
-  auto made = InitializerOp::create(
-      before, constant->getLoc(), value.getType(), before.getStringAttr(name),
-      value, DictionaryAttr(), UnitAttr(), UnitAttr());
+  auto made = InitializerOp::create(before, constant->getLoc(), value.getType(),
+                                    before.getStringAttr(name), value,
+                                    DictionaryAttr(), UnitAttr(), UnitAttr());
   constant->getResult(0).replaceAllUsesWith(made.getResult());
   constant->erase();
   return made;
@@ -178,7 +178,8 @@ static std::vector<InitializerOp> findQuantized(GraphOp graph, Value loss) {
         !ancestors.contains(initializer.getResult()))
       continue;
     Type element = type.getElementType();
-    bool isNarrow = element.isIntOrFloat() && element.getIntOrFloatBitWidth() <= 8;
+    bool isNarrow =
+        element.isIntOrFloat() && element.getIntOrFloatBitWidth() <= 8;
     if (isNarrow && !element.isInteger(1))
       found.push_back(initializer);
   }
@@ -193,9 +194,8 @@ static void warn(GraphOp graph, ArrayRef<ParameterChoice> choices,
     if (choice.state == ParameterChoice::Trained && role && role->isDoubtful)
       trained.push_back(choice.candidate.name.str());
     if (choice.state == ParameterChoice::NotAParameter && !role &&
-        llvm::any_of(choice.candidate.uses, [](const ParameterUse &use) {
-          return use.isDoubtful;
-        }))
+        llvm::any_of(choice.candidate.uses,
+                     [](const ParameterUse &use) { return use.isDoubtful; }))
       kept.push_back(choice.candidate.name.str());
   }
   for (InitializerOp initializer : quantized)
@@ -207,6 +207,11 @@ static void warn(GraphOp graph, ArrayRef<ParameterChoice> choices,
   if (!kept.empty())
     graph.emitWarning() << "taken for constants, in doubt: " << listNames(kept)
                         << "; --train-only names what is trained";
+  for (auto [table, weight] : findUntiedCopies(choices))
+    graph.emitWarning() << "'" << table << "' and '" << weight
+                        << "' are trained apart from the same elements; --tie="
+                        << table << "," << weight
+                        << " makes them one parameter";
   if (!integers.empty())
     graph.emitWarning() << "quantized weights are not trained: "
                         << listNames(integers);
@@ -251,7 +256,7 @@ makeRecords(ArrayRef<ParameterChoice> choices,
 
 /// Nothing is trained: what there is, and why not.
 static void reportNothing(GraphOp graph, Value loss,
-                                   ArrayRef<ParameterRecord> records) {
+                          ArrayRef<ParameterRecord> records) {
   InFlightDiagnostic diag = graph.emitError()
                             << "the loss '" << onnxir::getValueName(loss)
                             << "' depends on no parameter that is trained";
@@ -271,9 +276,8 @@ static void reportNothing(GraphOp graph, Value loss,
 // The pass
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-SelectParameters::decide(GraphOp graph, Value loss,
-                         std::vector<ParameterChoice> &choices) {
+LogicalResult SelectParameters::decide(GraphOp graph, Value loss,
+                                       std::vector<ParameterChoice> &choices) {
   ParameterRequest request;
   request.trainOnly.assign(trainOnly.begin(), trainOnly.end());
   request.freeze.assign(freeze.begin(), freeze.end());

@@ -71,11 +71,10 @@ void Reports::addStart(OpPassManager &pm) {
 }
 
 void Reports::addTraining(OpPassManager &pm) {
-  pm.addPass(std::make_unique<CallPass>(
-      "ReadParameters", [&](ModuleOp module) {
-        run.parameters = getParameterTable(module);
-        return success();
-      }));
+  pm.addPass(std::make_unique<CallPass>("ReadParameters", [&](ModuleOp module) {
+    run.parameters = getParameterTable(module);
+    return success();
+  }));
 }
 
 void Reports::addEnd(OpPassManager &pm) {

@@ -74,9 +74,8 @@ static Error error(const Twine &message) { return createStringError(message); }
 
 Error TrainingFlags::check(bool isMixed) const {
   const std::reference_wrapper<const cl::Option> ofSteps[] = {
-      loss,     classAxis, optimizer,  learningRate,
-      clipNorm, freeze,    accumulate, weightDecay,
-      trainOnly, tie, untie};
+      loss,       classAxis,   optimizer, learningRate, clipNorm, freeze,
+      accumulate, weightDecay, trainOnly, tie,          untie};
   for (const cl::Option &option : ofSteps)
     if (!train && option.getNumOccurrences())
       return error("--" + option.ArgStr + " needs --train");

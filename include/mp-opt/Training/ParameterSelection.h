@@ -47,9 +47,14 @@ struct ParameterChoice {
 llvm::StringRef getName(ParameterChoice::State state);
 
 /// Makes each list of names one initializer. Fails if one is not there, or
-/// differs in type or elements from the first.
+/// is neither equal to the first one nor its transpose.
 mlir::LogicalResult tieParameters(onnxir::GraphOp graph,
                                   llvm::ArrayRef<std::string> lists);
+
+/// Embeddings and weights with the same elements, maybe transposed: what an
+/// exporter has made two of one.
+std::vector<std::pair<llvm::StringRef, llvm::StringRef>>
+findUntiedCopies(llvm::ArrayRef<ParameterChoice> choices);
 
 /// Gives each module a copy of what exporters have merged: constants of equal
 /// elements with a role in several modules, and what `untie` matches. Copies

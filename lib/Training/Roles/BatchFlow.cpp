@@ -65,7 +65,8 @@ void BatchFlow::visitBodies(Operation *op) {
     for (Region &region : op->getRegions())
       if (YieldOp yield = onnxir::getYield(region);
           yield && result.getResultNumber() < yield.getNumOperands())
-        found = std::max(found, get(yield.getOperand(result.getResultNumber())));
+        found =
+            std::max(found, get(yield.getOperand(result.getResultNumber())));
     set(result, found);
   }
 }

@@ -98,9 +98,8 @@ double FloatElements::operator[](int64_t index) const {
   }
   uint16_t bits;
   memcpy(&bits, place, sizeof bits);
-  const llvm::fltSemantics &semantics = kind == ElementKind::BFloat16
-                                            ? APFloat::BFloat()
-                                            : APFloat::IEEEhalf();
+  const llvm::fltSemantics &semantics =
+      kind == ElementKind::BFloat16 ? APFloat::BFloat() : APFloat::IEEEhalf();
   return APFloat(semantics, APInt(16, bits)).convertToDouble();
 }
 
@@ -130,28 +129,29 @@ static bool allOf(const FloatElements &elements,
 }
 
 static bool holdsMaskValue(const FloatElements &elements) {
-  return !allOf(elements, [](double number) {
-    return std::fabs(number) < maskBound;
-  });
+  return !allOf(elements,
+                [](double number) { return std::fabs(number) < maskBound; });
 }
 
 static bool hasTwoValues(const FloatElements &elements) {
   double first = elements[0];
   std::optional<double> second;
-  return allOf(elements, [&](double number) {
-           if (number == first)
-             return true;
-           if (!second)
-             second = number;
-           return number == *second;
-         }) &&
+  return allOf(elements,
+               [&](double number) {
+                 if (number == first)
+                   return true;
+                 if (!second)
+                   second = number;
+                 return number == *second;
+               }) &&
          second;
 }
 
 /// Whole and half numbers: grids, anchors, strides, positions.
 static bool isGrid(const FloatElements &elements) {
-  return allOf(elements,
-               [](double number) { return number * 2 == std::rint(number * 2); });
+  return allOf(elements, [](double number) {
+    return number * 2 == std::rint(number * 2);
+  });
 }
 
 static bool selects(const FloatElements &elements) {
@@ -251,8 +251,8 @@ static Wave classifyLine(const Line &line) {
     return Wave::No;
   int64_t misses = 0;
   for (int64_t i = 1; i + 1 < line.size && misses <= 2; ++i)
-    misses += std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) >
-              0.02 * peak;
+    misses +=
+        std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) > 0.02 * peak;
   return misses <= 2 && misses * 4 <= line.size ? Wave::Yes : Wave::No;
 }
 
@@ -278,8 +278,7 @@ static bool isSampledSine(const FloatElements &elements) {
 // Uses
 //===----------------------------------------------------------------------===//
 
-static StringRef describeFactor(const FloatElements &elements,
-                                ContentUse use) {
+static StringRef describeFactor(const FloatElements &elements, ContentUse use) {
   if (elements.size() >= 16 && selects(elements))
     return "zeros and ones that select";
   if (elements.size() >= 8 && isCount(elements))
@@ -303,8 +302,7 @@ static StringRef describeTable(const FloatElements &elements) {
   return {};
 }
 
-StringRef describeFixedContents(const FloatElements &elements,
-                                ContentUse use) {
+StringRef describeFixedContents(const FloatElements &elements, ContentUse use) {
   if (elements.size() < 2)
     return {};
   bool isFactor = use == ContentUse::Product || use == ContentUse::Convolution;
@@ -322,29 +320,33 @@ StringRef describeFixedContents(const FloatElements &elements,
   return form;
 }
 
-bool isPlainNumber(double number) {
+/// A quotient of small integers, as far as fp32 tells.
+static bool isFraction(double value) {
   constexpr double precision = 3e-7;
-  auto isFraction = [&](double value) {
-    for (int64_t denominator = 1; denominator <= 64; ++denominator) {
-      double numerator = value * double(denominator);
-      if (numerator > 0.5 && numerator <= 4096 &&
-          std::fabs(numerator - std::rint(numerator)) < precision * numerator)
+  constexpr int64_t mostBelow = 16;
+  for (int64_t below = 1; below <= mostBelow; ++below) {
+    double mostAbove = below == 1 ? 65536 : 1024;
+    for (double above : {value * double(below), double(below) / value})
+      if (above > 0.5 && above <= mostAbove &&
+          std::fabs(above - std::rint(above)) < precision * above)
         return true;
-      double inverse = double(denominator) / value;
-      if (inverse > 0.5 && inverse <= 4096 &&
-          std::fabs(inverse - std::rint(inverse)) < precision * inverse)
-        return true;
-    }
+  }
+  return false;
+}
+
+bool isFormulaNumber(double number) {
+  double size = std::fabs(number);
+  if (!std::isfinite(size) || size >= maskBound || size <= 1 / maskBound)
+    return size != 0;
+  if (isFraction(size))
     return false;
-  };
-  double magnitude = std::fabs(number);
-  if (magnitude == 0 || !std::isfinite(magnitude))
-    return true;
-  if (magnitude >= maskBound || magnitude <= 1 / maskBound)
-    return true;
-  return isFraction(magnitude) || isFraction(magnitude * magnitude) ||
-         isFraction(magnitude / M_PI) || isFraction(magnitude * M_PI) ||
-         isFraction(magnitude * magnitude * M_PI);
+  return isFraction(size * size) || isFraction(size / M_PI) ||
+         isFraction(size * M_PI) || isFraction(size * size * M_PI);
+}
+
+bool isPlainNumber(double number) {
+  return number == 0 || isFormulaNumber(number) ||
+         isFraction(std::fabs(number));
 }
 
 } // namespace mp

@@ -49,8 +49,10 @@ enum class ContentUse { Product, Convolution, Table, Elementwise };
 llvm::StringRef describeFixedContents(const FloatElements &elements,
                                       ContentUse use);
 
-/// True for numbers that formulas hold: small fractions, their square roots,
-/// multiples of pi.
+/// Numbers that formulas hold: roots of small fractions and multiples of pi;
+/// what is very large or very small.
+bool isFormulaNumber(double number);
+/// These, and the small fractions themselves.
 bool isPlainNumber(double number);
 
 } // namespace mp

@@ -27,8 +27,7 @@ static StringRef getInnermost(StringRef list) {
 }
 
 std::string getModuleScope(Operation *node) {
-  if (auto scopes =
-          getNodeMetadata(node, "pkg.torch.onnx.name_scopes"))
+  if (auto scopes = getNodeMetadata(node, "pkg.torch.onnx.name_scopes"))
     return getInnermost(*scopes).str();
   StringRef name = onnxir::getNodeName(node);
   size_t end = name.rfind('/');
@@ -50,6 +49,14 @@ std::string withoutCallNumbers(StringRef scope) {
       part = part.take_front(end);
   }
   return llvm::join(parts, ".");
+}
+
+bool isTorchExport(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto fields = module->getAttrOfType<DictionaryAttr>(onnxir::attr::model);
+  auto producer =
+      fields ? fields.getAs<StringAttr>("producer_name") : StringAttr();
+  return producer && producer.getValue() == "pytorch";
 }
 
 bool isGeneratedName(StringRef name) {

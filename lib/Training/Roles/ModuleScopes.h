@@ -27,6 +27,9 @@ std::string getModuleScope(mlir::Operation *node);
 /// module that is called again: "encoder.layer_1" is "encoder.layer".
 std::string withoutCallNumbers(llvm::StringRef scope);
 
+/// True if one of torch's exporters has written the model that holds `op`.
+bool isTorchExport(mlir::Operation *op);
+
 /// True for names that exporters make up for constants of expressions
 /// ("onnx::Mul_12", "/attn/Constant_output_0", "val_3"), false for those that
 /// the model's author gave to a parameter or buffer.

@@ -20,9 +20,9 @@ using namespace mp::onnxir;
 namespace mp {
 
 StringRef getName(ParameterRole role) {
-  static constexpr StringLiteral names[] = {"none",     "weight",    "bias",
-                                            "scale",    "embedding", "position",
-                                            "token",    "state"};
+  static constexpr StringLiteral names[] = {"none",  "weight",    "bias",
+                                            "scale", "embedding", "position",
+                                            "token", "state"};
   return names[unsigned(role)];
 }
 
@@ -163,7 +163,8 @@ void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
       slot == WeightSlot::Summand || slot == WeightSlot::Factor;
   if (meetsConstants(use) && slot != WeightSlot::Statistic) {
     // A number among constants is part of their formula.
-    bool isNumber = isElementwise && rules.isSingle() && op->getNumOperands() > 1;
+    bool isNumber =
+        isElementwise && rules.isSingle() && op->getNumOperands() > 1;
     if (!isNumber) {
       from.isPeriodic |= isStandardOp(op, "Sin") || isStandardOp(op, "Cos");
       for (Value result : op->getResults())

@@ -146,8 +146,8 @@ ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
                                     WeightSlot slot) const {
   double number = (*elements)[0];
   Value other = getOther(site);
-  bool isData = other && flow.get(other) == BatchFlow::Data &&
-                !flow.isRaw(other);
+  bool isData =
+      other && flow.get(other) == BatchFlow::Data && !flow.isRaw(other);
   if (slot == WeightSlot::Summand && isData && elements->getShape().size() &&
       hasOneColumn(site.node) && isProduct(other))
     return take(ParameterRole::Bias);
@@ -155,7 +155,10 @@ ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
     return none("a number");
   bool isFirst = slot == WeightSlot::Factor && isStandardOp(site.node, "Mul") &&
                  (number == 0 || number == 1);
-  if (isFirst || !isPlainNumber(number))
+  // torch's exporters name parameters and buffers only.
+  bool isFormula =
+      isTorchExport(constant) ? isFormulaNumber(number) : isPlainNumber(number);
+  if (isFirst || !isFormula)
     return take(ParameterRole::Scale, /*isDoubtful=*/true);
   return elements->getShape().empty() ? none("a number")
                                       : doubtfulNone("a number");
@@ -167,8 +170,8 @@ ParameterUse RoleRules::judgeUniform(const ParameterSite &site,
   bool isScale = slot == WeightSlot::Factor;
   Value other = getOther(site);
   bool isChannel = hasOneAxis(elements->getShape());
-  bool isClear = isChannel && !flow.isRaw(other) &&
-                 flow.get(other) == BatchFlow::Data;
+  bool isClear =
+      isChannel && !flow.isRaw(other) && flow.get(other) == BatchFlow::Data;
   ParameterRole role = isScale     ? ParameterRole::Scale
                        : isChannel ? ParameterRole::Bias
                                    : ParameterRole::Position;
@@ -195,9 +198,9 @@ ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
   StringRef fixed = describeFixedContents(*elements, ContentUse::Elementwise);
   if (!fixed.empty())
     return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::Bias);
-  bool isStandardization =
-      isStandardOp(site.node, "Sub") || isStandardOp(site.node, "Div") ||
-      elements->size() == 3;
+  bool isStandardization = isStandardOp(site.node, "Sub") ||
+                           isStandardOp(site.node, "Div") ||
+                           elements->size() == 3;
   if (flow.isRaw(other) && isStandardization &&
       hasOneAxis(elements->getShape()))
     return none("it standardizes an input");
@@ -210,6 +213,16 @@ ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
     return take(ParameterRole::Scale);
   return take(hasOneAxis(elements->getShape()) ? ParameterRole::Bias
                                                : ParameterRole::Position);
+}
+
+/// Normalizations must be given a scale and a bias; an exporter writes ones and
+/// zeros where the model has none, or multiplies later.
+ParameterUse RoleRules::judgeSlot(const ParameterSite &site, ParameterRole role,
+                                  double neutral) const {
+  bool isNeutral = uniform && *uniform == neutral && isGenerated;
+  if (isNeutral && getOpType(site.node).contains("Norm"))
+    return none("equal elements");
+  return take(role);
 }
 
 ParameterUse RoleRules::judgeState() const {
@@ -242,9 +255,9 @@ ParameterUse RoleRules::judge(const ParameterSite &site) const {
                                                     : ContentUse::Product,
                            ParameterRole::Weight);
   case WeightSlot::Bias:
-    return take(ParameterRole::Bias);
+    return judgeSlot(site, ParameterRole::Bias, 0);
   case WeightSlot::Scale:
-    return take(ParameterRole::Scale);
+    return judgeSlot(site, ParameterRole::Scale, 1);
   case WeightSlot::State:
     return judgeState();
   case WeightSlot::Product:

@@ -40,6 +40,8 @@ private:
                                 WeightSlot slot) const;
   ParameterUse judgeSingle(const ParameterSite &site, WeightSlot slot) const;
   ParameterUse judgeUniform(const ParameterSite &site, WeightSlot slot) const;
+  ParameterUse judgeSlot(const ParameterSite &site, ParameterRole role,
+                         double neutral) const;
   ParameterUse judgeState() const;
   ParameterUse judgePart() const;
   ParameterUse takeUnlessFixed(ContentUse use, ParameterRole role) const;

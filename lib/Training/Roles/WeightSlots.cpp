@@ -72,17 +72,17 @@ static WeightSlot getSlotOfName(StringRef opType, StringRef formal) {
   bool isNorm = opType.contains("Norm");
   if (isNorm && (formal == "scale" || formal == "Scale"))
     return WeightSlot::Scale;
-  auto exact = llvm::StringSwitch<WeightSlot>(formal)
-                   .Cases({"W", "R", "P", "a_log"}, WeightSlot::Weight)
-                   .Cases({"B", "beta"}, WeightSlot::Bias)
-                   .Cases({"gamma", "slope"}, WeightSlot::Scale)
-                   .Cases({"input_mean", "input_var", "mean", "var"},
-                          WeightSlot::Statistic)
-                   .Cases({"initial_h", "initial_c", "initial_state"},
-                          WeightSlot::State)
-                   .Cases({"attention_bias", "position_bias", "attn_mask"},
-                          WeightSlot::Summand)
-                   .Default(WeightSlot::None);
+  auto exact =
+      llvm::StringSwitch<WeightSlot>(formal)
+          .Cases({"W", "R", "P", "a_log"}, WeightSlot::Weight)
+          .Cases({"B", "beta"}, WeightSlot::Bias)
+          .Cases({"gamma", "slope"}, WeightSlot::Scale)
+          .Cases({"input_mean", "input_var", "mean", "var"},
+                 WeightSlot::Statistic)
+          .Cases({"initial_h", "initial_c", "initial_state"}, WeightSlot::State)
+          .Cases({"attention_bias", "position_bias", "attn_mask"},
+                 WeightSlot::Summand)
+          .Default(WeightSlot::None);
   if (exact != WeightSlot::None)
     return exact;
   if (formal.ends_with("bias"))
@@ -143,8 +143,8 @@ bool isOuterProduct(Operation *node, unsigned operand) {
   bool isRight = operand == 1;
   if (getInt(node, isRight ? "transB" : "transA", 0))
     isRight = !isRight;
-  int64_t axis = isRight && type.getRank() > 1 ? type.getRank() - 2
-                                               : type.getRank() - 1;
+  int64_t axis =
+      isRight && type.getRank() > 1 ? type.getRank() - 2 : type.getRank() - 1;
   return type.getDimSize(axis) == 1;
 }
 
@@ -152,8 +152,9 @@ bool isRearranged(Operation *node) {
   return llvm::StringSwitch<bool>(isNode(node) && getDomain(node).empty()
                                       ? getOpType(node)
                                       : StringRef())
-      .Cases({"Cast", "CastLike", "Identity", "Reshape", "Transpose", "Squeeze"},
-             true)
+      .Cases(
+          {"Cast", "CastLike", "Identity", "Reshape", "Transpose", "Squeeze"},
+          true)
       .Cases({"Unsqueeze", "Flatten", "Expand", "Slice", "Split", "Pad"}, true)
       .Cases({"Add", "Sub", "Mul", "Div", "Neg", "Clip", "Concat"}, true)
       .Default(false);
