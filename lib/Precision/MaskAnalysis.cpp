@@ -13,6 +13,7 @@
 
 #include "mp-opt/Precision/MaskAnalysis.h"
 
+#include "MaskSteps.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Classification.h"
 #include "mp-opt/Precision/FloatSignature.h"
@@ -25,24 +26,6 @@ using namespace mp::onnxir;
 namespace mp {
 
 namespace {
-
-/// What an operator makes of a mask among its operands.
-enum class MaskStep : uint8_t {
-  Ends,
-  Softmax,
-  LogSoftmax,
-  ReduceMax,
-  /// The first operand's elements, or those of all float operands.
-  Moves,
-  Chooses,
-  Adds,
-  Subtracts,
-  Negates,
-  Multiplies,
-  Divides,
-  Attention,
-  If,
-};
 
 /// What the uses of a value come to, if each of them ends in a softmax.
 struct MaskUse {
@@ -99,7 +82,7 @@ MaskFinder::MaskFinder(Operation *scope, RangeAnalysis &ranges, ElementKind low)
     : scope(scope), ranges(ranges), limits(low),
       significantBits(low == ElementKind::Float16 ? 11 : 8), schemas(scope) {}
 
-static MaskStep getMaskStep(Operation *node) {
+MaskStep getMaskStep(Operation *node) {
   StringRef domain = getDomain(node);
   if (isa<CustomOp>(node))
     return MaskStep::Ends;
@@ -108,11 +91,14 @@ static MaskStep getMaskStep(Operation *node) {
   return llvm::StringSwitch<MaskStep>(getOpType(node))
       .Cases({"Softmax", "Exp"}, MaskStep::Softmax)
       .Case("LogSoftmax", MaskStep::LogSoftmax)
+      .Cases({"ReduceLogSumExp", "SoftmaxCrossEntropyLoss"},
+             MaskStep::Exponentials)
       .Case("ReduceMax", MaskStep::ReduceMax)
       .Cases({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze",
               "Flatten", "Tile", "Expand", "Slice", "Gather", "GatherElements",
               "GatherND", "Trilu", "Split"},
              MaskStep::Moves)
+      .Case("Cast", MaskStep::Casts)
       .Cases({"Concat", "Where", "Min", "Max", "Pad", "ScatterElements",
               "ScatterND", "Scatter"},
              MaskStep::Chooses)
@@ -205,6 +191,8 @@ std::optional<MaskUse> MaskFinder::getUse(OpOperand &use) {
   std::optional<MaskUse> mask;
   switch (getStep(user)) {
   case MaskStep::Ends:
+  case MaskStep::Exponentials:
+  case MaskStep::Casts:
   case MaskStep::If:
     return std::nullopt;
   case MaskStep::Softmax:
@@ -327,6 +315,12 @@ std::vector<MaskConstant> findMasks(Operation *scope, RangeAnalysis &ranges,
 // Masks that are narrowed on the way
 //===----------------------------------------------------------------------===//
 
+static bool carriesMask(MaskStep step) {
+  return step != MaskStep::Ends && step != MaskStep::Softmax &&
+         step != MaskStep::Exponentials && step != MaskStep::Casts &&
+         step != MaskStep::Attention;
+}
+
 std::vector<Operation *> findNarrowedMasks(Operation *scope) {
   bool hasMasks = false;
   std::vector<Operation *> ops, found;
@@ -347,9 +341,7 @@ std::vector<Operation *> findNarrowedMasks(Operation *scope) {
   for (Operation *op : llvm::reverse(ops)) {
     bool isMask = op->hasAttr(mark::clamp);
     MaskStep step = isNode(op) ? getMaskStep(op) : MaskStep::Ends;
-    bool carries = isMask || isInsertedCast(op) ||
-                   (step != MaskStep::Ends && step != MaskStep::Softmax &&
-                    step != MaskStep::Attention);
+    bool carries = isMask || isInsertedCast(op) || carriesMask(step);
     if (!carries || llvm::none_of(op->getUsers(), reachesNarrow))
       continue;
     narrowed.insert(op);

@@ -1,5 +1,4 @@
-//===- AnnotateMasks.cpp - Mark constants that only mask a softmax
-//-----------===//
+//===- AnnotateMasks.cpp - Mark masks, and what they are added to ---------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +11,7 @@
 #include "mp-opt/Precision/Classification.h"
 #include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/MaskAnalysis.h"
+#include "mp-opt/Precision/MaskSums.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ANNOTATEMASKS
@@ -46,5 +46,11 @@ void AnnotateMasks::runOnOperation() {
          findMasks(scope, ranges, *low, trainingNames))
       mask.constant->setAttr(mark::clamp,
                              builder.getF32FloatAttr(float(mask.bound)));
+    // Ranges are those of clamped constants from here on.
+    RangeAnalysis clamped(constants);
+    for (const MaskSum &sum : findMaskSums(scope, clamped, *low))
+      // The first hazard found is the one that users read about.
+      if (!sum.node->hasAttr(mark::hazard))
+        sum.node->setAttr(mark::hazard, builder.getStringAttr(sum.reason));
   }
 }

@@ -92,7 +92,7 @@ def AnnotateUpdates : Pass<"mp-annotate-updates", "::mlir::ModuleOp"> {
 }
 
 def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
-  let summary = "Mark constants that only mask a softmax";
+  let summary = "Mark constants that mask a softmax, and sums with masks";
   let description = [{
     Before: any module. After: a constant with large elements, -1e9 or the
     lowest fp32 say, carries `mp.clamp` if these would overflow in 16 bit, or
@@ -106,7 +106,14 @@ def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
     as well as Softmax. Left alone: infinities, constants that are used in
     another way too, graph outputs, and inputs of a LogSoftmax that shows them.
 
-    Example: test/Precision/mp-annotate-masks.mlir
+    Nodes carry `mp.hazard` that add a mask to scores, move or scale the sum on
+    its way to a softmax, or take its exponential, if 16 bit would round scores
+    beside the mask away and fp32 would not: beside -10000, bf16 has room for
+    multiples of 64 only, and a row that is masked as a whole would lose its
+    scores. Masks of -1e9 and beyond take them away in fp32 as well.
+
+    Examples: test/Precision/mp-annotate-masks.mlir,
+    test/Precision/mp-annotate-masks-sums.mlir
   }];
 }
 

@@ -205,8 +205,9 @@ def differences(name, dtype, want, got):
                 return "other zeros"
             if np.abs(got.sum(axis=-1) - 1).max() > bound:
                 return "no softmax"
-            # Adding -1e4 to all scores of a row rounds them away; nobody
-            # reads such a row, but it must not be NaN.
+            # Adding -1e9 to all scores of a row rounds them away, also in
+            # fp32; such a row must be no NaN. What it must be is tested in
+            # test_masked_rows.py.
             want, got = want[MASK.any(axis=-1)], got[MASK.any(axis=-1)]
     size = max(1.0, np.abs(want).max())
     error = np.abs(want - got).max()

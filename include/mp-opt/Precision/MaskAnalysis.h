@@ -19,8 +19,10 @@
 // -104, so a mask of -B does its work as long as scores of one row spread less
 // than B - 104. B is M/2 = 32752 in fp16 for the plain case; below 2048, times
 // the factors on the way, the constant is left alone and its users stay fp32.
-// A row that is masked as a whole stays finite, as in fp32; its scores, which
-// -1e9 rounds to multiples of 64, are rounded to multiples of 16 or 32.
+// A row that is masked as a whole stays finite, as in fp32. Its scores, which
+// -1e9 rounds to multiples of 64 and the lowest fp32 takes away, are rounded to
+// multiples of 16 or less: it comes out even as in fp32 while scores stay below
+// 8. Masks beside which fp32 keeps scores are in MaskSums.h.
 //
 // -inf stays as it is; LogSoftmax shows its masked inputs in its result, so
 // it counts only where its result goes into Exp.
