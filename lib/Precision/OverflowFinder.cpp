@@ -16,9 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Precision/HazardAnalysis.h"
-#include "mp-opt/Precision/Policy.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include "Carry.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -29,37 +28,11 @@ OverflowFinder::OverflowFinder(Operation *scope, RangeAnalysis &ranges,
                                ElementKind low, Hazards &hazards)
     : ranges(ranges), limits(low), low(low), hazards(hazards), schemas(scope) {}
 
-OverflowFinder::Carry OverflowFinder::getCarry(Operation *node) {
+Carry OverflowFinder::lookupCarry(Operation *node) {
   auto [it, isNew] = carries.try_emplace(node->getName().getAsOpaquePointer());
-  if (!isNew)
-    return it->second;
-  StringRef domain = getDomain(node), opType = getOpType(node);
-  if (isa<CustomOp>(node))
-    return it->second = Carry::Drops;
-  if (getProfileClass(low, domain, opType) == OpClass::Allow)
-    return it->second = Carry::Contracts;
-  if (!domain.empty())
-    return it->second = Carry::Drops;
-  return it->second =
-             llvm::StringSwitch<Carry>(opType)
-                 .Cases({"Identity", "Reshape", "Transpose", "Squeeze",
-                         "Unsqueeze", "Flatten", "DepthToSpace", "SpaceToDepth",
-                         "Tile", "Expand", "Slice", "Gather", "GatherElements",
-                         "GatherND", "Compress", "TopK", "MaxPool"},
-                        Carry::Keeps)
-                 .Cases({"GlobalMaxPool", "ReverseSequence", "ReduceMax",
-                         "ReduceMin", "ReduceMean", "ReduceSum",
-                         "GlobalAveragePool", "AveragePool", "Unique", "Trilu",
-                         "CenterCropPad", "Split", "Pad", "Scatter",
-                         "ScatterElements", "ScatterND"},
-                        Carry::Keeps)
-                 .Cases({"Add", "Sum", "Mean", "Sub", "Neg", "Abs", "Where",
-                         "Concat", "Relu", "LeakyRelu", "PRelu", "Dropout"},
-                        Carry::Keeps)
-                 .Cases({"Min", "Max", "Clip"}, Carry::Bounds)
-                 .Case("Mul", Carry::Scales)
-                 .Case("Div", Carry::Divides)
-                 .Default(Carry::Drops);
+  if (isNew)
+    it->second = getCarry(node, low);
+  return it->second;
 }
 
 static double getExtreme(const ConstantFacts &facts) {
@@ -160,7 +133,7 @@ void OverflowFinder::visitResults(Operation *node, Carry carry) {
 void OverflowFinder::visit(Operation *node) {
   if (isConstant(node))
     return;
-  Carry carry = getCarry(node);
+  Carry carry = lookupCarry(node);
   for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
     if (!isF32Tensor(operand.getType()))
       continue;

@@ -73,6 +73,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   }
   pm.addPass(createAssign(getAssignOptions(options)));
   pm.addPass(createCheckStrict());
+  pm.addPass(createCheckInputs());
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createNarrowSaved());

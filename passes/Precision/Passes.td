@@ -260,6 +260,25 @@ def CheckStrict : PrecisionPass<"mp-check-strict"> {
   }];
 }
 
+def CheckInputs : PrecisionPass<"mp-check-inputs"> {
+  let summary = "Warn of squares of inputs of unknown range in fp16";
+  let description = [{
+    Before: `mp-assign`, and no type has changed. After: no change. In fp16, a
+    warning names the first nodes, and how many there are, that are 16 bit and
+    compute or read a power of a graph input of which no range is known, a
+    product of it with itself, a sum of its squares, or a sum of more than 64
+    of its elements: what overflows first if inputs are large. It also names
+    the `--deny-node` that keeps these nodes fp32.
+
+    Followed through data movement, sums, choices, and factors of known range.
+    Left alone: what lies behind a bound, a normalization, a root, a division
+    by a computed value or a contraction with weights, nodes that a rule of the
+    user names, parameters, and bf16, which has the range of fp32.
+
+    Example: test/Precision/mp-check-inputs.mlir
+  }];
+}
+
 def InsertCasts : PrecisionPass<"mp-insert-casts"> {
   let summary = "Give values the assigned types and cast between them";
   let description = [{

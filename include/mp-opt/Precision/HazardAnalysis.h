@@ -41,6 +41,9 @@ private:
 Hazards findHazards(mlir::Operation *scope, RangeAnalysis &ranges,
                     ElementKind low);
 
+/// What an operator does with large elements of its operands (Carry.h).
+enum class Carry : uint8_t;
+
 /// The part that looks for overflow, node by node in order: a node's result or
 /// operand that certainly leaves the range, and values made of constants that
 /// do.
@@ -53,15 +56,6 @@ public:
 private:
   /// How much of a value beyond the range is in another.
   enum class Trace : uint8_t { None, Scaled, Contained };
-  /// What an operator does with large elements of its operands.
-  enum class Carry : uint8_t {
-    Drops,
-    Bounds,
-    Keeps,
-    Scales,
-    Divides,
-    Contracts
-  };
   struct Origin {
     Trace trace = Trace::None;
     /// The value beyond the range, and how far it goes.
@@ -69,7 +63,7 @@ private:
     double number = 0;
   };
 
-  Carry getCarry(mlir::Operation *node);
+  Carry lookupCarry(mlir::Operation *node);
   Origin getOrigin(mlir::Value value, Carry carry, unsigned index);
   void visitOperand(mlir::Operation *node, Carry carry, unsigned index);
   Origin findOrigin(mlir::Operation *node, Carry carry);

@@ -1,0 +1,35 @@
+//===- Carry.h - What becomes of large elements -----------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one table of operators of the analyses that look for overflow.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_PRECISION_CARRY_H
+#define MPOPT_LIB_PRECISION_CARRY_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+namespace mp {
+
+/// What an operator does with large elements of its operands.
+enum class Carry : uint8_t {
+  /// Its result is another quantity.
+  Drops,
+  /// Cuts them off at other operands.
+  Bounds,
+  Keeps,
+  Scales,
+  Divides,
+  Contracts
+};
+
+Carry getCarry(mlir::Operation *node, ElementKind low);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_PRECISION_CARRY_H
