@@ -31,8 +31,8 @@ struct CheckInputs : public mp::impl::CheckInputsBase<CheckInputs> {
 
 } // namespace
 
-/// As many nodes as a line has room for.
-static constexpr size_t maxNamed = 3;
+/// As many nodes as a line has room for, described and as a pattern.
+static constexpr size_t maxNamed = 3, maxRules = 12;
 
 /// The name by which --deny-node knows a node.
 static StringRef getRuleName(Operation *node) {
@@ -42,21 +42,22 @@ static StringRef getRuleName(Operation *node) {
 
 static void warn(GraphOp graph, ArrayRef<UnboundedPower> powers) {
   std::string names, rules;
-  for (const UnboundedPower &power : powers.take_front(maxNamed)) {
+  for (const UnboundedPower &power : powers.take_front(maxNamed))
     names += (names.empty() ? "" : ", ") + describe(power.node) + " of '" +
              getValueName(power.input).str() + "'";
+  for (const UnboundedPower &power : powers)
     rules += (rules.empty() ? "" : "|") +
              llvm::Regex::escape(getRuleName(power.node));
-  }
   InFlightDiagnostic diag = graph.emitWarning();
   diag << "squares or long sums of inputs of unknown range are in fp16, which "
           "ends at 65504: "
        << names;
-  bool isLonger = powers.size() > maxNamed;
-  if (isLonger)
+  if (powers.size() > maxNamed)
     diag << " and " << powers.size() - maxNamed << " more";
-  diag << "; --deny-node='" << rules << (isLonger ? "|...'" : "'")
-       << " keeps them fp32";
+  if (powers.size() <= maxRules)
+    diag << "; --deny-node='" << rules << "' keeps them fp32";
+  else
+    diag << "; --deny-node with a pattern for their names keeps them fp32";
 }
 
 void CheckInputs::runOnOperation() {
