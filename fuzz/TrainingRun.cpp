@@ -71,7 +71,7 @@ static LogicalResult differentiateAll(ModuleOp module) {
         RaiseOpsetOptions raising;
         raising.atLeast = minDifferentiableOpset;
         pm.addPass(createRaiseOpset(raising));
-        pm.addPass(createAddLoss({chooseLoss(graph).str(), /*classAxis=*/1}));
+        pm.addPass(createAddLoss({{chooseLoss(graph).str()}, /*classAxis=*/1}));
       })))
     return failure();
   auto loss = graph->getAttrOfType<StringAttr>("mp.loss");

@@ -7,6 +7,8 @@
 
 #include "mp-opt/Training/Losses.h"
 
+#include "LossKinds.h"
+
 #include "mp-opt/Support/Nearest.h"
 
 using namespace mlir;
@@ -16,7 +18,7 @@ namespace mp {
 
 namespace {
 
-/// What a loss is made of.
+/// Finds what a loss is made of.
 class LossBuilder {
 public:
   LossBuilder(GraphOp graph, NodeBuilder &builder, const LossRequest &request)
@@ -25,26 +27,19 @@ public:
   FailureOr<Value> build();
 
 private:
-  using LossFn = FailureOr<Value> (LossBuilder::*)();
-  struct Kind {
-    StringLiteral name;
-    LossFn build;
-  };
-  static const Kind kinds[];
-  friend std::string mp::getLossNames();
-
-  FailureOr<Value> findOutput(StringRef name);
+  FailureOr<Value> findOutput();
   FailureOr<BlockArgument> getLabels(RankedTensorType type);
   FailureOr<RankedTensorType> getPredictionType();
-  /// Where the prediction is the result of `opType`, its operand.
-  bool skipActivation(StringRef opType);
+  bool isResultOf(StringRef opType) const;
+  void takeOperand(StringRef opType);
   bool isSoftmaxOverClasses();
-  FailureOr<Value> prepareClasses(BlockArgument &labels);
-
-  FailureOr<Value> softmaxCrossEntropy();
-  FailureOr<Value> negativeLogLikelihood();
-  FailureOr<Value> meanSquaredError();
-  FailureOr<Value> binaryCrossEntropy();
+  void checkActivation();
+  FailureOr<LossTerm> prepareClasses();
+  FailureOr<LossTerm> prepareTarget();
+  LogicalResult checkCount(StringRef what, size_t count, int64_t expected);
+  InFlightDiagnostic error() {
+    return graph.emitError() << "loss '" << request.text << "': ";
+  }
 
   GraphOp graph;
   GraphEditor editor;
@@ -57,22 +52,9 @@ private:
 
 } // namespace
 
-const LossBuilder::Kind LossBuilder::kinds[] = {
-    {"softmax-cross-entropy", &LossBuilder::softmaxCrossEntropy},
-    {"mse", &LossBuilder::meanSquaredError},
-    {"bce", &LossBuilder::binaryCrossEntropy},
-    {"nll", &LossBuilder::negativeLogLikelihood},
-};
-
-std::string getLossNames() {
-  std::string names;
-  for (const LossBuilder::Kind &kind : LossBuilder::kinds)
-    names += (kind.name + ", ").str();
-  return names + "output:NAME";
-}
-
-/// The output of that name; without a name the first one that is a float.
-FailureOr<Value> LossBuilder::findOutput(StringRef wanted) {
+/// The output that is named; without a name the first one that is a float.
+FailureOr<Value> LossBuilder::findOutput() {
+  StringRef wanted = request.output;
   std::vector<std::string> names;
   for (Value value : editor.getYield().getValues()) {
     bool isFloat =
@@ -82,57 +64,119 @@ FailureOr<Value> LossBuilder::findOutput(StringRef wanted) {
       name = names.back();
       if (isFloat)
         return value;
-      return graph.emitError()
-             << "loss '" << request.kind << "': expected a float tensor, got '"
-             << name << "' of type " << value.getType();
+      return error() << "expected a float tensor, got '" << name << "' of type "
+                     << value.getType();
     }
   }
-  InFlightDiagnostic diag = graph.emitError()
-                            << "loss '" << request.kind << "': ";
   if (wanted.empty())
-    return diag << "the model has no float output";
+    return error() << "the model has no float output";
   std::vector<StringRef> known(names.begin(), names.end());
-  return diag << "the model has no output '" << wanted << "'"
-              << suggestNearest(wanted, known);
+  return error() << "the model has no output '" << wanted << "'"
+                 << suggestNearest(wanted, known);
 }
 
 FailureOr<RankedTensorType> LossBuilder::getPredictionType() {
   auto type = dyn_cast<RankedTensorType>(prediction.getType());
   if (!type)
-    return graph.emitError() << "loss '" << request.kind << "': the rank of '"
-                             << name << "' is unknown";
+    return error() << "the rank of '" << name << "' is unknown";
   return type;
 }
 
-/// The input `labels`; made if there is none.
+/// The input that the loss is compared with; made if there is none.
 FailureOr<BlockArgument> LossBuilder::getLabels(RankedTensorType type) {
   for (BlockArgument input : editor.getBlock().getArguments()) {
-    if (onnxir::getValueName(input) != "labels")
+    if (onnxir::getValueName(input) != request.labels)
       continue;
     Type element = getTensorElementType(input.getType());
     bool fits = element == type.getElementType() ||
                 (type.getElementType().isInteger(64) && element &&
                  element.isInteger(32));
     if (!fits)
-      return graph.emitError()
-             << "loss '" << request.kind << "': expected labels of "
-             << getElementKindName(getElementKind(type.getElementType()))
-             << ", got input 'labels' of type " << input.getType();
+      return error() << "expected labels of "
+                     << getElementKindName(
+                            getElementKind(type.getElementType()))
+                     << ", got input '" << request.labels << "' of type "
+                     << input.getType();
     return input;
   }
-  return editor.addInput(b.getNames().getValueName("labels"), type);
+  StringRef unique = b.getNames().getValueName(request.labels);
+  if (request.namesLabels && unique != request.labels)
+    return error() << "labels: '" << request.labels << "' is a value of the "
+                   << "model, and no input";
+  return editor.addInput(unique, type);
 }
 
-bool LossBuilder::skipActivation(StringRef opType) {
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+bool LossBuilder::isResultOf(StringRef opType) const {
   Operation *definer = prediction.getDefiningOp();
-  if (!definer || !isStandardOp(definer, opType))
+  return definer && isStandardOp(definer, opType);
+}
+
+void LossBuilder::takeOperand(StringRef opType) {
+  prediction = prediction.getDefiningOp()->getOperand(0);
+  graph.emitWarning() << "'" << name << "' is the result of a " << opType
+                      << ": the loss takes its operand";
+}
+
+bool LossBuilder::isSoftmaxOverClasses() {
+  auto type = dyn_cast<RankedTensorType>(prediction.getType());
+  if (!type || !isResultOf("Softmax"))
     return false;
-  prediction = definer->getOperand(0);
-  return true;
+  auto count = [&](int64_t axis) {
+    return axis < 0 ? axis + type.getRank() : axis;
+  };
+  return count(getInt(prediction.getDefiningOp(), "axis", -1)) ==
+         count(request.classAxis);
+}
+
+/// What goes through an activation twice, or through none, learns something
+/// else; a loss that has the activation is exact where that was rounded.
+void LossBuilder::checkActivation() {
+  switch (request.kind->activation) {
+  case Activation::Any:
+    return;
+  case Activation::SoftmaxInside:
+    if (isSoftmaxOverClasses())
+      takeOperand("Softmax");
+    return;
+  case Activation::SigmoidInside:
+    if (isResultOf("Sigmoid"))
+      return takeOperand("Sigmoid");
+    graph.emitWarning() << "'" << name << "' is not the result of a Sigmoid: "
+                        << "the loss takes it for logits, as "
+                        << "'bce-with-logits' does";
+    return;
+  case Activation::NoSigmoid:
+    if (isResultOf("Sigmoid"))
+      graph.emitWarning() << "'" << name << "' is the result of a Sigmoid, and "
+                          << "the loss applies another one; 'bce' takes "
+                          << "probabilities";
+    return;
+  case Activation::NoSoftmax:
+    if (isResultOf("Softmax"))
+      graph.emitWarning() << "'" << name << "' is the result of a Softmax, and "
+                          << "the loss expects logarithms of probabilities";
+    return;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+LogicalResult LossBuilder::checkCount(StringRef what, size_t count,
+                                      int64_t expected) {
+  if (!count || expected == ShapedType::kDynamic || int64_t(count) == expected)
+    return success();
+  return error() << what << ": expected " << expected << " numbers for '"
+                 << name << "', got " << count;
 }
 
 /// Labels without the axis of the classes, which is moved behind the batch.
-FailureOr<Value> LossBuilder::prepareClasses(BlockArgument &labels) {
+FailureOr<LossTerm> LossBuilder::prepareClasses() {
   FailureOr<RankedTensorType> type = getPredictionType();
   if (failed(type))
     return failure();
@@ -140,117 +184,128 @@ FailureOr<Value> LossBuilder::prepareClasses(BlockArgument &labels) {
   int64_t axis =
       request.classAxis < 0 ? request.classAxis + rank : request.classAxis;
   if (axis < 1 || axis >= rank)
-    return graph.emitError() << "loss '" << request.kind << "': '" << name
-                             << "' has rank " << rank << ", and no class axis "
-                             << request.classAxis << " behind the batch";
+    return error() << "'" << name << "' has rank " << rank
+                   << ", and no class axis " << request.classAxis
+                   << " behind the batch";
+  if (failed(checkCount("weights", request.weights.size(),
+                        type->getDimSize(axis))))
+    return failure();
   SmallVector<int64_t> shape(type->getShape());
   shape.erase(shape.begin() + axis);
-  auto found =
+  auto labels =
       getLabels(RankedTensorType::get(shape, b.getBuilder().getI64Type()));
-  if (failed(found))
+  if (failed(labels))
     return failure();
-  labels = *found;
-  if (axis == 1)
-    return prediction;
-  auto order = llvm::to_vector(llvm::seq<int64_t>(rank));
-  order.erase(order.begin() + axis);
-  order.insert(order.begin() + 1, axis);
-  return b.transpose(prediction, order);
+  auto given = dyn_cast<RankedTensorType>(labels->getType());
+  if (given && given.getRank() != rank - 1)
+    return error() << "expected labels of " << rank - 1 << " axes, got input '"
+                   << request.labels << "' of type " << given;
+  if (axis != 1) {
+    auto order = llvm::to_vector(llvm::seq<int64_t>(rank));
+    order.erase(order.begin() + axis);
+    order.insert(order.begin() + 1, axis);
+    prediction = b.transpose(prediction, order);
+  }
+  return LossTerm{b, request, prediction, *labels};
 }
 
-bool LossBuilder::isSoftmaxOverClasses() {
-  Operation *definer = prediction.getDefiningOp();
-  auto type = dyn_cast<RankedTensorType>(prediction.getType());
-  if (!definer || !type || !isStandardOp(definer, "Softmax"))
-    return false;
-  auto count = [&](int64_t axis) {
-    return axis < 0 ? axis + type.getRank() : axis;
-  };
-  return count(getInt(definer, "axis", -1)) == count(request.classAxis);
-}
-
-FailureOr<Value> LossBuilder::softmaxCrossEntropy() {
-  // Scores that went through Softmax already are those before it.
-  if (isSoftmaxOverClasses() && skipActivation("Softmax"))
-    graph.emitWarning() << "'" << name << "' is the result of a Softmax: the "
-                        << "loss takes its operand";
-  BlockArgument labels;
-  FailureOr<Value> scores = prepareClasses(labels);
-  if (failed(scores))
-    return failure();
-  Type element = getTensorElementType(scores->getType());
-  Type scalar = RankedTensorType::get({}, element);
-  return b
-      .createNode("SoftmaxCrossEntropyLoss", {*scores, labels}, {scalar},
-                  b.attr("reduction", "mean"))
-      ->getResult(0);
-}
-
-FailureOr<Value> LossBuilder::negativeLogLikelihood() {
-  BlockArgument labels;
-  FailureOr<Value> scores = prepareClasses(labels);
-  if (failed(scores))
-    return failure();
-  return b.create("NegativeLogLikelihoodLoss", {*scores, labels},
-                  b.attr("reduction", "mean"));
-}
-
-FailureOr<Value> LossBuilder::meanSquaredError() {
+FailureOr<LossTerm> LossBuilder::prepareTarget() {
   FailureOr<RankedTensorType> type = getPredictionType();
   if (failed(type))
+    return failure();
+  if (type->getRank() == 0 && request.reduction == "batchmean")
+    return error() << "'" << name << "' is a scalar, and has no batch";
+  size_t count = request.posWeight.size();
+  if (count > 1 &&
+      failed(checkCount("pos-weight", count,
+                        type->getRank() ? type->getShape().back() : 1)))
     return failure();
   auto labels = getLabels(*type);
   if (failed(labels))
     return failure();
-  Value difference = b.sub(prediction, *labels);
-  return b.reduceMean(b.mul(difference, difference), {}, /*keepDims=*/false);
-}
-
-/// mean(max(x, 0) - x t + log(1 + exp(-|x|))) of logits x: no overflow, and no
-/// logarithm of a probability that was rounded to zero.
-FailureOr<Value> LossBuilder::binaryCrossEntropy() {
-  skipActivation("Sigmoid");
-  FailureOr<RankedTensorType> type = getPredictionType();
-  if (failed(type))
-    return failure();
-  auto labels = getLabels(*type);
-  if (failed(labels))
-    return failure();
-  Value positive = b.create("Relu", {prediction});
-  Value linear = b.sub(positive, b.mul(prediction, *labels));
-  Value decay = b.create("Softplus", {b.neg(b.create("Abs", {prediction}))});
-  return b.reduceMean(b.add(linear, decay), {}, /*keepDims=*/false);
+  return LossTerm{b, request, prediction, *labels};
 }
 
 FailureOr<Value> LossBuilder::build() {
-  auto [kind, output] = StringRef(request.kind).split(':');
-  if (kind == "output" && !output.empty())
-    return findOutput(output);
-  std::vector<StringRef> known;
-  for (const Kind &entry : kinds) {
-    known.push_back(entry.name);
-    if (entry.name != kind)
-      continue;
-    FailureOr<Value> found = findOutput(output);
-    if (failed(found))
-      return failure();
-    prediction = *found;
-    b.setInsertionPointToEnd(&editor.getBlock());
-    b.setBase("loss");
-    return (this->*entry.build)();
-  }
-  return graph.emitError() << "unknown loss '" << request.kind << "': expected "
-                           << getLossNames() << suggestNearest(kind, known);
+  FailureOr<Value> found = findOutput();
+  if (failed(found) || !request.kind)
+    return found;
+  prediction = *found;
+  b.setInsertionPointToEnd(&editor.getBlock());
+  b.setBase("loss");
+  checkActivation();
+  FailureOr<LossTerm> term =
+      request.kind->hasClasses ? prepareClasses() : prepareTarget();
+  if (failed(term))
+    return failure();
+  return request.kind->build(*term);
 }
 
-FailureOr<Value> addLoss(GraphOp graph, NodeBuilder &builder,
-                         const LossRequest &request) {
+//===----------------------------------------------------------------------===//
+// Sums of losses
+//===----------------------------------------------------------------------===//
+
+/// The weighted sum. Losses that the model does not compute itself become
+/// outputs, named after their kinds.
+static Value addTotal(GraphEditor &editor, NodeBuilder &b,
+                      ArrayRef<LossRequest> requests, ArrayRef<Value> losses) {
+  b.setInsertionPointToEnd(&editor.getBlock());
+  b.setBase("loss");
+  Value total;
+  SmallVector<Value> parts;
+  for (auto [request, loss] : llvm::zip(requests, losses)) {
+    if (request.kind) {
+      b.rename(loss, "loss." + request.kind->name);
+      parts.push_back(loss);
+    }
+    Value share = request.weight == 1 ? loss : b.scale(loss, request.weight);
+    total = total ? b.add(total, b.castLike(share, total)) : share;
+  }
+  for (Value part : llvm::reverse(parts))
+    editor.addFirstOutput(part);
+  return total;
+}
+
+static FailureOr<SmallVector<LossRequest>> parseAll(GraphOp graph,
+                                                    GraphEditor &editor,
+                                                    ArrayRef<std::string> texts,
+                                                    int64_t classAxis) {
+  std::vector<std::string> outputs;
+  for (Value value : editor.getYield().getValues())
+    outputs.push_back(onnxir::getValueName(value).str());
+  SmallVector<LossRequest> requests;
+  for (const std::string &text : texts) {
+    LossRequest &request = requests.emplace_back();
+    if (llvm::Error failed = request.parse(text, classAxis, outputs))
+      return graph.emitError() << toString(std::move(failed));
+    if (request.labels.empty())
+      request.labels = requests.size() == 1
+                           ? "labels"
+                           : "labels_" + std::to_string(requests.size());
+  }
+  return requests;
+}
+
+FailureOr<Value> addLosses(GraphOp graph, NodeBuilder &builder,
+                           ArrayRef<std::string> texts, int64_t classAxis) {
+  if (texts.empty())
+    return graph.emitError() << "no loss is given: expected " << getLossNames();
   GraphEditor editor(graph);
-  Operation *last = editor.getYield()->getPrevNode();
-  FailureOr<Value> loss = LossBuilder(graph, builder, request).build();
-  if (failed(loss))
+  auto requests = parseAll(graph, editor, texts, classAxis);
+  if (failed(requests))
     return failure();
-  bool isOutput = llvm::is_contained(editor.getYield().getValues(), *loss);
+  Operation *last = editor.getYield()->getPrevNode();
+  SmallVector<Value> losses;
+  for (const LossRequest &request : *requests) {
+    FailureOr<Value> loss = LossBuilder(graph, builder, request).build();
+    if (failed(loss))
+      return failure();
+    losses.push_back(*loss);
+  }
+  bool isSum = losses.size() > 1 || requests->front().weight != 1;
+  Value loss =
+      isSum ? addTotal(editor, builder, *requests, losses) : losses.front();
+  bool isOutput = llvm::is_contained(editor.getYield().getValues(), loss);
   // What was made here; a constant among it stands at the begin.
   Operation *made = last ? last->getNextNode() : nullptr;
   Builder attributes(graph.getContext());
@@ -259,10 +314,10 @@ FailureOr<Value> addLoss(GraphOp graph, NodeBuilder &builder,
     made->setAttr("mp.unlisted", attributes.getUnitAttr());
   }
   if (!isOutput) {
-    builder.rename(*loss, "loss");
-    editor.addFirstOutput(*loss);
+    builder.rename(loss, "loss");
+    editor.addFirstOutput(loss);
   }
-  return *loss;
+  return loss;
 }
 
 } // namespace mp

@@ -35,7 +35,7 @@ void AddLoss::runOnOperation() {
   if (!graph)
     return;
   NodeBuilder builder(module);
-  FailureOr<Value> found = addLoss(graph, builder, {loss, classAxis});
+  FailureOr<Value> found = addLosses(graph, builder, losses, classAxis);
   if (failed(found))
     return signalPassFailure();
   graph->setAttr(lossMark,

@@ -47,6 +47,9 @@ static LogicalResult checkSettings(ModuleOp module,
                  succeeded(check(settings.clipNorm >= 0 &&
                                      std::isfinite(settings.clipNorm),
                                  "clip-norm", settings.clipNorm)) &&
+                 succeeded(check(settings.clipValue >= 0 &&
+                                     std::isfinite(settings.clipValue),
+                                 "clip-value", settings.clipValue)) &&
                  succeeded(check(settings.accumulate >= 1, "accumulate",
                                  settings.accumulate)));
 }
@@ -57,16 +60,26 @@ void AddOptimizer::runOnOperation() {
   if (!graph)
     return;
   OptimizerSettings settings;
-  if (llvm::Error failed = settings.parse(optimizer)) {
+  auto parse = [&]() -> llvm::Error {
+    if (llvm::Error failed = settings.parse(optimizer))
+      return failed;
+    for (const std::string &group : groups)
+      if (llvm::Error failed = settings.addGroup(group))
+        return failed;
+    return settings.parseAverage(average);
+  };
+  if (llvm::Error failed = parse()) {
     module.emitError() << toString(std::move(failed));
     return signalPassFailure();
   }
   settings.learningRate = learningRate;
   settings.weightDecay = weightDecay;
   settings.clipNorm = clipNorm;
+  settings.clipValue = clipValue;
   settings.accumulate = accumulate;
   if (failed(checkSettings(module, settings)))
     return signalPassFailure();
   NodeBuilder builder(module);
-  addOptimizer(graph, builder, settings);
+  if (failed(addOptimizer(graph, builder, settings)))
+    signalPassFailure();
 }

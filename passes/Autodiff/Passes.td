@@ -20,15 +20,17 @@ def AddLoss : TrainingPass<"mp-add-loss"> {
   let description = [{
     After: the graph's first output is the loss, a scalar, of the output that
     `loss` names or of its first float output; what it is compared with is the
-    input `labels`. The graph is marked `mp.loss`, the nodes that were added
+    input `labels`. Several losses are added up, by their weights; each is an
+    output too then, `loss.KIND`, and what the second is compared with is the
+    input `labels_2`. The graph is marked `mp.loss`, the nodes that were added
     `mp.hazard`: they stay fp32.
 
     Example: test/Autodiff/mp-add-loss.mlir
   }];
   let options = [
-    Option<"loss", "loss", "std::string", /*default=*/"\"\"",
-           "softmax-cross-entropy, mse, bce or nll, each with :NAME of an "
-           "output; or output:NAME">,
+    ListOption<"losses", "loss", "std::string",
+               "losses, as --loss of mp-opt has them; one with a comma stands "
+               "in braces">,
     Option<"classAxis", "class-axis", "int64_t", /*default=*/"1",
            "axis of the classes">,
   ];
@@ -42,8 +44,10 @@ def AddOptimizer : TrainingPass<"mp-add-optimizer"> {
     with defaults; each but the learning rate has an `mp.update`, which is an
     output called NAME_new.
 
-    `clip-norm` bounds the norm of all gradients together. With `accumulate`,
-    the mean of so many steps' gradients makes one update.
+    `clip-value` bounds each element of the gradients, then `clip-norm` the norm
+    of all of them together. With `accumulate`, the mean of so many steps'
+    gradients makes one update. `groups` change settings for parameters by
+    their names. With `average`, each parameter has one more state.
 
     Example: test/Autodiff/mp-add-optimizer.mlir
   }];
@@ -57,6 +61,13 @@ def AddOptimizer : TrainingPass<"mp-add-optimizer"> {
            "decay of the parameters">,
     Option<"clipNorm", "clip-norm", "double", /*default=*/"0.0",
            "bound of the gradients' norm; 0 for none">,
+    Option<"clipValue", "clip-value", "double", /*default=*/"0.0",
+           "bound of the gradients' elements; 0 for none">,
+    ListOption<"groups", "group", "std::string",
+               "REGEX:key=value,... for parameters whose names match; one with "
+               "a comma stands in braces">,
+    Option<"average", "average", "std::string", /*default=*/"\"\"",
+           "ema:decay=0.999 for a moving average of the parameters">,
     Option<"accumulate", "accumulate", "int64_t", /*default=*/"1",
            "steps whose gradients are averaged for one update">,
   ];

@@ -87,6 +87,19 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createExpandLossScaling());
 }
 
+static AddOptimizerOptions getOptimizerOptions(const TrainingOptions &from) {
+  AddOptimizerOptions options;
+  options.optimizer = from.optimizer;
+  options.learningRate = from.learningRate;
+  options.weightDecay = from.weightDecay;
+  options.clipNorm = from.clipNorm;
+  options.clipValue = from.clipValue;
+  options.accumulate = from.accumulate;
+  options.groups.assign(from.group.begin(), from.group.end());
+  options.average = from.average;
+  return options;
+}
+
 void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   bool hasAlgorithm = options.loss.empty();
   if (hasAlgorithm)
@@ -100,7 +113,10 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
     pm.addPass(createDecomposeGradients({/*contractions=*/true}));
     return;
   }
-  pm.addPass(createAddLoss({options.loss, options.classAxis}));
+  AddLossOptions adding;
+  adding.losses.assign(options.loss.begin(), options.loss.end());
+  adding.classAxis = options.classAxis;
+  pm.addPass(createAddLoss(adding));
   SelectParametersOptions selecting;
   selecting.trainOnly.assign(options.trainOnly.begin(),
                              options.trainOnly.end());
@@ -112,9 +128,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   differentiating.outputs = options.optimizer == "none";
   pm.addPass(createDifferentiate(differentiating));
   if (options.optimizer != "none")
-    pm.addPass(createAddOptimizer({options.optimizer, options.learningRate,
-                                   options.weightDecay, options.clipNorm,
-                                   options.accumulate}));
+    pm.addPass(createAddOptimizer(getOptimizerOptions(options)));
   pm.addPass(createDecomposeGradients({/*contractions=*/true}));
 }
 

@@ -86,8 +86,8 @@ struct MixedPrecisionOptions
 };
 
 struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
-  Option<std::string> loss{*this, "loss", llvm::cl::desc("what is minimized"),
-                           llvm::cl::init("")};
+  ListOption<std::string> loss{*this, "loss",
+                               llvm::cl::desc("what is minimized: a sum")};
   Option<int64_t> classAxis{*this, "class-axis",
                             llvm::cl::desc("axis of the loss's classes"),
                             llvm::cl::init(1)};
@@ -115,6 +115,14 @@ struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
   Option<double> clipNorm{*this, "clip-norm",
                           llvm::cl::desc("bound of the gradients' norm"),
                           llvm::cl::init(0)};
+  Option<double> clipValue{*this, "clip-value",
+                           llvm::cl::desc("bound of the gradients' elements"),
+                           llvm::cl::init(0)};
+  ListOption<std::string> group{
+      *this, "group", llvm::cl::desc("settings of parameters by their names")};
+  Option<std::string> average{*this, "average",
+                              llvm::cl::desc("average of the parameters"),
+                              llvm::cl::init("")};
   Option<int64_t> accumulate{
       *this, "accumulate",
       llvm::cl::desc("steps whose gradients make one update"),

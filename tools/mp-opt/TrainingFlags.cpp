@@ -72,10 +72,32 @@ void printTrainingHelp() { outs() << help; }
 
 static Error error(const Twine &message) { return createStringError(message); }
 
+Error TrainingFlags::checkOptimizer() const {
+  const std::reference_wrapper<const cl::Option> ofUpdates[] = {
+      learningRate, weightDecay, clipNorm, clipValue,
+      accumulate,   groups,      average};
+  if (optimizer == "none") {
+    for (const cl::Option &option : ofUpdates)
+      if (option.getNumOccurrences())
+        return error("--optimizer=none: no update is made that --lr, "
+                     "--weight-decay, --clip-norm, --clip-value, --accumulate, "
+                     "--group or --average could speak of");
+    return Error::success();
+  }
+  OptimizerSettings settings;
+  if (Error failed = settings.parse(optimizer))
+    return failed;
+  for (const std::string &group : groups)
+    if (Error failed = settings.addGroup(group))
+      return failed;
+  return settings.parseAverage(average);
+}
+
 Error TrainingFlags::check(bool isMixed) const {
   const std::reference_wrapper<const cl::Option> ofSteps[] = {
-      loss,       classAxis,   optimizer, learningRate, clipNorm, freeze,
-      accumulate, weightDecay, trainOnly, tie,          untie};
+      loss,      classAxis, optimizer,  learningRate, clipNorm,
+      clipValue, freeze,    accumulate, weightDecay,  groups,
+      average,   trainOnly, tie,        untie};
   for (const cl::Option &option : ofSteps)
     if (!train && option.getNumOccurrences())
       return error("--" + option.ArgStr + " needs --train");
@@ -93,23 +115,18 @@ Error TrainingFlags::check(bool isMixed) const {
   if (clipNorm.getNumOccurrences() &&
       (!(clipNorm > 0) || !std::isfinite(clipNorm)))
     return error("--clip-norm: expected a positive number");
+  if (clipValue.getNumOccurrences() &&
+      (!(clipValue > 0) || !std::isfinite(clipValue)))
+    return error("--clip-value: expected a positive number");
   if (accumulate < 1)
     return error("--accumulate: expected a count from 1 on");
-  if (optimizer != "none") {
-    OptimizerSettings settings;
-    if (Error failed = settings.parse(optimizer))
-      return failed;
-  } else if (learningRate.getNumOccurrences() ||
-             weightDecay.getNumOccurrences() || clipNorm.getNumOccurrences() ||
-             accumulate.getNumOccurrences()) {
-    return error("--optimizer=none: no update is made that --lr, "
-                 "--weight-decay, --clip-norm or --accumulate could speak of");
-  }
+  if (Error failed = checkOptimizer())
+    return failed;
   return lossScale == "auto" ? Error::success() : LossScale().parse(lossScale);
 }
 
 void TrainingFlags::fill(TrainingOptions &options) const {
-  options.loss = loss.getValue();
+  options.loss = loss;
   options.classAxis = classAxis.getValue();
   options.trainOnly = trainOnly;
   options.freeze = freeze;
@@ -119,6 +136,9 @@ void TrainingFlags::fill(TrainingOptions &options) const {
   options.learningRate = learningRate.getValue();
   options.weightDecay = weightDecay.getValue();
   options.clipNorm = clipNorm.getValue();
+  options.clipValue = clipValue.getValue();
+  options.group = groups;
+  options.average = average.getValue();
   options.accumulate = accumulate.getValue();
 }
 

@@ -25,13 +25,14 @@ struct TrainingFlags {
 
   /// Fails where they contradict themselves or each other.
   llvm::Error check(bool isMixed) const;
+  llvm::Error checkOptimizer() const;
   void fill(TrainingOptions &options) const;
 
   llvm::cl::OptionCategory &category;
   llvm::cl::opt<bool> train{"train", llvm::cl::desc("make a training step"),
                             llvm::cl::cat(category)};
-  llvm::cl::opt<std::string> loss{"loss", llvm::cl::desc("what is minimized"),
-                                  llvm::cl::cat(category)};
+  llvm::cl::list<std::string> loss{"loss", llvm::cl::desc("what is minimized"),
+                                   llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> classAxis{"class-axis", llvm::cl::init(1),
                                    llvm::cl::desc("axis of the loss's classes"),
                                    llvm::cl::cat(category)};
@@ -47,6 +48,16 @@ struct TrainingFlags {
   llvm::cl::opt<double> clipNorm{"clip-norm", llvm::cl::init(0),
                                  llvm::cl::desc("bound of the gradients' norm"),
                                  llvm::cl::cat(category)};
+  llvm::cl::opt<double> clipValue{
+      "clip-value", llvm::cl::init(0),
+      llvm::cl::desc("bound of the gradients' elements"),
+      llvm::cl::cat(category)};
+  llvm::cl::list<std::string> groups{
+      "group", llvm::cl::desc("settings of parameters by their names"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> average{
+      "average", llvm::cl::desc("average of the parameters"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> accumulate{
       "accumulate", llvm::cl::init(1),
       llvm::cl::desc("steps whose gradients make one update"),

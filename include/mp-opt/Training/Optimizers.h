@@ -22,6 +22,9 @@
 //   lamb      r = m / (1 - beta1^t) / (sqrt(s / (1 - beta2^t)) + eps) + wd w
 //             w -= lr r |w| / |r|   (the quotient is 1 where a norm is zero)
 //
+// An average of w is w after the first update, then a += (1 - decay) (w - a)
+// after each, as torch.optim.swa_utils.get_ema_multi_avg_fn has it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MPOPT_TRAINING_OPTIMIZERS_H
@@ -30,11 +33,20 @@
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/Error.h"
 
 namespace mp {
 
 struct OptimizerRule;
+
+/// Settings of the parameters whose names match.
+struct ParameterGroup {
+  /// As it was given, and its pattern.
+  std::string text, pattern;
+  /// weight-decay, lr or lr-scale, and numbers of the optimizer.
+  llvm::StringMap<double> numbers;
+};
 
 struct OptimizerSettings {
   const OptimizerRule *rule = nullptr;
@@ -45,13 +57,32 @@ struct OptimizerSettings {
   /// Gradients are scaled so that the norm of all of them together is not
   /// more; 0 for no limit.
   double clipNorm = 0;
+  /// Before that no element of a gradient has a greater size; 0 for no limit.
+  double clipValue = 0;
   /// Steps whose gradients are averaged for one update.
   int64_t accumulate = 1;
+  /// Of several that match, each adds what it says; the last one counts where
+  /// they say the same.
+  std::vector<ParameterGroup> groups;
+  /// Of a moving average of the parameters; absent if there is none.
+  std::optional<double> averageDecay;
+  /// The parameter's learning rate, over that of the step.
+  double rateFactor = 1;
 
   /// `text` is a name and, behind a colon, numbers:
   /// "adamw:beta2=0.95,eps=1e-6". Fails for names and numbers that the
   /// optimizer does not have, and for values out of range.
   llvm::Error parse(llvm::StringRef text);
+  /// Adds a group for the optimizer that was parsed: "REGEX:key=value,...". A
+  /// rate `lr` is that of steps whose own is `learningRate`; it changes with
+  /// that of the step.
+  llvm::Error addGroup(llvm::StringRef text);
+  /// "ema", with a number as in "ema:decay=0.99"; nothing for no average.
+  llvm::Error parseAverage(llvm::StringRef text);
+  /// What holds for the parameter of this name; sets a bit of `used` for each
+  /// group that matches.
+  OptimizerSettings forParameter(llvm::StringRef name,
+                                 llvm::BitVector &used) const;
 };
 
 /// Names of the optimizers, for messages.
@@ -59,9 +90,10 @@ std::string getOptimizerNames();
 
 /// Reads every `mp.gradient` of the graph, in order: makes states of the
 /// optimizer inputs with zeros as default, its step count and the learning
-/// rate too, and new values of parameters and states outputs.
-void addOptimizer(onnxir::GraphOp graph, NodeBuilder &builder,
-                  const OptimizerSettings &settings);
+/// rate too, and new values of parameters and states outputs. Fails, with an
+/// error at the graph, for a group that matches no parameter.
+mlir::LogicalResult addOptimizer(onnxir::GraphOp graph, NodeBuilder &builder,
+                                 const OptimizerSettings &settings);
 
 } // namespace mp
 

@@ -1,0 +1,98 @@
+//===- OptimizerRules.h - How optimizers update parameters ------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TRAINING_OPTIMIZERRULES_H
+#define MPOPT_LIB_TRAINING_OPTIMIZERRULES_H
+
+#include "mp-opt/Training/Optimizers.h"
+
+#include <map>
+
+namespace mp {
+
+/// Values of one step that all parameters of a type share.
+struct StepScalars {
+  /// The learning rate, and the number of the step that this one is.
+  mlir::Value learningRate, step;
+  /// What has been made of them, by what it is and its numbers.
+  std::map<std::tuple<llvm::StringRef, double, double>, mlir::Value> made;
+};
+
+/// One parameter in one step.
+struct ParameterStep {
+  NodeBuilder &b;
+  /// Those of the parameter.
+  const OptimizerSettings &settings;
+  mlir::Value weight, gradient;
+  /// In the parameter's type.
+  StepScalars &scalars;
+  /// The states of the parameter, which become new ones.
+  llvm::SmallVector<mlir::Value, 2> slots;
+
+  double number(llvm::StringRef name) const {
+    return settings.numbers.lookup(name);
+  }
+
+  /// One value for all parameters of the type.
+  mlir::Value share(llvm::StringRef name, double number,
+                    llvm::function_ref<mlir::Value()> make, double other = 1) {
+    mlir::Value &known = scalars.made[{name, number, other}];
+    if (!known) {
+      std::string base = b.getBase().str();
+      b.setBase("optimizer");
+      known = make();
+      b.setBase(base);
+    }
+    return known;
+  }
+
+  /// The gradient with the decay added to it.
+  mlir::Value decayed() {
+    double decay = settings.weightDecay;
+    return decay ? b.add(gradient, b.scale(weight, decay)) : gradient;
+  }
+  /// The learning rate of the parameter.
+  mlir::Value rate() {
+    double factor = settings.rateFactor;
+    return factor == 1 ? scalars.learningRate : share("rate", factor, [&] {
+      return b.scale(scalars.learningRate, factor);
+    });
+  }
+  /// weight - rate * direction
+  mlir::Value moveAlong(mlir::Value direction) {
+    return b.sub(weight, b.mul(rate(), direction));
+  }
+  /// rate * old + (1 - rate) * next
+  mlir::Value mean(mlir::Value old, mlir::Value next, double rate) {
+    return b.add(b.scale(old, rate), b.scale(next, 1 - rate));
+  }
+  /// 1 - rate^step
+  mlir::Value correction(double rate) {
+    return share("correction", rate, [&] {
+      mlir::Value step = scalars.step;
+      mlir::Value power = b.create("Pow", {b.scalarLike(rate, step), step});
+      return b.sub(b.scalarLike(1, step), power);
+    });
+  }
+  /// Means of the gradient and its square, and the direction they give.
+  mlir::Value adaptiveDirection(mlir::Value from);
+};
+
+struct OptimizerRule {
+  llvm::StringLiteral name;
+  /// What its states are called, behind the parameter's name.
+  llvm::SmallVector<llvm::StringRef, 2> slots;
+  std::vector<std::pair<llvm::StringRef, double>> numbers;
+  /// The parameter's new value.
+  mlir::Value (*update)(ParameterStep &);
+};
+
+llvm::ArrayRef<OptimizerRule> getOptimizerRules();
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TRAINING_OPTIMIZERRULES_H

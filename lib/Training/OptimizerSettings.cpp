@@ -1,0 +1,155 @@
+//===- OptimizerSettings.cpp - What is said of an optimizer ---------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OptimizerRules.h"
+#include "SettingsText.h"
+
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace mp {
+
+std::string getOptimizerNames() {
+  return llvm::join(
+      llvm::map_range(getOptimizerRules(),
+                      [](const OptimizerRule &rule) { return rule.name; }),
+      ", ");
+}
+
+/// Decays are shares of one; what is added to a divisor is positive.
+static bool isInRange(StringRef name, double number) {
+  if (name == "mode")
+    return number == 0 || number == 1;
+  return name == "eps" ? number > 0 && std::isfinite(number)
+                       : number >= 0 && number < 1;
+}
+
+llvm::Error OptimizerSettings::parse(StringRef text) {
+  auto error = [&](const Twine &message) {
+    return llvm::createStringError("optimizer '" + text + "': " + message);
+  };
+  StringRef name = text.split(':').first, rest = text.split(':').second;
+  const auto *found =
+      llvm::find_if(getOptimizerRules(), [&](const OptimizerRule &known) {
+        return known.name == name;
+      });
+  if (found == getOptimizerRules().end())
+    return error(
+        "expected " + getOptimizerNames() +
+        suggestNearest(
+            name, llvm::map_range(getOptimizerRules(), [](const auto &known) {
+              return StringRef(known.name);
+            })));
+  rule = found;
+  for (auto [key, value] : rule->numbers)
+    numbers[key] = value;
+  SmallVector<StringRef> parts;
+  rest.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [key, value] = part.split('=');
+    auto it = numbers.find(key);
+    if (it == numbers.end())
+      return error("it has no number '" + key + "'" +
+                   suggestNearest(key, numbers.keys()));
+    if (value.getAsDouble(it->second) || !isInRange(key, it->second))
+      return error("'" + value + "' is no value for '" + key + "'");
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+static llvm::Regex getPattern(StringRef text) {
+  return llvm::Regex(("^(" + text + ")$").str());
+}
+
+llvm::Error OptimizerSettings::addGroup(StringRef text) {
+  auto error = [&](const Twine &message) {
+    return llvm::createStringError("group '" + text + "': " + message);
+  };
+  // A pattern may have colons.
+  auto [pattern, rest] = text.rsplit(':');
+  if (pattern.empty() || !startsWithSetting(rest))
+    return error("expected REGEX:key=value,...");
+  ParameterGroup group;
+  group.text = text.str();
+  group.pattern = pattern.str();
+  std::string problem;
+  if (!getPattern(pattern).isValid(problem))
+    return error(problem);
+  std::vector<StringRef> known{"weight-decay", "lr", "lr-scale"};
+  llvm::append_range(known, llvm::make_first_range(rule->numbers));
+  for (auto [key, value] : splitSettings(rest)) {
+    if (!llvm::is_contained(known, key))
+      return error("there is no setting '" + key + "'" +
+                   suggestNearest(key, known));
+    auto number = parseNumber(value);
+    bool isFactor = !numbers.contains(key);
+    if (!number || (isFactor ? *number < 0 : !isInRange(key, *number)))
+      return error("'" + value + "' is no value for '" + key + "'");
+    if (!group.numbers.try_emplace(key, *number).second)
+      return error("'" + key + "' is given twice");
+  }
+  if (group.numbers.contains("lr") && group.numbers.contains("lr-scale"))
+    return error("'lr' and 'lr-scale' exclude each other");
+  groups.push_back(std::move(group));
+  return llvm::Error::success();
+}
+
+OptimizerSettings OptimizerSettings::forParameter(StringRef name,
+                                                  llvm::BitVector &used) const {
+  OptimizerSettings own = *this;
+  used.resize(groups.size());
+  for (auto [index, group] : llvm::enumerate(groups)) {
+    if (!getPattern(group.pattern).match(name))
+      continue;
+    used.set(index);
+    for (const auto &[key, number] : group.numbers)
+      if (key == "weight-decay")
+        own.weightDecay = number;
+      else if (key == "lr-scale")
+        own.rateFactor = number;
+      else if (key == "lr")
+        own.rateFactor = number / learningRate;
+      else
+        own.numbers[key] = number;
+  }
+  return own;
+}
+
+llvm::Error OptimizerSettings::parseAverage(StringRef text) {
+  if (text.empty())
+    return llvm::Error::success();
+  auto error = [&](const Twine &message) {
+    return llvm::createStringError("average '" + text + "': " + message);
+  };
+  auto [kind, rest] = text.split(':');
+  if (kind != "ema")
+    return error("expected ema or ema:decay=D");
+  averageDecay = 0.999;
+  for (auto [key, value] : splitSettings(rest)) {
+    auto number = parseNumber(value);
+    if (key != "decay")
+      return error("there is no setting '" + key + "'" +
+                   suggestNearest(key, ArrayRef<StringRef>("decay")));
+    if (!number || *number < 0 || *number >= 1)
+      return error("expected a decay from 0 on and below 1, got '" + value +
+                   "'");
+    averageDecay = *number;
+  }
+  return llvm::Error::success();
+}
+
+} // namespace mp
