@@ -93,8 +93,6 @@ Value ClassLoss::smoothLoss(Value logProb) {
     ignored =
         b.create("Equal", {labels, b.castLike(b.intScalar(*index), labels)});
     losses = b.where(ignored, b.scalarLike(0, losses), losses);
-    // What does not count need not be a class.
-    labels = b.where(ignored, b.castLike(b.intScalar(0), labels), labels);
   }
   bool isMean = term.request.reduction == "mean";
   if (isMean && !weights && !ignored)
@@ -102,6 +100,9 @@ Value ClassLoss::smoothLoss(Value logProb) {
   Value sum = b.reduceSum(losses, {}, /*keepDims=*/false);
   if (!isMean)
     return sum;
+  // What does not count need not be a class.
+  if (weights && ignored)
+    labels = b.where(ignored, b.castLike(b.intScalar(0), labels), labels);
   Value counts =
       weights ? b.gather(weights, labels, 0) : b.scalarLike(1, losses);
   if (ignored)

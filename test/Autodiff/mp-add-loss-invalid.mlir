@@ -12,7 +12,11 @@
 // RUN:   --mp-add-loss="loss=softmax-cross-entropy class-axis=0" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BATCH
 
-// KIND: error: unknown loss 'msee': expected softmax-cross-entropy, mse, bce, nll, output:NAME; did you mean 'mse'?
+// RUN: not mp-opt %s --split-input-file --mp-add-loss 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NONE
+
+// NONE: error: no loss is given: expected softmax-cross-entropy, nll,
+// KIND: error: unknown loss 'msee': expected softmax-cross-entropy, nll, mse, l1, smooth-l1, huber, bce, bce-with-logits, kl-div, output:NAME; did you mean 'mse'?
 // NAMELESS: error: unknown loss 'output:': expected softmax-cross-entropy
 
 // An output that is named must be a float.

@@ -29,12 +29,13 @@
 
 // No exponential grows, and no probability is rounded to zero.
 // BCE: ^bb0(%x: tensor<?x4xf32>, %labels: tensor<?x4xf32>):
-// BCE: %[[POSITIVE:.*]] = "onnx.Relu"(%y)
-// BCE: %[[PRODUCT:.*]] = "onnx.Mul"(%y, %labels)
-// BCE: %[[LINEAR:.*]] = "onnx.Sub"(%[[POSITIVE]], %[[PRODUCT]])
 // BCE: %[[ABS:.*]] = "onnx.Abs"(%y)
 // BCE: %[[NEG:.*]] = "onnx.Neg"(%[[ABS]])
 // BCE: %[[DECAY:.*]] = "onnx.Softplus"(%[[NEG]])
+// BCE: %[[TWICE:.*]] = "onnx.Add"(%y, %[[ABS]])
+// BCE: %[[POSITIVE:.*]] = "onnx.Mul"(%[[TWICE]],
+// BCE: %[[PRODUCT:.*]] = "onnx.Mul"(%y, %labels)
+// BCE: %[[LINEAR:.*]] = "onnx.Sub"(%[[POSITIVE]], %[[PRODUCT]])
 // BCE: %[[SUM:.*]] = "onnx.Add"(%[[LINEAR]], %[[DECAY]])
 // BCE: %loss = "onnx.ReduceMean"(%[[SUM]])
 
@@ -44,7 +45,7 @@
 // AXIS: "onnx.NegativeLogLikelihoodLoss"(%[[MOVED]], %labels)
 
 // Of probabilities, those before the Sigmoid count.
-// SIGMOID: %loss_Relu = "onnx.Relu"(%y)
+// SIGMOID: %loss_Abs = "onnx.Abs"(%y)
 
 // What the model computes already stays where it is, and needs no labels.
 // OUTPUT: onnx.graph attributes {mp.loss = "total"}

@@ -33,19 +33,34 @@ output NAME_new is what the input NAME is in the next step.
 
   --loss=LOSS           softmax-cross-entropy  scores [N, C, ...], classes int64
                         nll                    the same of log-probabilities
-                        mse                    a target like the output
+                        mse, l1, smooth-l1, huber   a target like the output
                         bce                    probabilities of 0 and 1
+                        bce-with-logits        the same before the sigmoid
+                        kl-div                 log-probabilities, probabilities
                         output:NAME            the model computes it already
                         LOSS:NAME takes the output NAME, not the first one. What
-                        it is compared with is the input 'labels'.
+                        it is compared with is the input 'labels'. Settings come
+                        last: mse:y:weight=0.5,reduction=sum
+                          weight=W, labels=INPUT, reduction=mean|sum (kl-div:
+                          batchmean), class-axis=N, ignore-index=LABEL,
+                          label-smoothing=S, weights=A,B,...|@FILE of classes,
+                          beta=B (smooth-l1), delta=D (huber), pos-weight=P,...
+                        Repeated, the loss is the weighted sum of all; the
+                        second is compared with 'labels_2', and so on
   --class-axis=N        axis of the classes (default: 1)
   --optimizer=NAME      sgd (default), momentum, nesterov, adam, adamw, adagrad,
                         lamb; with numbers as in adamw:beta2=0.95,eps=1e-6; or
                         none: the gradients become outputs
   --lr=RATE             default of the input 'learning_rate' (default: 0.001)
   --weight-decay=D      decay of the parameters (default: 0)
+  --group=REGEX:KEY=N,...  other settings for the parameters of these names:
+                        weight-decay, lr-scale (a factor), lr (while the step's
+                        is --lr; both follow it), numbers of the optimizer; of
+                        several that match, the last one that says it counts
+  --clip-value=V        bound of each element of the gradients, and then
   --clip-norm=NORM      bound of the norm of all gradients together
   --accumulate=N        steps whose mean gradient makes one update
+  --average=ema:decay=D states NAME.ema: moving averages of the parameters
   --train-only=REGEX    parameters, by name, that are trained (repeatable); or
                         @FILE, one name a line, as of torch's named_parameters
   --freeze=REGEX        parameters that are not trained; or @FILE (repeatable)

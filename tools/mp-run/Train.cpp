@@ -42,6 +42,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   -o FILE               parameters and other states at the end: .safetensors,
                         .npz; or .onnx with --into
   --into=MODEL          the model whose parameters -o gets as they are trained
+  --average             -o gets the averages of the parameters in their place,
+                        which a step of mp-opt --average has
   --log=FILE            a line of JSON for each step
   --json                print the end as JSON
   --quiet               print nothing on the way
@@ -62,6 +64,7 @@ struct TrainFlags {
   uint64_t epochs = 0, steps = 0;
   std::string dataFile, init, output, into, log;
   bool resume = false, json = false, quiet = false, noShuffle = false;
+  bool average = false;
   std::vector<std::string> files;
 
   std::optional<int> parse(Arguments arguments,
@@ -107,6 +110,7 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
   flags.add("init", init, "a file name");
   flags.add("o", output, "a file name");
   flags.add("into", into, "a model");
+  flags.add("average", average);
   flags.add("log", log, "a file name");
   flags.add("json", json);
   flags.add("quiet", quiet);
@@ -118,6 +122,8 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
     return flags.usageError("expected --data=FILE or --raw");
   if (!into.empty() && output.empty())
     return flags.usageError("--into needs -o");
+  if (average && output.empty())
+    return flags.usageError("--average needs -o");
   if (epochs && steps)
     return flags.usageError("--epochs and --steps exclude each other");
   if (trainer.checkpoints.empty() && (resume || trainer.every))
@@ -132,6 +138,12 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
 Error TrainCommand::prepare(Trainer &trainer, TrainingLog &log) {
   if (Error failed = trainer.start())
     return failed;
+  if (flags.average) {
+    std::vector<NamedTensor> states = trainer.getStates();
+    if (takeAverages(states).size() == states.size())
+      return createStringError("the model has no averages of parameters, as "
+                               "mp-opt --average adds them");
+  }
   if (!flags.init.empty()) {
     auto states = readDataFile(flags.init);
     if (!states)
@@ -186,6 +198,8 @@ void TrainCommand::printEnd(const Trainer &trainer, const TrainingLog &log,
 
 Error TrainCommand::writeEnd(const Trainer &trainer) {
   std::vector<NamedTensor> states = trainer.getStates();
+  if (flags.average)
+    states = takeAverages(states);
   if (!target)
     return writeDataFile(flags.output, states);
   if (Error failed = setInitializers(*target, states))

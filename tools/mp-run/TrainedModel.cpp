@@ -33,6 +33,23 @@ static TypedAttr makeValue(RankedTensorType type, const Tensor &tensor,
           bytes, getElementBytes(tensor.getKind()), /*dataIsMutable=*/false));
 }
 
+std::vector<NamedTensor> takeAverages(ArrayRef<NamedTensor> states) {
+  // As mp-opt --average names them.
+  constexpr StringLiteral suffix = ".ema";
+  llvm::StringMap<const Tensor *> named;
+  for (const auto &[name, tensor] : states)
+    named[name] = &tensor;
+  std::vector<NamedTensor> taken;
+  for (const auto &[name, tensor] : states) {
+    StringRef parameter = name;
+    if (parameter.consume_back(suffix) && named.contains(parameter))
+      continue;
+    const Tensor *average = named.lookup((name + suffix).str());
+    taken.push_back({name, average ? *average : tensor});
+  }
+  return taken;
+}
+
 llvm::Error setInitializers(Model &model, ArrayRef<NamedTensor> tensors) {
   llvm::StringMap<const Tensor *> named;
   for (const auto &[name, tensor] : tensors)

@@ -12,6 +12,10 @@
 
 namespace mp {
 
+/// The states with averages in the places of what they are averages of: as many
+/// as before if there are none.
+std::vector<NamedTensor> takeAverages(llvm::ArrayRef<NamedTensor> states);
+
 /// Gives the initializers of `model` the elements of the tensors of their
 /// names; others stay. Fails, naming the tensor, where types differ, or if no
 /// name is the same.

@@ -19,6 +19,7 @@ namespace mp {
 
 // The names that mp-opt --train gives.
 static constexpr StringLiteral lossName = "loss";
+static constexpr StringLiteral partPrefix = "loss.";
 static constexpr StringLiteral rateName = "learning_rate";
 static constexpr StringLiteral scaleName = "loss_scale";
 static constexpr StringLiteral skippedName = "loss_scale.skipped_steps";
@@ -200,6 +201,16 @@ Error Trainer::setRate() {
   return Error::success();
 }
 
+/// The losses that the loss is a sum of.
+void Trainer::readParts() {
+  last.parts.clear();
+  for (auto [value, tensor] : llvm::zip(program.getOutputs(), outputs))
+    if (StringRef name = value.name; name.consume_front(partPrefix) &&
+                                     value.state < 0 &&
+                                     tensor.getNumElements() == 1)
+      last.parts.emplace_back(name.str(), tensor.toDoubles().front());
+}
+
 Error Trainer::makeStep() {
   if (Error failed = batches.load(step, inputs))
     return failed;
@@ -220,6 +231,7 @@ Error Trainer::makeStep() {
   last.epoch = step / batches.getCount();
   last.step = ++step;
   last.loss = loss.front();
+  readParts();
   last.scale = getScalar(scaleName);
   last.skipped = getScalar(skippedName);
   return Error::success();

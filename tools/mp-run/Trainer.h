@@ -53,6 +53,7 @@ public:
 private:
   llvm::Error setRate();
   llvm::Error makeStep();
+  void readParts();
   llvm::Error writeCheckpoint();
   DataAttributes getSettings() const;
   llvm::Error checkSettings(const Checkpoint &checkpoint) const;

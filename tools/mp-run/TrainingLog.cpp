@@ -36,7 +36,7 @@ static std::string keepSteps(StringRef text, uint64_t step) {
     auto [line, rest] = text.split('\n');
     bool isWhole = line.size() < text.size();
     text = rest;
-    Expected<json::Value> value = parseFlatJSON(line, /*maxDepth=*/1);
+    Expected<json::Value> value = parseFlatJSON(line, /*maxDepth=*/2);
     if (!value) {
       consumeError(value.takeError());
       continue;
@@ -83,6 +83,11 @@ Error TrainingLog::add(const StepRecord &record) {
       json.attribute("step", record.step);
       json.attribute("epoch", record.epoch);
       json.attribute("loss", toJSON(record.loss));
+      if (!record.parts.empty())
+        json.attributeObject("losses", [&] {
+          for (const auto &[name, loss] : record.parts)
+            json.attribute(name, toJSON(loss));
+        });
       if (record.rate)
         json.attribute("lr", toJSON(*record.rate));
       if (record.scale)

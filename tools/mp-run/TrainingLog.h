@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mp {
 
@@ -22,6 +23,8 @@ struct StepRecord {
   /// Steps made, this one included.
   uint64_t step = 0, epoch = 0;
   double loss = 0;
+  /// Of a loss that is a sum, by the names of its parts.
+  std::vector<std::pair<std::string, double>> parts;
   std::optional<double> rate, scale, skipped;
 };
 
