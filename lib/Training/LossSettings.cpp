@@ -121,7 +121,7 @@ splitLoss(StringRef text, ArrayRef<std::string> outputs) {
 
 Error LossRequest::parse(StringRef given, int64_t axis,
                          ArrayRef<std::string> outputs) {
-  text = given.str();
+  text = stripBraces(given).str();
   classAxis = axis;
   auto [name, rest, settings] = splitLoss(text, outputs);
   output = rest.str();

@@ -75,7 +75,8 @@ static llvm::Regex getPattern(StringRef text) {
   return llvm::Regex(("^(" + text + ")$").str());
 }
 
-llvm::Error OptimizerSettings::addGroup(StringRef text) {
+llvm::Error OptimizerSettings::addGroup(StringRef given) {
+  StringRef text = stripBraces(given);
   auto error = [&](const Twine &message) {
     return llvm::createStringError("group '" + text + "': " + message);
   };

@@ -18,6 +18,12 @@ using namespace llvm;
 
 namespace mp {
 
+StringRef stripBraces(StringRef text) {
+  return text.starts_with("{") && text.ends_with("}")
+             ? text.drop_front().drop_back()
+             : text;
+}
+
 bool startsWithSetting(StringRef text) {
   StringRef key = text.take_while(
       [](char c) { return isAlnum(c) || c == '-' || c == '_'; });

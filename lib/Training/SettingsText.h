@@ -26,6 +26,9 @@ struct Setting {
   llvm::StringRef key, value;
 };
 
+/// Without the braces around it, where there are some.
+llvm::StringRef stripBraces(llvm::StringRef text);
+
 /// True if `text` begins as a list of settings does.
 bool startsWithSetting(llvm::StringRef text);
 llvm::SmallVector<Setting> splitSettings(llvm::StringRef text);

@@ -87,6 +87,16 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createExpandLossScaling());
 }
 
+/// Texts that may have commas, as the text of a pipeline needs them: what a
+/// reproducer prints is read again.
+template <typename List>
+static SmallVector<std::string> putInBraces(const List &texts) {
+  SmallVector<std::string> braced;
+  for (const std::string &text : texts)
+    braced.push_back("{" + text + "}");
+  return braced;
+}
+
 static AddOptimizerOptions getOptimizerOptions(const TrainingOptions &from) {
   AddOptimizerOptions options;
   options.optimizer = from.optimizer;
@@ -95,7 +105,7 @@ static AddOptimizerOptions getOptimizerOptions(const TrainingOptions &from) {
   options.clipNorm = from.clipNorm;
   options.clipValue = from.clipValue;
   options.accumulate = from.accumulate;
-  options.groups.assign(from.group.begin(), from.group.end());
+  options.groups = putInBraces(from.group);
   options.average = from.average;
   return options;
 }
@@ -114,7 +124,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
     return;
   }
   AddLossOptions adding;
-  adding.losses.assign(options.loss.begin(), options.loss.end());
+  adding.losses = putInBraces(options.loss);
   adding.classAxis = options.classAxis;
   pm.addPass(createAddLoss(adding));
   SelectParametersOptions selecting;

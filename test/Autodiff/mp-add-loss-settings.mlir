@@ -6,7 +6,7 @@
 // RUN: mp-opt %s --mp-add-loss=loss=kl-div:reduction=batchmean | FileCheck %s --check-prefix=KL
 // RUN: mp-opt %s "--mp-add-loss=loss={{l1:weight=0.5,labels=x}}" | FileCheck %s --check-prefix=OWN
 // RUN: mp-opt %s "--mp-add-loss=loss=mse,l1:p,output:total:weight=0.25" \
-// RUN:   | FileCheck %s --check-prefix=SUM
+// RUN:   | FileCheck %s --check-prefix=SEVERAL
 // RUN: mp-opt %s --mp-add-loss=loss=mse:q:0:reduction=sum | FileCheck %s --check-prefix=COLON
 
 // Weights are a constant of the graph; what does not count is the node's.
@@ -44,15 +44,15 @@
 // OWN: onnx.yield %loss, %loss.l1, %y
 
 // Several are added up; each that is made here is an output behind the sum.
-// SUM: onnx.graph attributes {mp.loss = "loss"}
-// SUM: ^bb0(%x: tensor<?x4xf32>, %labels: tensor<?x4xf32>, %labels_2: tensor<?x4xf32>):
-// SUM: %loss.mse = "onnx.ReduceMean"
-// SUM: "onnx.Sub"(%p, %labels_2)
-// SUM: %loss.l1 = "onnx.ReduceMean"
-// SUM: %[[BOTH:.*]] = "onnx.Add"(%loss.mse, %loss.l1) {mp.hazard
-// SUM: %[[SHARE:.*]] = "onnx.Mul"(%total,
-// SUM: %loss = "onnx.Add"(%[[BOTH]], %[[SHARE]])
-// SUM: onnx.yield %loss, %loss.mse, %loss.l1, %y, %p, %{{.*}}, %total
+// SEVERAL: onnx.graph attributes {mp.loss = "loss"}
+// SEVERAL: ^bb0(%x: tensor<?x4xf32>, %labels: tensor<?x4xf32>, %labels_2: tensor<?x4xf32>):
+// SEVERAL: %loss.mse = "onnx.ReduceMean"
+// SEVERAL: "onnx.Sub"(%p, %labels_2)
+// SEVERAL: %loss.l1 = "onnx.ReduceMean"
+// SEVERAL: %[[BOTH:.*]] = "onnx.Add"(%loss.mse, %loss.l1) {mp.hazard
+// SEVERAL: %[[SHARE:.*]] = "onnx.Mul"(%total,
+// SEVERAL: %loss = "onnx.Add"(%[[BOTH]], %[[SHARE]])
+// SEVERAL: onnx.yield %loss, %loss.mse, %loss.l1, %y, %p, %{{.*}}, %total
 
 // Names of outputs may have colons.
 // COLON: onnx.results = ["q:0"]

@@ -62,9 +62,10 @@ struct LossRequest {
   /// Of targets that are one, by places of the last axis or one for all.
   std::vector<double> posWeight;
 
-  /// `text` is KIND[:OUTPUT][:key=value,...]. What follows the kind is an
-  /// output as a whole where `outputs` has its name. Fails for kinds, keys and
-  /// values that do not exist, and for files that cannot be read.
+  /// `text` is KIND[:OUTPUT][:key=value,...], maybe in braces. What follows the
+  /// kind is an output as a whole where `outputs` has its name. Fails for
+  /// kinds, keys and values that do not exist, and for files that cannot be
+  /// read.
   llvm::Error parse(llvm::StringRef text, int64_t classAxis,
                     llvm::ArrayRef<std::string> outputs);
 };

@@ -73,9 +73,9 @@ struct OptimizerSettings {
   /// "adamw:beta2=0.95,eps=1e-6". Fails for names and numbers that the
   /// optimizer does not have, and for values out of range.
   llvm::Error parse(llvm::StringRef text);
-  /// Adds a group for the optimizer that was parsed: "REGEX:key=value,...". A
-  /// rate `lr` is that of steps whose own is `learningRate`; it changes with
-  /// that of the step.
+  /// Adds a group for the optimizer that was parsed: "REGEX:key=value,...",
+  /// maybe in braces. A rate `lr` is that of steps whose own is `learningRate`;
+  /// it changes with that of the step.
   llvm::Error addGroup(llvm::StringRef text);
   /// "ema", with a number as in "ema:decay=0.99"; nothing for no average.
   llvm::Error parseAverage(llvm::StringRef text);
