@@ -15,22 +15,17 @@ from recipes import assert_close, flags_of, make_net  # noqa: E402
 from recipes import references  # noqa: E402
 from support import run_mp_opt  # noqa: E402
 
-# What each of these does stands for others; the rates of schedules come from
-# mp-run's own.
+# What each of these does stands for others.
 NAMES = [
-    "sce-weights-ignore",
     "sce-smooth-sum",
     "language-model",
     "nll-weights-ignore",
     "smooth-l1-beta",
-    "huber",
-    "bce-zero",
-    "bce-positive",
+    "bce-positive-zero",
     "kl-div-batchmean",
     "two-losses",
     "clip-both",
     "rates-by-layer",
-    "average",
     "average-of-sums",
 ]
 
@@ -112,3 +107,14 @@ def test_average_that_cannot_be(tmp_path):
     out = tmp_path / "out.npz"
     message = fail(1, "train", step, *flags, "--average", "-o", out)
     assert "the model has no average" in message and not out.exists()
+
+
+def test_a_log_with_parts_goes_on(tmp_path):
+    recipe = recipes.RECIPES["two-losses"]
+    step = make_step(tmp_path, recipe)
+    train(tmp_path, step)
+    whole = read_log(tmp_path / "log.jsonl")
+    checkpoints = f"--checkpoint={tmp_path / 'checkpoints'}"
+    train(tmp_path, step, checkpoints, "--steps=2")
+    train(tmp_path, step, checkpoints, "--steps=4", "--resume")
+    assert read_log(tmp_path / "log.jsonl") == whole and len(whole) == 4
