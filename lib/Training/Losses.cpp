@@ -9,6 +9,7 @@
 
 #include "LossKinds.h"
 
+#include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Support/Nearest.h"
 
 using namespace mlir;
@@ -286,6 +287,19 @@ static FailureOr<SmallVector<LossRequest>> parseAll(GraphOp graph,
   return requests;
 }
 
+/// Nodes that were made here stay fp32, whatever lists say, and constants are
+/// no parameters.
+static void markMade(Block &block, const llvm::DenseSet<Operation *> &before) {
+  Builder attributes(block.getParentOp()->getContext());
+  for (Operation &op : block) {
+    if (before.contains(&op) || isa<YieldOp>(op))
+      continue;
+    if (!isStandardOp(&op, "Constant"))
+      op.setAttr(mark::hazard, attributes.getStringAttr("part of the loss"));
+    op.setAttr(mark::unlisted, attributes.getUnitAttr());
+  }
+}
+
 FailureOr<Value> addLosses(GraphOp graph, NodeBuilder &builder,
                            ArrayRef<std::string> texts, int64_t classAxis) {
   if (texts.empty())
@@ -294,7 +308,9 @@ FailureOr<Value> addLosses(GraphOp graph, NodeBuilder &builder,
   auto requests = parseAll(graph, editor, texts, classAxis);
   if (failed(requests))
     return failure();
-  Operation *last = editor.getYield()->getPrevNode();
+  llvm::DenseSet<Operation *> before;
+  for (Operation &op : editor.getBlock())
+    before.insert(&op);
   SmallVector<Value> losses;
   for (const LossRequest &request : *requests) {
     FailureOr<Value> loss = LossBuilder(graph, builder, request).build();
@@ -306,13 +322,7 @@ FailureOr<Value> addLosses(GraphOp graph, NodeBuilder &builder,
   Value loss =
       isSum ? addTotal(editor, builder, *requests, losses) : losses.front();
   bool isOutput = llvm::is_contained(editor.getYield().getValues(), loss);
-  // What was made here; a constant among it stands at the begin.
-  Operation *made = last ? last->getNextNode() : nullptr;
-  Builder attributes(graph.getContext());
-  for (; made && !isa<YieldOp>(made); made = made->getNextNode()) {
-    made->setAttr("mp.hazard", attributes.getStringAttr("part of the loss"));
-    made->setAttr("mp.unlisted", attributes.getUnitAttr());
-  }
+  markMade(editor.getBlock(), before);
   if (!isOutput) {
     builder.rename(loss, "loss");
     editor.addFirstOutput(loss);

@@ -9,8 +9,9 @@
 // RUN:   | FileCheck %s --check-prefix=SEVERAL
 // RUN: mp-opt %s --mp-add-loss=loss=mse:q:0:reduction=sum | FileCheck %s --check-prefix=COLON
 
-// Weights are a constant of the graph; what does not count is the node's.
-// CLASSES: %[[WEIGHTS:.*]] = "onnx.Constant"{{.*}}dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
+// Weights are a constant of the graph, but no parameter; what does not count is
+// the node's.
+// CLASSES: %[[WEIGHTS:.*]] = "onnx.Constant"() {mp.unlisted, {{.*}}dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
 // CLASSES: %loss = "onnx.SoftmaxCrossEntropyLoss"(%y, %labels, %[[WEIGHTS]]) {ignore_index = -100 : i64, {{.*}}reduction = "sum"}
 
 // All classes have a share in a label; ignored ones count neither in the sum

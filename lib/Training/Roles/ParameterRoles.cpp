@@ -11,6 +11,7 @@
 #include "RoleRules.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Precision/Casts.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -223,7 +224,9 @@ std::vector<ParameterCandidate> RoleFinder::run() {
                         : Value(initializer.getResult());
       if (value && initializer.getValueAttr())
         add(op, value, initializer.getName());
-    } else if (isNode(op) && isStandardOp(op, "Constant") && getElements(op)) {
+    } else if (isNode(op) && isStandardOp(op, "Constant") && getElements(op) &&
+               !op->hasAttr(mark::unlisted)) {
+      // Those of an added loss have the mark.
       add(op, op->getResult(0), onnxir::getValueName(op->getResult(0)));
     }
   });
