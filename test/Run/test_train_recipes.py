@@ -11,6 +11,7 @@ from runs import ROOT, USAGE, fail, mp_run, read_log
 
 sys.path.insert(0, str(ROOT / "test" / "Training"))
 import recipes  # noqa: E402
+from recipe_table import RECIPES  # noqa: E402
 from recipes import assert_close, flags_of, make_net  # noqa: E402
 from recipes import references  # noqa: E402
 from support import run_mp_opt  # noqa: E402
@@ -56,7 +57,7 @@ def train(folder, step, *flags):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_are_those_of_torch(tmp_path, name):
-    recipe, expected = recipes.RECIPES[name], references()[name]
+    recipe, expected = RECIPES[name], references()[name]
     step = make_step(tmp_path, recipe)
     out = tmp_path / "end.npz"
     train(tmp_path, step, "-o", out)
@@ -74,7 +75,7 @@ def test_steps_are_those_of_torch(tmp_path, name):
 
 
 def test_averages_take_the_place_of_parameters(tmp_path):
-    recipe, expected = recipes.RECIPES["average"], references()["average"]
+    recipe, expected = RECIPES["average"], references()["average"]
     step = make_step(tmp_path, recipe)
     plain, out = tmp_path / "plain.npz", tmp_path / "out.npz"
     train(tmp_path, step, "-o", plain)
@@ -100,17 +101,18 @@ def test_averages_take_the_place_of_parameters(tmp_path):
 
 
 def test_average_that_cannot_be(tmp_path):
-    recipe = recipes.RECIPES["l1"]
+    recipe = RECIPES["l1"]
     step = make_step(tmp_path, recipe)
     flags = (f"--data={tmp_path / 'data.npz'}", "--batch=8", "--quiet")
-    assert "--average needs -o" in fail(USAGE, "train", step, *flags, "--average")
+    message = fail(USAGE, "train", step, *flags, "--average")
+    assert "--average needs -o" in message
     out = tmp_path / "out.npz"
     message = fail(1, "train", step, *flags, "--average", "-o", out)
     assert "the model has no average" in message and not out.exists()
 
 
 def test_a_log_with_parts_goes_on(tmp_path):
-    recipe = recipes.RECIPES["two-losses"]
+    recipe = RECIPES["two-losses"]
     step = make_step(tmp_path, recipe)
     train(tmp_path, step)
     whole = read_log(tmp_path / "log.jsonl")

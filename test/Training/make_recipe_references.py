@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch.optim import swa_utils
 
 import recipes
+from recipe_table import RECIPES
 
 
 class Net(torch.nn.Module):
@@ -45,8 +46,8 @@ def find_losses(recipe, results, labels):
         if labels[index].dtype == torch.int64 and value.dim() == 3:
             value = value.transpose(1, 2)
         arguments = {
-            k: torch.tensor(v, dtype=torch.float64) if isinstance(v, list) else v
-            for k, v in arguments.items()
+            key: torch.tensor(v).double() if isinstance(v, list) else v
+            for key, v in arguments.items()
         }
         yield weight, getattr(F, function)(value, labels[index], **arguments)
 
@@ -83,7 +84,8 @@ def run(recipe):
         found.setdefault(name, []).append(value.detach().numpy().copy())
 
     for step in range(recipes.STEPS):
-        feed = {n: torch.tensor(v) for n, v in recipes.batch(data, step).items()}
+        rows = recipes.batch(data, step)
+        feed = {name: torch.tensor(v) for name, v in rows.items()}
         x = feed.pop("x").double()
         labels = [
             v.double() if v.is_floating_point() else v for v in feed.values()
@@ -123,7 +125,7 @@ def pack(arrays):
 
 
 def main():
-    records = {name: run(recipe) for name, recipe in recipes.RECIPES.items()}
+    records = {name: run(recipe) for name, recipe in RECIPES.items()}
     np.savez_compressed(recipes.REFERENCES, **records)
     print(len(records), "recipes")
 

@@ -6,8 +6,9 @@ import onnx
 import pytest
 
 import recipes
-from recipes import LOSSES, RECIPES, STEPS, Recipe, assert_close, flags_of
-from recipes import make_net, references
+from recipe_table import LOSSES, RECIPES, WEIGHTS
+from recipes import STEPS, Recipe, assert_close, flags_of, make_net
+from recipes import references
 from steps import Step, run_mp_opt, same_bits, scratch_dir
 
 each_recipe = pytest.mark.parametrize("name", RECIPES)
@@ -142,7 +143,7 @@ def test_class_weights_from_files(tmp_path):
     text = tmp_path / "weights, of classes.txt"
     text.write_text("0.5\n2\n\n1.25\n")
     array = tmp_path / "weights.npy"
-    np.save(array, np.array(recipes.WEIGHTS))
+    np.save(array, np.array(WEIGHTS))
     recipe = RECIPES["sce-weights"]
     data = recipes.batch(recipes.make_data(recipe), 0)
     expected = references()["sce-weights"]["loss"][0]
