@@ -273,8 +273,16 @@ Value Transposer::run() {
   return b.castLike(grad, resize.grad);
 }
 
-Value getResizeGradient(NodeBuilder &b, const Interpolation &resize,
+/// Models before Resize-13 say by a tensor without elements that there is none.
+static Value dropEmpty(Value value) {
+  auto shape = value ? NodeBuilder::getShape(value) : std::nullopt;
+  return shape && llvm::is_contained(*shape, 0) ? Value() : value;
+}
+
+Value getResizeGradient(NodeBuilder &b, Interpolation resize,
                         StringRef &reason) {
+  for (Value *optional : {&resize.roi, &resize.scales, &resize.sizes})
+    *optional = dropEmpty(*optional);
   auto rank = NodeBuilder::getRank(resize.image);
   bool axesFit =
       rank && llvm::all_of(getInts(resize.node, "axes"), [&](int64_t axis) {

@@ -27,7 +27,7 @@ struct Interpolation {
 };
 
 /// Null, and why, if the operator cannot be transposed.
-mlir::Value getResizeGradient(NodeBuilder &b, const Interpolation &resize,
+mlir::Value getResizeGradient(NodeBuilder &b, Interpolation resize,
                               llvm::StringRef &reason);
 
 } // namespace mp

@@ -147,13 +147,19 @@ static std::string getOptionalObstacle(Operation *node, int) {
              : "";
 }
 
+static bool isEmptyVector(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && llvm::is_contained(type.getShape(), 0);
+}
+
 /// Sizes and scales exclude each other: an empty vector is left out.
 static void raiseOptional(NodeEditor &editor) {
   Operation *node = editor.getNode();
   if (hasOperand(node, 3) && hasOperand(node, 2)) {
     OpBuilder &builder = editor.getBuilder();
     editor.setOperand(
-        2, AbsentOp::create(builder, node->getLoc(), builder.getNoneType()));
+        isEmptyVector(node->getOperand(3)) ? 3 : 2,
+        AbsentOp::create(builder, node->getLoc(), builder.getNoneType()));
   }
   if (!usesGoneMode(node))
     return;

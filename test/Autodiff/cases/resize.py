@@ -130,6 +130,39 @@ CASES = [
         mode="linear",
         exclude_outside=1,
     ),
+    # Before Resize-13 a tensor without elements says that there is none.
+    *[
+        Case(
+            f"empty-{name}",
+            f"""
+            e = Constant<value = float[0] {{}}>()
+            s = Constant<value = {floats([2.0, 1.5])}>()
+            n = Constant<value_ints=[6, 6]>()
+            y = Resize<mode="linear", {attributes}>(x, {operands})
+            """,
+            {"x": (3, 4)},
+            opset=opset,
+            # The reference evaluator knows no empty scales.
+            forward=f"""
+            n = Constant<value_ints=[6, 6]>()
+            y = Resize<mode="linear">(x, , , n)
+            """,
+        )
+        for name, attributes, operands, opset in [
+            ("region", "axes=[0, 1]", "e, s", 22),
+            ("scales", "axes=[0, 1]", "e, e, n", 22),
+        ]
+    ],
+    # No mode but one reads the region: it has no gradient, and needs none.
+    Case(
+        "region-unread",
+        f"""
+        s = Constant<value = {floats([2.0, 1.5])}>() r = ReduceSum<keepdims=0>(x)
+        f = Constant<value_ints=[4]>() region = Expand(r, f)
+        y = Resize<mode="linear">(x, region, s)
+        """,
+        {"x": (3, 4)},
+    ),
     resize("axes", (3, 4, 2), sizes=[5, 3], mode="linear", axes=[0, 1]),
     resize("one-axis", (5,), scales=[2.0], mode="linear"),
     *[
