@@ -78,6 +78,33 @@ def DecomposeRecurrent : GraphPass<"onnx-decompose-recurrent"> {
   }];
 }
 
+def FoldConstants : GraphPass<"onnx-fold-constants"> {
+  let summary = "Settle control flow that sizes and constants decide";
+  let description = [{
+    After: in the main graph and its subgraphs there is no If whose condition is
+    known, and no Loop of which it is known that it runs once or never, or a few
+    times. Known is what follows from constants and sizes by arithmetic on small
+    tensors of integers and booleans, of which some elements may be unknown.
+    The branch or the body's copies stand in place of the node. Nodes of a
+    branch, and weights in it, keep their names unless others have the same.
+
+    Types follow: where a result's rank was unknown, and shapes that are known
+    tell it, the node reads them as constants. What nothing of this kind
+    depends on stays as it is, arithmetic on sizes too; floats are never folded.
+    Graph inputs with defaults are not constants.
+
+    A Loop of several iterations is unrolled if that makes `unroll` nodes at
+    most: a copy of a larger body costs more to compile and to load than the
+    bookkeeping of a Loop costs to run. Bodies with random numbers are not.
+
+    Example: test/Graph/onnx-fold-constants.mlir
+  }];
+  let options = [
+    Option<"unroll", "unroll", "int64_t", /*default=*/"64",
+           "most nodes that a Loop of several iterations may turn into">,
+  ];
+}
+
 def InlineFunctions : GraphPass<"onnx-inline-functions"> {
   let summary = "Put the bodies of model-local functions in place of calls";
   let description = [{

@@ -123,6 +123,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
     pm.addPass(createDecomposeGradients({/*contractions=*/true}));
     return;
   }
+  pm.addPass(createFoldConstants());
   AddLossOptions adding;
   adding.losses = putInBraces(options.loss);
   adding.classAxis = options.classAxis;

@@ -1,0 +1,57 @@
+//===- FoldRules.h - What nodes make of known tensors -----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_FOLDING_FOLDRULES_H
+#define MPOPT_LIB_FOLDING_FOLDRULES_H
+
+#include "mp-opt/Folding/KnownTensors.h"
+
+namespace mp {
+
+/// Shapes have a few elements, tables of indices some more.
+inline constexpr int64_t maxKnownElements = 1024;
+
+/// Nothing is known of the result.
+using Folded = std::optional<KnownTensor>;
+
+/// A node with integer operands, as rules see it.
+class FoldedNode {
+public:
+  FoldedNode(const KnownTensors &known, mlir::Operation *node)
+      : known(known), node(node) {}
+
+  mlir::Operation *getNode() const { return node; }
+  mlir::StringRef getOpType() const { return onnxir::getOpType(node); }
+  bool has(unsigned operand) const { return hasOperand(node, operand); }
+  unsigned size() const { return node->getNumOperands(); }
+  const KnownTensor *in(unsigned index) const {
+    return has(index) ? known.lookup(node->getOperand(index)) : nullptr;
+  }
+  /// The elements of an operand that is wholly known.
+  std::optional<llvm::SmallVector<int64_t>> ints(unsigned index) const;
+  mlir::Type outType() const { return node->getResult(0).getType(); }
+
+private:
+  const KnownTensors &known;
+  mlir::Operation *node;
+};
+
+using FoldRule = Folded (*)(const FoldedNode &);
+
+/// The rule for an operator of the default domain; null if there is none.
+FoldRule findArithmeticFold(llvm::StringRef op);
+FoldRule findMovementFold(llvm::StringRef op);
+
+/// The number of elements; absent if there are more than `maxKnownElements`, or
+/// a size is negative.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
+/// `tensor` repeated to `shape`, which it can be broadcast to.
+Folded broadcast(const KnownTensor &tensor, llvm::ArrayRef<int64_t> shape);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_FOLDING_FOLDRULES_H
