@@ -56,7 +56,8 @@ const GradientRule *findGradientRule(Operation *node) {
           getFunctionGradients(), getIndexingGradients(),
           getIterationGradients(), getLayerNormGradients(), getLossGradients(),
           getNormalizationGradients(), getPaddingGradients(),
-          getPoolingGradients(), getReductionGradients(), getResizeGradients()})
+          getPoolingGradients(), getQuantizationGradients(),
+          getReductionGradients(), getResizeGradients()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;
@@ -123,17 +124,18 @@ private:
 
 } // namespace
 
-/// Operands and what regions capture.
-static llvm::SetVector<Value> getInputs(Operation *op) {
+llvm::SetVector<Value> getGradientInputs(Operation *op) {
   llvm::SetVector<Value> inputs = getCaptured(op);
   inputs.insert(op->operand_begin(), op->operand_end());
+  if (Value source = getRoundedSource(op))
+    inputs.insert(source);
   return inputs;
 }
 
 llvm::DenseSet<Value> findDependents(Block &block, ArrayRef<Value> from) {
   llvm::DenseSet<Value> found(from.begin(), from.end());
   for (Operation &op : block)
-    if (isNode(&op) && llvm::any_of(getInputs(&op), [&](Value input) {
+    if (isNode(&op) && llvm::any_of(getGradientInputs(&op), [&](Value input) {
           return found.contains(input);
         }))
       for (Value result : op.getResults())
@@ -220,7 +222,7 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
 
 LogicalResult Differentiator::visit(Operation *node) {
   // Of a wanted value in the middle of a graph, gradients go no further.
-  if (llvm::none_of(getInputs(node),
+  if (llvm::none_of(getGradientInputs(node),
                     [&](Value input) { return active.contains(input); }))
     return success();
   SmallVector<Value> gradients;
@@ -240,7 +242,7 @@ LogicalResult Differentiator::visit(Operation *node) {
   for (auto [result, gradient] : llvm::zip(node->getResults(), gradients))
     if (gradient)
       symbols.copy(gradient, result);
-  NodeAdjoint adjoint(builder, node, gradients, active);
+  NodeAdjoint adjoint(builder, node, gradients, active, request.options);
   if (failed(rule->apply(adjoint)))
     return failure();
   for (auto [value, gradient] : adjoint.getFound())

@@ -50,6 +50,7 @@ LogicalResult BodyAdjoint::differentiate() {
   YieldOp yield = getYield(forward);
   DifferentiationRequest request;
   request.block = &block;
+  request.options = op.options;
   for (auto [index, gradient] : seeds)
     request.seeds.emplace_back(getCopy(yield.getOperand(index)), gradient);
   for (Value value : wanted)

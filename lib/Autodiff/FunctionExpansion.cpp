@@ -36,8 +36,7 @@ findNodesOnPath(const DifferentiationRequest &request) {
     };
     if (!isNode(&op) || llvm::none_of(op.getResults(), isOnPath))
       continue;
-    llvm::SetVector<Value> inputs = getCaptured(&op);
-    inputs.insert(op.operand_begin(), op.operand_end());
+    llvm::SetVector<Value> inputs = getGradientInputs(&op);
     if (llvm::none_of(inputs, isActive))
       continue;
     found.push_back(&op);

@@ -33,6 +33,7 @@ llvm::ArrayRef<GradientRule> getLossGradients();
 llvm::ArrayRef<GradientRule> getNormalizationGradients();
 llvm::ArrayRef<GradientRule> getPaddingGradients();
 llvm::ArrayRef<GradientRule> getPoolingGradients();
+llvm::ArrayRef<GradientRule> getQuantizationGradients();
 llvm::ArrayRef<GradientRule> getReductionGradients();
 llvm::ArrayRef<GradientRule> getResizeGradients();
 

@@ -126,6 +126,7 @@ void Differentiate::runOnOperation() {
   request.block = &editor.getBlock();
   request.seeds.emplace_back(*loss, seed.getResult());
   request.wanted = *parameters;
+  request.options.straightThrough = straightThrough;
   FailureOr<Gradients> gradients = differentiate(builder, request);
   if (failed(gradients))
     return signalPassFailure();

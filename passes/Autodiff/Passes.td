@@ -152,6 +152,10 @@ def Differentiate : TrainingPass<"mp-differentiate"> {
     `mp.update`s. Gradients are written in the com.microsoft training vocabulary
     where it has an operator.
 
+    Pairs of QuantizeLinear and DequantizeLinear are errors, for rounding has no
+    gradient; with `straight-through` they have that of the identity inside of
+    what the integers can hold, and none outside, as fake quantization has.
+
     An operator without a rule on the way is an error that names it and the
     way; so is a parameter that the loss depends on only through operators
     without a derivative.
@@ -165,6 +169,9 @@ def Differentiate : TrainingPass<"mp-differentiate"> {
                "names of what to differentiate with respect to">,
     Option<"outputs", "outputs", "bool", /*default=*/"false",
            "make the gradients outputs of the graph, named NAME_grad">,
+    Option<"straightThrough", "straight-through", "bool", /*default=*/"false",
+           "pass gradients by QuantizeLinear and DequantizeLinear where nothing "
+           "is clipped">,
   ];
 }
 

@@ -136,6 +136,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   selecting.untie.assign(options.untie.begin(), options.untie.end());
   pm.addPass(createSelectParameters(selecting));
   DifferentiateOptions differentiating;
+  differentiating.straightThrough = options.straightThrough;
   differentiating.outputs = options.optimizer == "none";
   pm.addPass(createDifferentiate(differentiating));
   if (options.optimizer != "none")

@@ -102,6 +102,11 @@ struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
   ListOption<std::string> untie{
       *this, "untie",
       llvm::cl::desc("patterns: parameters that each module gets a copy of")};
+  Option<bool> straightThrough{
+      *this, "straight-through",
+      llvm::cl::desc("pass gradients by pairs of QuantizeLinear and "
+                     "DequantizeLinear"),
+      llvm::cl::init(false)};
   Option<std::string> optimizer{
       *this, "optimizer",
       llvm::cl::desc("optimizer with its numbers, or none for gradients"),

@@ -62,6 +62,8 @@ class Case:
     dtype: type = np.float64
     # Passes of mp-opt that write the forward pass in what this has.
     passes: tuple = ()
+    # Options of mp-differentiate.
+    options: str = ""
     # The same function for difference quotients, where the reference evaluator
     # does not have what the body has.
     forward: str = ""
@@ -215,7 +217,7 @@ def differentiate(case, dtype=None, dynamic=False, expand=True):
     wrt = ",".join(wanted_of(case))
     run_mp_opt(
         folder / "m.onnx",
-        f"--mp-differentiate=loss=loss outputs=true wrt={wrt}",
+        f"--mp-differentiate=loss=loss outputs=true wrt={wrt} {case.options}",
         *flags,
         "--mp-expand-loss-scaling",
         "-o",

@@ -122,6 +122,17 @@ ERRORS = {
         "u = custom.Make(a) v = Relu(u) y = Mul(a, v)",
         "(custom.Make): there is no gradient for this operator",
     ),
+    "rounding": (
+        "float[2, 3] a, float s",
+        "q = QuantizeLinear(a, s) y = DequantizeLinear(q, s)",
+        "(DequantizeLinear-23): rounding has no gradient; --straight-through "
+        "passes that of the result where nothing is clipped",
+    ),
+    "scale-of-integers": (
+        "float a, uint8[2, 3] x",
+        "y = DequantizeLinear(x, a)",
+        "(DequantizeLinear-23): there is no gradient for its scale",
+    ),
     "precision-of-attention": (
         "float[2, 2, 3, 4] a",
         "y = Attention<softmax_precision=7>(a, a, a)",
@@ -130,10 +141,28 @@ ERRORS = {
     ),
 }
 
+# The same with straight-through gradients.
+ROUNDING_ERRORS = {
+    "rounding-in-blocks": (
+        "float[2, 4] a, float[2, 2] s",
+        """
+        q = QuantizeLinear<block_size=2>(a, s)
+        y = DequantizeLinear<block_size=2>(q, s)
+        """,
+        "(DequantizeLinear-23): there is no gradient for scales of blocks",
+    ),
+    "rounding-of-any-rank": (
+        "float[] a, float s",
+        "q = QuantizeLinear(a, s) y = DequantizeLinear(q, s)",
+        "(DequantizeLinear-23): the types of its operands are unknown",
+    ),
+}
 
-@pytest.mark.parametrize("name", ERRORS)
+
+@pytest.mark.parametrize("name", [*ERRORS, *ROUNDING_ERRORS])
 def test_error(name):
-    inputs, nodes, message = ERRORS[name]
+    inputs, nodes, message = {**ERRORS, **ROUNDING_ERRORS}[name]
+    options = "straight-through=true" if name in ROUNDING_ERRORS else ""
     text = '<ir_version: 11, opset_import: ["": 23, "custom": 1]>\n'
     text += f"g ({inputs}) => (float loss) {{ {nodes} {SUM} }}"
     folder = scratch_dir("error")
@@ -141,7 +170,7 @@ def test_error(name):
     with pytest.raises(AssertionError) as error:
         run_mp_opt(
             folder / "m.onnx",
-            "--mp-differentiate=loss=loss outputs=true wrt=a",
+            f"--mp-differentiate=loss=loss outputs=true wrt=a {options}",
             "-o",
             folder / "g.onnx",
         )

@@ -66,6 +66,9 @@ output NAME_new is what the input NAME is in the next step.
   --freeze=REGEX        parameters that are not trained; or @FILE (repeatable)
   --tie=NAME,NAME       equal initializers that become one parameter
   --untie=REGEX         parameters of which each module gets a copy
+  --straight-through    gradients pass by pairs of QuantizeLinear and
+                        DequantizeLinear, where nothing is clipped: what
+                        quantization-aware training calls fake quantization
   --loss-scale=SCALE    none, a number, or dynamic (the default for fp16; bf16
                         needs none), which takes settings: dynamic:init=65536,
                         growth-factor=2,backoff-factor=0.5,growth-interval=2000,
@@ -112,7 +115,7 @@ Error TrainingFlags::check(bool isMixed) const {
   const std::reference_wrapper<const cl::Option> ofSteps[] = {
       loss,      classAxis, optimizer,  learningRate, clipNorm,
       clipValue, freeze,    accumulate, weightDecay,  groups,
-      average,   trainOnly, tie,        untie};
+      average,   trainOnly, tie,        untie,        straightThrough};
   for (const cl::Option &option : ofSteps)
     if (!train && option.getNumOccurrences())
       return error("--" + option.ArgStr + " needs --train");
@@ -147,6 +150,7 @@ void TrainingFlags::fill(TrainingOptions &options) const {
   options.freeze = freeze;
   options.tie = tie;
   options.untie = untie;
+  options.straightThrough = straightThrough.getValue();
   options.optimizer = optimizer.getValue();
   options.learningRate = learningRate.getValue();
   options.weightDecay = weightDecay.getValue();

@@ -74,6 +74,10 @@ struct TrainingFlags {
   llvm::cl::list<std::string> freeze{
       "freeze", llvm::cl::desc("parameters that are not trained"),
       llvm::cl::value_desc("regex|@file"), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> straightThrough{
+      "straight-through",
+      llvm::cl::desc("pass gradients by quantization that is undone at once"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> lossScale{
       "loss-scale", llvm::cl::init("auto"),
       llvm::cl::desc("none, a number or dynamic"), llvm::cl::cat(category)};

@@ -27,15 +27,24 @@ namespace mp {
 /// From here on every axis and size is an input (Reduce*, Split ...).
 inline constexpr int64_t minDifferentiableOpset = 18;
 
+/// What the user decides of gradients.
+struct GradientOptions {
+  /// They pass pairs of QuantizeLinear and DequantizeLinear.
+  bool straightThrough = false;
+};
+
 /// What rules see of the node that they differentiate.
 class NodeAdjoint {
 public:
   NodeAdjoint(NodeBuilder &builder, mlir::Operation *node,
               llvm::ArrayRef<mlir::Value> gradients,
-              const llvm::DenseSet<mlir::Value> &wanted)
-      : b(builder), node(node), gradients(gradients), wanted(wanted) {}
+              const llvm::DenseSet<mlir::Value> &wanted,
+              const GradientOptions &options = {})
+      : b(builder), options(options), node(node), gradients(gradients),
+        wanted(wanted) {}
 
   NodeBuilder &b;
+  const GradientOptions options;
 
   mlir::Operation *getNode() const { return node; }
   bool has(unsigned operand) const { return hasOperand(node, operand); }
@@ -118,6 +127,7 @@ struct DifferentiationRequest {
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> seeds;
   /// Values in the block, or from outside, whose gradients are wanted.
   llvm::SmallVector<mlir::Value> wanted;
+  GradientOptions options;
 };
 
 /// Differentiates where `builder` stands. Values that the seeds do not depend
@@ -147,6 +157,12 @@ mlir::LogicalResult expandFunctions(NodeBuilder &builder,
 
 /// The values that regions of `op` use and do not define, in order.
 llvm::SetVector<mlir::Value> getCaptured(mlir::Operation *op);
+/// These, the operands, and what was rounded to an operand: all that `op` may
+/// have a gradient for.
+llvm::SetVector<mlir::Value> getGradientInputs(mlir::Operation *op);
+/// What a QuantizeLinear has turned into the operand of `node`, if that is a
+/// DequantizeLinear behind it; null otherwise.
+mlir::Value getRoundedSource(mlir::Operation *node);
 
 /// True if the value can have a gradient: it is a tensor of floats.
 bool isDifferentiable(mlir::Value value);
