@@ -43,7 +43,8 @@ public:
       : builder(module), inliner(builder, module), unrollLimit(unrollLimit) {}
 
   void visit(Block &block);
-  /// Erases what computed conditions that are gone.
+  /// Erases what computed conditions and shapes that are gone. Nothing may be
+  /// visited afterwards.
   void eraseDead();
 
 private:
@@ -51,15 +52,20 @@ private:
   void inferTypes(Operation *node);
   void inferFromShape(Operation *node);
   void useKnownOperands(Operation *node);
+  void inferFromOperands(Operation *node);
   Region *chooseBranch(Operation *node);
   std::optional<int64_t> countIterations(Operation *loop);
+  void unroll(Operation *loop, int64_t iterations);
   void erase(Operation *node);
 
   NodeBuilder builder;
   SubgraphInliner inliner;
   KnownTensors known;
   int64_t unrollLimit;
-  llvm::SetVector<Operation *> candidates;
+  /// Values of which more is known than the model says.
+  llvm::DenseSet<Value> sharpened;
+  /// What may have lost its uses, and constants that may have none.
+  llvm::SetVector<Operation *> candidates, made;
 };
 
 } // namespace
@@ -68,10 +74,21 @@ private:
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Inference reads operands that are constants: it gets such in place of those
-/// that are known, if that tells it a type.
+/// `type` with the sizes that `better` knows beside it.
+static Type addSizes(Type type, Type better) {
+  auto open = dyn_cast<RankedTensorType>(type);
+  auto known = dyn_cast<RankedTensorType>(better);
+  if (!open || !known || open.getRank() != known.getRank() ||
+      open.getElementType() != known.getElementType())
+    return NodeTypes::refine(type, better);
+  SmallVector<int64_t> shape(open.getShape());
+  for (auto [size, other] : llvm::zip(shape, known.getShape()))
+    size = ShapedType::isDynamic(size) ? other : size;
+  return open.clone(shape);
+}
+
+/// Puts constants in place of operands that are known.
 void Folder::useKnownOperands(Operation *node) {
-  SmallVector<Value> before(node->getOperands());
   builder.setInsertionPoint(node);
   builder.setBase(getNodeName(node));
   for (OpOperand &operand : node->getOpOperands()) {
@@ -80,19 +97,32 @@ void Folder::useKnownOperands(Operation *node) {
     if (!tensor || !tensor->isComplete() || !definer ||
         !definer->getNumOperands())
       continue;
-    operand.set(builder.constant(
-        tensor->toAttr(getTensorElementType(operand.get().getType()))));
+    Value constant = builder.constant(
+        tensor->toAttr(getTensorElementType(operand.get().getType())));
+    made.insert(constant.getDefiningOp());
+    candidates.insert(definer);
+    operand.set(constant);
   }
-  SmallVector<Value> after(node->getOperands());
-  if (after == before)
+}
+
+/// Inference reads operands that are constants: for a while it gets such in
+/// place of those that are known. They stay where the rank depends on them.
+void Folder::inferFromOperands(Operation *node) {
+  SmallVector<Value> before(node->getOperands());
+  SmallVector<Type> types(node->getResultTypes());
+  useKnownOperands(node);
+  bool isSharper = llvm::any_of(
+      before, [&](Value value) { return sharpened.contains(value); });
+  if (!isSharper && SmallVector<Value>(node->getOperands()) == before)
     return;
+  for (Value result : node->getResults())
+    result.setType(withoutShape(result.getType()));
   builder.getTypes().inferResults(node, {});
-  if (llvm::any_of(node->getResultTypes(), isVague))
+  for (auto [result, type] : llvm::zip(node->getResults(), types))
+    result.setType(addSizes(type, result.getType()));
+  if (llvm::none_of(types, isVague) ||
+      llvm::any_of(node->getResultTypes(), isVague))
     node->setOperands(before);
-  else
-    for (Value value : before)
-      if (Operation *definer = value.getDefiningOp())
-        candidates.insert(definer);
 }
 
 /// The sizes of a Reshape's or ConstantOfShape's result, as far as they are
@@ -112,19 +142,24 @@ void Folder::inferFromShape(Operation *node) {
   SmallVector<int64_t> shape;
   for (const KnownTensor::Element &size : sizes->elements)
     shape.push_back(size && *size > 0 ? *size : ShapedType::kDynamic);
-  result.setType(NodeTypes::refine(result.getType(),
-                                   RankedTensorType::get(shape, element)));
+  result.setType(
+      addSizes(result.getType(), RankedTensorType::get(shape, element)));
 }
 
 void Folder::inferTypes(Operation *node) {
-  auto isOpen = [&] { return llvm::any_of(node->getResultTypes(), isVague); };
-  if (!isOpen())
-    return;
+  SmallVector<Type> types(node->getResultTypes());
   builder.getTypes().inferResults(node, {});
-  if (isOpen() && !node->getNumRegions())
-    useKnownOperands(node);
-  if (isOpen() && node->getNumResults() == 1)
+  bool isOpen = llvm::any_of(node->getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || !tensor.hasStaticShape();
+  });
+  if (isOpen && !node->getNumRegions())
+    inferFromOperands(node);
+  if (isOpen && node->getNumResults() == 1)
     inferFromShape(node);
+  for (auto [result, type] : llvm::zip(node->getResults(), types))
+    if (result.getType() != type)
+      sharpened.insert(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,6 +272,8 @@ void Folder::erase(Operation *node) {
   node->walk([&](Operation *op) {
     builder.getTypes().forget(op);
     known.forget(op);
+    for (Value result : op->getResults())
+      sharpened.erase(result);
     candidates.remove(op);
   });
   node->erase();
@@ -250,6 +287,18 @@ void Folder::eraseDead() {
         !op->getNumRegions())
       erase(op);
   }
+  for (Operation *constant : made)
+    if (constant->use_empty())
+      constant->erase();
+}
+
+/// Counters and conditions of the copies may have no use any more.
+void Folder::unroll(Operation *loop, int64_t iterations) {
+  Operation *before = loop->getPrevNode();
+  inliner.unrollLoop(loop, iterations);
+  for (Operation *op = loop->getPrevNode(); op && op != before;
+       op = op->getPrevNode())
+    candidates.insert(op);
 }
 
 /// Returns the operation to go on with.
@@ -265,7 +314,7 @@ Operation *Folder::visit(Operation *op) {
   if (Region *branch = chooseBranch(op))
     inliner.inlineBranch(op, *branch);
   else if (auto iterations = countIterations(op))
-    inliner.unrollLoop(op, *iterations);
+    unroll(op, *iterations);
   else
     isReplaced = false;
   if (isReplaced) {

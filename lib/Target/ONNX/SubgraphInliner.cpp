@@ -136,8 +136,10 @@ void SubgraphInliner::unrollLoop(Operation *loop, int64_t iterations) {
                                           states.size());
   for (int64_t index = 0; index < iterations; ++index) {
     NodeCopier copier(builder, prefix + "/" + std::to_string(index));
-    copier.mapping.map(body.getArgument(0), builder.intScalar(index));
-    copier.mapping.map(body.getArgument(1), builder.boolScalar(true));
+    if (Value number = body.getArgument(0); !number.use_empty())
+      copier.mapping.map(number, builder.intScalar(index));
+    if (Value condition = body.getArgument(1); !condition.use_empty())
+      copier.mapping.map(condition, builder.boolScalar(true));
     for (auto [argument, state] :
          llvm::zip(body.getArguments().drop_front(2), states))
       copier.mapping.map(argument, state);
