@@ -49,15 +49,16 @@ const GradientRule *findGradientRule(Operation *node) {
   static const llvm::StringMap<const GradientRule *> table = [] {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
-         {getActivationGradients(), getContractionGradients(),
-          getControlFlowGradients(), getConvolutionGradients(),
-          getDataMovementGradients(), getDropoutGradients(),
-          getEinsumGradients(), getElementwiseGradients(),
-          getFunctionGradients(), getIndexingGradients(),
-          getIterationGradients(), getLayerNormGradients(), getLossGradients(),
+         {getActivationGradients(),    getContractionGradients(),
+          getControlFlowGradients(),   getConvolutionGradients(),
+          getDataMovementGradients(),  getDropoutGradients(),
+          getEinsumGradients(),        getElementwiseGradients(),
+          getFourierGradients(),       getFunctionGradients(),
+          getIndexingGradients(),      getIterationGradients(),
+          getLayerNormGradients(),     getLossGradients(),
           getNormalizationGradients(), getPaddingGradients(),
-          getPoolingGradients(), getQuantizationGradients(),
-          getReductionGradients(), getResizeGradients()})
+          getPoolingGradients(),       getQuantizationGradients(),
+          getReductionGradients(),     getResizeGradients()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;

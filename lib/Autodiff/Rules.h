@@ -25,6 +25,7 @@ llvm::ArrayRef<GradientRule> getDataMovementGradients();
 llvm::ArrayRef<GradientRule> getDropoutGradients();
 llvm::ArrayRef<GradientRule> getEinsumGradients();
 llvm::ArrayRef<GradientRule> getElementwiseGradients();
+llvm::ArrayRef<GradientRule> getFourierGradients();
 llvm::ArrayRef<GradientRule> getFunctionGradients();
 llvm::ArrayRef<GradientRule> getIndexingGradients();
 llvm::ArrayRef<GradientRule> getIterationGradients();

@@ -128,6 +128,11 @@ ERRORS = {
         "(DequantizeLinear-23): rounding has no gradient; --straight-through "
         "passes that of the result where nothing is clipped",
     ),
+    "transform-of-parts": (
+        "float[2, 3, 1] a",
+        "n = Constant<value_int=-1>() y = DFT(a, , n)",
+        "(DFT-20): its axis does not fit its operand",
+    ),
     "scale-of-integers": (
         "float a, uint8[2, 3] x",
         "y = DequantizeLinear(x, a)",

@@ -77,6 +77,21 @@ RULES = {
         "Resize<axes=[5]>(x, , s)",
         "its axes do not fit its operand",
     ),
+    "dft-rank": (
+        "float[] x",
+        "DFT(x)",
+        "expected an operand of known rank, two or more",
+    ),
+    "dft-axis": (
+        "float[2,3,1] x, int64 a",
+        "DFT(x, , a)",
+        "there is no gradient along an axis that is known at run time only",
+    ),
+    "stft-rank": (
+        "float[] x, int64 s, float[4] w",
+        "STFT(x, s, w)",
+        "expected a signal of rank 3, and a window or the length of frames",
+    ),
     "resize-crop": (
         "float[2,3] x, float[2] s",
         'Resize<coordinate_transformation_mode="tf_crop_and_resize">(x, , s)',
