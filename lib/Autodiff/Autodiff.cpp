@@ -7,6 +7,7 @@
 
 #include "mp-opt/Autodiff/Autodiff.h"
 
+#include "FreezeAdvice.h"
 #include "Rules.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -58,7 +59,8 @@ const GradientRule *findGradientRule(Operation *node) {
           getLayerNormGradients(),     getLossGradients(),
           getNormalizationGradients(), getPaddingGradients(),
           getPoolingGradients(),       getQuantizationGradients(),
-          getReductionGradients(),     getResizeGradients()})
+          getReductionGradients(),     getResizeGradients(),
+          getRoiAlignGradients()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;
@@ -218,7 +220,10 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
       name = onnxir::getValueName(op->getResult(0));
     text += (text.empty() ? "'" : " -> '") + name.str() + "'";
   }
-  return diag << "; it is on the path " << text << " to the loss";
+  diag << "; it is on the path " << text << " to the loss";
+  if (request.trains)
+    diag << "; " << adviseFreezing(node, request.wanted);
+  return diag;
 }
 
 LogicalResult Differentiator::visit(Operation *node) {

@@ -37,6 +37,7 @@ llvm::ArrayRef<GradientRule> getPoolingGradients();
 llvm::ArrayRef<GradientRule> getQuantizationGradients();
 llvm::ArrayRef<GradientRule> getReductionGradients();
 llvm::ArrayRef<GradientRule> getResizeGradients();
+llvm::ArrayRef<GradientRule> getRoiAlignGradients();
 
 } // namespace mp
 

@@ -127,6 +127,7 @@ void Differentiate::runOnOperation() {
   request.seeds.emplace_back(*loss, seed.getResult());
   request.wanted = *parameters;
   request.options.straightThrough = straightThrough;
+  request.trains = wrt.empty();
   FailureOr<Gradients> gradients = differentiate(builder, request);
   if (failed(gradients))
     return signalPassFailure();

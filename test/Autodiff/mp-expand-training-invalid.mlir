@@ -67,12 +67,11 @@ module @integers attributes {onnx.opset_import = [["", 18], ["ai.onnx.preview.tr
 
 module @no_rule attributes {onnx.opset_import = [["", 18], ["ai.onnx.preview.training", 1]]} {
   onnx.graph {
-  ^bb0(%x: tensor<1x4x1xf32>, %w: tensor<1x4x1xf32>):
-    %0 = "onnx.Mul"(%x, %w) {onnx.results = ["y"]} : (tensor<1x4x1xf32>, tensor<1x4x1xf32>) -> tensor<1x4x1xf32>
-    // expected-error @below {{node 'spectrum' (DFT-17): there is no gradient for this operator; it is on the path 'y' -> 'spectrum' -> 'loss' to the loss}}
-    %1 = "onnx.DFT"(%0) {onnx.name = "spectrum", onnx.results = ["f"]} : (tensor<1x4x1xf32>) -> tensor<1x4x2xf32>
-    %2 = "onnx.ReduceSum"(%1) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<1x4x2xf32>) -> tensor<f32>
-    %d = "onnx.ai.onnx.preview.training.Gradient"(%w) {onnx.name = "grad", onnx.results = ["dw"], xs = ["w"], y = "loss"} : (tensor<1x4x1xf32>) -> !onnx.unknown
+  ^bb0(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>):
+    %0 = "onnx.Mul"(%x, %w) {onnx.results = ["y"]} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    // expected-error @below {{node 'volume' (Det-11): there is no gradient for this operator; it is on the path 'y' -> 'volume' to the loss}}
+    %1 = "onnx.Det"(%0) {onnx.name = "volume", onnx.results = ["loss"]} : (tensor<2x2xf32>) -> tensor<f32>
+    %d = "onnx.ai.onnx.preview.training.Gradient"(%w) {onnx.name = "grad", onnx.results = ["dw"], xs = ["w"], y = "loss"} : (tensor<2x2xf32>) -> !onnx.unknown
     onnx.yield %d : !onnx.unknown {onnx.inputs = [{name = "x"}, {name = "w"}], onnx.outputs = [{name = "dw"}]}
   }
 }

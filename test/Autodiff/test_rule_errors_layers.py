@@ -103,6 +103,16 @@ RULES = {
         "(image, x, s)",
         "there is no gradient for its region of interest",
     ),
+    "regions-rank": (
+        "float[] x, float[2,4] r, int64[2] i",
+        "RoiAlign(x, r, i)",
+        "expected an image of known rank, four",
+    ),
+    "regions-mode": (
+        "float[1,2,3,3] x, float[2,4] r, int64[2] i",
+        'RoiAlign<mode="max">(x, r, i)',
+        "there is a gradient for mode 'avg' only",
+    ),
     "softmax": (
         "float[] x, int64[] labels",
         "SoftmaxCrossEntropyLoss(x, labels)",

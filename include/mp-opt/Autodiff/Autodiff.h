@@ -128,6 +128,9 @@ struct DifferentiationRequest {
   /// Values in the block, or from outside, whose gradients are wanted.
   llvm::SmallVector<mlir::Value> wanted;
   GradientOptions options;
+  /// What is wanted are the parameters of a model: errors may say which of
+  /// them to freeze.
+  bool trains = false;
 };
 
 /// Differentiates where `builder` stands. Values that the seeds do not depend

@@ -1,0 +1,71 @@
+//===- FreezeAdvice.cpp - What to freeze so that others train -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names of parameters are paths of modules: of those in front of a node, the
+// shortest paths are named that nothing else begins with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FreezeAdvice.h"
+
+#include "mp-opt/Autodiff/Autodiff.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+/// All that the node's operands come from.
+static llvm::DenseSet<Value> findSources(Operation *node) {
+  llvm::DenseSet<Value> found;
+  std::vector<Operation *> queue{node};
+  while (!queue.empty()) {
+    Operation *op = queue.back();
+    queue.pop_back();
+    for (Value input : getGradientInputs(op))
+      if (holdsDifferentiable(input) && found.insert(input).second)
+        if (Operation *definer = input.getDefiningOp())
+          queue.push_back(definer);
+  }
+  return found;
+}
+
+/// A pattern for `name` and what is in its module, but for none of `others`.
+static std::string makePattern(StringRef name, ArrayRef<StringRef> others) {
+  for (size_t end = name.find_first_of("./"); end != StringRef::npos;
+       end = name.find_first_of("./", end + 1)) {
+    StringRef module = name.take_front(end + 1);
+    if (llvm::none_of(
+            others, [&](StringRef other) { return other.starts_with(module); }))
+      return llvm::Regex::escape(module) + ".*";
+  }
+  return llvm::Regex::escape(name);
+}
+
+std::string adviseFreezing(Operation *node, ArrayRef<Value> parameters) {
+  llvm::DenseSet<Value> sources = findSources(node);
+  SmallVector<StringRef> before, others;
+  for (Value parameter : parameters)
+    (sources.contains(parameter) ? before : others)
+        .push_back(onnxir::getValueName(parameter));
+  if (others.empty())
+    return "all parameters lie in front of it";
+  llvm::StringSet<> seen;
+  std::string text;
+  for (StringRef name : before)
+    if (std::string pattern = makePattern(name, others);
+        seen.insert(pattern).second)
+      text += (text.empty() ? "" : "|") + pattern;
+  return "--freeze='" + text + "' trains the " + std::to_string(others.size()) +
+         " of " + std::to_string(parameters.size()) +
+         " parameters that do not lie in front of it";
+}
+
+} // namespace mp
