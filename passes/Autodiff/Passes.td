@@ -73,6 +73,20 @@ def AddOptimizer : TrainingPass<"mp-add-optimizer"> {
   ];
 }
 
+def CheckExport : TrainingPass<"mp-check-export"> {
+  let summary = "Warn of what an export for inference has settled";
+  let description = [{
+    Before: a forward model that is to be trained. Nothing changes. A warning
+    for each kind of thing that makes the step another one than the framework's,
+    with the number of nodes, the first names, and the exporter's flag that
+    keeps it: BatchNormalization with stored statistics, Dropout that drops
+    nothing, and batches of one size only, by shapes that are constants or by
+    inputs. Where a caller decides, or nobody can tell, nothing is said.
+
+    Example: test/Autodiff/mp-check-export.mlir
+  }];
+}
+
 def InlineTraining : TrainingPass<"mp-inline-training"> {
   let summary = "Move the algorithms of training_info into the main graph";
   let description = [{

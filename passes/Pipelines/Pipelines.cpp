@@ -124,6 +124,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
     return;
   }
   pm.addPass(createFoldConstants());
+  pm.addPass(createCheckExport());
   AddLossOptions adding;
   adding.losses = putInBraces(options.loss);
   adding.classAxis = options.classAxis;
