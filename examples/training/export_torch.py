@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exports a torch module for `mp-opt --train`, with lists of its parameters.
+
+MODULE is `package.module:function` or `file.py:function`; the function returns
+the module and a tuple of its inputs. The export keeps what training needs: the
+training mode (BatchNormalization computes its statistics, Dropout draws), the
+names of parameters, and constants that are not folded. The names of parameters
+and buffers go into the model's metadata (`mp-opt.parameters`,
+`mp-opt.buffers`), those alone that the exported model has; what the exporter
+dropped or merged is printed.
+
+--check makes the gradients of one batch with mp-opt and onnxruntime, compares
+them with torch's in float64, and prints one line for each parameter. The exit
+code is 1 if one of them differs by more than --tolerance.
+"""
+
+import argparse
+import ast
+import copy
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import torch
+from onnx import helper, numpy_helper
+
+PARAMETERS, BUFFERS = "mp-opt.parameters", "mp-opt.buffers"
+# Gradients that are zero but for rounding are compared with all others.
+FLOOR = 1e-3
+
+
+class Failure(Exception):
+    """What the user can mend."""
+
+
+# ---- Export ----------------------------------------------------------------
+
+
+def input_names(module, inputs):
+    names = list(inspect.signature(module.forward).parameters.values())
+    if any(p.kind == p.VAR_POSITIONAL for p in names) or len(names) < len(inputs):
+        return [f"input{i}" for i in range(len(inputs))]
+    return [p.name for p in names[: len(inputs)]]
+
+
+def scopes_of(node):
+    """The paths of the modules that a node of dynamo's comes from."""
+    for field in node.metadata_props:
+        if field.key == "pkg.torch.onnx.name_scopes":
+            return ast.literal_eval(field.value)[:-1]
+    return []
+
+
+def keep_training_mode(graph, module):
+    """torch 2.15's dynamo exporter writes statistics that stay as they are."""
+    modules = dict(module.named_modules())
+    for node in graph.node:
+        scopes = scopes_of(node)
+        if node.op_type != "BatchNormalization" or len(node.output) > 1:
+            continue
+        if scopes and getattr(modules.get(scopes[-1]), "training", False):
+            made = node.output[0]
+            node.output.extend([f"{made}_mean", f"{made}_var"])
+            node.attribute.append(helper.make_attribute("training_mode", 1))
+
+
+def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
+    """Writes `module` to `path`; settings go to torch.onnx.export."""
+    options = dict(
+        opset_version=opset,
+        input_names=input_names(module, inputs),
+        output_names=["output"],
+    )
+    if exporter == "dynamo":
+        # The optimizer merges and folds; it is what names and splits depend on.
+        options.update(dynamo=True, optimize=False, verbose=False)
+    else:
+        state = torch.onnx.TrainingMode
+        options.update(
+            dynamo=False,
+            training=state.TRAINING if module.training else state.EVAL,
+            do_constant_folding=False,
+        )
+    options.update(settings)
+    module = copy.deepcopy(module)
+    torch.onnx.export(module, inputs, str(path), **options)
+    model = onnx.load(path)
+    if exporter == "dynamo" and not options["optimize"]:
+        keep_training_mode(model.graph, module)
+    # dynamo writes weights beside the model.
+    if model.ByteSize() < 1 << 30:
+        pathlib.Path(f"{path}.data").unlink(missing_ok=True)
+        onnx.save(model, path)
+
+
+# ---- Lists -----------------------------------------------------------------
+
+
+def constants_of(graph):
+    """Initializers and the values of Constant nodes, by name."""
+    found = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+            for attribute in node.attribute:
+                if attribute.name == "value":
+                    found[node.output[0]] = numpy_helper.to_array(attribute.t)
+    return found
+
+
+def to_numpy(tensor):
+    tensor = tensor.detach().cpu()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.float()
+    return tensor.numpy()
+
+
+def find_aliases(module):
+    """The names of each parameter; tied ones have several."""
+    groups = {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        groups.setdefault(id(parameter), []).append(name)
+    return list(groups.values())
+
+
+def join_tied(graph, names):
+    """One initializer instead of several of one parameter; the one kept."""
+    there = {i.name for i in graph.initializer}
+    names = [name for name in names if name in there]
+    for name in names[1:]:
+        for node in graph.node:
+            for index, used in enumerate(node.input):
+                if used == name:
+                    node.input[index] = names[0]
+    others = set(names[1:])
+    kept = [i for i in graph.initializer if i.name not in others]
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
+    return names[0] if names else None
+
+
+def write_lists(module, path):
+    """Joins what is tied and writes the names that the model has as metadata.
+
+    Returns the names of parameters that it has not.
+    """
+    model = onnx.load(path)
+    aliases = find_aliases(module)
+    kept = [join_tied(model.graph, names) for names in aliases]
+    there = {i.name for i in model.graph.initializer}
+    buffers = [n for n, _ in module.named_buffers() if n in there]
+    lists = {PARAMETERS: [n for n in kept if n], BUFFERS: buffers}
+    others = [p for p in model.metadata_props if p.key not in lists]
+    del model.metadata_props[:]
+    model.metadata_props.extend(others)
+    for key, names in lists.items():
+        model.metadata_props.add(key=key, value=json.dumps(names))
+    onnx.save(model, path)
+    return [names[0] for names, n in zip(aliases, kept) if not n]
+
+
+def explain_missing(module, path, names):
+    """Why an initializer of that name is not in the model."""
+    constants = constants_of(onnx.load(path).graph)
+    parameters = dict(module.named_parameters())
+    for name in names:
+        value = to_numpy(parameters[name])
+        turned = value.T if value.ndim == 2 else value
+        equal = [
+            other
+            for other, array in constants.items()
+            if any(
+                array.shape == v.shape and np.array_equal(array, v)
+                for v in (value, turned)
+            )
+        ]
+        if not equal:
+            yield name, "not in the model: unused, folded, or packed with others"
+        elif equal[0] in parameters:
+            yield name, f"merged with '{equal[0]}', which is equal"
+        else:
+            yield name, f"called '{equal[0]}' there"
+
+
+# ---- Comparison ------------------------------------------------------------
+
+
+def loss_of(output, labels, loss, axis):
+    if loss == "mse":
+        return torch.nn.functional.mse_loss(output, labels)
+    scores = output.movedim(axis, 1)
+    return torch.nn.functional.cross_entropy(scores, labels)
+
+
+def make_labels(module, inputs, loss, axis, seed=1):
+    with torch.no_grad():
+        output = copy.deepcopy(module)(*inputs)
+    if not isinstance(output, torch.Tensor):
+        raise Failure(
+            f"the module returns {type(output).__name__}, expected one tensor:"
+            " wrap it in a module that returns what the loss is of"
+        )
+    generator = torch.Generator().manual_seed(seed)
+    if loss == "mse":
+        return torch.randn(output.shape, generator=generator).to(output.dtype)
+    shape = list(output.shape)
+    classes = shape.pop(axis)
+    return torch.randint(classes, shape, generator=generator)
+
+
+def as_double(value):
+    return value.double() if value.is_floating_point() else value
+
+
+def torch_gradients(module, inputs, labels, loss, axis, double=True):
+    """Gradients of one batch; parameters without one are left out."""
+    module = copy.deepcopy(module)
+    if double:
+        module, labels = module.double(), as_double(labels)
+        inputs = [as_double(value) for value in inputs]
+    value = loss_of(module(*inputs), labels, loss, axis)
+    value.backward()
+    return value.item(), {
+        name: to_numpy(p.grad)
+        for name, p in module.named_parameters()
+        if p.grad is not None
+    }
+
+
+def loss_flags(loss, axis):
+    flags = [f"--loss={loss}"]
+    if loss != "mse":
+        flags.append(f"--class-axis={axis}")
+    return flags
+
+
+def make_step(mp_opt, path, step, *flags):
+    command = [mp_opt, str(path), "--train", *flags, "-o", str(step)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise Failure(f"{mp_opt}: {error.strerror} (--mp-opt=PATH)") from error
+    if done.returncode:
+        raise Failure(f"{' '.join(command)}\n{done.stderr.strip()}")
+    return done.stderr
+
+
+def run_step(step, feeds):
+    """The results by name. Nothing is rewritten: sums keep their order."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    )
+    session = onnxruntime.InferenceSession(
+        str(step), options, providers=["CPUExecutionProvider"]
+    )
+    asked = {i.name for i in session.get_inputs()}
+    names = [o.name for o in session.get_outputs()]
+    fed = {n: v for n, v in feeds.items() if n in asked}
+    return dict(zip(names, session.run(None, fed)))
+
+
+def rms(array):
+    return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))
+
+
+def relative_errors(found, exact):
+    """RMS of the difference by RMS of the gradient, or of a thousandth of all."""
+    everything = rms(np.concatenate([g.ravel() for g in exact.values()]))
+    return {
+        name: rms(found[name].astype(np.float64) - gradient)
+        / max(rms(gradient), FLOOR * everything, 1e-30)
+        for name, gradient in exact.items()
+        if name in found and found[name].shape == gradient.shape
+    }
+
+
+def check(module, inputs, path, options):
+    """Prints a line for each gradient; the number of those that differ."""
+    axis = options.class_axis
+    labels = make_labels(module, inputs, options.loss, axis)
+    _, exact = torch_gradients(module, inputs, labels, options.loss, axis)
+    feeds = dict(zip(input_names(module, inputs), map(to_numpy, inputs)))
+    feeds["labels"] = to_numpy(labels)
+    with tempfile.TemporaryDirectory() as folder:
+        step = pathlib.Path(folder) / "step.onnx"
+        flags = [*loss_flags(options.loss, axis), "--optimizer=none"]
+        make_step(options.mp_opt, path, step, *flags, *options.flag)
+        results = run_step(step, feeds)
+    first = {n: names[0] for names in find_aliases(module) for n in names}
+    found = {}
+    for name, value in results.items():
+        if name.endswith("_grad"):
+            name = name.removesuffix("_grad")
+            found[first.get(name, name)] = value
+    errors, wrong = relative_errors(found, exact), 0
+    for name in exact:
+        error = errors.get(name)
+        if error is not None and error <= options.tolerance:
+            print(f"  {error:9.2e}  {name}")
+            continue
+        wrong += 1
+        text = "has no gradient" if error is None else f"{error:9.2e}"
+        print(f"! {text}  {name}")
+    for name in sorted(found.keys() - exact.keys()):
+        wrong += 1
+        print(f"! no parameter of torch  {name}")
+    return wrong
+
+
+# ---- Command line ----------------------------------------------------------
+
+
+def load_factory(text):
+    place, colon, function = text.rpartition(":")
+    if not colon:
+        raise Failure(f"'{text}': expected package.module:function")
+    try:
+        if place.endswith(".py"):
+            spec = importlib.util.spec_from_file_location("factory", place)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            sys.path.insert(0, os.getcwd())
+            module = importlib.import_module(place)
+    except (ImportError, FileNotFoundError) as error:
+        raise Failure(f"'{place}' cannot be imported: {error}") from error
+    if not hasattr(module, function):
+        raise Failure(f"'{place}' has no function '{function}'")
+    return getattr(module, function)
+
+
+def make_module(text):
+    made = load_factory(text)()
+    if not (isinstance(made, tuple) and len(made) == 2):
+        raise Failure(f"'{text}': expected (module, inputs) to be returned")
+    module, inputs = made
+    if not isinstance(module, torch.nn.Module):
+        raise Failure(
+            f"'{text}': expected a torch.nn.Module, got {type(module).__name__}"
+        )
+    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+    for value in inputs:
+        if not isinstance(value, torch.Tensor):
+            raise Failure(
+                f"'{text}': expected tensors as inputs, got"
+                f" {type(value).__name__}"
+            )
+    return module, inputs
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("module", metavar="MODULE")
+    parser.add_argument("-o", dest="output", required=True, metavar="FILE")
+    parser.add_argument(
+        "--exporter", choices=["dynamo", "script"], default="dynamo",
+        help="torch's newer one (default), or the older one",
+    )  # fmt: skip
+    parser.add_argument("--opset", type=int, metavar="N")
+    parser.add_argument(
+        "--inference", action="store_true",
+        help="export in inference mode: statistics are frozen, no Dropout",
+    )  # fmt: skip
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument(
+        "--loss", choices=["mse", "softmax-cross-entropy"], default="mse",
+        help="loss of --check (default: mse)",
+    )  # fmt: skip
+    parser.add_argument("--class-axis", type=int, default=1, metavar="N")
+    parser.add_argument("--tolerance", type=float, default=1e-4, metavar="X")
+    parser.add_argument(
+        "--mp-opt", default=os.environ.get("MP_OPT", "mp-opt"), metavar="PATH"
+    )
+    parser.add_argument(
+        "--flag", action="append", default=[], metavar="FLAG",
+        help="a further flag for mp-opt --train (repeatable)",
+    )  # fmt: skip
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    torch.manual_seed(0)
+    module, inputs = make_module(options.module)
+    module.train(not options.inference)
+    export(module, inputs, options.output, options.exporter, options.opset)
+    dropped = write_lists(module, options.output)
+    count = len(list(module.parameters()))
+    print(f"{options.output}: {count - len(dropped)} of {count} parameters")
+    for name, why in explain_missing(module, options.output, dropped):
+        print(f"  {name}: {why}")
+    if not options.check:
+        return 0
+    wrong = check(module, inputs, options.output, options)
+    print(f"{wrong} gradients differ" if wrong else "all gradients agree")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        sys.exit(f"export_torch.py: error: {failure}")
