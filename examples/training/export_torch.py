@@ -253,8 +253,8 @@ def make_step(mp_opt, path, step, *flags):
     return done.stderr
 
 
-def run_step(step, feeds):
-    """The results by name. Nothing is rewritten: sums keep their order."""
+def open_step(step):
+    """A session. Nothing is rewritten: sums keep their order."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -263,13 +263,22 @@ def run_step(step, feeds):
     options.graph_optimization_level = (
         onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     )
-    session = onnxruntime.InferenceSession(
+    return onnxruntime.InferenceSession(
         str(step), options, providers=["CPUExecutionProvider"]
     )
-    asked = {i.name for i in session.get_inputs()}
+
+
+def call_step(session, feeds):
+    """The results by name, from those feeds that it asks for."""
+    inputs = session.get_inputs() + session.get_overridable_initializers()
+    asked = {i.name for i in inputs}
     names = [o.name for o in session.get_outputs()]
     fed = {n: v for n, v in feeds.items() if n in asked}
     return dict(zip(names, session.run(None, fed)))
+
+
+def run_step(step, feeds):
+    return call_step(open_step(step), feeds)
 
 
 def rms(array):

@@ -63,6 +63,14 @@ def text_config(name, **settings):
     return getattr(transformers, name)(**{**shared, **settings})
 
 
+def language_model(model):
+    """With a mask: the older exporter cannot export how they make one."""
+    mask = torch.ones(2, 7, dtype=torch.long)
+    mask[1, 5:] = 0
+    names = ["input_ids", "attention_mask"]
+    return Output(model, "logits", names), (tokens(), mask)
+
+
 LLAMA_LIKE = dict(
     hidden_size=16,
     intermediate_size=32,
@@ -90,10 +98,7 @@ def bert():
     import transformers
 
     model = transformers.BertForMaskedLM(text_config("BertConfig", **BERT_LIKE))
-    mask = torch.ones(2, 7, dtype=torch.long)
-    mask[1, 5:] = 0
-    names = ["input_ids", "attention_mask"]
-    return Output(model, "logits", names), (tokens(), mask)
+    return language_model(model)
 
 
 @architecture
@@ -105,7 +110,7 @@ def gpt2():
         "GPT2Config", n_embd=16, n_layer=2, n_head=2, n_positions=32,
         resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False,
     )  # fmt: skip
-    return Output(transformers.GPT2LMHeadModel(config), "logits"), (tokens(),)
+    return language_model(transformers.GPT2LMHeadModel(config))
 
 
 @architecture
@@ -113,8 +118,8 @@ def llama():
     """RoPE's tables; RMSNorm from ones."""
     import transformers
 
-    model = transformers.LlamaForCausalLM(text_config("LlamaConfig", **LLAMA_LIKE))
-    return Output(model, "logits"), (tokens(),)
+    config = text_config("LlamaConfig", **LLAMA_LIKE)
+    return language_model(transformers.LlamaForCausalLM(config))
 
 
 @architecture
@@ -123,7 +128,7 @@ def qwen2():
     import transformers
 
     config = text_config("Qwen2Config", **LLAMA_LIKE, tie_word_embeddings=True)
-    return Output(transformers.Qwen2ForCausalLM(config), "logits"), (tokens(),)
+    return language_model(transformers.Qwen2ForCausalLM(config))
 
 
 @architecture
@@ -132,7 +137,7 @@ def gemma():
     import transformers
 
     config = text_config("GemmaConfig", **LLAMA_LIKE, head_dim=4, pad_token_id=0)
-    return Output(transformers.GemmaForCausalLM(config), "logits"), (tokens(),)
+    return language_model(transformers.GemmaForCausalLM(config))
 
 
 @architecture
@@ -143,6 +148,7 @@ def t5():
     config = transformers.T5Config(
         vocab_size=64, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2,
         dropout_rate=0.0, use_cache=False, decoder_start_token_id=0,
+        attn_implementation="eager",
     )  # fmt: skip
     model = transformers.T5ForConditionalGeneration(config)
     names = ["input_ids", "decoder_input_ids"]
@@ -333,7 +339,8 @@ class NeRF(nn.Module):
         steps = torch.cat([steps, last], -1)
         alpha = 1 - torch.exp(-density[..., 0].relu() * steps)
         clear = torch.cat([torch.ones_like(alpha[:, :1]), 1 - alpha], -1)
-        weights = alpha * torch.cumprod(clear + 1e-10, -1)[:, :-1]
+        passed = torch.log(clear + 1e-10).cumsum(-1).exp()
+        weights = alpha * passed[:, :-1]
         return (weights[..., None] * color.sigmoid()).sum(-2)
 
     @classmethod
@@ -398,7 +405,7 @@ class SpectrogramNet(nn.Module):
         angles = 2 * math.pi * torch.outer(torch.arange(size // 2 + 1), times) / size
         basis = torch.cat([angles.cos(), -angles.sin()]) * window
         self.register_buffer("basis", basis[:, None])
-        self.register_buffer("mean", torch.tensor([0.1]))
+        self.register_buffer("offset", torch.tensor([0.1]))
         self.mix = nn.Conv1d(size // 2 + 1, 8, 3, padding=1)
         self.norm = nn.BatchNorm1d(8)
         self.head = nn.Linear(8, 4)
@@ -406,7 +413,7 @@ class SpectrogramNet(nn.Module):
     def forward(self, x):
         parts = nn.functional.conv1d(x[:, None], self.basis, stride=4)
         real, imaginary = parts.chunk(2, 1)
-        power = torch.log(real.square() + imaginary.square() + 1e-3) - self.mean
+        power = torch.log(real.square() + imaginary.square() + 1e-3) - self.offset
         return self.head(self.norm(self.mix(power)).relu().mean(-1))
 
     @classmethod
