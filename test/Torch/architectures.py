@@ -496,7 +496,8 @@ class MaskedAutoencoder(nn.Module):
     def forward(self, x, mask):
         x = torch.where(mask[..., None], self.token, x) + self.sines
         x = torch.cat([self.cls.expand(x.shape[0], -1, -1), x], 1) + self.learned
-        q, k, v = self.qkv(self.norm(x)).unflatten(-1, (3, 2, -1)).permute(2, 0, 3, 1, 4)
+        parts = self.qkv(self.norm(x)).unflatten(-1, (3, 2, -1))
+        q, k, v = parts.permute(2, 0, 3, 1, 4)
         weights = (q @ k.transpose(-1, -2) * self.scale).softmax(-1)
         return x + self.out((weights @ v).transpose(1, 2).flatten(-2))
 
