@@ -114,44 +114,6 @@ equivalent of: ${packages[*]}"
     "${missing[@]}"
 }
 
-# The Python to make virtual environments with.
-find_python() {
-  local candidate
-  for candidate in "${MPOPT_PYTHON:-}" /usr/bin/python3 python3; do
-    if [[ -n $candidate ]] && "$candidate" -c '
-import ensurepip, sys, venv
-sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-      printf '%s\n' "$candidate"
-      return
-    fi
-  done
-  die "no Python 3.11 or newer that can make virtual environments"
-}
-
-# ensure_venv NAME PIP-ARGUMENTS...: the virtual environment NAME holds what
-# `pip install PIP-ARGUMENTS` installs. A stamp remembers what it was made
-# from, files' contents included.
-ensure_venv() {
-  local folder=$cache/$1 argument stamp
-  shift
-  stamp=.mp-opt-$({
-    printf '%s\n' "$@"
-    for argument; do [[ ! -f $argument ]] || cat "$argument"; done
-  } | sha256sum | cut -c 1-16)
-  if [[ -e $folder/$stamp ]] && "$folder/bin/python" -c '' 2>/dev/null; then
-    say "${folder##*/} is there"
-    return
-  fi
-  say "${folder##*/}: pip install $*"
-  if ! "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
-    "$(find_python)" -m venv --clear "$folder"
-  fi
-  "$folder/bin/python" -m pip install --quiet --no-input \
-    --disable-pip-version-check --only-binary :all: "$@"
-  rm -f "$folder"/.mp-opt-*
-  touch "$folder/$stamp"
-}
-
 download_onnx() {
   local archive=$cache/downloads/onnx-$onnx_version.tar.gz
   if ! sha256sum --status --check - 2>/dev/null <<<"$onnx_sha256  $archive"; then

@@ -27,6 +27,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import numpy as np
 import onnx
@@ -73,6 +74,19 @@ def keep_training_mode(graph, module):
             node.attribute.append(helper.make_attribute("training_mode", 1))
 
 
+def check_names(graph):
+    """dynamo gives a buffer and the result of an operator the same name."""
+    there = {i.name for i in graph.initializer}
+    for node in graph.node:
+        for name in node.output:
+            if name in there:
+                raise Failure(
+                    f"the exporter calls two values '{name}': the result of"
+                    f" {node.op_type} and a parameter or buffer; rename the"
+                    " latter in the module"
+                )
+
+
 def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
     """Writes `module` to `path`; settings go to torch.onnx.export."""
     options = dict(
@@ -94,6 +108,7 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
     module = copy.deepcopy(module)
     torch.onnx.export(module, inputs, str(path), **options)
     model = onnx.load(path)
+    check_names(model.graph)
     if exporter == "dynamo" and not options["optimize"]:
         keep_training_mode(model.graph, module)
     # dynamo writes weights beside the model.
@@ -123,11 +138,12 @@ def to_numpy(tensor):
     return tensor.numpy()
 
 
-def find_aliases(module):
-    """The names of each parameter; tied ones have several."""
+def find_aliases(module, trained=True):
+    """The names of each parameter that is trained; tied ones have several."""
     groups = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
-        groups.setdefault(id(parameter), []).append(name)
+        if parameter.requires_grad == trained:
+            groups.setdefault(id(parameter), []).append(name)
     return list(groups.values())
 
 
@@ -156,8 +172,12 @@ def write_lists(module, path):
     aliases = find_aliases(module)
     kept = [join_tied(model.graph, names) for names in aliases]
     there = {i.name for i in model.graph.initializer}
-    buffers = [n for n, _ in module.named_buffers() if n in there]
-    lists = {PARAMETERS: [n for n in kept if n], BUFFERS: buffers}
+    others = [n for n, _ in module.named_buffers()]
+    others += [n for names in find_aliases(module, False) for n in names]
+    lists = {
+        PARAMETERS: [n for n in kept if n],
+        BUFFERS: [n for n in others if n in there],
+    }
     others = [p for p in model.metadata_props if p.key not in lists]
     del model.metadata_props[:]
     model.metadata_props.extend(others)
@@ -235,6 +255,15 @@ def torch_gradients(module, inputs, labels, loss, axis, double=True):
     }
 
 
+def best_gradients(*arguments):
+    """In float64; in fp32 where the module cannot run in another type."""
+    try:
+        return torch_gradients(*arguments)
+    except (RuntimeError, TypeError, ValueError):
+        print("  compared with fp32: the module does not run in float64")
+        return torch_gradients(*arguments, double=False)
+
+
 def loss_flags(loss, axis):
     flags = [f"--loss={loss}"]
     if loss != "mse":
@@ -300,7 +329,7 @@ def check(module, inputs, path, options):
     """Prints a line for each gradient; the number of those that differ."""
     axis = options.class_axis
     labels = make_labels(module, inputs, options.loss, axis)
-    _, exact = torch_gradients(module, inputs, labels, options.loss, axis)
+    _, exact = best_gradients(module, inputs, labels, options.loss, axis)
     feeds = dict(zip(input_names(module, inputs), map(to_numpy, inputs)))
     feeds["labels"] = to_numpy(labels)
     with tempfile.TemporaryDirectory() as folder:
@@ -367,7 +396,8 @@ def make_module(text):
                 f"'{text}': expected tensors as inputs, got"
                 f" {type(value).__name__}"
             )
-    return module, inputs
+    # Keras' modules have other names in a copy, and copies are exported.
+    return copy.deepcopy(module), inputs
 
 
 def parse_arguments():
@@ -403,17 +433,32 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def write_model(module, inputs, options):
+    """The export, and what the exporter did to parameters."""
+    try:
+        export(module, inputs, options.output, options.exporter, options.opset)
+    except (torch.onnx.errors.OnnxExporterError, RuntimeError) as error:
+        text = str(error).strip().split("\n")[0]
+        other = "script" if options.exporter == "dynamo" else "dynamo"
+        raise Failure(
+            f"torch cannot export the module: {text} (another opset, or"
+            f" --exporter={other}, may do)"
+        ) from error
+    dropped = write_lists(module, options.output)
+    count = len(find_aliases(module))
+    print(f"{options.output}: {count - len(dropped)} of {count} parameters")
+    for name, why in explain_missing(module, options.output, dropped):
+        print(f"  {name}: {why}")
+
+
 def main():
     options = parse_arguments()
     torch.manual_seed(0)
     module, inputs = make_module(options.module)
     module.train(not options.inference)
-    export(module, inputs, options.output, options.exporter, options.opset)
-    dropped = write_lists(module, options.output)
-    count = len(list(module.parameters()))
-    print(f"{options.output}: {count - len(dropped)} of {count} parameters")
-    for name, why in explain_missing(module, options.output, dropped):
-        print(f"  {name}: {why}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        write_model(module, inputs, options)
     if not options.check:
         return 0
     wrong = check(module, inputs, options.output, options)
