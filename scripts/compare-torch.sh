@@ -71,15 +71,24 @@ step "what is trained"
   --match "$match" --types bf16 fp16 --curve || failed=1
 
 step "recipes"
-for recipe in transformers_bert:dynamo transformers_bert:script \
-  timm_resnet:dynamo timm_resnet:script keras_dense:script; do
-  say "$recipe"
+while read -r recipe exporter flags; do
+  say "$recipe, $exporter"
+  # No flag is no argument.
+  # shellcheck disable=SC2086
   "$python" "$root/examples/training/export_torch.py" \
-    "$root/examples/training/torch_models.py:${recipe%:*}" \
-    --exporter "${recipe#*:}" -o "$models/recipe.onnx" --check \
-    --mp-opt "$mp_opt" >"$models/recipe.log" 2>&1 || {
+    "$root/examples/training/torch_models.py:$recipe" \
+    --exporter "$exporter" -o "$models/recipe.onnx" --check \
+    --mp-opt "$mp_opt" $flags >"$models/recipe.log" 2>&1 </dev/null || {
     failed=1
     grep -v '^  ' "$models/recipe.log" >&2 || true
   }
-done
+done <<'END'
+transformers_bert dynamo
+transformers_bert script
+timm_resnet dynamo
+timm_resnet script
+keras_dense dynamo
+keras_dense script
+keras_convnet dynamo --inference
+END
 exit "$failed"

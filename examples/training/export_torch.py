@@ -117,6 +117,46 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
         onnx.save(model, path)
 
 
+def rename(graph, names):
+    for initializer in graph.initializer:
+        initializer.name = names.get(initializer.name, initializer.name)
+    for node in graph.node:
+        for index, used in enumerate(node.input):
+            node.input[index] = names.get(used, used)
+
+
+def restore_names(module, inputs, path, exporter, opset):
+    """dynamo calls Keras' weights lifted_tensor_0 and so on.
+
+    A copy in which all elements differ is exported as well: what is equal there
+    is the same tensor, whatever it begins as.
+    """
+    model = onnx.load(path)
+    there = {i.name for i in model.graph.initializer}
+    if all(there.intersection(names) for names in find_aliases(module)):
+        return
+    marked = copy.deepcopy(module)
+    tensors = dict(marked.named_parameters()) | dict(marked.named_buffers())
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for value in tensors.values():
+            if value.is_floating_point():
+                value.uniform_(0.5, 1.5, generator=generator)
+    with tempfile.TemporaryDirectory() as folder:
+        other = pathlib.Path(folder) / "marked.onnx"
+        export(marked, inputs, other, exporter, opset)
+        found = constants_of(onnx.load(other).graph)
+    names = {}
+    for name, value in tensors.items():
+        mark = to_numpy(value)
+        for called, array in found.items():
+            is_same = array.shape == mark.shape and (array == mark).all()
+            if is_same and mark.size and called in there and name not in there:
+                names[called] = name
+    rename(model.graph, names)
+    onnx.save(model, path)
+
+
 # ---- Lists -----------------------------------------------------------------
 
 
@@ -436,8 +476,10 @@ def parse_arguments():
 def write_model(module, inputs, options):
     """The export, and what the exporter did to parameters."""
     try:
-        export(module, inputs, options.output, options.exporter, options.opset)
-    except (torch.onnx.errors.OnnxExporterError, RuntimeError) as error:
+        how = (module, inputs, options.output, options.exporter, options.opset)
+        export(*how)
+        restore_names(*how)
+    except (torch.onnx.OnnxExporterError, RuntimeError, ValueError) as error:
         text = str(error).strip().split("\n")[0]
         other = "script" if options.exporter == "dynamo" else "dynamo"
         raise Failure(

@@ -55,17 +55,36 @@ class Training(nn.Module):
         return self.model(x, training=self.training)
 
 
-def keras_dense():
-    """--exporter=script: the other one forgets the names of Keras' weights."""
+def keras_convnet():
+    """--inference: no exporter knows the statistics of Keras in training."""
     os.environ["KERAS_BACKEND"] = "torch"
     import keras
 
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            keras.Input((16, 16, 3)),
+            layers.Conv2D(8, 3, name="convolution"),
+            layers.BatchNormalization(name="normalization"),
+            layers.ReLU(),
+            layers.GlobalAveragePooling2D(),
+            layers.Dense(4, name="head"),
+        ]
+    )
+    return Training(model), (torch.randn(8, 16, 16, 3),)
+
+
+def keras_dense():
+    os.environ["KERAS_BACKEND"] = "torch"
+    import keras
+
+    layers = keras.layers
     model = keras.Sequential(
         [
             keras.Input((16,)),
-            keras.layers.Dense(32, activation="relu", name="hidden"),
-            keras.layers.LayerNormalization(name="norm"),
-            keras.layers.Dense(4, name="head"),
+            layers.Dense(32, activation="relu", name="hidden"),
+            layers.LayerNormalization(name="norm"),
+            layers.Dense(4, name="head"),
         ]
     )
     return Training(model), (torch.randn(8, 16),)
