@@ -33,6 +33,9 @@ namespace mp {
 // Tying
 //===----------------------------------------------------------------------===//
 
+/// On an initializer that the user wants to be one.
+static constexpr StringLiteral tiedMark = "mp.tied";
+
 static bool haveSameElements(Operation *lhs, Operation *rhs) {
   auto left = FloatElements::get(lhs), right = FloatElements::get(rhs);
   if (!left || !right || left->getShape() != right->getShape())
@@ -69,6 +72,7 @@ static void replaceBy(InitializerOp first, InitializerOp second,
     value = builder.transpose(value, {1, 0});
   }
   second.getResult().replaceAllUsesWith(value);
+  first->setAttr(tiedMark, builder.getBuilder().getUnitAttr());
 }
 
 static LogicalResult tieList(GraphOp graph, NodeBuilder &builder,
@@ -381,7 +385,8 @@ LogicalResult splitParameters(GraphOp graph, ArrayRef<std::string> untie,
   Splitter splitter(graph);
   std::vector<ParameterChoice> all;
   for (ParameterChoice &choice : choices) {
-    bool isWanted = choice.candidate.isUniform;
+    bool isWanted = choice.candidate.isUniform &&
+                    !choice.candidate.constant->hasAttr(tiedMark);
     bool isMatched = false;
     for (auto &[pattern, isUsed] : patterns)
       if (pattern.match(choice.candidate.name) &&

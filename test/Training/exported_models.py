@@ -54,7 +54,12 @@ class Maker:
         return name
 
     def constant(self, name, array):
-        """A buffer, or a number of the program."""
+        """A buffer, or a number of the program, to which exporters give names
+        of their own.
+        """
+        if np.size(array) == 1:
+            self.count += 1
+            name = f"val_{self.count}"
         self.initializers[name] = self.constants[name] = np.asarray(array)
         return name
 

@@ -7,6 +7,7 @@
 
 #include "BatchFlow.h"
 
+#include "ConstantContents.h"
 #include "WeightSlots.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
@@ -77,6 +78,14 @@ void BatchFlow::visit(Operation *op) {
   // Sizes are the same for every batch.
   if (isStandardOp(op, "Shape") || isStandardOp(op, "Size"))
     return;
+  if (isStandardOp(op, "Range"))
+    return set(op->getResult(0), Index);
+  if (isa<InitializerOp>(op) || isStandardOp(op, "Constant")) {
+    if (auto elements = FloatElements::get(op);
+        elements && holdsPositions(*elements))
+      set(op->getResult(0), Index);
+    return;
+  }
   Kind kind = getOperands(op);
   const OpSchema *schema = getSchema(op);
   if (schema && !schema->deterministic)

@@ -19,7 +19,8 @@ public:
   enum Kind : uint8_t {
     /// Of constants and sizes alone.
     Constant,
-    /// Of the integers and booleans of the batch: positions, masks, classes.
+    /// Of the integers and booleans of the batch, or of positions that the
+    /// model has written out: masks, classes, distances.
     Index,
     /// Activations: of floats of the batch, or of what is looked up or
     /// multiplied out by integers.

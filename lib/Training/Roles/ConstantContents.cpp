@@ -229,31 +229,40 @@ enum class Wave { No, Flat, Yes };
 
 } // namespace
 
-/// x[i + 1] + x[i - 1] is the same multiple of x[i] all along a sine, at
-/// most twice. Where one table follows another there is a seam.
+/// True if x[i + 1] + x[i - 1] is the same multiple, at most twice, of x[i] all
+/// along a line, as it is at its element `at`. Where one table follows another
+/// there is a seam of two elements.
+static bool isWaveFrom(const Line &line, int64_t at, double peak) {
+  if (line[at] == 0)
+    return false;
+  double factor = (line[at + 1] + line[at - 1]) / line[at];
+  if (std::fabs(factor) > 2.01)
+    return false;
+  int64_t misses = 0;
+  for (int64_t i = 1; i + 1 < line.size && misses <= 2; ++i)
+    misses += std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) >
+              0.02 * peak;
+  return misses <= 2 && misses * 4 <= line.size;
+}
+
 static Wave classifyLine(const Line &line) {
+  // The largest element of each third: one of them is at no seam.
+  int64_t largest[3] = {1, line.size / 2, line.size - 2};
   double peak = 0;
-  int64_t at = 1;
   bool isFlat = true;
   for (int64_t i = 0; i < line.size; ++i) {
     isFlat &= line[i] == line[0];
-    bool isInner = i > 0 && i + 1 < line.size;
-    if (isInner && std::fabs(line[i]) > std::fabs(line[at]))
-      at = i;
     peak = std::max(peak, std::fabs(line[i]));
+    int64_t &at = largest[i * 3 / line.size];
+    if (i > 0 && i + 1 < line.size && std::fabs(line[i]) > std::fabs(line[at]))
+      at = i;
   }
   if (isFlat)
     return Wave::Flat;
-  if (!std::isfinite(peak) || line[at] == 0)
-    return Wave::No;
-  double factor = (line[at + 1] + line[at - 1]) / line[at];
-  if (std::fabs(factor) > 2.01)
-    return Wave::No;
-  int64_t misses = 0;
-  for (int64_t i = 1; i + 1 < line.size && misses <= 2; ++i)
-    misses +=
-        std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) > 0.02 * peak;
-  return misses <= 2 && misses * 4 <= line.size ? Wave::Yes : Wave::No;
+  bool isWave = std::isfinite(peak) && llvm::any_of(largest, [&](int64_t at) {
+                  return isWaveFrom(line, at, peak);
+                });
+  return isWave ? Wave::Yes : Wave::No;
 }
 
 static bool isSampledSine(const FloatElements &elements) {
@@ -288,6 +297,13 @@ static StringRef describeFactor(const FloatElements &elements, ContentUse use) {
   if (use == ContentUse::Convolution && repeatsFilter(elements))
     return "one filter for all channels";
   return {};
+}
+
+bool holdsPositions(const FloatElements &elements) {
+  constexpr int64_t least = 6;
+  return elements.size() >= least && isGrid(elements) &&
+         !elements.getUniform() && !hasTwoValues(elements) &&
+         !holdsMaskValue(elements);
 }
 
 static StringRef describeTable(const FloatElements &elements) {

@@ -49,6 +49,10 @@ enum class ContentUse { Product, Convolution, Table, Elementwise };
 llvm::StringRef describeFixedContents(const FloatElements &elements,
                                       ContentUse use);
 
+/// True for whole and half numbers, not all equal, and no mask: positions,
+/// distances, grids.
+bool holdsPositions(const FloatElements &elements);
+
 /// Numbers that formulas hold: roots of small fractions and multiples of pi;
 /// what is very large or very small.
 bool isFormulaNumber(double number);
