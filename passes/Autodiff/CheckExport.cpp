@@ -137,10 +137,10 @@ static void checkBatch(GraphOp graph) {
   for (BlockArgument input : editor.getBlock().getArguments()) {
     auto type = dyn_cast<RankedTensorType>(input.getType());
     // What has a default is a state or a parameter.
-    if (!type || type.getRank() < 2 || type.isDynamicDim(0) ||
-        editor.getDefault(input))
+    if (!type || type.getRank() < 2 || editor.getDefault(input))
       continue;
-    if (batch && *batch != type.getDimSize(0))
+    // Of several inputs it is the batch only if all have it.
+    if (type.isDynamicDim(0) || (batch && *batch != type.getDimSize(0)))
       return;
     batch = type.getDimSize(0);
     inputs.push_back(onnxir::getValueName(input).str());

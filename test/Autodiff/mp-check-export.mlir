@@ -68,11 +68,21 @@ module @fixed attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
-// First axes of different sizes are no batch.
+// First axes of different sizes are no batch, nor are those of some inputs.
 module @different attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%x: tensor<3x4xf32>, %z: tensor<4x2xf32>):
     %1 = "onnx.MatMul"(%x, %z) {onnx.results = ["y"]} : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
     onnx.yield %1 : tensor<3x2xf32> {onnx.inputs = [{name = "x"}, {name = "z"}], onnx.outputs = [{name = "y"}]}
+  }
+}
+
+// -----
+
+module @layers attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<?x4xf32>, %state: tensor<2x?x4xf32>):
+    %1 = "onnx.Add"(%x, %state) {onnx.results = ["y"]} : (tensor<?x4xf32>, tensor<2x?x4xf32>) -> tensor<2x?x4xf32>
+    onnx.yield %1 : tensor<2x?x4xf32> {onnx.inputs = [{name = "x"}, {name = "state"}], onnx.outputs = [{name = "y"}]}
   }
 }
