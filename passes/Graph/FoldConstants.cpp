@@ -42,12 +42,13 @@ public:
   Folder(ModuleOp module, int64_t unrollLimit)
       : builder(module), inliner(builder, module), unrollLimit(unrollLimit) {}
 
-  void visit(Block &block);
+  void visit(GraphOp graph);
   /// Erases what computed conditions and shapes that are gone. Nothing may be
   /// visited afterwards.
   void eraseDead();
 
 private:
+  void visit(Block &block);
   Operation *visit(Operation *op);
   void inferTypes(Operation *node);
   void inferFromShape(Operation *node);
@@ -337,11 +338,18 @@ void Folder::visit(Block &block) {
     op = visit(op);
 }
 
+void Folder::visit(GraphOp graph) {
+  // More may be known of these than when their users' types were inferred.
+  for (Value input : graph.getBody().getArguments())
+    sharpened.insert(input);
+  visit(graph.getBody().front());
+}
+
 void FoldConstants::runOnOperation() {
   GraphOp graph = getMainGraph(getOperation());
   if (!graph)
     return;
   Folder folder(getOperation(), unroll);
-  folder.visit(graph.getBody().front());
+  folder.visit(graph);
   folder.eraseDead();
 }

@@ -78,6 +78,21 @@ def DecomposeRecurrent : GraphPass<"onnx-decompose-recurrent"> {
   }];
 }
 
+def FixSizes : GraphPass<"onnx-fix-sizes"> {
+  let summary = "Settle sizes that the inputs of a model leave open";
+  let description = [{
+    After: dimensions of inputs with a name in `fixed` have its size. An input
+    of that name that is one whole number is that number, whatever the caller
+    gives. What follows for other values is for `onnx-fold-constants`. A name
+    that no input has is an error.
+
+    Example: test/Graph/onnx-fix-sizes.mlir
+  }];
+  let options = [
+    ListOption<"fixed", "fixed", "std::string", "sizes as in NAME=SIZE">,
+  ];
+}
+
 def FoldConstants : GraphPass<"onnx-fold-constants"> {
   let summary = "Settle control flow that sizes and constants decide";
   let description = [{

@@ -123,6 +123,9 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
     pm.addPass(createDecomposeGradients({/*contractions=*/true}));
     return;
   }
+  FixSizesOptions fixing;
+  fixing.fixed.assign(options.fixed.begin(), options.fixed.end());
+  pm.addPass(createFixSizes(fixing));
   pm.addPass(createFoldConstants());
   pm.addPass(createCheckExport());
   AddLossOptions adding;

@@ -102,6 +102,8 @@ struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
   ListOption<std::string> untie{
       *this, "untie",
       llvm::cl::desc("patterns: parameters that each module gets a copy of")};
+  ListOption<std::string> fixed{
+      *this, "fixed", llvm::cl::desc("sizes of inputs, as in NAME=SIZE")};
   Option<bool> straightThrough{
       *this, "straight-through",
       llvm::cl::desc("pass gradients by pairs of QuantizeLinear and "

@@ -66,6 +66,9 @@ output NAME_new is what the input NAME is in the next step.
   --freeze=REGEX        parameters that are not trained; or @FILE (repeatable)
   --tie=NAME,NAME       equal initializers that become one parameter
   --untie=REGEX         parameters of which each module gets a copy
+  --fix=NAME=SIZE,...   the step is for this size of a named dimension, or value
+                        of an input that is a whole number: branches that depend
+                        on it are settled
   --straight-through    gradients pass by pairs of QuantizeLinear and
                         DequantizeLinear, where nothing is clipped: what
                         quantization-aware training calls fake quantization
@@ -113,9 +116,9 @@ Error TrainingFlags::checkOptimizer() const {
 
 Error TrainingFlags::check(bool isMixed) const {
   const std::reference_wrapper<const cl::Option> ofSteps[] = {
-      loss,      classAxis, optimizer,  learningRate, clipNorm,
-      clipValue, freeze,    accumulate, weightDecay,  groups,
-      average,   trainOnly, tie,        untie,        straightThrough};
+      loss,   classAxis,  optimizer,       learningRate, clipNorm, clipValue,
+      freeze, accumulate, weightDecay,     groups,       average,  trainOnly,
+      tie,    untie,      straightThrough, fixed};
   for (const cl::Option &option : ofSteps)
     if (!train && option.getNumOccurrences())
       return error("--" + option.ArgStr + " needs --train");
@@ -150,6 +153,7 @@ void TrainingFlags::fill(TrainingOptions &options) const {
   options.freeze = freeze;
   options.tie = tie;
   options.untie = untie;
+  options.fixed = fixed;
   options.straightThrough = straightThrough.getValue();
   options.optimizer = optimizer.getValue();
   options.learningRate = learningRate.getValue();

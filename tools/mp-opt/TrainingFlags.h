@@ -74,6 +74,10 @@ struct TrainingFlags {
   llvm::cl::list<std::string> freeze{
       "freeze", llvm::cl::desc("parameters that are not trained"),
       llvm::cl::value_desc("regex|@file"), llvm::cl::cat(category)};
+  llvm::cl::list<std::string> fixed{
+      "fix", llvm::cl::CommaSeparated,
+      llvm::cl::desc("sizes of inputs that the step is for"),
+      llvm::cl::value_desc("NAME=SIZE"), llvm::cl::cat(category)};
   llvm::cl::opt<bool> straightThrough{
       "straight-through",
       llvm::cl::desc("pass gradients by quantization that is undone at once"),
