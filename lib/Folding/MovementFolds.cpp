@@ -189,6 +189,32 @@ static Folded foldReshape(const FoldedNode &node) {
              : std::nullopt;
 }
 
+static Folded foldTranspose(const FoldedNode &node) {
+  const KnownTensor *data = node.in(0);
+  if (!data)
+    return std::nullopt;
+  int64_t rank = data->shape.size();
+  SmallVector<int64_t> order(getInts(node.getNode(), "perm"));
+  if (order.empty())
+    order = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(rank)));
+  SmallVector<int64_t> strides(rank, 1), sorted(order);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(rank)))
+    return std::nullopt;
+  for (int64_t axis = rank - 1; axis > 0; --axis)
+    strides[axis - 1] = strides[axis] * data->shape[axis];
+  KnownTensor result;
+  for (int64_t axis : order)
+    result.shape.push_back(data->shape[axis]);
+  for (size_t index = 0; index < data->elements.size(); ++index) {
+    int64_t rest = index, from = 0;
+    for (int64_t axis = rank; axis-- > 0; rest /= result.shape[axis])
+      from += rest % result.shape[axis] * strides[order[axis]];
+    result.elements.push_back(data->elements[from]);
+  }
+  return result;
+}
+
 static Folded foldIdentity(const FoldedNode &node) {
   const KnownTensor *data = node.in(0);
   return data ? Folded(*data) : std::nullopt;
@@ -254,6 +280,7 @@ FoldRule findMovementFold(StringRef op) {
       .Case("Slice", foldSlice)
       .Case("Concat", foldConcat)
       .Cases({"Reshape", "Squeeze", "Unsqueeze", "Flatten"}, foldReshape)
+      .Case("Transpose", foldTranspose)
       .Case("Identity", foldIdentity)
       .Case("Expand", foldExpand)
       .Case("ConstantOfShape", foldConstantOfShape)

@@ -123,11 +123,12 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
     pm.addPass(createDecomposeGradients({/*contractions=*/true}));
     return;
   }
+  // What the user fixes, the exporter has left open.
+  pm.addPass(createCheckExport());
   FixSizesOptions fixing;
   fixing.fixed.assign(options.fixed.begin(), options.fixed.end());
   pm.addPass(createFixSizes(fixing));
   pm.addPass(createFoldConstants());
-  pm.addPass(createCheckExport());
   AddLossOptions adding;
   adding.losses = putInBraces(options.loss);
   adding.classAxis = options.classAxis;

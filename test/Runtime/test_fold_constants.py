@@ -80,6 +80,10 @@ CASES = {
     "reshape": "t = Reshape(v321, last)",
     "flatten": "t = Flatten<axis=0>(v321)",
     "squeeze": "t = Squeeze(v3)",
+    "transpose": "t = Transpose(v321)",
+    "transpose-axes": """
+        a = Unsqueeze(v321, v0) t = Transpose<perm=[2, 0, 1]>(a)
+    """,
     "identity": "t = Identity(v321)",
     "expand": "t = Expand(v0, v213)",
     "expand-rows": "a = Unsqueeze(v213, v1) t = Expand(a, v213)",
