@@ -30,7 +30,7 @@ struct FixSizes : public mp::impl::FixSizesBase<FixSizes> {
   void runOnOperation() override;
 
 private:
-  void fixShape(BlockArgument input, DictionaryAttr info);
+  DictionaryAttr fixShape(BlockArgument input, DictionaryAttr info);
   void fixNumber(NodeBuilder &builder, BlockArgument input);
 
   llvm::StringMap<int64_t> sizes;
@@ -43,16 +43,32 @@ static DictionaryAttr getFields(DictionaryAttr fields, StringRef name) {
   return fields ? fields.getAs<DictionaryAttr>(name) : DictionaryAttr();
 }
 
-/// Dimensions of an input, by the names that the model gives them.
-void FixSizes::fixShape(BlockArgument input, DictionaryAttr info) {
+/// `fields` with a list of dimensions at its end, at the place of the old one.
+static DictionaryAttr withDims(DictionaryAttr fields, ArrayAttr dims) {
+  for (StringRef name : {"shape", "tensor_type", "type"})
+    if (DictionaryAttr inner = getFields(fields, name)) {
+      NamedAttrList list(fields);
+      list.set(name, withDims(inner, dims));
+      return list.getDictionary(fields.getContext());
+    }
+  NamedAttrList list(fields);
+  list.set("dim", dims);
+  return list.getDictionary(fields.getContext());
+}
+
+/// Dimensions of an input, by the names that the model gives them; returns what
+/// describes it then.
+DictionaryAttr FixSizes::fixShape(BlockArgument input, DictionaryAttr info) {
   auto type = dyn_cast<RankedTensorType>(input.getType());
   DictionaryAttr shape =
       getFields(getFields(getFields(info, "type"), "tensor_type"), "shape");
   auto dims = shape ? shape.getAs<ArrayAttr>("dim") : ArrayAttr();
   if (!type || !dims || int64_t(dims.size()) != type.getRank())
-    return;
+    return info;
   SmallVector<int64_t> fixed(type.getShape());
-  for (auto [size, dim] : llvm::zip(fixed, dims)) {
+  SmallVector<Attribute> described(dims.begin(), dims.end());
+  Builder builder(info.getContext());
+  for (auto [size, dim] : llvm::zip(fixed, described)) {
     auto fields = dyn_cast<DictionaryAttr>(dim);
     auto name = fields ? fields.getAs<StringAttr>("dim_param") : StringAttr();
     auto it = name ? sizes.find(name.getValue()) : sizes.end();
@@ -60,8 +76,11 @@ void FixSizes::fixShape(BlockArgument input, DictionaryAttr info) {
       continue;
     size = it->second;
     used.insert(it->first());
+    dim = builder.getDictionaryAttr(
+        builder.getNamedAttr("dim_value", builder.getI64IntegerAttr(size)));
   }
   input.setType(type.clone(fixed));
+  return withDims(info, builder.getArrayAttr(described));
 }
 
 /// An input that is a whole number: the caller's is not read any more.
@@ -91,12 +110,21 @@ void FixSizes::runOnOperation() {
   GraphEditor editor(graph);
   NodeBuilder builder(getOperation());
   auto infos = editor.getYield()->getAttrOfType<ArrayAttr>(attr::inputs);
+  SmallVector<Attribute> described;
+  if (infos)
+    described.assign(infos.begin(), infos.end());
   for (BlockArgument input : editor.getBlock().getArguments()) {
     unsigned index = input.getArgNumber();
-    if (infos && index < infos.size())
-      fixShape(input, dyn_cast<DictionaryAttr>(infos[index]));
+    auto info = index < described.size()
+                    ? dyn_cast<DictionaryAttr>(described[index])
+                    : DictionaryAttr();
+    if (info)
+      described[index] = fixShape(input, info);
     fixNumber(builder, input);
   }
+  if (infos)
+    editor.getYield()->setAttr(attr::inputs,
+                               ArrayAttr::get(&getContext(), described));
   for (const std::string &entry : fixed)
     if (StringRef name = StringRef(entry).rsplit('=').first;
         !used.contains(name)) {

@@ -7,6 +7,7 @@
 // CHECK: "onnx.Exp"{{.*}} -> tensor<2x4xf32>
 // CHECK-NOT: onnx.If
 // CHECK: "onnx.Neg"{{.*}} -> tensor<2x4xf32>
+// CHECK: onnx.inputs = [{name = "x", {{.*}}dim = [{dim_value = 2 : i64}, {dim_value = 4 : i64}]{{.*}}dim = [{dim_value = 3 : i64}, {dim_value = 2 : i64}]{{.*}}dim_param = "other"
 module attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%x: tensor<?x?xf32>, %h: tensor<3x?xf32>, %r: tensor<i64>, %o: tensor<?xf32>):
