@@ -120,6 +120,18 @@ def FoldConstants : GraphPass<"onnx-fold-constants"> {
   ];
 }
 
+def FoldSequences : GraphPass<"onnx-fold-sequences"> {
+  let summary = "Take elements of sequences from what they were made of";
+  let description = [{
+    After: in the main graph and its subgraphs, no SequenceAt with a constant
+    index reads a SequenceConstruct, or a SplitToSequence whose parts have known
+    sizes: the latter is a Split. Other sequences stay. The opset must be 13 at
+    least, else nothing is done.
+
+    Example: test/Graph/onnx-fold-sequences.mlir
+  }];
+}
+
 def InlineFunctions : GraphPass<"onnx-inline-functions"> {
   let summary = "Put the bodies of model-local functions in place of calls";
   let description = [{

@@ -129,6 +129,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   fixing.fixed.assign(options.fixed.begin(), options.fixed.end());
   pm.addPass(createFixSizes(fixing));
   pm.addPass(createFoldConstants());
+  pm.addPass(createFoldSequences());
   AddLossOptions adding;
   adding.losses = putInBraces(options.loss);
   adding.classAxis = options.classAxis;

@@ -39,8 +39,9 @@ void BatchFlow::set(Value value, Kind kind) {
 
 BatchFlow::Kind BatchFlow::getOperands(Operation *op) const {
   Kind kind = Constant;
-  for (Value operand : op->getOperands())
-    kind = std::max(kind, get(operand));
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (carriesElements(op, index))
+      kind = std::max(kind, get(operand));
   return kind;
 }
 
@@ -94,7 +95,9 @@ void BatchFlow::visit(Operation *op) {
     kind = Data;
   unsigned others = 0;
   bool hasRaw = false;
-  for (Value operand : op->getOperands()) {
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    if (!carriesElements(op, index))
+      continue;
     hasRaw |= isRaw(operand);
     others += get(operand) != Constant && !isRaw(operand);
   }

@@ -240,9 +240,9 @@ static bool isWaveFrom(const Line &line, int64_t at, double peak) {
     return false;
   int64_t misses = 0;
   for (int64_t i = 1; i + 1 < line.size && misses <= 2; ++i)
-    misses += std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) >
-              0.02 * peak;
-  return misses <= 2 && misses * 4 <= line.size;
+    misses +=
+        std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) > 0.02 * peak;
+  return misses <= (line.size < 12 ? 0 : 2);
 }
 
 static Wave classifyLine(const Line &line) {
@@ -266,7 +266,7 @@ static Wave classifyLine(const Line &line) {
 }
 
 static bool isSampledSine(const FloatElements &elements) {
-  constexpr int64_t leastSize = 8;
+  constexpr int64_t leastSize = 6;
   int64_t stride = 1;
   for (int64_t size : llvm::reverse(elements.getShape())) {
     bool isWave = size >= leastSize, varies = false;
@@ -331,7 +331,7 @@ StringRef describeFixedContents(const FloatElements &elements, ContentUse use) {
   }
   StringRef form =
       isFactor ? describeFactor(elements, use) : describeTable(elements);
-  if (form.empty() && elements.size() >= 16 && isSampledSine(elements))
+  if (form.empty() && elements.size() >= 12 && isSampledSine(elements))
     return "sampled sines and cosines";
   return form;
 }
@@ -354,6 +354,12 @@ bool isFormulaNumber(double number) {
   double size = std::fabs(number);
   if (!std::isfinite(size) || size >= maskBound || size <= 1 / maskBound)
     return size != 0;
+  // 8, or 1/8, is the root of a width.
+  auto isWhole = [](double value) {
+    return std::fabs(value - std::rint(value)) < 3e-7 * value;
+  };
+  if ((size >= 2 && isWhole(size)) || (size <= 0.25 && isWhole(1 / size)))
+    return true;
   if (isFraction(size))
     return false;
   return isFraction(size * size) || isFraction(size / M_PI) ||

@@ -53,8 +53,8 @@ llvm::StringRef describeFixedContents(const FloatElements &elements,
 /// distances, grids.
 bool holdsPositions(const FloatElements &elements);
 
-/// Numbers that formulas hold: roots of small fractions and multiples of pi;
-/// what is very large or very small.
+/// Numbers that formulas hold: whole ones and their reciprocals, roots of small
+/// fractions, multiples of pi, what is very large or very small.
 bool isFormulaNumber(double number);
 /// These, and the small fractions themselves.
 bool isPlainNumber(double number);

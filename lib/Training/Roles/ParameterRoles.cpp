@@ -110,7 +110,8 @@ bool RoleFinder::reachesLoss(Operation *op) const {
 bool RoleFinder::meetsConstants(OpOperand &use) const {
   Operation *op = use.getOwner();
   for (OpOperand &operand : op->getOpOperands())
-    if (&operand != &use && flow.get(operand.get()) != BatchFlow::Constant)
+    if (&operand != &use && carriesElements(op, operand.getOperandNumber()) &&
+        flow.get(operand.get()) != BatchFlow::Constant)
       return false;
   return true;
 }

@@ -148,6 +148,10 @@ bool isOuterProduct(Operation *node, unsigned operand) {
   return type.getDimSize(axis) == 1;
 }
 
+bool carriesElements(Operation *node, unsigned operand) {
+  return operand == 0 || !isNode(node) || !isStandardOp(node, "CastLike");
+}
+
 bool isRearranged(Operation *node) {
   return llvm::StringSwitch<bool>(isNode(node) && getDomain(node).empty()
                                       ? getOpType(node)

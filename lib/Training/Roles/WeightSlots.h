@@ -49,6 +49,9 @@ bool takesIndices(mlir::Operation *node, const BatchFlow &flow);
 /// nothing is summed.
 bool isOuterProduct(mlir::Operation *node, unsigned operand);
 
+/// False for an operand that tells a type only.
+bool carriesElements(mlir::Operation *node, unsigned operand);
+
 /// The result has its operand's elements, each changed by itself or by a
 /// constant, maybe in another order.
 bool isRearranged(mlir::Operation *node);
