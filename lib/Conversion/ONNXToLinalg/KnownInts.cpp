@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NodeLowering.h"
+#include "KnownInts.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -20,17 +20,8 @@ using namespace mlir;
 
 namespace mp {
 
-using Ints = std::optional<KnownInts>;
-
 static std::optional<int64_t> getConstant(Size size) {
   return Emitter::getConstant(size);
-}
-
-static int64_t getCount(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  return count;
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,104 +53,13 @@ static Ints foldShape(NodeLowering &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Data movement
+// Sequences of numbers
 //===----------------------------------------------------------------------===//
-
-static Ints foldGather(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0), *indices = node.getKnown(1);
-  if (!data || !indices || data->shape.size() != 1 ||
-      getInt(node.getNode(), "axis", 0) > 0)
-    return std::nullopt;
-  KnownInts result{{}, indices->shape};
-  int64_t count = data->values.size();
-  for (Size index : indices->values) {
-    std::optional<int64_t> position = getConstant(index);
-    if (!position || *position < -count || *position >= count)
-      return std::nullopt;
-    result.values.push_back(
-        data->values[*position < 0 ? *position + count : *position]);
-  }
-  return result;
-}
-
-static Ints foldConcat(NodeLowering &node) {
-  KnownInts result{{}, {0}};
-  for (unsigned index = 0; index < node.getNumOperands(); ++index) {
-    const KnownInts *part = node.getKnown(index);
-    if (!part || part->shape.size() != 1)
-      return std::nullopt;
-    llvm::append_range(result.values, part->values);
-  }
-  result.shape[0] = result.values.size();
-  return result;
-}
-
-static Ints foldSlice(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
-  if (!data || data->shape.size() != 1 || node.getVersion() < 10)
-    return std::nullopt;
-  auto get = [&](unsigned index, int64_t byDefault) -> std::optional<int64_t> {
-    if (!node.has(index))
-      return byDefault;
-    auto list = node.constantInts(index);
-    if (!list || list->size() != 1)
-      return std::nullopt;
-    return list->front();
-  };
-  auto start = get(1, 0), end = get(2, 0), step = get(4, 1);
-  if (!start || !end || !step || *step == 0)
-    return std::nullopt;
-  int64_t count = data->values.size();
-  auto clamp = [&](int64_t position, int64_t low, int64_t high) {
-    return std::clamp(position < 0 ? position + count : position, low, high);
-  };
-  bool isForward = *step > 0;
-  int64_t begin = clamp(*start, 0, isForward ? count : count - 1);
-  int64_t stop = clamp(*end, isForward ? 0 : -1, isForward ? count : count - 1);
-  KnownInts result{{}, {0}};
-  for (int64_t i = begin; isForward ? i < stop : i > stop; i += *step)
-    result.values.push_back(data->values[i]);
-  result.shape[0] = result.values.size();
-  return result;
-}
-
-/// Reshape, Squeeze, Unsqueeze, Flatten: the same values in another shape,
-/// which the declared type tells or is a vector or scalar of all.
-static Ints foldReshape(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
-  if (!data)
-    return std::nullopt;
-  auto declared =
-      dyn_cast<RankedTensorType>(node.getNode()->getResult(0).getType());
-  if (!declared || (!declared.hasStaticShape() && declared.getRank() > 1))
-    return std::nullopt;
-  SmallVector<int64_t> shape(declared.getShape());
-  int64_t count = data->values.size();
-  if (!declared.hasStaticShape())
-    shape = {count};
-  if (getCount(shape) != count)
-    return std::nullopt;
-  return KnownInts{data->values, shape};
-}
-
-static Ints foldExpand(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
-  auto shape = node.constantInts(1);
-  if (!data || !shape || data->values.size() != 1 || shape->size() > 1 ||
-      (shape->size() == 1 && (shape->front() < 0 || shape->front() > 64)))
-    return std::nullopt;
-  if (!data->shape.empty() && shape->empty())
-    shape->push_back(1);
-  if (!data->shape.empty() && shape->front() == 0)
-    return KnownInts{{}, {0}};
-  return KnownInts{Sizes(getCount(*shape), data->values[0]), *shape};
-}
 
 static Ints foldConstantOfShape(NodeLowering &node) {
   auto shape = node.constantInts(0);
-  if (!shape || shape->size() > 1 || llvm::any_of(*shape, [](int64_t extent) {
-        return extent < 0 || extent > 64;
-      }))
+  auto count = shape ? countKnown(*shape) : std::nullopt;
+  if (!count)
     return std::nullopt;
   int64_t value = 0;
   if (Attribute attribute = node.getNode()->getAttr("value")) {
@@ -172,20 +72,21 @@ static Ints foldConstantOfShape(NodeLowering &node) {
   } else {
     return std::nullopt;
   }
-  return KnownInts{Sizes(getCount(*shape), node.e.size(value)), *shape};
+  return KnownInts{Sizes(*count, node.e.size(value)), *shape};
 }
 
 static Ints foldRange(NodeLowering &node) {
   auto start = node.constantInts(0), limit = node.constantInts(1),
        delta = node.constantInts(2);
-  if (!start || !limit || !delta || delta->front() == 0)
+  auto isOne = [](auto &list) { return list && list->size() == 1; };
+  if (!isOne(start) || !isOne(limit) || !isOne(delta) || delta->front() == 0)
     return std::nullopt;
   KnownInts result{{}, {0}};
   for (int64_t i = start->front();
        delta->front() > 0 ? i < limit->front() : i > limit->front();
        i += delta->front()) {
     result.values.push_back(node.e.size(i));
-    if (result.values.size() > 64)
+    if (int64_t(result.values.size()) > mostKnownInts)
       return std::nullopt;
   }
   result.shape[0] = result.values.size();
@@ -195,13 +96,22 @@ static Ints foldRange(NodeLowering &node) {
 static Ints foldNonZero(NodeLowering &node) {
   const KnownInts *data = node.getKnown(0);
   auto list = node.constantInts(0);
-  if (!data || !list || data->shape.size() != 1)
+  if (!data || !list || data->shape.empty())
     return std::nullopt;
-  KnownInts result{{}, {1, 0}};
-  for (auto [position, value] : llvm::enumerate(*list))
-    if (value)
-      result.values.push_back(node.e.size(position));
-  result.shape[1] = result.values.size();
+  int64_t rank = data->shape.size();
+  // One row of the result for each axis.
+  SmallVector<Sizes> rows(rank);
+  bool isWhole = forEachIndex(data->shape, [&](ArrayRef<int64_t> indices) {
+    if ((*list)[getPlace(indices, data->shape)])
+      for (auto [row, index] : llvm::zip(rows, indices))
+        row.push_back(node.e.size(index));
+    return true;
+  });
+  if (!isWhole)
+    return std::nullopt;
+  KnownInts result{{}, {rank, int64_t(rows.front().size())}};
+  for (const Sizes &row : rows)
+    llvm::append_range(result.values, row);
   return result;
 }
 
@@ -227,14 +137,26 @@ static BinaryFn getBinary(StringRef op) {
       .Case("Min", [](Emitter &e, Size x, Size y) { return e.min(x, y); })
       .Case("Div",
             [](Emitter &e, Size x, Size y) {
-              auto divisor = getConstant(y);
-              if (divisor && *divisor > 0)
+              auto number = getConstant(x), divisor = getConstant(y);
+              // Towards zero, where a negative number is possible.
+              if (number && divisor && *divisor && *divisor != -1)
+                return e.size(*number / *divisor);
+              if (!number && divisor && *divisor > 0)
                 return e.floorDiv(x, y);
               return Size();
             })
+      .Case("Mod",
+            [](Emitter &e, Size x, Size y) {
+              auto number = getConstant(x), divisor = getConstant(y);
+              if (!number || !divisor || *number < 0 || *divisor <= 0)
+                return Size();
+              return e.size(*number % *divisor);
+            })
       .Case("Equal",
             [](Emitter &e, Size x, Size y) {
-              return onConstants(e, x, y, std::equal_to<int64_t>());
+              // What is the same value needs not be known.
+              return x == y ? e.size(1)
+                            : onConstants(e, x, y, std::equal_to<int64_t>());
             })
       .Case("Less",
             [](Emitter &e, Size x, Size y) {
@@ -263,71 +185,70 @@ static BinaryFn getBinary(StringRef op) {
       .Default(nullptr);
 }
 
-/// The values as those of a vector of `count`.
-static std::optional<Sizes> spread(const KnownInts &ints, int64_t count) {
-  int64_t have = ints.values.size();
-  if (have == count)
-    return ints.values;
-  if (have == 1)
-    return Sizes(count, ints.values[0]);
-  return std::nullopt;
+/// Whether a value is one that `element` holds: others wrap around. Sizes that
+/// are computed are int64.
+static bool fits(Size value, Type element) {
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (width == 64 || (width == 1 && getConstant(value)))
+    return true;
+  auto number = getConstant(value);
+  return number && (element.isUnsignedInteger()
+                        ? *number >= 0 && llvm::isUIntN(width, *number)
+                        : llvm::isIntN(width, *number));
 }
 
-/// The shape of what the operands give together; of at most one dimension.
-static std::optional<SmallVector<int64_t>>
-getCommonShape(ArrayRef<const KnownInts *> operands) {
-  SmallVector<int64_t> shape;
-  for (const KnownInts *operand : operands) {
-    if (!operand || operand->shape.size() > 1)
-      return std::nullopt;
-    if (operand->shape.empty())
-      continue;
-    if (shape.empty() || shape[0] == 1)
-      shape = operand->shape;
-  }
-  return shape;
+/// Of unsigned ones of 64 bits, not all are what they seem.
+static bool isOrdered(Type element) {
+  return isa_and_nonnull<IntegerType>(element) &&
+         !element.isUnsignedInteger(64);
 }
 
+/// Max and Min take any number of operands, others two.
 static Ints foldBinary(NodeLowering &node, BinaryFn fn) {
-  if (node.getNumOperands() != 2)
-    return std::nullopt;
-  const KnownInts *x = node.getKnown(0), *y = node.getKnown(1);
-  auto shape = getCommonShape({x, y});
-  if (!shape)
-    return std::nullopt;
-  auto left = spread(*x, getCount(*shape)),
-       right = spread(*y, getCount(*shape));
-  if (!left || !right)
-    return std::nullopt;
-  KnownInts result{{}, *shape};
-  for (auto [a, b] : llvm::zip(*left, *right)) {
-    Size value = fn(node.e, a, b);
-    if (!value)
+  SmallVector<const KnownInts *> operands;
+  for (unsigned index = 0; index < node.getNumOperands(); ++index) {
+    operands.push_back(node.getKnown(index));
+    if (!operands.back() || !isOrdered(node.inElement(index)))
       return std::nullopt;
-    result.values.push_back(value);
   }
-  return result;
+  auto shape = broadcastKnown(operands);
+  if (!shape || operands.empty())
+    return std::nullopt;
+  Type element = node.outElement();
+  KnownInts result{{}, *shape};
+  bool isWhole = forEachIndex(*shape, [&](ArrayRef<int64_t> indices) {
+    Size value;
+    for (const KnownInts *operand : operands) {
+      Size next = operand->values[getPlace(indices, operand->shape)];
+      value = operand == operands.front() && !value ? next
+                                                    : fn(node.e, value, next);
+      if (!value || !fits(value, element))
+        return false;
+    }
+    result.values.push_back(value);
+    return true;
+  });
+  return isWhole ? Ints(std::move(result)) : std::nullopt;
 }
 
 static Ints foldWhere(NodeLowering &node) {
   const KnownInts *condition = node.getKnown(0), *x = node.getKnown(1),
                   *y = node.getKnown(2);
-  auto shape = getCommonShape({condition, x, y});
+  auto shape = broadcastKnown({condition, x, y});
   if (!shape)
     return std::nullopt;
-  int64_t count = getCount(*shape);
-  auto tests = spread(*condition, count), left = spread(*x, count),
-       right = spread(*y, count);
-  if (!tests || !left || !right)
-    return std::nullopt;
   KnownInts result{{}, *shape};
-  for (int64_t i = 0; i < count; ++i) {
-    std::optional<int64_t> test = getConstant((*tests)[i]);
+  bool isWhole = forEachIndex(*shape, [&](ArrayRef<int64_t> indices) {
+    auto at = [&](const KnownInts *operand) {
+      return operand->values[getPlace(indices, operand->shape)];
+    };
+    std::optional<int64_t> test = getConstant(at(condition));
     if (!test)
-      return std::nullopt;
-    result.values.push_back(*test ? (*left)[i] : (*right)[i]);
-  }
-  return result;
+      return false;
+    result.values.push_back(*test ? at(x) : at(y));
+    return true;
+  });
+  return isWhole ? Ints(std::move(result)) : std::nullopt;
 }
 
 /// Cast between integers, Not, Abs, Neg: on each value.
@@ -354,63 +275,97 @@ static Ints foldUnary(NodeLowering &node) {
       x = static_cast<int64_t>(-static_cast<uint64_t>(x));
     else if (op == "Cast" && width == 1)
       x = x != 0;
-    else if (op == "Cast" && (x > llvm::maxIntN(width) || x < 0))
+    if (!fits(node.e.size(x), to))
       return std::nullopt;
     result.values.push_back(node.e.size(x));
   }
   return result;
 }
 
-/// ReduceSum and ReduceProd of all values.
-static Ints foldReduction(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
-  if (!data || data->shape.size() != 1)
-    return std::nullopt;
-  bool isProduct = node.getOpType() == "ReduceProd";
-  Emitter &e = node.e;
-  Size total = e.size(isProduct ? 1 : 0);
-  for (Size value : data->values)
-    total = isProduct ? e.mul(total, value) : e.add(total, value);
-  SmallVector<int64_t> shape;
-  if (getInt(node.getNode(), "keepdims", 1))
-    shape.push_back(1);
-  return KnownInts{{total}, shape};
+/// The shape with sizes of one along `axes`.
+static SmallVector<int64_t> collapse(ArrayRef<int64_t> shape,
+                                     ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> result(shape);
+  for (int64_t axis : axes)
+    result[axis] = 1;
+  return result;
 }
 
-using FoldFn = Ints (*)(NodeLowering &);
+/// ReduceSum, ReduceProd, ReduceMax and ReduceMin.
+static Ints foldReduction(NodeLowering &node) {
+  const KnownInts *data = node.getKnown(0);
+  BinaryFn fn = getBinary(llvm::StringSwitch<StringRef>(node.getOpType())
+                              .Case("ReduceSum", "Add")
+                              .Case("ReduceProd", "Mul")
+                              .Case("ReduceMax", "Max")
+                              .Default("Min"));
+  if (!data || data->values.empty() || !isOrdered(node.outElement()))
+    return std::nullopt;
+  int64_t rank = data->shape.size();
+  auto axes = getKnownAxes(node, 1, rank);
+  if (!axes)
+    return std::nullopt;
+  if (axes->empty()) {
+    if (getInt(node.getNode(), "noop_with_empty_axes", 0))
+      return *data;
+    axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  }
+  KnownInts result{{}, collapse(data->shape, *axes)};
+  result.values.resize(*countKnown(result.shape));
+  bool isWhole = forEachIndex(data->shape, [&](ArrayRef<int64_t> indices) {
+    Size value = data->values[getPlace(indices, data->shape)];
+    Size &total = result.values[getPlace(indices, result.shape)];
+    total = total ? fn(node.e, total, value) : value;
+    return total && fits(total, node.outElement());
+  });
+  if (!isWhole)
+    return std::nullopt;
+  if (!getInt(node.getNode(), "keepdims", 1))
+    for (int64_t axis : llvm::reverse(*axes))
+      result.shape.erase(result.shape.begin() + axis);
+  return result;
+}
 
 static FoldFn getFold(StringRef op) {
+  if (FoldFn movement = findKnownMovement(op))
+    return movement;
   return llvm::StringSwitch<FoldFn>(op)
-      .Cases({"Shape", "Size"}, foldShape)
-      .Case("Gather", foldGather)
-      .Case("Concat", foldConcat)
-      .Case("Slice", foldSlice)
-      .Cases({"Reshape", "Squeeze", "Unsqueeze", "Identity"}, foldReshape)
-      .Case("Expand", foldExpand)
       .Case("ConstantOfShape", foldConstantOfShape)
       .Case("Range", foldRange)
       .Case("NonZero", foldNonZero)
       .Case("Where", foldWhere)
       .Cases({"Cast", "Not", "Abs", "Neg"}, foldUnary)
-      .Cases({"ReduceSum", "ReduceProd"}, foldReduction)
+      .Cases({"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin"},
+             foldReduction)
       .Default(nullptr);
 }
 
-bool foldKnownInts(NodeLowering &node) {
-  Type element =
-      node.getNode()->getNumResults() == 1 ? node.outElement() : Type();
-  if (!isa_and_nonnull<IntegerType>(element) ||
-      !onnxir::getDomain(node.getNode()).empty())
-    return false;
+static Ints foldInts(NodeLowering &node) {
+  if (!isa_and_nonnull<IntegerType>(node.outElement()))
+    return std::nullopt;
   StringRef op = node.getOpType();
-  Ints result;
-  // Wraps around as int64 only: narrower results are left to the rules.
-  BinaryFn binary = getBinary(op);
-  if (binary && (element.isInteger(64) || element.isInteger(1)))
-    result = foldBinary(node, binary);
-  else if (FoldFn fold = getFold(op))
-    result = fold(node);
-  if (!result || result->values.size() > 64)
+  if (op == "Shape" || op == "Size")
+    return foldShape(node);
+  if (foldsFloats(node))
+    return std::nullopt;
+  if (BinaryFn binary = getBinary(op))
+    return foldBinary(node, binary);
+  FoldFn fold = getFold(op);
+  return fold ? fold(node) : std::nullopt;
+}
+
+bool foldKnownInts(NodeLowering &node) {
+  if (!onnxir::getDomain(node.getNode()).empty() ||
+      !node.getNode()->getNumResults())
+    return false;
+  if (node.getOpType() == "Split")
+    return foldKnownSplit(node);
+  if (node.getNode()->getNumResults() != 1)
+    return false;
+  Ints result = foldInts(node);
+  if (!result && foldsFloats(node))
+    result = foldKnownFloats(node);
+  if (!result || int64_t(result->values.size()) > mostKnownInts)
     return false;
   node.setKnown(0, std::move(*result));
   return true;

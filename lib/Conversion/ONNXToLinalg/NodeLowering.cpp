@@ -12,9 +12,6 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Tensors of more elements than this are not looked at as shapes.
-static constexpr int64_t mostKnownInts = 64;
-
 int NodeLowering::getVersion() const {
   const OpSchema *schema = getSchema(node);
   return schema ? schema->since : 1;
@@ -45,7 +42,7 @@ const KnownInts *NodeLowering::getKnown(unsigned index) const {
 }
 
 std::optional<Sizes> NodeLowering::ints(unsigned index) {
-  if (!has(index))
+  if (!isa_and_nonnull<IntegerType>(inElement(index)))
     return std::nullopt;
   if (const KnownInts *ints = getKnown(index))
     return ints->values;

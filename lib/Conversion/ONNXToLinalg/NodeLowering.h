@@ -22,7 +22,11 @@ namespace mp {
 
 class GraphLowering;
 
-/// The elements of a small integer or boolean tensor, row-major.
+/// Tensors of more elements than this are not looked at as shapes.
+constexpr int64_t mostKnownInts = 64;
+
+/// The elements of a small integer or boolean tensor, row-major; or constants
+/// of a float tensor that sizes are computed with, as float attributes.
 struct KnownInts {
   Sizes values;
   llvm::SmallVector<int64_t> shape;

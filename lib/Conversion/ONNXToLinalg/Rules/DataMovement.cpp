@@ -149,12 +149,16 @@ static AxisSlice sliceAxis(Emitter &e, Size start, Size end, Size step,
   }
   Size low = e.size(-mostStep), high = e.size(mostStep);
   step = e.max(e.min(step, high), low);
+  bool isBackward = Emitter::getConstant(step).value_or(0) < 0;
   Value isForward = s.compare(Scalars::GT, e.index(step), s.index(0));
-  Size top = e.select(isForward, extent, last);
+  auto choose = [&](Size forward, Size backward) {
+    return isBackward ? backward : e.select(isForward, forward, backward);
+  };
+  Size top = choose(extent, last);
   Size begin = e.min(e.max(start, zero), top);
-  Size stop = e.min(e.max(end, e.select(isForward, zero, e.size(-1))), top);
-  Size length = e.select(isForward, e.sub(stop, begin), e.sub(begin, stop));
-  Size width = e.select(isForward, step, e.sub(zero, step));
+  Size stop = e.min(e.max(end, choose(zero, e.size(-1))), top);
+  Size length = choose(e.sub(stop, begin), e.sub(begin, stop));
+  Size width = choose(step, e.sub(zero, step));
   // Steps of zero are errors, which were checked.
   width = e.max(width, e.size(1));
   return {begin, e.ceilDiv(e.max(length, zero), width), step};

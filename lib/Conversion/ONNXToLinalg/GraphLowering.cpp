@@ -1,0 +1,227 @@
+//===- GraphLowering.cpp - A graph on its way to a function ---------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Goes through the nodes of a block, and keeps what each value has become: a
+// tensor, integers that are known, or a list.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphLowering.h"
+
+#include "mp-opt/Conversion/ONNXToLinalg.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+static Attribute getElements(Operation *op) {
+  if (auto initializer = dyn_cast<InitializerOp>(op))
+    return initializer.getValueAttr();
+  if (auto tensor = op->getAttrOfType<TensorAttr>("value"))
+    return tensor.getValue();
+  return op->getAttr("value");
+}
+
+FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
+  ++depth;
+  llvm::scope_exit leave([&] { --depth; });
+  for (Operation &op : block) {
+    e.setPlace(op.getLoc(), isNode(&op) ? describe(&op) : std::string());
+    if (auto yield = dyn_cast<YieldOp>(op)) {
+      SmallVector<TensorValue> results;
+      for (Value value : yield.getOperands())
+        results.push_back(get(value));
+      return results;
+    }
+    if (isa<AbsentOp>(op))
+      continue;
+    if (auto initializer = dyn_cast<InitializerOp>(op)) {
+      if (!initializer.getOverridable())
+        constants[initializer.getResult()] = getElements(&op);
+    } else if (isNode(&op)) {
+      if (failed(lowerNode(&op)))
+        return failure();
+    }
+  }
+  return failure();
+}
+
+/// The constant that a Constant node holds; null for strings and sparse ones.
+static Attribute getNodeElements(Operation *node, Builder &builder) {
+  if (Attribute value = getElements(node))
+    return value;
+  MLIRContext *context = node->getContext();
+  auto dense = [&](Type element, unsigned rank, int64_t count, auto values) {
+    SmallVector<int64_t> shape(rank, count);
+    return DenseElementsAttr::get(RankedTensorType::get(shape, element),
+                                  values);
+  };
+  Type i64 = IntegerType::get(context, 64), f32 = Float32Type::get(context);
+  if (auto list = node->getAttrOfType<DenseI64ArrayAttr>("value_ints"))
+    return dense(i64, 1, list.size(), list.asArrayRef());
+  if (auto number = node->getAttrOfType<IntegerAttr>("value_int"))
+    return dense(i64, 0, 1, ArrayRef<int64_t>(number.getInt()));
+  if (auto list = node->getAttrOfType<DenseF32ArrayAttr>("value_floats"))
+    return dense(f32, 1, list.size(), list.asArrayRef());
+  if (auto number = node->getAttrOfType<FloatAttr>("value_float"))
+    return dense(
+        f32, 0, 1,
+        ArrayRef<float>(static_cast<float>(number.getValueAsDouble())));
+  return {};
+}
+
+LogicalResult GraphLowering::lowerNode(Operation *node) {
+  NodeLowering lowering(*this, e, node);
+  if (isStandardOp(node, "Constant")) {
+    Attribute elements = getNodeElements(node, e.b);
+    if (!elements)
+      return lowering.fail("a constant of this form cannot be compiled");
+    constants[node->getResult(0)] = elements;
+    return success();
+  }
+  for (Value operand : node->getOperands())
+    if (!isa<NoneType>(operand.getType()) && !getKnown(operand) &&
+        !get(operand) && !isa<SequenceType, OptionalType>(operand.getType()))
+      return lowering.fail("operand '" + getValueName(operand) +
+                           "' has a type that cannot be compiled");
+  if (foldKnownInts(lowering))
+    return success();
+  for (Value result : node->getResults())
+    if (auto type = dyn_cast<TensorType>(result.getType());
+        type && !getStorageType(type.getElementType()))
+      return lowering.fail("result '" + getValueName(result) +
+                           "' has a type that cannot be compiled");
+  const LoweringRule *rule = findRule(node);
+  return rule ? rule->lower(lowering) : lowering.fail("no lowering");
+}
+
+void GraphLowering::alias(Value value, Value same) {
+  if (const KnownInts *ints = getKnown(same))
+    bind(value, *ints);
+  else if (TensorValue tensor = get(same))
+    bind(value, tensor);
+  if (const KnownList *list = getList(same))
+    bind(value, *list);
+}
+
+/// Absent where the constant is none that shapes are computed with.
+static std::optional<KnownInts> readElements(Emitter &e,
+                                             DenseElementsAttr elements) {
+  // Scales of the axes of an image; more floats are weights.
+  constexpr int64_t mostFloats = 8;
+  Type element = elements.getElementType();
+  int64_t count = elements.getNumElements();
+  KnownInts ints{{}, llvm::to_vector(elements.getType().getShape())};
+  if (element.isF32() || element.isF64()) {
+    if (count > mostFloats)
+      return std::nullopt;
+    llvm::append_range(ints.values, elements.getValues<FloatAttr>());
+    return ints;
+  }
+  if (count > mostKnownInts || !isa<IntegerType>(element))
+    return std::nullopt;
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  for (const APInt &number : elements.getValues<APInt>())
+    ints.values.push_back(
+        e.size(isUnsigned ? number.getZExtValue() : number.getSExtValue()));
+  return ints;
+}
+
+const KnownInts *GraphLowering::getKnown(Value value) const {
+  auto found = known.find(value);
+  if (found != known.end())
+    return found->second.get();
+  // Constants are told apart when they are first asked for.
+  auto constant = constants.find(value);
+  if (constant == constants.end())
+    return nullptr;
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(constant->second);
+  std::optional<KnownInts> ints;
+  if (elements)
+    ints = readElements(e, elements);
+  if (!ints)
+    return nullptr;
+  return const_cast<GraphLowering *>(this)
+      ->known.try_emplace(value, std::make_unique<KnownInts>(std::move(*ints)))
+      .first->second.get();
+}
+
+TensorValue GraphLowering::get(Value value) {
+  if (auto found = tensors.find(value); found != tensors.end())
+    return found->second;
+  if (auto constant = constants.find(value); constant != constants.end()) {
+    TensorValue tensor = materialize(constant->second);
+    if (tensor)
+      tensors[value] = tensor;
+    return tensor;
+  }
+  auto ints = known.find(value);
+  if (ints == known.end())
+    return {};
+  Type element = getTensorElementType(value.getType());
+  if (isa<FloatType>(element)) {
+    SmallVector<Attribute> numbers;
+    for (Size number : ints->second->values)
+      numbers.push_back(cast<Attribute>(number));
+    auto type = RankedTensorType::get(ints->second->shape, element);
+    return materialize(DenseElementsAttr::get(type, numbers));
+  }
+  // Not kept: what is written here may not reach other uses.
+  TensorValue vector = e.fromSizes(ints->second->values);
+  if (element.isInteger(1))
+    vector = e.map(element, vector, [&](ValueRange values) {
+      return e.s.compare(Scalars::NE, values[0], e.s.like(values[0], 0));
+    });
+  else
+    vector = e.cast(vector, element);
+  Sizes shape;
+  for (int64_t extent : ints->second->shape)
+    shape.push_back(e.size(extent));
+  return e.reshape(vector, shape);
+}
+
+/// Up to this size, constants are part of the code.
+static constexpr int64_t mostInlineBytes = 256;
+
+/// Small ones in the code, others as an argument of the function: both in its
+/// first block, so that they reach everywhere.
+TensorValue GraphLowering::materialize(Attribute elements) {
+  auto typed = dyn_cast<TypedAttr>(elements);
+  auto type =
+      typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
+  Type storage = type ? getStorageType(type.getElementType()) : Type();
+  if (!storage)
+    return {};
+  TensorValue result = {Value(), type.getElementType()};
+  auto stored = RankedTensorType::get(type.getShape(), storage);
+  auto dense = dyn_cast<DenseElementsAttr>(elements);
+  if (dense && (dense.isSplat() ||
+                type.getNumElements() * storage.getIntOrFloatBitWidth() / 8 <=
+                    mostInlineBytes)) {
+    if (type.getElementType().isInteger(1))
+      dense = cast<DenseIntElementsAttr>(dense).mapValues(
+          storage, [](const APInt &bit) { return bit.zext(8); });
+    else if (type.getElementType() != storage)
+      dense = dense.bitcast(storage);
+    OpBuilder::InsertionGuard guard(e.b);
+    e.b.setInsertionPointToStart(&function.getBody().front());
+    result.value = arith::ConstantOp::create(e.b, e.loc, dense);
+    return result;
+  }
+  unsigned index = function.getNumArguments();
+  (void)function.insertArgument(index, stored, {}, e.loc);
+  function.setArgAttr(index, lowered::constant, elements);
+  function.setArgAttr(index, lowered::element,
+                      TypeAttr::get(type.getElementType()));
+  result.value = function.getArgument(index);
+  return result;
+}
+
+} // namespace mp

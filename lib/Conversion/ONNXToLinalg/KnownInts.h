@@ -1,0 +1,65 @@
+//===- KnownInts.h - Shapes are computed while compiling --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the folds of KnownInts.cpp and KnownMovement.cpp have in common.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CONVERSION_KNOWNINTS_H
+#define MPOPT_LIB_CONVERSION_KNOWNINTS_H
+
+#include "NodeLowering.h"
+
+namespace mp {
+
+/// Absent where an operand is not known, or the node is one that the rules
+/// should refuse.
+using Ints = std::optional<KnownInts>;
+/// What a node computes on known integers.
+using FoldFn = Ints (*)(NodeLowering &);
+
+/// The number of elements; absent where it is more than `mostKnownInts`, or
+/// the shape is none.
+std::optional<int64_t> countKnown(llvm::ArrayRef<int64_t> shape);
+
+/// `axis` in [0, rank); absent if it is not.
+std::optional<int64_t> wrapAxis(int64_t axis, int64_t rank);
+
+/// The axes in the attribute `axes`, or in operand `operand` since it became
+/// one, wrapped and sorted. Empty if there are none; absent if they are not
+/// constant.
+std::optional<llvm::SmallVector<int64_t>>
+getKnownAxes(NodeLowering &node, unsigned operand, int64_t rank);
+
+/// Calls `fn` with the indices of each element of `shape`, row-major, until it
+/// returns false.
+bool forEachIndex(llvm::ArrayRef<int64_t> shape,
+                  llvm::function_ref<bool(llvm::ArrayRef<int64_t>)> fn);
+
+/// The place of the element at `indices` in a tensor of `shape`, as numpy
+/// broadcasts it: axes are counted from the last one, those of one are at 0.
+int64_t getPlace(llvm::ArrayRef<int64_t> indices,
+                 llvm::ArrayRef<int64_t> shape);
+
+/// The shape that those of the operands give together.
+std::optional<llvm::SmallVector<int64_t>>
+broadcastKnown(llvm::ArrayRef<const KnownInts *> operands);
+
+/// Floats in which sizes are computed.
+bool isKnownFloat(mlir::Type element);
+/// Whether operand 0 or result 0 is one of these: for `foldKnownFloats`.
+bool foldsFloats(NodeLowering &node);
+Ints foldKnownFloats(NodeLowering &node);
+
+/// The fold of an operator that moves data; null if there is none.
+FoldFn findKnownMovement(llvm::StringRef op);
+/// Split, which has several results. False if they are not known.
+bool foldKnownSplit(NodeLowering &node);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CONVERSION_KNOWNINTS_H
