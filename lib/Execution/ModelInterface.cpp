@@ -15,26 +15,57 @@ using namespace mlir;
 
 namespace mp {
 
-/// What mp-bind-arguments says of a value.
-static ProgramValue readValue(DictionaryAttr description) {
+/// What mp-bind-arguments says of a value; absent if it did not.
+static std::optional<ProgramValue> readValue(DictionaryAttr description) {
   ProgramValue value;
   if (auto name = description.getAs<StringAttr>(lowered::name))
     value.name = name.str();
+  auto whole = description.getAs<TypeAttr>("type");
+  auto element = description.getAs<TypeAttr>(lowered::element);
   auto type =
-      cast<RankedTensorType>(description.getAs<TypeAttr>("type").getValue());
+      whole ? dyn_cast<RankedTensorType>(whole.getValue()) : RankedTensorType();
+  if (!type || !element)
+    return std::nullopt;
   for (int64_t size : type.getShape())
     value.sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
-  value.kind = onnxir::getElementKind(
-      description.getAs<TypeAttr>(lowered::element).getValue());
+  value.kind = onnxir::getElementKind(element.getValue());
   value.hasDefault = description.contains(lowered::constant);
   if (auto state = description.getAs<IntegerAttr>(lowered::state))
     value.state = state.getInt();
   return value;
 }
 
-static FailureOr<Tensor> readConstant(ModuleOp module, Attribute attribute) {
-  return getConstantData(cast<TypedAttr>(attribute),
+static FailureOr<Tensor> readConstant(ModuleOp module,
+                                      DictionaryAttr description) {
+  auto value = description.getAs<TypedAttr>(lowered::constant);
+  if (!value)
+    return LogicalResult(module.emitError("found ")
+                         << description
+                         << ", expected the elements of a "
+                            "constant");
+  return getConstantData(value,
                          [&] { return module.emitError("a constant: "); });
+}
+
+/// The values of the module's attribute `name`; a failure where there is none,
+/// or another one than mp-bind-arguments writes.
+static FailureOr<std::vector<ProgramValue>> readValues(ModuleOp module,
+                                                       StringRef name) {
+  std::vector<ProgramValue> values;
+  auto list = module->getAttrOfType<ArrayAttr>(name);
+  for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>()) {
+    auto description = dyn_cast<DictionaryAttr>(entry);
+    auto value = description ? readValue(description) : std::nullopt;
+    if (!value)
+      return LogicalResult(module.emitError("found ")
+                           << entry << " in '" << name
+                           << "', expected what mp-bind-arguments writes");
+    values.push_back(std::move(*value));
+  }
+  if (!list)
+    return LogicalResult(module.emitError("expected a module with '")
+                         << name << "', which mp-bind-arguments writes");
+  return values;
 }
 
 bool ModelInterface::isState(unsigned input) const {
@@ -45,23 +76,29 @@ bool ModelInterface::isState(unsigned input) const {
 
 FailureOr<ModelInterface> readInterface(ModuleOp module) {
   ModelInterface result;
-  auto list = [&](StringRef name) {
-    return module->getAttrOfType<ArrayAttr>(name).getAsRange<DictionaryAttr>();
-  };
-  for (DictionaryAttr description : list("mp.inputs")) {
-    result.inputs.push_back(readValue(description));
+  auto inputs = readValues(module, "mp.inputs");
+  auto outputs = succeeded(inputs) ? readValues(module, "mp.outputs") : inputs;
+  if (failed(outputs))
+    return failure();
+  result.inputs = std::move(*inputs);
+  result.outputs = std::move(*outputs);
+  auto inputList = module->getAttrOfType<ArrayAttr>("mp.inputs");
+  for (auto [input, entry] : llvm::zip(result.inputs, inputList)) {
     result.defaults.emplace_back();
-    if (!result.inputs.back().hasDefault)
+    if (!input.hasDefault)
       continue;
-    auto read = readConstant(module, description.get(lowered::constant));
+    auto read = readConstant(module, cast<DictionaryAttr>(entry));
     if (failed(read))
       return failure();
     result.defaults.back() = *read;
   }
-  for (DictionaryAttr description : list("mp.outputs"))
-    result.outputs.push_back(readValue(description));
-  for (DictionaryAttr description : list("mp.constants")) {
-    auto read = readConstant(module, description.get(lowered::constant));
+  auto constants = module->getAttrOfType<ArrayAttr>("mp.constants");
+  for (Attribute entry :
+       constants ? constants.getValue() : ArrayRef<Attribute>()) {
+    auto description = dyn_cast<DictionaryAttr>(entry);
+    auto read = readConstant(
+        module,
+        description ? description : DictionaryAttr::get(module.getContext()));
     if (failed(read))
       return failure();
     result.constants.push_back(*read);
