@@ -7,6 +7,7 @@
 
 #include "Pipelines/CompileProgram.h"
 
+#include "Graph/Passes.h"
 #include "Pipelines/Pipelines.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
@@ -40,6 +41,16 @@ static void loadDialects(MLIRContext &context) {
                       runtime::RuntimeDialect>();
 }
 
+/// Bodies in the place of calls of model-local functions.
+static LogicalResult inlineFunctions(ModuleOp module) {
+  if (module.getOps<onnxir::FunctionOp>().empty())
+    return success();
+  PassManager pm(module.getContext());
+  pm.enableVerifier(false);
+  pm.addPass(createInlineFunctions());
+  return pm.run(module);
+}
+
 LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
                            CompileFigures &figures) {
   loadDialects(*module.getContext());
@@ -47,7 +58,8 @@ LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
   conversion.dims = options.dims;
   for (auto &entry : options.inputSizes)
     conversion.inputSizes[entry.getKey()] = entry.getValue();
-  if (failed(convertONNXToLinalg(module, conversion)))
+  if (failed(inlineFunctions(module)) ||
+      failed(convertONNXToLinalg(module, conversion)))
     return failure();
   figures.flops = kernel::countFlops(module);
   PassManager pm(module.getContext());

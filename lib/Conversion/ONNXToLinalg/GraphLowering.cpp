@@ -13,6 +13,7 @@
 #include "GraphLowering.h"
 
 #include "mp-opt/Conversion/ONNXToLinalg.h"
+#include "mp-opt/Target/ONNX/ConstantData.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -21,12 +22,25 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-static Attribute getElements(Operation *op) {
-  if (auto initializer = dyn_cast<InitializerOp>(op))
-    return initializer.getValueAttr();
-  if (auto tensor = op->getAttrOfType<TensorAttr>("value"))
-    return tensor.getValue();
-  return op->getAttr("value");
+/// Null for elements that code has no form for: strings, sparse ones.
+static FailureOr<Attribute> getElements(Operation *op) {
+  Attribute elements = op->getAttr("value");
+  DictionaryAttr fields;
+  if (auto initializer = dyn_cast<InitializerOp>(op)) {
+    elements = initializer.getValueAttr();
+    fields = initializer.getFieldsAttr();
+  } else if (auto tensor = dyn_cast_or_null<TensorAttr>(elements)) {
+    elements = tensor.getValue();
+    fields = tensor.getFields();
+  }
+  if (elements)
+    return elements;
+  FailureOr<TypedAttr> unpacked = unpackNarrowIntegers(fields, [&] {
+    return op->emitError() << "'" << getValueName(op->getResult(0)) << "': ";
+  });
+  if (failed(unpacked))
+    return failure();
+  return Attribute(*unpacked);
 }
 
 FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
@@ -43,8 +57,9 @@ FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
     if (isa<AbsentOp>(op))
       continue;
     if (auto initializer = dyn_cast<InitializerOp>(op)) {
-      if (!initializer.getOverridable())
-        constants[initializer.getResult()] = getElements(&op);
+      if (!initializer.getOverridable() &&
+          failed(addConstant(initializer.getResult(), getElements(&op))))
+        return failure();
     } else if (isNode(&op)) {
       if (failed(lowerNode(&op)))
         return failure();
@@ -54,14 +69,15 @@ FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
 }
 
 /// The constant that a Constant node holds; null for strings and sparse ones.
-static Attribute getNodeElements(Operation *node, Builder &builder) {
-  if (Attribute value = getElements(node))
+static FailureOr<Attribute> getNodeElements(Operation *node, Builder &builder) {
+  FailureOr<Attribute> value = getElements(node);
+  if (failed(value) || *value)
     return value;
   MLIRContext *context = node->getContext();
   auto dense = [&](Type element, unsigned rank, int64_t count, auto values) {
     SmallVector<int64_t> shape(rank, count);
-    return DenseElementsAttr::get(RankedTensorType::get(shape, element),
-                                  values);
+    return Attribute(
+        DenseElementsAttr::get(RankedTensorType::get(shape, element), values));
   };
   Type i64 = IntegerType::get(context, 64), f32 = Float32Type::get(context);
   if (auto list = node->getAttrOfType<DenseI64ArrayAttr>("value_ints"))
@@ -74,17 +90,26 @@ static Attribute getNodeElements(Operation *node, Builder &builder) {
     return dense(
         f32, 0, 1,
         ArrayRef<float>(static_cast<float>(number.getValueAsDouble())));
-  return {};
+  return Attribute();
+}
+
+/// What has no elements is no tensor of numbers: nodes that read it say so.
+LogicalResult GraphLowering::addConstant(Value value,
+                                         FailureOr<Attribute> elements) {
+  if (failed(elements))
+    return failure();
+  if (*elements)
+    constants[value] = *elements;
+  return success();
 }
 
 LogicalResult GraphLowering::lowerNode(Operation *node) {
   NodeLowering lowering(*this, e, node);
   if (isStandardOp(node, "Constant")) {
-    Attribute elements = getNodeElements(node, e.b);
-    if (!elements)
+    FailureOr<Attribute> elements = getNodeElements(node, e.b);
+    if (succeeded(elements) && !*elements)
       return lowering.fail("a constant of this form cannot be compiled");
-    constants[node->getResult(0)] = elements;
-    return success();
+    return addConstant(node->getResult(0), elements);
   }
   for (Value operand : node->getOperands())
     if (!isa<NoneType>(operand.getType()) && !getKnown(operand) &&
@@ -109,6 +134,32 @@ void GraphLowering::alias(Value value, Value same) {
     bind(value, tensor);
   if (const KnownList *list = getList(same))
     bind(value, *list);
+}
+
+LoweredValue GraphLowering::read(Value value) {
+  LoweredValue result;
+  if (const KnownInts *ints = getKnown(value))
+    result.ints = *ints;
+  else
+    result.tensor = get(value);
+  if (const KnownList *list = getList(value))
+    result.list = *list;
+  return result;
+}
+
+void GraphLowering::bind(Value value, const LoweredValue &same) {
+  if (same.ints)
+    bind(value, *same.ints);
+  else if (same.tensor)
+    bind(value, same.tensor);
+  if (same.list)
+    bind(value, *same.list);
+}
+
+bool GraphLowering::addRepeated(unsigned nodes) {
+  constexpr uint64_t most = 100000;
+  repeated += nodes;
+  return repeated <= most;
 }
 
 /// Absent where the constant is none that shapes are computed with.
@@ -158,9 +209,12 @@ TensorValue GraphLowering::get(Value value) {
     return found->second;
   if (auto constant = constants.find(value); constant != constants.end()) {
     TensorValue tensor = materialize(constant->second);
-    if (tensor)
-      tensors[value] = tensor;
-    return tensor;
+    if (!tensor)
+      return tensor;
+    // Narrow integers are those of the model, whose storage is wider.
+    if (isa<IntegerType>(tensor.element))
+      tensor.element = getTensorElementType(value.getType());
+    return tensors[value] = tensor;
   }
   auto ints = known.find(value);
   if (ints == known.end())

@@ -37,6 +37,10 @@ public:
     lists[value] = std::make_unique<KnownList>(std::move(list));
   }
   void alias(mlir::Value value, mlir::Value same);
+  /// What `value` is now, and a value that is the same: a body that is emitted
+  /// again changes what its values are.
+  LoweredValue read(mlir::Value value);
+  void bind(mlir::Value value, const LoweredValue &same);
 
   /// Null where the value is no tensor of numbers, or was not emitted.
   TensorValue get(mlir::Value value);
@@ -59,10 +63,14 @@ public:
     discarded.push_back(std::move(code));
   }
   unsigned getDepth() const { return depth; }
+  /// Counts nodes of bodies that are emitted more than once. False where they
+  /// are too many.
+  bool addRepeated(unsigned nodes);
 
 private:
   mlir::LogicalResult lowerNode(mlir::Operation *node);
-  mlir::LogicalResult addConstant(mlir::Value value, mlir::Attribute elements);
+  mlir::LogicalResult addConstant(mlir::Value value,
+                                  mlir::FailureOr<mlir::Attribute> elements);
   TensorValue materialize(mlir::Attribute elements);
 
   Emitter &e;
@@ -74,6 +82,7 @@ private:
   llvm::MapVector<unsigned, TensorValue> updates;
   std::vector<std::unique_ptr<mlir::Region>> discarded;
   unsigned depth = 0;
+  uint64_t repeated = 0;
   /// Constants that have not been asked for as tensors yet.
   llvm::DenseMap<mlir::Value, mlir::Attribute> constants;
 };

@@ -160,6 +160,36 @@ NodeLowering::inlineBody(Region &body, ArrayRef<TensorValue> arguments) {
   return results;
 }
 
+FailureOr<SmallVector<LoweredValue>>
+NodeLowering::repeatBody(Region &body, ArrayRef<LoweredValue> arguments) {
+  if (!graph.addRepeated(body.front().getOperations().size())) {
+    (void)fail(
+        "its iterations, of which each is code of its own, are too many");
+    return failure();
+  }
+  for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
+    graph.bind(argument, value);
+  if (failed(inlineBody(body, {})))
+    return failure();
+  SmallVector<LoweredValue> results;
+  for (Value value : getYield(body).getOperands())
+    results.push_back(graph.read(value));
+  return results;
+}
+
+LoweredValue NodeLowering::read(unsigned operand) const {
+  return has(operand) ? graph.read(node->getOperand(operand)) : LoweredValue();
+}
+
+void NodeLowering::bind(unsigned result, const LoweredValue &value) {
+  if (!hasResult(node, result))
+    return;
+  if (value.tensor)
+    set(result, value.tensor);
+  else
+    graph.bind(node->getResult(result), value);
+}
+
 Region *NodeLowering::getRegion(StringRef name) const {
   auto names = node->getAttrOfType<ArrayAttr>(attr::regions);
   for (unsigned index = 0; names && index < names.size(); ++index)
@@ -176,6 +206,8 @@ void NodeLowering::bindKnown(Value value, KnownInts ints) {
 const KnownInts *NodeLowering::getKnownValue(Value value) const {
   return graph.getKnown(value);
 }
+
+TensorValue NodeLowering::getTensor(Value value) { return graph.get(value); }
 
 void NodeLowering::discard(std::unique_ptr<Region> code) {
   graph.discard(std::move(code));

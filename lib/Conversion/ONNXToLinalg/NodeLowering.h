@@ -40,6 +40,15 @@ struct KnownList {
   bool hasValue = true;
 };
 
+/// What a value of the model is in the code: one of these.
+struct LoweredValue {
+  TensorValue tensor;
+  std::optional<KnownInts> ints;
+  std::optional<KnownList> list;
+
+  explicit operator bool() const { return tensor || ints || list; }
+};
+
 class NodeLowering {
 public:
   NodeLowering(GraphLowering &graph, Emitter &emitter, mlir::Operation *node)
@@ -106,8 +115,16 @@ public:
   inlineBody(mlir::Region &body, llvm::ArrayRef<TensorValue> arguments);
   /// The region that the attribute `name` holds; null if there is none.
   mlir::Region *getRegion(llvm::StringRef name) const;
+  /// The same for any values, which bodies of known iterations get one after
+  /// the other.
+  mlir::FailureOr<llvm::SmallVector<LoweredValue>>
+  repeatBody(mlir::Region &body, llvm::ArrayRef<LoweredValue> arguments);
+  LoweredValue read(unsigned operand) const;
+  void bind(unsigned result, const LoweredValue &value);
   void bindKnown(mlir::Value value, KnownInts ints);
   const KnownInts *getKnownValue(mlir::Value value) const;
+  /// Null where the value is no tensor of numbers.
+  TensorValue getTensor(mlir::Value value);
   /// Code that turned out not to be needed. It lives as long as the lowering:
   /// no other value may get the place of one in it.
   void discard(std::unique_ptr<mlir::Region> code);

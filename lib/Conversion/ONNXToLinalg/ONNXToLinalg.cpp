@@ -12,6 +12,7 @@
 #include "mp-opt/Autodiff/Decompositions.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Target/ONNX/FunctionBodies.h"
+#include "mp-opt/Target/ONNX/SizeNames.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -106,6 +107,7 @@ public:
 private:
   FailureOr<SmallVector<int64_t>> getInputShape(unsigned index);
   LogicalResult createFunction();
+  llvm::DenseSet<StringAttr> findAmbiguousNames();
   void bindInputs(GraphLowering &lowering);
   void describeResults(ArrayRef<TensorValue> results);
   void describeUpdates(const GraphLowering &lowering, unsigned first);
@@ -137,15 +139,24 @@ StringAttr ModelLowering::getDimName(unsigned input, unsigned axis) {
   return dim ? dim.getAs<StringAttr>("dim_param") : StringAttr();
 }
 
+/// Whether callers have a form for the elements: numbers that fill bytes.
+static bool hasWholeBytes(Type element) {
+  Type storage = getStorageType(element);
+  return storage &&
+         (element.isInteger(1) ||
+          element.getIntOrFloatBitWidth() == storage.getIntOrFloatBitWidth());
+}
+
 FailureOr<SmallVector<int64_t>> ModelLowering::getInputShape(unsigned index) {
   BlockArgument input = graph.getBody().getArgument(index);
   StringRef name = getValueName(input);
   auto type = dyn_cast<RankedTensorType>(input.getType());
   auto given = options.inputSizes.find(name);
   bool isGiven = given != options.inputSizes.end();
-  if (!type && isGiven && getTensorElementType(input.getType()))
+  Type element = getTensorElementType(input.getType());
+  if (!type && isGiven && element && hasWholeBytes(element))
     return llvm::to_vector(given->second);
-  if (!type || !getStorageType(type.getElementType())) {
+  if (!type || !hasWholeBytes(element)) {
     graph.emitError("input '") << name << "' has the type " << input.getType()
                                << ": expected a tensor of numbers with a known "
                                   "number of dimensions";
@@ -204,9 +215,33 @@ LogicalResult ModelLowering::createFunction() {
   return success();
 }
 
+/// Names of dimensions whose sizes are known to differ: exporters give names
+/// that say nothing. A warning for each.
+llvm::DenseSet<StringAttr> ModelLowering::findAmbiguousNames() {
+  llvm::DenseMap<StringAttr, int64_t> sizes;
+  llvm::DenseSet<StringAttr> ambiguous;
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    for (auto [axis, extent] :
+         llvm::enumerate(cast<RankedTensorType>(type).getShape())) {
+      StringAttr name = getDimName(index, axis);
+      if (!name || !isSizeName(name.getValue()) ||
+          ShapedType::isDynamic(extent))
+        continue;
+      int64_t other = sizes.try_emplace(name, extent).first->second;
+      if (other != extent && ambiguous.insert(name).second)
+        graph.emitWarning("input '")
+            << getValueName(graph.getBody().getArgument(index)) << "': size "
+            << extent << " of axis " << axis << " is called '"
+            << name.getValue() << "', as one of " << other
+            << ": expected one size for the name, which is not made use of";
+    }
+  return ambiguous;
+}
+
 /// Dimensions of one name are one size.
 void ModelLowering::bindInputs(GraphLowering &lowering) {
   llvm::MapVector<StringAttr, Size> symbols;
+  llvm::DenseSet<StringAttr> ambiguous = findAmbiguousNames();
   for (auto [index, input] : llvm::enumerate(graph.getBody().getArguments())) {
     TensorValue value = {function.getArgument(index),
                          getTensorElementType(input.getType())};
@@ -215,7 +250,8 @@ void ModelLowering::bindInputs(GraphLowering &lowering) {
                      ("input '" + getValueName(input) + "'").str());
     for (auto [axis, extent] : llvm::enumerate(extents)) {
       StringAttr symbol = getDimName(index, axis);
-      if (!symbol || symbol.getValue().empty())
+      if (!symbol || !isSizeName(symbol.getValue()) ||
+          ambiguous.contains(symbol))
         continue;
       auto [entry, isNew] = symbols.try_emplace(symbol, extent);
       if (isNew || entry->second == extent)
@@ -287,7 +323,7 @@ LogicalResult ModelLowering::run() {
     return failure();
   SmallVector<Value> values;
   for (auto [index, result] : llvm::enumerate(*results)) {
-    if (!result)
+    if (!result || !hasWholeBytes(result.element))
       return graph.emitError("output ")
              << index << " is no tensor of numbers: it cannot be compiled";
     values.push_back(result.value);

@@ -16,6 +16,9 @@ Type getStorageType(Type element) {
     return IntegerType::get(element.getContext(), 8);
   if (auto type = dyn_cast<IntegerType>(element)) {
     unsigned width = type.getWidth();
+    // Narrower ones have a byte each while they are computed with.
+    if (width == 2 || width == 4)
+      width = 8;
     if (width != 8 && width != 16 && width != 32 && width != 64)
       return {};
     return IntegerType::get(element.getContext(), width);
@@ -200,7 +203,26 @@ static Value convertToInteger(Scalars &s, Value x, bool toUnsigned, Type type) {
   return s.select(isHigh, most, result);
 }
 
+/// The value that the lowest bits of `x`, which has more, stand for.
+static Value wrap(Scalars &s, Value x, Type to) {
+  unsigned have = x.getType().getIntOrFloatBitWidth();
+  Value shift = s.integer(x.getType(), have - cast<IntegerType>(to).getWidth());
+  Value high = arith::ShLIOp::create(s.b, s.loc, x, shift);
+  if (to.isUnsignedInteger())
+    return arith::ShRUIOp::create(s.b, s.loc, high, shift);
+  return arith::ShRSIOp::create(s.b, s.loc, high, shift);
+}
+
 Value Scalars::convert(Value x, Type from, Type to) {
+  auto integer = dyn_cast<IntegerType>(to);
+  bool isNarrow = integer && integer.getWidth() > 1 && integer.getWidth() < 8;
+  if (!isNarrow || from == to)
+    return convertWhole(x, from, to);
+  Type whole = IntegerType::get(to.getContext(), 8, integer.getSignedness());
+  return wrap(*this, convertWhole(x, from, whole), to);
+}
+
+Value Scalars::convertWhole(Value x, Type from, Type to) {
   Type source = x.getType(), target = getComputeType(to);
   bool fromFloat = isa<FloatType>(source), toFloat = isa<FloatType>(target);
   bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);

@@ -88,6 +88,10 @@ public:
   /// `x` as an index, and an index as an integer or float of `type`.
   mlir::Value toIndex(mlir::Value x);
   mlir::Value fromIndex(mlir::Value x, mlir::Type type);
+
+private:
+  /// `convert` to a type whose elements fill bytes.
+  mlir::Value convertWhole(mlir::Value x, mlir::Type from, mlir::Type to);
 };
 
 } // namespace mp

@@ -7,10 +7,22 @@
 
 #include "mp-opt/Target/ONNX/DimSymbols.h"
 
+#include "mp-opt/Target/ONNX/SizeNames.h"
+
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace mp::onnxir;
 
 namespace mp {
+
+bool isSizeName(StringRef name) {
+  // Letters beyond ASCII are letters, too.
+  return name != "None" && llvm::any_of(name, [](char letter) {
+           return llvm::isAlpha(letter) || letter == '_' ||
+                  static_cast<unsigned char>(letter) > 0x7f;
+         });
+}
 
 /// What `fields` has under this name, if it is a dictionary.
 static DictionaryAttr getFields(DictionaryAttr fields, StringRef name) {
@@ -34,7 +46,7 @@ void DimSymbols::describe(ArrayAttr list) {
       auto size = dyn_cast<DictionaryAttr>(dim);
       auto symbol = size ? size.getAs<StringAttr>("dim_param") : StringAttr();
       unsigned number = 0;
-      if (symbol && !symbol.empty()) {
+      if (symbol && isSizeName(symbol.getValue())) {
         unsigned &known = numbers[symbol.getValue()];
         number = known = known ? known : ++last;
       }

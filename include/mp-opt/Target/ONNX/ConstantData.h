@@ -11,6 +11,7 @@
 #include "mp-opt/Data/Tensor.h"
 
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace mp {
@@ -21,6 +22,14 @@ namespace mp {
 mlir::FailureOr<Tensor>
 getConstantData(mlir::TypedAttr value,
                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// The elements of a tensor of 4-bit or 2-bit integers, each in a byte of its
+/// own (i8 or ui8); `fields` are those of its TensorProto. Null for other
+/// tensors. Fails with an error where the data are in another file, or are not
+/// as many as there are elements.
+mlir::FailureOr<mlir::TypedAttr>
+unpackNarrowIntegers(mlir::DictionaryAttr fields,
+                     llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 } // namespace mp
 

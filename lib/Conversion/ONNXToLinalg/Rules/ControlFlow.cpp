@@ -58,49 +58,115 @@ emitBranch(NodeLowering &node, Region &branch, Region &code) {
   return results;
 }
 
-static LogicalResult emitIf(NodeLowering &node, ArrayRef<Region *> branches) {
+namespace {
+
+/// One side of an If.
+struct Branch {
+  std::unique_ptr<Region> code = std::make_unique<Region>();
+  FailureOr<SmallVector<TensorValue>> results = failure();
+  /// Why it has no code.
+  std::vector<Diagnostic> errors;
+};
+
+} // namespace
+
+/// What goes wrong in the branch does so only where it is taken: errors are
+/// kept.
+static Branch tryBranch(NodeLowering &node, Region &body) {
+  Branch branch;
+  {
+    ScopedDiagnosticHandler listen(
+        node.getNode()->getContext(), [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return failure();
+          branch.errors.push_back(std::move(diagnostic));
+          return success();
+        });
+    branch.results = emitBranch(node, body, *branch.code);
+  }
+  if (failed(branch.results))
+    node.discard(std::move(branch.code));
+  return branch;
+}
+
+/// The code of a branch that fails: an error at run time, and nothing of the
+/// types that the other one gives.
+static void failInBranch(NodeLowering &node, Branch &branch,
+                         ArrayRef<TensorValue> others, StringRef name) {
+  Emitter &e = node.e;
+  std::string why = branch.errors.front().str();
+  node.getNode()->emitWarning(describe(node.getNode()))
+      << ": ends the run where its " << name << " is taken: " << why;
+  branch.code = std::make_unique<Region>();
+  OpBuilder::InsertionGuard guard(e.b);
+  e.b.createBlock(branch.code.get());
+  e.check(node.s.integer(e.b.getI1Type(), 0), why, e.size(0), e.size(0));
+  branch.results.emplace();
+  for (TensorValue other : others) {
+    Sizes sizes;
+    for (int64_t extent : other.getType().getShape())
+      sizes.push_back(e.size(ShapedType::isDynamic(extent) ? 0 : extent));
+    Value nothing = castTo(e, e.empty(sizes, other.element), other.getType());
+    branch.results->push_back({nothing, other.element});
+  }
+}
+
+/// The types that both branches give; a failure where they have none.
+static FailureOr<SmallVector<Type>>
+getResultTypes(NodeLowering &node, const Branch &yes, const Branch &no) {
+  SmallVector<Type> types;
+  for (auto [index, pair] :
+       llvm::enumerate(llvm::zip(*yes.results, *no.results))) {
+    auto [left, right] = pair;
+    RankedTensorType type = getCommonType(left.getType(), right.getType());
+    if (!type || left.element != right.element) {
+      (void)node.fail("output " + Twine(index) +
+                      " has another number of axes or type in each branch");
+      return failure();
+    }
+    types.push_back(type);
+  }
+  return types;
+}
+
+static LogicalResult emitIf(NodeLowering &node, ArrayRef<Region *> bodies) {
   Emitter &e = node.e;
   FailureOr<Value> condition = loadScalar(node, 0);
   if (failed(condition))
     return failure();
-  std::unique_ptr<Region> code[2];
-  SmallVector<TensorValue> results[2];
+  Branch sides[2] = {tryBranch(node, *bodies[0]), tryBranch(node, *bodies[1])};
   for (unsigned side : {0, 1}) {
-    code[side] = std::make_unique<Region>();
-    auto values = emitBranch(node, *branches[side], *code[side]);
-    if (failed(values)) {
-      for (std::unique_ptr<Region> &part : code)
-        if (part)
-          node.discard(std::move(part));
+    Branch &other = sides[1 - side];
+    if (succeeded(sides[side].results))
+      continue;
+    if (failed(other.results) || sides[side].errors.empty()) {
+      for (Diagnostic &error : sides[side].errors)
+        node.getNode()->getContext()->getDiagEngine().emit(std::move(error));
+      if (succeeded(other.results))
+        node.discard(std::move(other.code));
       return failure();
     }
-    results[side] = *values;
+    failInBranch(node, sides[side], *other.results,
+                 side == 0 ? "then_branch" : "else_branch");
   }
-  SmallVector<Type> types;
-  for (auto [index, pair] :
-       llvm::enumerate(llvm::zip(results[0], results[1]))) {
-    TensorValue yes = std::get<0>(pair), no = std::get<1>(pair);
-    RankedTensorType type = getCommonType(yes.getType(), no.getType());
-    if (!type || yes.element != no.element) {
-      for (std::unique_ptr<Region> &part : code)
-        node.discard(std::move(part));
-      return node.fail("output " + Twine(index) +
-                       " has another number of axes or type in each branch");
-    }
-    types.push_back(type);
+  auto types = getResultTypes(node, sides[0], sides[1]);
+  if (failed(types)) {
+    for (Branch &branch : sides)
+      node.discard(std::move(branch.code));
+    return failure();
   }
-  auto op = scf::IfOp::create(e.b, e.loc, types, *condition, true);
+  auto op = scf::IfOp::create(e.b, e.loc, *types, *condition, true);
   for (unsigned side : {0, 1}) {
     OpBuilder::InsertionGuard guard(e.b);
-    e.b.setInsertionPointToEnd(&code[side]->front());
+    e.b.setInsertionPointToEnd(&sides[side].code->front());
     SmallVector<Value> values;
-    for (auto [result, type] : llvm::zip(results[side], types))
+    for (auto [result, type] : llvm::zip(*sides[side].results, *types))
       values.push_back(castTo(e, result.value, type));
     scf::YieldOp::create(e.b, e.loc, values);
-    op->getRegion(side).takeBody(*code[side]);
+    op->getRegion(side).takeBody(*sides[side].code);
   }
-  for (unsigned index = 0; index < types.size(); ++index)
-    node.set(index, {op.getResult(index), results[0][index].element});
+  for (auto [index, result] : llvm::enumerate(op.getResults()))
+    node.set(index, {result, (*sides[0].results)[index].element});
   return success();
 }
 
@@ -132,11 +198,96 @@ static LogicalResult setResults(NodeLowering &node, Iteration &iteration) {
   return success();
 }
 
+/// A known integer or boolean; absent if it is not known.
+static std::optional<int64_t> getKnownNumber(const LoweredValue &value) {
+  if (!value.ints || value.ints->values.size() != 1)
+    return std::nullopt;
+  return Emitter::getConstant(value.ints->values.front());
+}
+
+/// The results of the iterations behind the states, along a new first axis.
+static LogicalResult stackOutputs(NodeLowering &node, unsigned first,
+                                  ArrayRef<SmallVector<TensorValue>> outputs) {
+  Emitter &e = node.e;
+  for (auto [index, parts] : llvm::enumerate(outputs)) {
+    if (parts.empty())
+      return node.fail("output " + Twine(first + index) +
+                       " is of no iteration: its sizes are not known");
+    SmallVector<TensorValue> rows;
+    for (TensorValue part : parts) {
+      Sizes sizes = e.sizes(part);
+      sizes.insert(sizes.begin(), e.size(1));
+      rows.push_back(e.reshape(part, sizes));
+    }
+    FailureOr<TensorValue> whole = concatenate(node, rows, 0);
+    if (failed(whole))
+      return failure();
+    node.set(first + index, *whole);
+  }
+  return success();
+}
+
+/// Sequences are nothing in the code: with one as a state, each iteration is
+/// code of its own. Their number must be known.
+static LogicalResult repeatLoop(NodeLowering &node, Region &body) {
+  Emitter &e = node.e;
+  auto known = [&](unsigned operand) {
+    return getKnownNumber(node.read(operand));
+  };
+  int64_t limit = std::numeric_limits<int64_t>::max();
+  if ((node.has(0) && !known(0)) || (node.has(1) && !known(1)))
+    return node.fail("a sequence is its state: expected a number of "
+                     "iterations that is known while compiling");
+  if (node.has(0))
+    limit = *known(0);
+  if (node.has(1) && !*known(1))
+    limit = 0;
+  SmallVector<LoweredValue> states;
+  for (unsigned index = 2; index < node.getNumOperands(); ++index)
+    states.push_back(node.read(index));
+  unsigned results = node.getNode()->getNumResults();
+  if (body.getNumArguments() != states.size() + 2 || results < states.size())
+    return node.fail("its inputs are not those of its body");
+  SmallVector<SmallVector<TensorValue>> outputs(results - states.size());
+  for (int64_t i = 0; i < limit; ++i) {
+    SmallVector<LoweredValue> arguments(2);
+    arguments[0].ints = KnownInts{{e.size(i)}, {}};
+    arguments[1].ints = KnownInts{{e.size(1)}, {}};
+    llvm::append_range(arguments, states);
+    auto values = node.repeatBody(body, arguments);
+    if (failed(values))
+      return failure();
+    if (values->size() != results + 1)
+      return node.fail("its outputs are not those of its body");
+    std::optional<int64_t> goesOn = getKnownNumber(values->front());
+    if (!goesOn)
+      return node.fail("a sequence is its state: expected a condition that "
+                       "is known while compiling");
+    ArrayRef<LoweredValue> rest = ArrayRef(*values).drop_front();
+    states.assign(rest.begin(), rest.begin() + states.size());
+    for (auto [output, yielded] : llvm::zip(
+             outputs,
+             getYield(body).getOperands().drop_front(1 + states.size()))) {
+      output.push_back(node.getTensor(yielded));
+      if (!output.back())
+        return node.fail("its body gives a value that is no tensor of numbers");
+    }
+    if (!*goesOn)
+      break;
+  }
+  for (auto [index, state] : llvm::enumerate(states))
+    node.bind(index, state);
+  return stackOutputs(node, states.size(), outputs);
+}
+
 static LogicalResult loopRule(NodeLowering &node) {
   Emitter &e = node.e;
   Region *body = node.getRegion("body");
   if (!body)
     return node.fail("it has no body");
+  for (Value operand : node.getNode()->getOperands())
+    if (isa<SequenceType, OptionalType>(operand.getType()))
+      return repeatLoop(node, *body);
   Iteration iteration(node, *body);
   iteration.hasCondition = true;
   if (node.has(0)) {

@@ -1,0 +1,106 @@
+//===- NarrowIntegers.cpp - Integers that share bytes ---------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Elements of 4 and 2 bits lie in a byte together, the first one in its lowest
+// bits. MLIR has no such form of elements: import leaves them in the fields of
+// their TensorProto, and code reads a byte for each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Target/ONNX/ConstantData.h"
+
+#include "Conversion.h"
+#include "ProtoAttr.h"
+
+#include "onnx/onnx_pb.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+
+namespace mp {
+
+using Proto = ::onnx::TensorProto;
+
+/// The bits of an element; 0 for types that do not share bytes.
+static unsigned getNarrowWidth(int32_t type) {
+  switch (type) {
+  case Proto::INT4:
+  case Proto::UINT4:
+    return 4;
+  case Proto::INT2:
+  case Proto::UINT2:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+static std::vector<char> unpack(StringRef bytes, int64_t count, unsigned width,
+                                bool isUnsigned) {
+  std::vector<char> elements(count);
+  unsigned perByte = 8 / width, rest = 8 - width;
+  for (int64_t index = 0; index < count; ++index) {
+    unsigned shift = index % perByte * width;
+    uint8_t high = uint8_t(bytes[index / perByte]) >> shift << rest;
+    elements[index] = isUnsigned ? high >> rest : int8_t(high) >> rest;
+  }
+  return elements;
+}
+
+/// The bytes of the data, where they are in the model.
+static std::string getPacked(const Proto &tensor) {
+  if (tensor.has_raw_data())
+    return tensor.raw_data();
+  std::string bytes;
+  for (int32_t byte : tensor.int32_data())
+    bytes.push_back(static_cast<char>(byte));
+  return bytes;
+}
+
+FailureOr<TypedAttr> unpackNarrowIntegers(DictionaryAttr fields,
+                                          EmitErrorFn emitError) {
+  auto kind = fields ? fields.getAs<IntegerAttr>("data_type") : IntegerAttr();
+  unsigned width = kind ? getNarrowWidth(kind.getInt()) : 0;
+  if (!width)
+    return TypedAttr();
+  Proto tensor;
+  if (failed(attrToProto(fields, tensor, emitError)))
+    return failure();
+  if (tensor.data_location() == Proto::EXTERNAL)
+    return emitError() << "integers of " << width
+                       << " bits in another file cannot be compiled: expected "
+                          "them in the model";
+  uint64_t count = 1;
+  for (int64_t extent : tensor.dims())
+    count *= extent;
+  std::string packed = getPacked(tensor);
+  uint64_t expected = llvm::divideCeil(count * width, 8);
+  if (packed.size() != expected)
+    return emitError() << "expected " << expected << " bytes of data for "
+                       << count << " integers of " << width << " bits, found "
+                       << packed.size();
+  MLIRContext *context = fields.getContext();
+  bool isUnsigned =
+      kind.getInt() == Proto::UINT4 || kind.getInt() == Proto::UINT2;
+  auto element = IntegerType::get(
+      context, 8, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
+  auto type = RankedTensorType::get(
+      SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()),
+      element);
+  std::vector<char> elements = unpack(packed, count, width, isUnsigned);
+  // Big attributes of elements are hashed, resources are not.
+  constexpr uint64_t mostInline = 1024;
+  if (count <= mostInline)
+    return TypedAttr(DenseElementsAttr::getFromRawBuffer(type, elements));
+  return TypedAttr(DenseResourceElementsAttr::get(
+      type, "unpacked",
+      HeapAsmResourceBlob::allocateAndCopyWithAlign(elements, /*align=*/64,
+                                                    /*dataIsMutable=*/false)));
+}
+
+} // namespace mp
