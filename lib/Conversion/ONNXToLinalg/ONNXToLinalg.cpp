@@ -8,6 +8,7 @@
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 
 #include "GraphLowering.h"
+#include "QuantizedOperators.h"
 #include "Rules.h"
 #include "mp-opt/Autodiff/Decompositions.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
@@ -63,7 +64,10 @@ static LogicalResult expandNodes(ModuleOp module, GraphOp graph) {
         nodes.push_back(op);
     });
     for (Operation *node : nodes) {
-      if (const Decomposition *decomposition = findDecomposition(node)) {
+      const Decomposition *decomposition = findDecomposition(node);
+      if (!decomposition)
+        decomposition = findQuantizedDecomposition(node);
+      if (decomposition) {
         if (failed(decompose(builder, node, *decomposition)))
           return failure();
         changed = true;
