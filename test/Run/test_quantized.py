@@ -71,6 +71,9 @@ CASES = {
     "conv": ("QLinearConv", [
         *X, s8(4, 3, 3, 3), scale(0.1), zero(0, S), scale(1.0), zero(128),
         np.arange(4, dtype=np.int32) * 50], dict(pads=[1, 1, 1, 1])),
+    "conv_last": ("QLinearConv", [
+        *LAST, s8(4, 3, 3, 3), scale(0.1), zero(0, S), scale(1.0),
+        zero(128)], dict(channels_last=1)),
     "quantize": ("QuantizeLinear", [A, scale(0.01), zero(7)], {}),
     "dequantize": ("DequantizeLinear", [s8(3, 4),
                                         np.array([0.1, 0.2, 0.3, 1], F),

@@ -151,7 +151,8 @@ bool LoopNest::canMerge(unsigned dim) {
     });
     if (isAbsent)
       continue;
-    if (found == operand.exprs.end() || next != found + 1)
+    if (found == operand.exprs.end() || next == operand.exprs.end() ||
+        next != found + 1)
       return false;
     if (llvm::count_if(operand.exprs, [&](AffineExpr expr) {
           return expr.isFunctionOfDim(dim) || expr.isFunctionOfDim(dim + 1);
