@@ -54,14 +54,17 @@ class Maker:
         return name
 
     def constant(self, name, array):
-        """A buffer, or a number of the program, to which exporters give names
-        of their own.
-        """
-        if np.size(array) == 1:
-            self.count += 1
-            name = f"val_{self.count}"
+        """A buffer, or what the exporter has folded."""
         self.initializers[name] = self.constants[name] = np.asarray(array)
         return name
+
+    def number(self, value, module=""):
+        """One that the program spells out: exporters name it themselves."""
+        self.count += 1
+        if self.exporter == SCRIPT:
+            name = "/".join(["", *([module] if module else []), "Constant"])
+            return self.constant(f"{name}_{self.count}_output_0", value)
+        return self.constant(f"val_{self.count}", value)
 
     def integers(self, *values):
         self.count += 1
@@ -166,8 +169,8 @@ def encoder(make):
     where = make.node("Gather", [places, where], "embeddings/places")
     x = make.node("Add", [x, where], "embeddings")
     x = make.layer_norm(x, "embeddings/norm", 8)
-    one = make.constant("val_one", np.float32(1))
-    lowest = make.constant("val_min", np.float32(np.finfo(np.float32).min))
+    one = make.number(np.float32(1))
+    lowest = make.number(np.finfo(np.float32).min)
     hidden = make.node("Sub", [one, mask])
     hidden = make.node("Mul", [hidden, lowest])
     hidden = make.node("Unsqueeze", [hidden, make.integers(1)])
@@ -188,9 +191,7 @@ def attend(make, query, key, value, mask, module, size=8):
     key = make.node("Transpose", [key], module, perm=[0, 2, 1])
     scores = make.node("MatMul", [query, key], module)
     # As the exporters write it: one element, of rank one.
-    scale = make.constant(
-        f"{module}.scale".replace("/", "."), np.array([size**-0.5], np.float32)
-    )
+    scale = make.number(np.array([size**-0.5], np.float32), module)
     scores = make.node("Mul", [scores, scale], module)
     scores = make.node("Add", [scores, mask], module)
     weights = make.node("Softmax", [scores], module, axis=-1)
@@ -218,8 +219,8 @@ def encoder_script_merged():
 
 
 def rms_norm(make, x, module):
-    two = make.constant(f"{module}.two", np.float32(2))
-    small = make.constant(f"{module}.eps", np.float32(1e-6))
+    two = make.number(np.float32(2), module)
+    small = make.number(np.float32(1e-6), module)
     y = make.node("Pow", [x, two], module)
     y = make.node("ReduceMean", [y, make.integers(-1)], module)
     y = make.node("Sqrt", [make.node("Add", [y, small], module)], module)
@@ -240,16 +241,16 @@ def rotate(make, x, module):
     return make.node("Concat", [second, first], module, axis=-1)
 
 
-def decoder(make):
+def decoder(make, length=10):
     """Llama's: RoPE by folded tables, a causal mask, a tied head."""
-    ids = make.input("ids", make.rng.integers(0, 16, (2, 10)))
+    ids = make.input("ids", make.rng.integers(0, 16, (2, length)))
     table = make.parameter("model.embed_tokens.weight", make.normal(16, 8))
     x = make.node("Gather", [table, ids], "model/embed_tokens")
-    angles = sampled_angles(10, 8)
+    angles = sampled_angles(length, 8)
     cos = make.constant("cos", np.cos(angles).astype(np.float32))
     sin = make.constant("sin", np.sin(angles).astype(np.float32))
     lowest = np.finfo(np.float32).min
-    mask = np.triu(np.full((10, 10), lowest), 1).astype(np.float32)[None]
+    mask = np.triu(np.full((length, length), lowest), 1).astype(np.float32)[None]
     mask = make.constant("causal_mask", mask)
     for index in range(2):
         layer = f"model/layers.{index}"
@@ -283,6 +284,12 @@ def decoder_dynamo():
 @model
 def decoder_script():
     return decoder(Maker(SCRIPT))
+
+
+@model
+def decoder_of_few_positions():
+    """Tables too short to look like waves: their squares make up 1."""
+    return decoder(Maker(DYNAMO), length=5)
 
 
 @model
@@ -378,10 +385,9 @@ def vision_transformer():
 
 
 def gelu(make, x, module):
-    scope = module.replace("/", ".")
-    root = make.constant(f"{scope}.root", np.array([2**0.5], np.float32))
-    one = make.constant(f"{scope}.one", np.array([1], np.float32))
-    half = make.constant(f"{scope}.half", np.array([0.5], np.float32))
+    root = make.number(np.array([2**0.5], np.float32), module)
+    one = make.number(np.array([1], np.float32), module)
+    half = make.number(np.array([0.5], np.float32), module)
     y = make.node("Erf", [make.node("Div", [x, root], module)], module)
     y = make.node("Mul", [x, make.node("Add", [y, one], module)], module)
     return make.node("Mul", [y, half], module)
@@ -425,6 +431,29 @@ def upsampling():
 
 
 @model
+def group_norm():
+    """As dynamo writes it below opset 21: CastLike in front of the scale."""
+    make = Maker()
+    x = make.input("x", make.normal(2, 3, 4, 4))
+    kernel = make.parameter("conv.weight", make.normal(4, 3, 3, 3))
+    x = make.node("Conv", [x, kernel], "conv", pads=[1] * 4)
+    ones = make.number(np.ones(2, np.float32))
+    zeros = make.number(np.zeros(2, np.float32))
+    y = make.node("Reshape", [x, make.integers(0, 2, -1)], "norm")
+    y = make.node("InstanceNormalization", [y, ones, zeros], "norm")
+    y = make.node("Reshape", [y, make.integers(2, 4, 4, 4)], "norm")
+    scale = make.parameter("norm.weight", np.ones(4, np.float32))
+    bias = make.parameter("norm.bias", np.zeros(4, np.float32))
+    axes = make.integers(1, 2)
+    scale = make.node("Unsqueeze", [scale, axes], "norm")
+    bias = make.node("Unsqueeze", [bias, axes], "norm")
+    scale = make.node("CastLike", [scale, y], "norm")
+    y = make.node("Mul", [y, scale], "norm")
+    bias = make.node("CastLike", [bias, y], "norm")
+    return make.finish(make.node("Add", [y, bias], "norm"))
+
+
+@model
 def mask_token():
     """A learned token in the place of what is hidden; fixed sines."""
     make = Maker()
@@ -451,7 +480,7 @@ def spectrogram():
     basis = make.constant("stft.basis", basis[:, None].astype(np.float32))
     parts = make.node("Conv", [x, basis], "stft", strides=[8])
     power = make.node("Mul", [parts, parts], "stft")
-    small = make.constant("stft.floor", np.float32(1e-3))
+    small = make.number(np.float32(1e-3))
     power = make.node("Log", [make.node("Add", [power, small], "stft")], "stft")
     kernel = make.parameter("mix.weight", make.normal(4, 18, 3))
     bias = make.parameter("mix.bias", make.normal(4))
@@ -476,7 +505,7 @@ def radiance_field():
     steps[:, -1] = 1e10
     density = make.node("Mul", [density, make.constant("distances", steps)])
     clear = make.node("Exp", [make.node("Neg", [density])])
-    alpha = make.node("Sub", [make.constant("one", np.float32(1)), clear])
+    alpha = make.node("Sub", [make.number(np.float32(1)), clear])
     color = make.node("Sigmoid", [make.linear(x, "color", 8, 3)])
     color = make.node("Mul", [alpha, color])
     return make.finish(
@@ -503,7 +532,7 @@ def message_passing():
     count = make.node("ScatterND", [none, index, ones], reduction="add")
     scores = make.linear(make.node("Add", [x, total]), "head", 8, 4)
     hidden = make.constant("masked", np.full((4, 4), -1e9, np.float32))
-    is_there = make.node("Greater", [count, make.constant("nought", np.float32(0))])
+    is_there = make.node("Greater", [count, make.number(np.float32(0))])
     scores = make.node("Where", [is_there, scores, hidden])
     return make.finish(make.node("Softmax", [scores], axis=-1))
 
@@ -544,7 +573,7 @@ def gates():
     low = make.linear(x, "lora_A", 8, 2, bias=False)
     zeros = np.zeros((8, 2), np.float32)
     low = make.linear(low, "lora_B", 2, 8, bias=False, weight=zeros)
-    low = make.node("Mul", [low, make.constant("scaling", np.float32(2))])
+    low = make.node("Mul", [low, make.number(np.float32(2))])
     x = make.node("Add", [make.linear(x, "base", 8, 8), low])
     direction = make.parameter("normed.weight_v", make.normal(8, 8))
     length = make.parameter("normed.weight_g", np.full((8, 1), 2, np.float32))
