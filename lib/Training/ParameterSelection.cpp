@@ -209,6 +209,7 @@ LogicalResult Selector::train(const NameList &list) {
         return graph.emitError() << list.label << ": '" << choice.candidate.name
                                  << "': the loss does not depend on it";
       choice.state = ParameterChoice::Trained;
+      choice.isNamed = true;
       choice.reason.clear();
     } else if (choice.state == ParameterChoice::Trained) {
       bool isModels = StringRef(list.label).starts_with("metadata");

@@ -191,7 +191,8 @@ static void warn(GraphOp graph, ArrayRef<ParameterChoice> choices,
   std::vector<std::string> trained, kept, integers;
   for (const ParameterChoice &choice : choices) {
     const ParameterUse *role = choice.candidate.getRole();
-    if (choice.state == ParameterChoice::Trained && role && role->isDoubtful)
+    if (choice.state == ParameterChoice::Trained && !choice.isNamed && role &&
+        role->isDoubtful)
       trained.push_back(choice.candidate.name.str());
     if (choice.state == ParameterChoice::NotAParameter && !role &&
         llvm::any_of(choice.candidate.uses,

@@ -35,6 +35,8 @@ struct ParameterChoice {
   enum State : uint8_t { Trained, Frozen, NotAParameter };
   ParameterCandidate candidate;
   State state = NotAParameter;
+  /// The user, or the model's metadata, has named it.
+  bool isNamed = false;
   /// Why it is not trained; empty for what is.
   std::string reason;
   /// The parameter whose copy it is; empty if it is none.

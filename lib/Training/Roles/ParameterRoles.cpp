@@ -13,7 +13,8 @@
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Precision/Casts.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+#include <map>
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -87,6 +88,7 @@ private:
   void push(Value value, Step from);
   bool reachesLoss(Operation *op) const;
   bool meetsConstants(OpOperand &use) const;
+  void findCircles();
 
   Block &block;
   Value loss;
@@ -116,8 +118,16 @@ bool RoleFinder::meetsConstants(OpOperand &use) const {
   return true;
 }
 
+/// Floats, and integers that a QuantizeLinear rounds them to.
+static bool carriesWeights(Value value) {
+  Operation *definer = value.getDefiningOp();
+  bool isRounded = definer && isNode(definer) &&
+                   getOpType(definer).ends_with("QuantizeLinear");
+  return isDifferentiable(value) || isRounded;
+}
+
 void RoleFinder::push(Value value, Step from) {
-  if (isDifferentiable(value) && seen.insert({value, from.origin}).second)
+  if (carriesWeights(value) && seen.insert({value, from.origin}).second)
     queue.push_back({value, from.isPeriodic, from.origin});
 }
 
@@ -155,24 +165,22 @@ void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
     return;
   if (isa<YieldOp>(op) || op->getNumRegions())
     return followRegions(use, from, rules, candidate);
-  if (!isNode(op) || llvm::none_of(op->getResults(), [](Value result) {
-        return isDifferentiable(result);
-      }))
+  if (!isNode(op) || llvm::none_of(op->getResults(), carriesWeights))
     return;
   unsigned index = use.getOperandNumber();
   WeightSlot slot = getWeightSlot(op, index);
   bool isElementwise =
       slot == WeightSlot::Summand || slot == WeightSlot::Factor;
-  if (meetsConstants(use) && slot != WeightSlot::Statistic) {
-    // A number among constants is part of their formula.
-    bool isNumber =
-        isElementwise && rules.isSingle() && op->getNumOperands() > 1;
-    if (!isNumber) {
-      from.isPeriodic |= isStandardOp(op, "Sin") || isStandardOp(op, "Cos");
-      for (Value result : op->getResults())
-        push(result, from);
-      return;
-    }
+  // What is no element of the result ends here: the scale of a rounding.
+  bool isPassed = index == 0 || slot != WeightSlot::None;
+  // A number among constants is part of their formula.
+  bool isNumber = isElementwise && rules.isSingle() && op->getNumOperands() > 1;
+  if (isPassed && !isNumber && slot != WeightSlot::Statistic &&
+      meetsConstants(use)) {
+    from.isPeriodic |= isStandardOp(op, "Sin") || isStandardOp(op, "Cos");
+    for (Value result : op->getResults())
+      push(result, from);
+    return;
   }
   candidate.uses.push_back(rules.judge({op, index, from.isPeriodic}));
   candidate.uses.back().node = op;
@@ -214,6 +222,39 @@ void RoleFinder::add(Operation *constant, Value value, StringRef name) {
   found.push_back(std::move(candidate));
 }
 
+/// Tables of as many axes whose squares make up 1 are the sine and the cosine
+/// of the same angles, however few these are.
+void RoleFinder::findCircles() {
+  std::map<std::vector<int64_t>, SmallVector<size_t>> tables;
+  for (auto [index, candidate] : llvm::enumerate(found)) {
+    const ParameterUse *role = candidate.getRole();
+    auto elements = FloatElements::get(candidate.constant);
+    if (!role || role->role != ParameterRole::Scale || candidate.isUniform ||
+        !elements || elements->size() < 4)
+      continue;
+    ArrayRef<int64_t> shape = elements->getShape();
+    if (llvm::count_if(shape, [](int64_t size) { return size != 1; }) > 1)
+      tables[shape.vec()].push_back(index);
+  }
+  auto areCircle = [&](size_t lhs, size_t rhs) {
+    auto left = FloatElements::get(found[lhs].constant);
+    auto right = FloatElements::get(found[rhs].constant);
+    for (int64_t i = 0; i < left->size(); ++i)
+      if (std::fabs((*left)[i] * (*left)[i] + (*right)[i] * (*right)[i] - 1) >
+          0.01)
+        return false;
+    return true;
+  };
+  for (auto &[shape, indices] : tables)
+    for (size_t lhs : indices)
+      for (size_t rhs : indices)
+        if (lhs != rhs && areCircle(lhs, rhs))
+          for (ParameterUse &use : found[lhs].uses) {
+            use.role = ParameterRole::None;
+            use.reason = "sines and cosines of the same angles";
+          }
+}
+
 std::vector<ParameterCandidate> RoleFinder::run() {
   llvm::StringMap<Value> inputs;
   for (BlockArgument input : block.getArguments())
@@ -231,6 +272,7 @@ std::vector<ParameterCandidate> RoleFinder::run() {
       add(op, op->getResult(0), onnxir::getValueName(op->getResult(0)));
     }
   });
+  findCircles();
   return std::move(found);
 }
 

@@ -249,6 +249,13 @@ ParameterUse RoleRules::judge(const ParameterSite &site) const {
     return none("a running statistic");
   if (site.isPeriodic)
     return none("sines or cosines are made of it");
+  // An exporter writes the bias that a layer lacks as zeros.
+  auto type =
+      dyn_cast<RankedTensorType>(site.node->getOperand(site.operand).getType());
+  bool isRepeated =
+      !type || !type.hasStaticShape() || type.getNumElements() > 1;
+  if (isSingle() && isGenerated && isRepeated)
+    return none("a number, repeated");
   switch (slot) {
   case WeightSlot::Weight:
     return takeUnlessFixed(isConvolution(site.node) ? ContentUse::Convolution
