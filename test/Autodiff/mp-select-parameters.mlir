@@ -1,11 +1,12 @@
 // RUN: mp-opt %s --split-input-file --mp-select-parameters=loss=loss | FileCheck %s
 
-// A weight, a bias in a Constant, and the constants around them. The number and
-// the mask stay what they are.
+// A weight, a bias in a Constant, and the constants around them. Numbers of
+// formulas and the mask stay what they are.
 // CHECK-LABEL: module @roles
 // CHECK-SAME: mp.parameters = [
 // CHECK-SAME: name = "w", role = "weight", state = "trained"
 // CHECK-SAME: name = "half", reason = "a number", role = "none", state = "not a parameter"
+// CHECK-SAME: name = "cubic", reason = "a number"
 // CHECK-SAME: name = "mask", reason = "a mask of large numbers"
 // CHECK-SAME: name = "aside", reason = "the loss does not depend on it"
 // CHECK-SAME: name = "b", role = "bias", state = "trained"
@@ -19,13 +20,15 @@ module @roles attributes {onnx.opset_import = [["", 18]]} {
   ^bb0(%x: tensor<2x4xf32>):
     %w = onnx.initializer "w" dense<1.0> : tensor<4x4xf32> : tensor<4x4xf32>
     %half = onnx.initializer "half" dense<0.5> : tensor<f32> : tensor<f32>
+    %cubic = onnx.initializer "cubic" dense<0.044715> : tensor<f32> : tensor<f32>
     %mask = onnx.initializer "mask" dense<[0.0, 0.0, 0.0, -10000.0]> : tensor<4xf32> : tensor<4xf32>
     %aside = onnx.initializer "aside" dense<1.0> : tensor<4xf32> : tensor<4xf32>
     %b = "onnx.Constant"() {value = dense<[0.1, 0.2, -0.3, 0.4]> : tensor<4xf32>, onnx.results = ["b"]} : () -> tensor<4xf32>
     %0 = "onnx.MatMul"(%x, %w) {onnx.results = ["h"]} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
     %1 = "onnx.Add"(%0, %b) {onnx.results = ["a"]} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
     %2 = "onnx.Mul"(%1, %half) {onnx.results = ["m"]} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
-    %3 = "onnx.Add"(%2, %mask) {onnx.results = ["n"]} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    %c = "onnx.Mul"(%2, %cubic) {onnx.results = ["c"]} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+    %3 = "onnx.Add"(%c, %mask) {onnx.results = ["n"]} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
     %4 = "onnx.ReduceSum"(%3) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<2x4xf32>) -> tensor<f32>
     onnx.yield %4 : tensor<f32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "loss"}]}
   }

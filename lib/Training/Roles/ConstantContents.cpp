@@ -366,9 +366,18 @@ bool isFormulaNumber(double number) {
          isFraction(size * M_PI) || isFraction(size * size * M_PI);
 }
 
+/// A number that somebody wrote down: 0.044715, 1.702.
+static bool isShortDecimal(double size) {
+  constexpr double precision = 3e-8, mostDigits = 1e5;
+  double digits = size * std::pow(10, 4 - std::floor(std::log10(size)));
+  return digits < mostDigits &&
+         std::fabs(digits - std::rint(digits)) < precision * digits;
+}
+
 bool isPlainNumber(double number) {
-  return number == 0 || isFormulaNumber(number) ||
-         isFraction(std::fabs(number));
+  double size = std::fabs(number);
+  return number == 0 || isFormulaNumber(number) || isFraction(size) ||
+         isShortDecimal(size);
 }
 
 } // namespace mp

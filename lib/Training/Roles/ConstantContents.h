@@ -56,7 +56,7 @@ bool holdsPositions(const FloatElements &elements);
 /// Numbers that formulas hold: whole ones and their reciprocals, roots of small
 /// fractions, multiples of pi, what is very large or very small.
 bool isFormulaNumber(double number);
-/// These, and the small fractions themselves.
+/// These, the small fractions themselves, and decimals of five digits.
 bool isPlainNumber(double number);
 
 } // namespace mp

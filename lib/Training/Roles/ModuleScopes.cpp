@@ -62,6 +62,7 @@ bool isTorchExport(Operation *op) {
 bool isGeneratedName(StringRef name) {
   static const llvm::Regex generated(
       "^$|::|^/|_output_[0-9]+$|^[0-9]+$|const_fold|"
+      "/Const(_[0-9]+)?(:0)?$|"
       "^_*(c_)?(new_)?(val|const|constant|lifted|scalar|arange|full|zeros|"
       "ones|linspace|tensor|mul|add|sub|div|pow|expand|unsqueeze|slice|clone|"
       "cat|where)(_like|_tensor|_constant|_default|_scalar)*_*[0-9]*"
