@@ -368,7 +368,7 @@ bool isFormulaNumber(double number) {
 
 /// A number that somebody wrote down: 0.044715, 1.702.
 static bool isShortDecimal(double size) {
-  constexpr double precision = 3e-8, mostDigits = 1e5;
+  constexpr double precision = 6e-8, mostDigits = 1e5;
   double digits = size * std::pow(10, 4 - std::floor(std::log10(size)));
   return digits < mostDigits &&
          std::fabs(digits - std::rint(digits)) < precision * digits;
