@@ -43,9 +43,7 @@ private:
 /// Turns what is trained into inputs.
 class ParameterInputs {
 public:
-  explicit ParameterInputs(GraphOp graph)
-      : graph(graph), editor(graph),
-        builder(graph->getParentOfType<ModuleOp>()) {}
+  explicit ParameterInputs(GraphOp graph);
 
   LogicalResult make(ArrayRef<ParameterChoice> choices);
 
@@ -57,6 +55,8 @@ private:
   GraphOp graph;
   GraphEditor editor;
   NodeBuilder builder;
+  /// How many values have a name: bodies may give it again.
+  llvm::StringMap<unsigned> counts;
 };
 
 } // namespace
@@ -64,6 +64,17 @@ private:
 //===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
+
+ParameterInputs::ParameterInputs(GraphOp graph)
+    : graph(graph), editor(graph), builder(graph->getParentOfType<ModuleOp>()) {
+  graph.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      ++counts[onnxir::getValueName(result)];
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        ++counts[onnxir::getValueName(argument)];
+  });
+}
 
 /// A Constant, or an initializer of a body, as one of the main graph.
 InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
@@ -78,8 +89,9 @@ InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
   for (Operation &op : block)
     if (isa<InitializerOp>(op))
       before.setInsertionPointAfter(&op);
-  StringRef name = initializer ? builder.getNames().getValueName(candidate.name)
-                               : candidate.name;
+  bool isUnique = counts.lookup(candidate.name) == 1;
+  StringRef name = isUnique ? candidate.name
+                            : builder.getNames().getValueName(candidate.name);
   auto made = InitializerOp::create(before, constant->getLoc(), value.getType(),
                                     before.getStringAttr(name), value,
                                     DictionaryAttr(), UnitAttr(), UnitAttr());

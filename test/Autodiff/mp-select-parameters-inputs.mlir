@@ -47,3 +47,30 @@ module @branch attributes {onnx.opset_import = [["", 18]]} {
     onnx.yield %2 : tensor<f32> {onnx.inputs = [{name = "x"}, {name = "c"}], onnx.outputs = [{name = "loss"}]}
   }
 }
+
+// -----
+
+// Branches may use a name twice; their parameters have two.
+// CHECK-LABEL: module @twice
+// CHECK: mp.trained = ["inner_1", "inner_2"]
+// CHECK: ^bb0(%x: tensor<2x2xf32>, %c: tensor<i1>, %inner_1: tensor<2x2xf32>, %inner_2: tensor<2x2xf32>):
+// CHECK: "onnx.If"(%c)
+// CHECK: "onnx.Transpose"(%inner_1)
+// CHECK: "onnx.MatMul"(%x, %inner_2)
+module @twice attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<2x2xf32>, %c: tensor<i1>):
+    %0 = "onnx.If"(%c) ({
+      %w = "onnx.Constant"() {value = dense<[[0.1, 0.5], [0.2, 0.6]]> : tensor<2x2xf32>, onnx.results = ["inner"]} : () -> tensor<2x2xf32>
+      %t = "onnx.Transpose"(%w) {onnx.results = ["t"]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+      %1 = "onnx.MatMul"(%x, %t) {onnx.results = ["p"]} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+      onnx.yield %1 : tensor<2x2xf32> {onnx.inputs = [], onnx.outputs = [{name = "p"}]}
+    }, {
+      %w = "onnx.Constant"() {value = dense<[[0.3, 0.5], [0.2, 0.7]]> : tensor<2x2xf32>, onnx.results = ["inner"]} : () -> tensor<2x2xf32>
+      %1 = "onnx.MatMul"(%x, %w) {onnx.results = ["q"]} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+      onnx.yield %1 : tensor<2x2xf32> {onnx.inputs = [], onnx.outputs = [{name = "q"}]}
+    }) {onnx.regions = ["then_branch", "else_branch"], onnx.results = ["y"]} : (tensor<i1>) -> tensor<2x2xf32>
+    %2 = "onnx.ReduceSum"(%0) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<2x2xf32>) -> tensor<f32>
+    onnx.yield %2 : tensor<f32> {onnx.inputs = [{name = "x"}, {name = "c"}], onnx.outputs = [{name = "loss"}]}
+  }
+}
