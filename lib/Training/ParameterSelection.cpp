@@ -49,6 +49,8 @@ public:
       : module(module), graph(graph), choices(choices) {
     for (auto [index, choice] : llvm::enumerate(choices))
       places.try_emplace(choice.candidate.name, index);
+    for (auto initializer : graph.getBody().front().getOps<InitializerOp>())
+      initializers.insert(initializer.getName());
   }
 
   LogicalResult run(const ParameterRequest &request);
@@ -69,6 +71,8 @@ private:
   GraphOp graph;
   std::vector<ParameterChoice> &choices;
   llvm::StringMap<size_t> places;
+  /// Of every type.
+  llvm::StringSet<> initializers;
 };
 
 } // namespace
@@ -228,10 +232,7 @@ LogicalResult Selector::freeze(const NameList &list) {
     // Buffers of integers are on torch's lists, too.
     if (place != places.end())
       wanted.push_back(place->second);
-    else if (llvm::none_of(graph.getBody().front().getOps<InitializerOp>(),
-                           [&](InitializerOp initializer) {
-                             return initializer.getName() == name;
-                           }))
+    else if (!initializers.contains(name))
       return checkName(name, list);
   }
   for (const std::string &pattern : list.patterns)

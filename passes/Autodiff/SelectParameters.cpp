@@ -45,7 +45,8 @@ class ParameterInputs {
 public:
   explicit ParameterInputs(GraphOp graph);
 
-  LogicalResult make(ArrayRef<ParameterChoice> choices);
+  /// Gives the choices the names that their inputs have.
+  LogicalResult make(MutableArrayRef<ParameterChoice> choices);
 
 private:
   InitializerOp hoist(const ParameterCandidate &candidate);
@@ -57,6 +58,8 @@ private:
   NodeBuilder builder;
   /// How many values have a name: bodies may give it again.
   llvm::StringMap<unsigned> counts;
+  /// The last of the main graph; null if there is none.
+  InitializerOp last;
 };
 
 } // namespace
@@ -67,6 +70,8 @@ private:
 
 ParameterInputs::ParameterInputs(GraphOp graph)
     : graph(graph), editor(graph), builder(graph->getParentOfType<ModuleOp>()) {
+  for (auto initializer : editor.getBlock().getOps<InitializerOp>())
+    last = initializer;
   graph.walk([&](Operation *op) {
     for (Value result : op->getResults())
       ++counts[onnxir::getValueName(result)];
@@ -85,10 +90,8 @@ InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
     return initializer;
   TypedAttr value = getElements(constant);
   auto before = OpBuilder::atBlockBegin(&block);
-  // Behind the initializers that are there.
-  for (Operation &op : block)
-    if (isa<InitializerOp>(op))
-      before.setInsertionPointAfter(&op);
+  if (last)
+    before.setInsertionPointAfter(last);
   bool isUnique = counts.lookup(candidate.name) == 1;
   StringRef name = isUnique ? candidate.name
                             : builder.getNames().getValueName(candidate.name);
@@ -97,6 +100,7 @@ InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
                                     DictionaryAttr(), UnitAttr(), UnitAttr());
   constant->getResult(0).replaceAllUsesWith(made.getResult());
   constant->erase();
+  last = made;
   return made;
 }
 
@@ -127,14 +131,14 @@ LogicalResult ParameterInputs::widen(InitializerOp initializer) {
   return success();
 }
 
-LogicalResult ParameterInputs::make(ArrayRef<ParameterChoice> choices) {
+LogicalResult ParameterInputs::make(MutableArrayRef<ParameterChoice> choices) {
   SmallVector<InitializerOp> added;
   SmallVector<Attribute> names;
   auto addName = [&](StringRef name) {
     names.push_back(builder.getBuilder().getStringAttr(name));
   };
-  for (const ParameterChoice &choice : choices) {
-    const ParameterCandidate &candidate = choice.candidate;
+  for (ParameterChoice &choice : choices) {
+    ParameterCandidate &candidate = choice.candidate;
     if (choice.state != ParameterChoice::Trained)
       continue;
     if (failed(checkFinite(candidate.constant, candidate.name)))
@@ -153,6 +157,7 @@ LogicalResult ParameterInputs::make(ArrayRef<ParameterChoice> choices) {
       dropInput(input, initializer);
     }
     InitializerOp initializer = hoist(candidate);
+    candidate.name = initializer.getName();
     if (!isWide && failed(widen(initializer)))
       return failure();
     added.push_back(initializer);
@@ -324,7 +329,10 @@ void SelectParameters::runOnOperation() {
     return signalPassFailure();
   }
   warn(graph, choices, quantized);
-  setParameterTable(getOperation(), records);
   if (failed(ParameterInputs(graph).make(choices)))
-    signalPassFailure();
+    return signalPassFailure();
+  // Records of choices come first.
+  for (auto [record, choice] : llvm::zip(records, choices))
+    record.name = choice.candidate.name.str();
+  setParameterTable(getOperation(), records);
 }

@@ -52,6 +52,8 @@ module @branch attributes {onnx.opset_import = [["", 18]]} {
 
 // Branches may use a name twice; their parameters have two.
 // CHECK-LABEL: module @twice
+// CHECK-SAME: name = "inner_1", role = "weight"
+// CHECK-SAME: name = "inner_2", role = "weight"
 // CHECK: mp.trained = ["inner_1", "inner_2"]
 // CHECK: ^bb0(%x: tensor<2x2xf32>, %c: tensor<i1>, %inner_1: tensor<2x2xf32>, %inner_2: tensor<2x2xf32>):
 // CHECK: "onnx.If"(%c)
