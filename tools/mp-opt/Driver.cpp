@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 #include "InternalErrors.h"
+#include "ModuleDigest.h"
 #include "Verification.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
@@ -209,8 +210,31 @@ int Driver::runOnMLIR() {
   return exitOk;
 }
 
+int Driver::write(ModuleOp module, Format format, bool unchanged) {
+  if (llvm::Error failed = reports.prepare())
+    return error(toString(std::move(failed)));
+  if (options.writesModel && isCode(format)) {
+    if (llvm::Error failed =
+            writeCode(module, format, options.code, options.output,
+                      llvm::sys::path::filename(input.getName()))) {
+      std::string text = toString(std::move(failed));
+      // What cannot be compiled has been named.
+      return text.empty() ? exitNotSupported : error(text);
+    }
+  } else if (options.writesModel) {
+    if (llvm::Error failed = output.write(module, format, unchanged))
+      return error(toString(std::move(failed)));
+  }
+  if (llvm::Error failed = reports.finish())
+    return error(toString(std::move(failed)));
+  return exitOk;
+}
+
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   MLIRContext context(registry);
+  // Nothing runs side by side before there is something to write, and without
+  // threads each attribute takes one look-up instead of two and a lock.
+  context.disableMultithreading();
   // A message names its node; the IR around it would bury it.
   context.printOpOnDiagnostic(false);
   // The first error says what is wrong; what follows from it only hides it.
@@ -241,7 +265,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   if (llvm::Error failed =
           inputIsONNX ? output.checkDataFiles(*module) : llvm::Error::success())
     return error(toString(std::move(failed)));
-  OperationFingerPrint before(*module);
+  ModuleDigest before(*module);
   OwningOpRef<ModuleOp> original(options.verify ? module->clone() : ModuleOp());
   if (failed(runPasses(*module)))
     return getFailureCode();
@@ -251,27 +275,12 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   (*module)->removeDiscardableAttr(mark::summary);
   bool unchanged = inputFormat == Format::ONNX &&
                    outputFormat == Format::ONNX &&
-                   before == OperationFingerPrint(*module);
+                   before == ModuleDigest(*module);
+  context.enableMultithreading();
   if (original)
     if (int code = verifyResult(*original, *module, options, input.getName()))
       return code;
-  if (llvm::Error failed = reports.prepare())
-    return error(toString(std::move(failed)));
-  if (options.writesModel && isCode(outputFormat)) {
-    if (llvm::Error failed =
-            writeCode(*module, outputFormat, options.code, options.output,
-                      llvm::sys::path::filename(input.getName()))) {
-      std::string text = toString(std::move(failed));
-      // What cannot be compiled has been named.
-      return text.empty() ? exitNotSupported : error(text);
-    }
-  } else if (options.writesModel) {
-    if (llvm::Error failed = output.write(*module, outputFormat, unchanged))
-      return error(toString(std::move(failed)));
-  }
-  if (llvm::Error failed = reports.finish())
-    return error(toString(std::move(failed)));
-  return exitOk;
+  return write(*module, outputFormat, unchanged);
 }
 
 /// Checks and prints the policy; there is no model.

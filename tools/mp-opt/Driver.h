@@ -41,6 +41,8 @@ private:
   int runOnMLIR();
   int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);
+  /// Writes the result and the reports.
+  int write(mlir::ModuleOp module, Format format, bool unchanged);
   mlir::LogicalResult runPasses(mlir::ModuleOp module);
   mlir::LogicalResult setUpRemarks(mlir::MLIRContext &context);
   mlir::LogicalResult verifyRoundtrip(mlir::ModuleOp module);
