@@ -8,7 +8,6 @@
 #include "GraphImporter.h"
 #include "NodeOrder.h"
 #include "ProtoAttr.h"
-#include "TypeInference.h"
 #include "WireFormat.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -448,7 +447,7 @@ SmallVector<Type> GraphImporter::getResultTypes(const Node &node,
   for (Value operand : state.operands)
     operands.push_back({operand.getType(), constants.lookup(operand)});
   SmallVector<Type> inferred =
-      inferResultTypes(loc.getContext(), node, *schema, operands);
+      inference.infer(loc.getContext(), node, *schema, operands);
   for (auto [type, better] : llvm::zip(types, inferred))
     if (isa<UnknownType>(type))
       type = better;

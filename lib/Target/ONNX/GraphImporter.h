@@ -9,6 +9,7 @@
 #define MPOPT_LIB_TARGET_ONNX_GRAPHIMPORTER_H
 
 #include "Conversion.h"
+#include "TypeInference.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
@@ -80,6 +81,7 @@ private:
   llvm::StringSet<> unknownOps;
   std::vector<Scope> scopes;
   llvm::DenseMap<mlir::Value, const ::onnx::TensorProto *> constants;
+  InferenceCache inference;
   /// Opset imports in force: the model's or the current function's.
   llvm::StringMap<int64_t> opsets;
   /// Names outside the model's main graph are fetched from it.

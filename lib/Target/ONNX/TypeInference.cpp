@@ -198,6 +198,55 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
   return types;
 }
 
+//===----------------------------------------------------------------------===//
+// InferenceCache
+//===----------------------------------------------------------------------===//
+
+/// All that inference may ask about a node, in bytes. Names matter only by
+/// their absence.
+static std::string getKey(const ::onnx::NodeProto &node, const OpSchema &schema,
+                          ArrayRef<InferenceOperand> operands) {
+  std::string key;
+  auto add = [&](auto word) {
+    static_assert(sizeof(word) == sizeof(uint64_t));
+    key.append(reinterpret_cast<const char *>(&word), sizeof(word));
+  };
+  add(&schema);
+  add(uint64_t(node.input_size()));
+  add(uint64_t(node.output_size()));
+  for (auto [name, operand] : llvm::zip(node.input(), operands)) {
+    key += name.empty() ? '-' : '+';
+    add(operand.type.getAsOpaquePointer());
+    add(operand.value);
+  }
+  for (const std::string &name : node.output())
+    key += name.empty() ? '-' : '+';
+  for (const ::onnx::AttributeProto &attribute : node.attribute()) {
+    add(uint64_t(attribute.ByteSizeLong()));
+    attribute.AppendToString(&key);
+  }
+  return key;
+}
+
+SmallVector<Type> InferenceCache::infer(MLIRContext *context,
+                                        const ::onnx::NodeProto &node,
+                                        const OpSchema &schema,
+                                        ArrayRef<InferenceOperand> operands) {
+  std::string key = getKey(node, schema, operands);
+  // With data in its attributes a node is hardly like another.
+  constexpr size_t longest = 1024;
+  if (key.size() > longest)
+    return inferResultTypes(context, node, schema, operands);
+  auto [it, isNew] = known.try_emplace(key);
+  if (isNew)
+    it->second = inferResultTypes(context, node, schema, operands);
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Subgraphs
+//===----------------------------------------------------------------------===//
+
 SmallVector<Type> getSubgraphInputTypes(MLIRContext *context, StringRef opType,
                                         TypeRange operands, unsigned count) {
   Builder builder(context);

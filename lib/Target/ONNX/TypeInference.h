@@ -10,6 +10,8 @@
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace onnx {
 class NodeProto;
 class TensorProto;
@@ -40,6 +42,21 @@ inferResultTypes(mlir::MLIRContext *context, const ::onnx::NodeProto &node,
                  const OpSchema &schema,
                  llvm::ArrayRef<InferenceOperand> operands,
                  InferredSymbols *symbols = nullptr);
+
+/// What inference has said of nodes: many nodes of a model are of one operator
+/// with the same attributes and types. Constants are told by their address, so
+/// they must outlive the cache.
+class InferenceCache {
+public:
+  /// What inferResultTypes says of `node`.
+  llvm::SmallVector<mlir::Type>
+  infer(mlir::MLIRContext *context, const ::onnx::NodeProto &node,
+        const OpSchema &schema, llvm::ArrayRef<InferenceOperand> operands);
+
+private:
+  /// By all that inference may ask about a node.
+  llvm::StringMap<llvm::SmallVector<mlir::Type>> known;
+};
 
 /// The types of a subgraph's `count` inputs, from the operands of the node of
 /// type `opType` that it belongs to. What varies from one iteration to the
