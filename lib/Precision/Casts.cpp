@@ -40,15 +40,22 @@ static constexpr std::pair<StringLiteral, ElementKind> castTypes[] = {
     {"FLOAT16", ElementKind::Float16},
     {"BFLOAT16", ElementKind::BFloat16}};
 
-void setCastType(Operation *cast, ElementKind kind) {
-  Builder builder(cast->getContext());
-  const AttributeSchema *to = getSchema(cast)->getAttribute("to");
+/// The attribute `to` in the form of the Cast that `op`'s opset has.
+static Attribute getCastTo(Operation *op, ElementKind kind) {
+  Builder builder(op->getContext());
+  auto *dialect = op->getContext()->getLoadedDialect<ONNXDialect>();
+  const OpFamily *family = dialect->getSchemas().lookup("", "Cast");
+  const AttributeSchema *to =
+      getSchemaAt(*family, getOpset(op, ""))->getAttribute("to");
   const auto *named = llvm::find_if(
       castTypes, [&](const auto &entry) { return entry.second == kind; });
   if (to && to->kind == "STRING" && named != std::end(castTypes))
-    cast->setAttr("to", builder.getStringAttr(named->first));
-  else
-    cast->setAttr("to", builder.getI64IntegerAttr(int64_t(kind)));
+    return builder.getStringAttr(named->first);
+  return builder.getI64IntegerAttr(int64_t(kind));
+}
+
+void setCastType(Operation *cast, ElementKind kind) {
+  cast->setAttr("to", getCastTo(cast, kind));
 }
 
 OpResult CastBuilder::create(OpBuilder &builder, Value value,
@@ -65,9 +72,9 @@ OpResult CastBuilder::create(OpBuilder &builder, Value value,
   state.addAttribute(onnxir::attr::results,
                      builder.getStrArrayAttr({names.getValueName(base)}));
   state.addAttribute(mark::inserted, builder.getUnitAttr());
-  Operation *cast = builder.create(state);
-  setCastType(cast, getElementKind(elementType));
-  return cast->getResult(0);
+  Operation *scope = builder.getInsertionBlock()->getParentOp();
+  state.addAttribute("to", getCastTo(scope, getElementKind(elementType)));
+  return builder.create(state)->getResult(0);
 }
 
 Type getCastType(Operation *cast) {
@@ -82,7 +89,7 @@ Type getCastType(Operation *cast) {
 }
 
 bool isInsertedCast(Operation *op) {
-  return op && op->hasAttr(mark::inserted) && isStandardOp(op, "Cast") &&
+  return op && isStandardOp(op, "Cast") && op->hasAttr(mark::inserted) &&
          op->getNumOperands() == 1 && op->getNumResults() == 1;
 }
 

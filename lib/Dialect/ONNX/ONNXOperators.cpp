@@ -267,19 +267,17 @@ LogicalResult NodeVerifier::verify() {
 }
 
 static LogicalResult verifyOperator(Operation *op) {
-  const OpSchema *schema = getSchema(op);
+  const OpFamily *family =
+      cast<ONNXDialect>(op->getDialect())->getFamily(op->getName());
+  std::optional<int64_t> opset = getOpset(op, family->domain);
+  const OpSchema *schema = getSchemaAt(*family, opset);
   // An op outside its own opsets is a runtime's extension: its schema is a
   // good guess, not a law. But what computes with operands by their numbers
   // relies on there being as many as one of the versions has.
-  std::optional<int64_t> opset = getOpset(op, schema->domain);
   if (!opset || *opset < schema->since) {
-    const SchemaRegistry &schemas =
-        op->getContext()->getLoadedDialect<ONNXDialect>()->getSchemas();
-    bool isKnown =
-        llvm::any_of(schemas.lookup(schema->domain, schema->name)->versions,
-                     [&](const auto &known) {
-                       return NodeVerifier(op, *known).hasCounts();
-                     });
+    bool isKnown = llvm::any_of(family->versions, [&](const auto &known) {
+      return NodeVerifier(op, *known).hasCounts();
+    });
     return isKnown ? success() : NodeVerifier(op, *schema).verifyCounts();
   }
   return NodeVerifier(op, *schema).verify();

@@ -48,14 +48,16 @@ static const OpFamily *getFamily(Operation *op) {
   return dialect ? dialect->getFamily(op->getName()) : nullptr;
 }
 
+const OpSchema *getSchemaAt(const OpFamily &family,
+                            std::optional<int64_t> opset) {
+  const OpSchema *schema =
+      family.at(opset ? int(std::min<int64_t>(*opset, INT32_MAX)) : 1);
+  return schema ? schema : family.versions.front().get();
+}
+
 const OpSchema *getSchema(Operation *op) {
   const OpFamily *family = getFamily(op);
-  if (!family)
-    return nullptr;
-  std::optional<int64_t> opset = getOpset(op, family->domain);
-  const OpSchema *schema =
-      family->at(opset ? int(std::min<int64_t>(*opset, INT32_MAX)) : 1);
-  return schema ? schema : family->versions.front().get();
+  return family ? getSchemaAt(*family, getOpset(op, family->domain)) : nullptr;
 }
 
 StringRef getDomain(Operation *op) {

@@ -66,6 +66,10 @@ std::optional<int64_t> getOpset(mlir::Operation *op, llvm::StringRef domain);
 /// the default domain; for those the nearest schema is the answer. Null for
 /// the dialect's own ops and for ops that no schema describes.
 const OpSchema *getSchema(mlir::Operation *op);
+/// The same of an operator where its domain is imported at `opset`, or not at
+/// all.
+const OpSchema *getSchemaAt(const OpFamily &family,
+                            std::optional<int64_t> opset);
 
 /// The domain and op type that the node has in ONNX.
 llvm::StringRef getDomain(mlir::Operation *op);
