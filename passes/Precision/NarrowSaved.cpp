@@ -71,6 +71,8 @@ void NarrowSaved::runOnOperation() {
   if (!graph)
     return;
   SavedValues saved = findSavedValues(graph);
+  if (saved.values.empty())
+    return addToCounter(module, mark::castsInserted, 0);
   llvm::DenseSet<OpOperand *> exact = findExactUses(graph);
   CastBuilder casts(module);
   int64_t added = 0;
