@@ -155,9 +155,11 @@ FloatSignature::FloatSignature(Operation *node, const OpSchema *schema)
     : schema(schema) {
   if (!schema)
     return;
-  findPrimary(node);
+  uint32_t fixed =
+      getFixed(schema->domain, schema->name, [](OperandRole) { return true; });
+  findPrimary(node, fixed);
   if (formal)
-    collect(node);
+    collect(node, fixed);
 }
 
 /// Attention's values have a type variable apart from its queries and keys.
@@ -167,10 +169,9 @@ static const FormalParameter *getCompanion(const OpSchema &schema) {
              : nullptr;
 }
 
-void FloatSignature::findPrimary(Operation *node) {
+void FloatSignature::findPrimary(Operation *node, uint32_t fixed) {
   for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
-    if (!isFloatTensor(type) ||
-        isFixedOperand(schema->domain, schema->name, index))
+    if (!isFloatTensor(type) || hasBit(fixed, index))
       continue;
     const FormalParameter *parameter = schema->getInput(index);
     if (!parameter)
@@ -183,7 +184,7 @@ void FloatSignature::findPrimary(Operation *node) {
   }
 }
 
-void FloatSignature::collect(Operation *node) {
+void FloatSignature::collect(Operation *node, uint32_t fixed) {
   if (hasIndependentTypes())
     obstacle = "its operands have independent types";
   for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
@@ -191,7 +192,7 @@ void FloatSignature::collect(Operation *node) {
       continue;
     if (getElementKind(getTensorElementType(type)) != kind)
       obstacle = "an operand's type is unknown";
-    else if (isFixedOperand(schema->domain, schema->name, index))
+    else if (hasBit(fixed, index))
       obstacle = "the schema ties it to an operand that keeps its type";
     operands.push_back(index);
   }

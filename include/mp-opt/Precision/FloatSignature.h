@@ -100,8 +100,9 @@ private:
             (companion && parameter->typeVariable == companion->typeVariable));
   }
   bool isUnbound(mlir::Operation *node, unsigned result) const;
-  void findPrimary(mlir::Operation *node);
-  void collect(mlir::Operation *node);
+  /// Bit i of `fixed` stands for operand i, which keeps its type.
+  void findPrimary(mlir::Operation *node, uint32_t fixed);
+  void collect(mlir::Operation *node, uint32_t fixed);
 
   const OpSchema *schema = nullptr;
   /// The formal parameter of the first float operand.
