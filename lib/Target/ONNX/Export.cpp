@@ -21,6 +21,7 @@
 
 #include "onnx/defs/printer.h"
 
+#include "google/protobuf/arena.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "llvm/ADT/StringExtras.h"
@@ -82,7 +83,6 @@ private:
   /// As long as the name will be; no file has this one.
   std::string dataFile;
   std::vector<std::string> keptFiles;
-  ::onnx::ModelProto model;
   std::string stripped;
   /// Where the name belongs in it.
   std::vector<size_t> locations;
@@ -159,6 +159,8 @@ static uint64_t countBytes(ModuleOp module) {
 bool ModelWriter::build(ModuleOp module) {
   allExternal = countBytes(module) > maxModelBytes;
   hasExternal = !getExternalFiles(module).empty();
+  pb::Arena arena;
+  auto &model = *pb::Arena::CreateMessage<::onnx::ModelProto>(&arena);
   if (failed(exportModule(module, *this, model)))
     return false;
   pb::io::StringOutputStream stream(&stripped);
