@@ -33,6 +33,12 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
     : low(getElementKind(lowType)), lowName(getPrecisionName(lowType)),
       nodes(nodes), options(options), functions(module),
       sizes(options.dimensions), range(low), slots(nodes.size()) {
+  // Most nodes are one variable with one result and two operands.
+  variables.reserve(nodes.size());
+  parents.reserve(nodes.size());
+  values.reserve(nodes.size());
+  producers.reserve(nodes.size());
+  consumers.reserve(2 * nodes.size());
   unsigned nextNode = 0;
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });

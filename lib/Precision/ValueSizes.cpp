@@ -101,8 +101,14 @@ static bool keepsElements(Operation *op) {
 }
 
 const ValueSizes::Size *ValueSizes::lookup(Value value) const {
-  auto it = sizes.find(value);
-  return it == sizes.end() ? nullptr : &it->second;
+  auto it = indices.find(value);
+  return it == indices.end() ? nullptr : &sizes[it->second];
+}
+
+void ValueSizes::set(Value value, Size size) {
+  if (sizes.empty() || !(sizes.back() == size))
+    sizes.push_back(std::move(size));
+  indices[value] = sizes.size() - 1;
 }
 
 void ValueSizes::addValue(Value value, Operation *source) {
@@ -114,10 +120,8 @@ void ValueSizes::addValue(Value value, Operation *source) {
     size.elements = getElements(source->getOperand(0));
   else
     size.elements = type.hasRank() ? 0 : defaultElements;
-  if (!type.hasRank()) {
-    sizes[value] = std::move(size);
-    return;
-  }
+  if (!type.hasRank())
+    return set(value, std::move(size));
   auto byName = named.empty() ? dimsByName.end()
                               : dimsByName.find(onnxir::getValueName(value));
   size.dims.assign(type.getShape().begin(), type.getShape().end());
@@ -140,7 +144,7 @@ void ValueSizes::addValue(Value value, Operation *source) {
   }
   if (!size.elements)
     size.elements = multiply(size.dims);
-  sizes[value] = std::move(size);
+  set(value, std::move(size));
 }
 
 /// What a branch or a body yields is the best that is known of a result.
@@ -162,7 +166,7 @@ void ValueSizes::addRegionResult(OpResult result) {
   Size size;
   size.elements = std::min(maxElements, getElements(yielded) *
                                             (isStacked ? defaultDimension : 1));
-  sizes[result] = std::move(size);
+  set(result, std::move(size));
 }
 
 void ValueSizes::add(Operation *scope) {

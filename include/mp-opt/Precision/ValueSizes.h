@@ -51,18 +51,24 @@ private:
   struct Size {
     int64_t elements = 1;
     llvm::SmallVector<int64_t, 4> dims;
+    bool operator==(const Size &other) const {
+      return elements == other.elements && dims == other.dims;
+    }
   };
 
   void addNames(mlir::Operation *yield);
   void addValue(mlir::Value value, mlir::Operation *source);
   void addRegionResult(mlir::OpResult result);
+  void set(mlir::Value value, Size size);
   const Size *lookup(mlir::Value value) const;
 
   DimensionSizes named;
   /// By the name of a value: its dimensions as far as the user knows them.
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> dimsByName;
-  /// Of values that are not of static shape.
-  llvm::DenseMap<mlir::Value, Size> sizes;
+  /// Each size once where values of it follow one another, and which of them
+  /// values have that are not of static shape.
+  std::vector<Size> sizes;
+  llvm::DenseMap<mlir::Value, unsigned> indices;
 };
 
 } // namespace mp
