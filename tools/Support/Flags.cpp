@@ -65,12 +65,16 @@ void Flags::add(StringRef name, double &to, double least) {
                    }});
 }
 
-void Flags::add(StringRef name, uint64_t &to, uint64_t least) {
-  std::string expected =
-      least ? ("a number of at least " + Twine(least)).str() : "a number";
+void Flags::add(StringRef name, uint64_t &to, uint64_t least, uint64_t most) {
+  std::string expected = "a number";
+  if (most != UINT64_MAX)
+    expected += formatv(" from {0} to {1}", least, most).str();
+  else if (least)
+    expected += formatv(" of at least {0}", least).str();
   flags.push_back({name.str(), expected, false, false, false,
-                   [&to, least](StringRef value) {
-                     return !value.getAsInteger(10, to) && to >= least;
+                   [&to, least, most](StringRef value) {
+                     return !value.getAsInteger(10, to) && to >= least &&
+                            to <= most;
                    }});
 }
 

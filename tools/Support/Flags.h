@@ -38,7 +38,8 @@ public:
   void add(llvm::StringRef name, std::optional<std::string> &to,
            llvm::StringRef expected);
   void add(llvm::StringRef name, double &to, double least);
-  void add(llvm::StringRef name, uint64_t &to, uint64_t least = 0);
+  void add(llvm::StringRef name, uint64_t &to, uint64_t least = 0,
+           uint64_t most = UINT64_MAX);
   /// Repeatable.
   void add(llvm::StringRef name, std::vector<std::string> &to,
            llvm::StringRef expected);

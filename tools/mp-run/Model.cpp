@@ -31,7 +31,7 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 
 void ModelFlags::addTo(Flags &flags) {
-  flags.add("threads", threads, /*least=*/1);
+  flags.add("threads", threads, /*least=*/1, /*most=*/65536);
   flags.add("dim", dims, "NAME=SIZE");
   flags.add("kernels", kernels, "auto, direct, widen, dot or amx");
   flags.add("in-place", inPlace);
@@ -73,7 +73,7 @@ std::optional<int> ModelFlags::apply(const Flags &flags,
     return exitBadInput;
   }
   if (threads)
-    setNumThreads(unsigned(std::min<uint64_t>(threads, UINT32_MAX)));
+    setNumThreads(unsigned(threads));
   return std::nullopt;
 }
 

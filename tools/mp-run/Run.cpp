@@ -39,7 +39,8 @@ Inputs with defaults may be left out.
   --mixed-bf16, --mixed-fp16
                         convert the model first, as mp-opt does
   --dim=NAME=SIZE,...   sizes of symbolic dimensions
-  --threads=N           threads (default: one per processor)
+  --threads=N           threads (default: one per processor that the process may
+                        use, by its affinity and quota; more are not started)
   --kernels=FORM        16-bit products: auto, widen, dot or amx; direct: as
                         auto, and convolutions without Winograd's transforms
   --in-place            outputs that are states are written over their inputs

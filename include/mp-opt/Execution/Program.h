@@ -88,7 +88,8 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
-/// Threads that programs of this process use; at least 1.
+/// Threads that programs of this process use; at least 1, and not more than
+/// there are processors for it (mp_set_threads).
 void setNumThreads(unsigned count);
 unsigned getNumThreads();
 

@@ -74,7 +74,11 @@ typedef int32_t (*mp_model)(const mp_tensor *inputs, mp_tensor *outputs);
 const char *mp_last_error(void);
 
 /* Threads that models use, the caller's included. Results do not depend on
-   it. 0 stands for one per processor, which is the default. */
+   it. 0, which is the default, stands for one per processor that the process
+   may use, by its affinity and, on Linux, by the quotas of its control groups
+   (half a processor is one). More than these gain nothing: mp_get_threads says
+   how many are in use. They are counted in the first call, and again after
+   mp_set_threads. */
 void mp_set_threads(int32_t count);
 int32_t mp_get_threads(void);
 

@@ -7,194 +7,334 @@
 //
 // Threads take ranges of a loop from a common counter until none is left. What
 // a range computes does not depend on who takes it, so results are the same
-// for any number of threads. Between loops threads spin for a moment and then
-// sleep: loops of a model follow each other closely.
+// for any number of threads.
+//
+// A loop is over when all ranges are taken and all threads that have joined it
+// have left it. Nobody waits for a thread that comes late. One word says all
+// that threads have to agree on, so that each step is one atomic operation:
+//
+//   bits  0-14  threads that have joined and not left, without the caller
+//   bit   15    the caller sleeps until the last of them leaves
+//   bits 16-29  threads that sleep until a loop begins
+//   bit   30    closed: no thread may join
+//   bit   31    threads have to end
+//   bits 32-63  the number of the loop
+//
+// - The caller writes `work` and `position` while the loop is closed and no
+//   thread is in it, then opens it (release). Threads read them after joining,
+//   by a compare-and-swap on the open word (acquire): a thread that reads them
+//   is counted, and the caller does not get past `close` before it has left
+//   (release, acquire). Steps of others in between are read-modify-writes,
+//   which carry a release on.
+// - Numbers of loops come back after 2^32. A thread that is held up for so long
+//   joins the loop that is open then, which is right: before it has joined, it
+//   has read nothing of a loop but the word itself. A thread that has slept
+//   through exactly that many takes a loop for one that it has left, and misses
+//   it, as if it had come late.
+// - No ring is missed: a thread reads the count of rings, then counts itself
+//   among those that sleep (release). Who opens a loop takes that count away
+//   (acquire) and rings afterwards, so that the thread's `wait` sees another
+//   count. The same goes for the caller's bit and the last thread that leaves.
+//
+// Beside other programs a thread that is taken off its processor in the middle
+// of a range holds all up until it is back. So, while there is a crowd, threads
+// of the pool do not wait behind the caller on its processor, and offer theirs
+// to others, between two ranges, before it would be taken from them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Internal.h"
+#include "Pool.h"
 
-#include <atomic>
+#include "Processors.h"
+
 #include <cstdlib>
-#include <unistd.h>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 using namespace mp::runtime;
 
-namespace {
+static constexpr uint64_t oneActive = 1, activeMask = (1 << 15) - 1,
+                          callerSleeps = 1 << 15, oneSleeper = 1 << 16,
+                          sleeperMask = UINT64_C(0x3FFF) << 16,
+                          closed = UINT64_C(1) << 30,
+                          haveToEnd = UINT64_C(1) << 31,
+                          oneLoop = UINT64_C(1) << 32,
+                          loopMask = ~UINT64_C(0) << 32,
+                          /// No number of a loop.
+    noLoop = 1;
 
-struct Work {
-  int64_t count = 0, grain = 1;
-  mp_body body = nullptr;
-  void *frame = nullptr;
-  Call *call = nullptr;
+/// What fits into the word with room to spare.
+static constexpr int32_t mostThreads = 4096;
 
-  void run(int64_t begin) const {
-    int64_t end = grain < count - begin ? begin + grain : count;
-    body(frame, begin, end);
+// Nanoseconds. To wake a thread takes 5 to 50 us, and loops of a call are
+// seldom further apart than threads spin; the caller waits for a range at most.
+static constexpr int64_t threadSpins = 500'000, callerSpins = 1'000'000,
+                         spinsInCrowd = 20'000;
+/// How long a thread works in a crowd before it offers its processor. Systems
+/// give it for 3 or 4 ms.
+static constexpr int64_t turn = 1'000'000;
+
+static thread_local bool isBusy = false;
+
+int32_t Pool::getCount() {
+  int32_t there = pretended ? pretended : processors.load();
+  if (there == 0)
+    processors = there = countProcessors();
+  int32_t count = wanted;
+  if (count == 0 || count > there)
+    count = there;
+  return count < mostThreads ? count : mostThreads;
+}
+
+void Pool::setCount(int32_t count) {
+  Lock lock(runs);
+  wanted = count > 0 ? count : 0;
+  processors = 0;
+}
+
+void Pool::run(const Work &next) {
+  int32_t count = getCount();
+  // A loop in a loop, or a second caller: alone.
+  bool alone = count == 1 || isBusy || next.count <= next.grain;
+  if (alone || !runs.tryLock()) {
+    for (int64_t begin = 0; begin < next.count; begin += next.grain)
+      next.run(begin);
+    return;
   }
-};
+  resize(count);
+  share(next);
+  runs.unlock();
+}
 
-thread_local bool isBusy = false;
+void Pool::end() {
+  Lock lock(runs);
+  resize(1);
+  std::free(threads);
+  threads = nullptr;
+}
 
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
+void Pool::forget() {
+  // Whoever held it is not in this process.
+  runs = Mutex();
+  state.store(closed);
+  numThreads = 0;
+  made = 1;
+  keptOff = -1;
+}
+
+//===----------------------------------------------------------------------===//
+// The caller
+//===----------------------------------------------------------------------===//
+
+void Pool::share(const Work &next) {
+  keepApart();
+  open(next);
+  isBusy = true;
+  takeRanges(nullptr);
+  isBusy = false;
+  close();
+}
+
+void Pool::open(const Work &next) {
+  work = next;
+  position.store(0, std::memory_order_relaxed);
+  uint64_t before = state.load(std::memory_order_relaxed);
+  // Only threads that go to sleep change it meanwhile.
+  while (!state.compare_exchange_weak(before, (before & loopMask) + oneLoop,
+                                      std::memory_order_acq_rel,
+                                      std::memory_order_relaxed))
+    ;
+  if (before & sleeperMask)
+    begins.ring();
+}
+
+void Pool::close() {
+  uint64_t now = state.fetch_or(closed, std::memory_order_acq_rel);
+  Spin spin(crowd, callerSpins, spinsInCrowd);
+  while (now & activeMask) {
+    if (spin.goOn()) {
+      now = state.load(std::memory_order_acquire);
+      continue;
+    }
+    // Its processor is free then, also for a thread that waits for one.
+    uint32_t rings = ends.getRings();
+    sleptAt.store(readClock(), std::memory_order_relaxed);
+    now = state.fetch_or(callerSleeps, std::memory_order_acq_rel);
+    if (now & activeMask)
+      ends.wait(rings);
+    now = state.load(std::memory_order_acquire);
+  }
+}
+
+/// In a crowd the system may well put a thread behind the caller, on the same
+/// processor, where it is of no use and takes turns from it.
+void Pool::keepApart() {
+#ifdef __linux__
+  if (!crowd.isThere()) {
+    if (keptOff >= 0)
+      setAffinity(-1);
+    return;
+  }
+  int32_t mine = sched_getcpu();
+  if (mine < 0 || mine == keptOff || mine >= CPU_SETSIZE)
+    return;
+  if (keptOff < 0 && sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return;
+  setAffinity(mine);
 #endif
 }
 
-class Pool {
-public:
-  int32_t getCount() {
-    if (wanted == 0) {
-      long online = sysconf(_SC_NPROCESSORS_ONLN);
-      wanted = online > 0 ? static_cast<int32_t>(online) : 1;
+/// Threads may use what the caller may, but for one; -1: all of it.
+void Pool::setAffinity(int32_t except) {
+#ifdef __linux__
+  cpu_set_t mask = allowed;
+  if (except >= 0)
+    CPU_CLR(except, &mask);
+  if (CPU_COUNT(&mask) == 0)
+    return;
+  for (int32_t index = 0; index < numThreads; ++index)
+    pthread_setaffinity_np(threads[index], sizeof(mask), &mask);
+  keptOff = except;
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+void Pool::serve() {
+  isBusy = true;
+  uint64_t seen = first;
+  /// Since when it has had its processor, as far as it knows.
+  int64_t since = readClock();
+  long preemptions = countPreemptions();
+  bool isInTheWay = false;
+  while (join(seen, since, isInTheWay)) {
+    workFor(work.call);
+    bool tookAll = takeRanges(&since);
+    isInTheWay = leave(preemptions);
+    if (tookAll)
+      continue;
+    letOthersRun(since);
+    seen = noLoop;
+    isInTheWay = false;
+  }
+}
+
+/// Waits for a loop other than `seen` and joins it; false: it is time to end.
+bool Pool::join(uint64_t &seen, int64_t &since, bool isInTheWay) {
+  Spin spin(crowd, threadSpins, spinsInCrowd);
+  for (;;) {
+    uint64_t now = state.load(std::memory_order_acquire);
+    if (now & haveToEnd)
+      return false;
+    if (!(now & closed) && (now & loopMask) != seen) {
+      if (!state.compare_exchange_weak(now, now + oneActive,
+                                       std::memory_order_acq_rel,
+                                       std::memory_order_relaxed))
+        continue;
+      seen = now & loopMask;
+      return true;
     }
-    return wanted;
+    if (!isInTheWay && spin.goOn())
+      continue;
+    isInTheWay = false;
+    uint32_t rings = begins.getRings();
+    if (!state.compare_exchange_strong(now, now + oneSleeper,
+                                       std::memory_order_acq_rel,
+                                       std::memory_order_relaxed))
+      continue;
+    begins.wait(rings);
+    since = readClock();
+    spin.restart();
   }
+}
 
-  void setCount(int32_t count) {
-    Lock lock(runs);
-    wanted = count > 0 ? count : 0;
+/// False if the thread leaves some to others: it has had its processor `since`
+/// so long ago that it may lose it at any time.
+bool Pool::takeRanges(const int64_t *since) {
+  for (;;) {
+    if (since && crowd.isThere() && readClock() - *since > turn)
+      return false;
+    int64_t begin = position.fetch_add(work.grain, std::memory_order_relaxed);
+    if (begin >= work.count)
+      return true;
+    work.run(begin);
   }
+}
 
-  void run(const Work &next) {
-    // A loop in a loop, or a second caller: alone.
-    int32_t count = getCount();
-    bool alone = count == 1 || isBusy || next.count <= next.grain;
-    if (alone || !runs.tryLock()) {
-      for (int64_t begin = 0; begin < next.count; begin += next.grain)
-        next.run(begin);
-      return;
-    }
-    resize(count);
-    share(next);
-    runs.unlock();
-  }
+/// Returns whether the caller is likely to want this processor. Nothing of the
+/// loop may be touched any more.
+bool Pool::leave(long &preemptions) {
+  uint64_t left =
+      state.fetch_sub(oneActive, std::memory_order_acq_rel) - oneActive;
+  if (!(left & callerSleeps))
+    return false;
+  if (!(left & activeMask))
+    ends.ring();
+  // Had to be waited for, and not because its range is long?
+  int64_t now = readClock();
+  long count = countPreemptions();
+  if (count != preemptions &&
+      now - sleptAt.load(std::memory_order_relaxed) > Crowd::longAbsence)
+    crowd.note(now);
+  preemptions = count;
+  return crowd.isThere(now);
+}
 
-  /// Ends all threads.
-  void end() {
-    Lock lock(runs);
-    resize(1);
-    std::free(threads);
-    threads = nullptr;
-  }
+/// At once back if nobody else wants the processor.
+void Pool::letOthersRun(int64_t &since) {
+  int64_t before = readClock();
+  sched_yield();
+  since = readClock();
+  if (since - before > Crowd::longAbsence)
+    crowd.note(since);
+}
 
-private:
-  void share(const Work &next) {
-    work = next;
-    position.store(0, std::memory_order_relaxed);
-    working.store(numThreads, std::memory_order_relaxed);
-    wakeAll();
-    isBusy = true;
-    takeRanges();
-    isBusy = false;
-    while (working.load(std::memory_order_acquire) > 0)
-      relax();
-  }
+//===----------------------------------------------------------------------===//
+// Their number
+//===----------------------------------------------------------------------===//
 
-  void wakeAll() {
-    {
-      Lock wake(mutex);
-      generation.fetch_add(1, std::memory_order_release);
-    }
-    if (sleeping.load() > 0)
-      pthread_cond_broadcast(&woken);
-  }
+void Pool::stopThreads() {
+  state.fetch_or(haveToEnd);
+  begins.ring();
+  for (int32_t index = 0; index < numThreads; ++index)
+    pthread_join(threads[index], nullptr);
+  state.store((state.load() & loopMask) | closed);
+  numThreads = 0;
+  keptOff = -1;
+}
 
-  void takeRanges() {
-    for (;;) {
-      int64_t begin = position.fetch_add(work.grain, std::memory_order_relaxed);
-      if (begin >= work.count)
-        return;
-      work.run(begin);
-    }
-  }
+void Pool::resize(int32_t count) {
+  if (count == made)
+    return;
+  stopThreads();
+  made = count;
+  void *room = std::realloc(threads, sizeof(pthread_t) * count);
+  if (!room)
+    return;
+  threads = static_cast<pthread_t *>(room);
+  first = state.load() & loopMask;
+  auto start = [](void *pool) -> void * {
+    static_cast<Pool *>(pool)->serve();
+    return nullptr;
+  };
+  // What the system does not grant is done by those that there are.
+  while (numThreads < count - 1 &&
+         pthread_create(&threads[numThreads], nullptr, start, this) == 0)
+    ++numThreads;
+}
 
-  bool waitForWork(uint64_t seen) {
-    for (int spin = 0; spin < 20000; ++spin) {
-      if (generation.load(std::memory_order_acquire) != seen)
-        return !stops.load();
-      relax();
-    }
-    Lock lock(mutex);
-    ++sleeping;
-    while (generation.load() == seen)
-      pthread_cond_wait(&woken, mutex.get());
-    --sleeping;
-    return !stops.load();
-  }
+//===----------------------------------------------------------------------===//
+// The process's
+//===----------------------------------------------------------------------===//
 
-  void serve() {
-    isBusy = true;
-    for (uint64_t seen = first; waitForWork(seen); ++seen) {
-      workFor(work.call);
-      takeRanges();
-      working.fetch_sub(1, std::memory_order_release);
-    }
-  }
+static Pool pool;
 
-  void stopThreads() {
-    stops = true;
-    wakeAll();
-    for (int32_t index = 0; index < numThreads; ++index)
-      pthread_join(threads[index], nullptr);
-    stops = false;
-    numThreads = 0;
-  }
-
-  void resize(int32_t count) {
-    if (count == made)
-      return;
-    stopThreads();
-    made = count;
-    void *room = std::realloc(threads, sizeof(pthread_t) * count);
-    if (!room)
-      return;
-    threads = static_cast<pthread_t *>(room);
-    first = generation.load();
-    auto start = [](void *pool) -> void * {
-      static_cast<Pool *>(pool)->serve();
-      return nullptr;
-    };
-    // What the system does not grant is done by those that there are.
-    while (numThreads < count - 1 &&
-           pthread_create(&threads[numThreads], nullptr, start, this) == 0)
-      ++numThreads;
-  }
-
-  /// Held while a loop runs.
-  Mutex runs;
-  std::atomic<int32_t> wanted{0};
-  pthread_t *threads = nullptr;
-  int32_t numThreads = 0;
-  /// The count that they were made for.
-  int32_t made = 1;
-  /// The generation in which they began.
-  uint64_t first = 0;
-
-  Work work;
-  std::atomic<int64_t> position{0};
-  std::atomic<int32_t> working{0};
-
-  Mutex mutex;
-  pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
-  std::atomic<uint64_t> generation{0};
-  std::atomic<int32_t> sleeping{0};
-  std::atomic<bool> stops{false};
-};
-
-Pool pool;
+__attribute__((constructor)) static void expectForks() {
+  pthread_atfork(nullptr, nullptr, [] { pool.forget(); });
+}
 
 /// A library may be unloaded: nothing may run in its code then.
-__attribute__((destructor)) void endPool() { pool.end(); }
-
-} // namespace
+__attribute__((destructor)) static void endPool() { pool.end(); }
 
 extern "C" {
 
