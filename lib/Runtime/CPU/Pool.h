@@ -38,6 +38,8 @@ public:
   void setCount(int32_t count);
   /// For tests: as if there were so many.
   void pretendProcessors(int32_t count) { pretended = count; }
+  /// For tests: as if a thread had been taken off its processor.
+  void noteCrowd() { crowd.note(readClock()); }
 
   void run(const Work &next);
   /// Ends all threads.
