@@ -2,8 +2,6 @@
 """Decomposed operators against onnxruntime-training's own kernels, in fp32."""
 
 import dataclasses
-import json
-import subprocess
 import typing
 
 import numpy as np
@@ -12,25 +10,8 @@ import onnxruntime
 from onnx import helper
 
 import rules  # noqa: F401  (it makes the modules of the run-time tests known)
-from support import TIMEOUT_SECONDS, run_mp_opt, scratch_dir
-from training import PYTHON
-
-# Runs every model of a folder, in one process of the other environment.
-WORKER = """
-import json, pathlib, sys
-import numpy as np, onnxruntime
-onnxruntime.set_default_logger_severity(4)
-for path in map(pathlib.Path, json.loads(sys.argv[1])):
-    try:
-        session = onnxruntime.InferenceSession(
-            str(path), providers=["CPUExecutionProvider"])
-        feeds = dict(np.load(path.with_suffix(".npz")))
-        names = [output.name for output in session.get_outputs()]
-        found = dict(zip(names, session.run(names, feeds)))
-    except Exception as error:
-        found = {"error": np.array(str(error))}
-    np.savez(path.with_suffix(".out.npz"), **found)
-"""
+from support import run_mp_opt, scratch_dir
+from training import work
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,23 +75,20 @@ def make_model(node, dynamic=False):
 
 def by_kernels(nodes):
     """The outputs of every node by its kernel, by the node's name."""
-    folder, paths = scratch_dir("kernels"), []
+    folder, cases = scratch_dir("kernels"), []
     for index, node in enumerate(nodes):
         path = folder / f"{index}.onnx"
         onnx.save(make_model(node), path)
-        np.savez(path.with_suffix(".npz"), **feeds_of(node))
-        paths.append(str(path))
-    done = subprocess.run(
-        [PYTHON, "-c", WORKER, json.dumps(paths)],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return {
-        node.name: dict(np.load(path.removesuffix(".onnx") + ".out.npz"))
-        for node, path in zip(nodes, paths)
-    }
+        feeds = path.with_suffix(".npz")
+        np.savez(feeds, **feeds_of(node))
+        cases.append(
+            {"name": str(index), "model": str(path), "feeds": str(feeds)}
+        )
+    found = {node.name: {} for node in nodes}
+    for key, value in work("nodes", cases=cases).items():
+        index, _, output = key.partition(":")
+        found[nodes[int(index)].name][output] = value
+    return found
 
 
 def decomposed(node, dynamic=False):

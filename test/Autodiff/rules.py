@@ -27,7 +27,8 @@ HERE = pathlib.Path(__file__).parent
 OPSET = 22
 
 
-@dataclasses.dataclass(frozen=True)
+# Each is itself: results are kept by case.
+@dataclasses.dataclass(frozen=True, eq=False)
 class Case:
     name: str
     # Nodes in ONNX's text form, e.g. "y = Add(a, b)".
@@ -109,12 +110,6 @@ def type_of(array, names=None):
 
 
 @functools.lru_cache(maxsize=None)
-def _weights(name, shapes):
-    rng = generator(name + "/weights")
-    return [rng.uniform(0.5, 1.5, shape) for shape in shapes]
-
-
-@functools.lru_cache(maxsize=None)
 def _rewrite(model, passes):
     folder = scratch_dir("forward")
     (folder / "m.onnx").write_bytes(model)
@@ -126,10 +121,11 @@ def rewrite(model, passes):
     return _rewrite(model.SerializeToString(), passes) if passes else model
 
 
-def evaluate(case, model, names, values):
+def evaluator(case, model):
+    """What runs a model of the case: a function of names and values."""
     if case.engine == "reference":
         ops = OPERATORS + reference_ops.OPS
-        return ReferenceEvaluator(model, new_ops=ops).run(names, values)
+        return ReferenceEvaluator(model, new_ops=ops).run
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -138,10 +134,18 @@ def evaluate(case, model, names, values):
         model.SerializeToString(), options, ["CPUExecutionProvider"]
     )
     known = {i.name for i in session.get_inputs()}
-    return session.run(names, {k: v for k, v in values.items() if k in known})
+    return lambda names, values: session.run(
+        names, {k: v for k, v in values.items() if k in known}
+    )
 
 
-def evaluate_outputs(case, values):
+def evaluate(case, model, names, values):
+    return evaluator(case, model)(names, values)
+
+
+def forward_pass(case):
+    """A function of values, made ready once for many of them."""
+    values = values_of(case)
     inputs = [
         helper.make_tensor_value_info(n, *type_of(v)) for n, v in values.items()
     ]
@@ -154,13 +158,16 @@ def evaluate_outputs(case, values):
     nodes = parse_body(case, case.forward)
     graph = helper.make_graph(nodes, "g", inputs, outputs)
     model = helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
-    return evaluate(case, rewrite(model, case.passes), None, values)
+    run = evaluator(case, rewrite(model, case.passes))
+    return lambda values: run(None, values)
 
 
+@functools.lru_cache(maxsize=None)
 def weights_of(case):
     """One random weight for each element of each output."""
-    outputs = evaluate_outputs(case, values_of(case))
-    return _weights(case.name, tuple(o.shape for o in outputs))
+    outputs = forward_pass(case)(values_of(case))
+    rng = generator(case.name + "/weights")
+    return [rng.uniform(0.5, 1.5, o.shape) for o in outputs]
 
 
 def opsets(case):
@@ -200,13 +207,6 @@ def make_model(case, values, dtype=TensorProto.DOUBLE, dynamic=False):
     return helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
 
 
-def loss_of(case, values):
-    outputs = evaluate_outputs(case, values)
-    return sum(
-        float(np.sum(o * w)) for o, w in zip(outputs, weights_of(case))
-    )
-
-
 def differentiate(case, dtype=None, dynamic=False, expand=True):
     """The model that mp-opt makes of the case."""
     folder = scratch_dir("rule")
@@ -226,6 +226,7 @@ def differentiate(case, dtype=None, dynamic=False, expand=True):
     return onnx.load(folder / "g.onnx")
 
 
+@functools.lru_cache(maxsize=None)
 def gradients(case, dynamic=False):
     """By mp-opt, decomposed, evaluated in the case's type."""
     model = differentiate(case, dynamic=dynamic)
@@ -239,6 +240,12 @@ def gradients(case, dynamic=False):
 def difference_quotients(case):
     """Central differences in float64, element by element."""
     values, found = values_of(case), {}
+    run, weights = forward_pass(case), weights_of(case)
+
+    def loss_of(changed):
+        outputs = run({**values, **changed})
+        return sum(float(np.sum(o * w)) for o, w in zip(outputs, weights))
+
     for name in wanted_of(case):
         flat = np.zeros(values[name].size)
         for index in range(flat.size):
@@ -246,7 +253,7 @@ def difference_quotients(case):
             for sign in (1, -1):
                 moved = values[name].copy()
                 moved.flat[index] += sign * case.step
-                ends.append(loss_of(case, {**values, name: moved}))
+                ends.append(loss_of({name: moved}))
             flat[index] = (ends[0] - ends[1]) / (2 * case.step)
         found[name] = flat.reshape(values[name].shape)
     return found

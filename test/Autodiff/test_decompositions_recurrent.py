@@ -2,8 +2,6 @@
 """LSTMTraining, GRUTraining and their gradients against the kernels of
 onnxruntime-training, in float32."""
 
-import subprocess
-
 import numpy as np
 import onnx
 import onnxruntime
@@ -17,18 +15,6 @@ from support import run_mp_opt, scratch_dir
 pytestmark = training.needs_runtime
 
 STEPS, BATCH, INPUT, HIDDEN = 4, 3, 2, 5
-
-WORKER = """
-import sys
-import numpy as np
-import onnxruntime
-onnxruntime.set_default_logger_severity(4)
-model, feeds, result = sys.argv[1:]
-session = onnxruntime.InferenceSession(
-    model, providers=["CPUExecutionProvider"]
-)
-np.savez(result, *session.run(None, dict(np.load(feeds))))
-"""
 
 
 def make_model(op, inputs, outputs, attributes, opset):
@@ -77,18 +63,14 @@ def by_training(op, inputs, outputs, attributes):
     model = make_model(op, inputs, outputs, attributes, 17)
     onnx.save(model, folder / "m.onnx")
     np.savez(folder / "feeds.npz", **feeds_of(inputs))
-    subprocess.run(
-        [
-            training.PYTHON,
-            "-c",
-            WORKER,
-            *(str(folder / n) for n in ("m.onnx", "feeds.npz", "result.npz")),
-        ],
-        check=True,
-        timeout=120,
-    )
-    result = np.load(folder / "result.npz")
-    return [result[f"arr_{index}"] for index in range(len(result.files))]
+    case = {
+        "name": "node",
+        "model": str(folder / "m.onnx"),
+        "feeds": str(folder / "feeds.npz"),
+    }
+    result = training.work("nodes", cases=[case])
+    assert "node:error" not in result, result["node:error"]
+    return [result[f"node:{name}"] for name in filter(None, outputs)]
 
 
 def by_decomposition(op, inputs, outputs, attributes, opset):

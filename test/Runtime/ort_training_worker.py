@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs training models in onnxruntime-training, in a process of its own.
 
+It lives as long as there is something on its standard input, since starting it
+costs more than most jobs.
+
 onnxruntime-training and onnxruntime share one module name, so this file runs
 under the Python of another environment and imports nothing of the tests.
 onnxruntime.training would import torch; the native classes below it do not.
 
-Usage: python ort_training_worker.py JOB.json
-A job is an object; "kind" is one of
+Usage: python ort_training_worker.py < JOBS
+A line of JOBS names a file, and is answered by a line: "done", or "failed" with
+the reason on standard error. A job is an object; "kind" is one of
   run    one inference of a training graph: model, checkpoint, feeds (npz),
          outputs (names), result (npz to write)
   nodes  models without a checkpoint: cases, a list of objects with a name, a
@@ -21,7 +25,9 @@ A job is an object; "kind" is one of
 """
 
 import json
+import os
 import sys
+import traceback
 
 import numpy as np
 import onnxruntime
@@ -127,12 +133,27 @@ def train(job):
     return results
 
 
-def main():
-    onnxruntime.set_default_logger_severity(3)
-    with open(sys.argv[1], encoding="utf-8") as file:
+def do(path):
+    with open(path, encoding="utf-8") as file:
         job = json.load(file)
     results = {"nodes": nodes, "run": run, "train": train}[job["kind"]](job)
     np.savez(job["result"], **results)
+
+
+def main():
+    onnxruntime.set_default_logger_severity(3)
+    # What a library prints is no answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        try:
+            do(line.rstrip("\n"))
+            answer = "done"
+        except Exception:
+            traceback.print_exc()
+            sys.stderr.flush()
+            answer = "failed"
+        print(answer, file=answers, flush=True)
 
 
 if __name__ == "__main__":

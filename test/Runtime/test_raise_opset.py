@@ -27,7 +27,7 @@ from test_wheel_models import DATA
 
 # The newest opset that onnxruntime 1.31 loads.
 NEWEST = 26
-BATCH = 25
+BATCH = 200
 onnxruntime.set_default_logger_severity(4)
 
 
@@ -139,13 +139,37 @@ def batches(cases):
     yield from ([case] for case in apart)
 
 
-def check_together(run, cases, opset):
+class Batch:
+    """Cases side by side in one model, and what it computes."""
+
+    def __init__(self, run, cases):
+        self.run, self.cases = run, cases
+
+    @functools.cached_property
+    def merged(self):
+        return merged(self.cases)
+
+    @functools.cached_property
+    def expected(self):
+        return self.run(*self.merged)
+
+    @functools.cached_property
+    def is_valid(self):
+        return is_valid(self.merged[0])
+
+    def halves(self):
+        middle = len(self.cases) // 2
+        parts = self.cases[:middle], self.cases[middle:]
+        return [Batch(self.run, part) for part in parts]
+
+
+def check_together(batch, opset):
     """Problems of cases that `run` can run, by case."""
-    model, feeds = merged(cases)
-    expected = run(model, feeds)
+    run, cases, (model, feeds) = batch.run, batch.cases, batch.merged
+    expected = batch.expected
     after = raised(model, opset, scratch_dir("raise"))
     assert opset_of(after) == opset
-    if is_valid(model):
+    if batch.is_valid:
         onnx.checker.check_model(after, full_check=True)
     assert raised(after, opset, scratch_dir("again")) == after
     try:
@@ -166,15 +190,16 @@ def check_together(run, cases, opset):
     return problems
 
 
-def check_cases(run, cases, opset):
+def check_batch(batch, opset):
     try:
-        return check_together(run, cases, opset)
+        return check_together(batch, opset)
     except Exception as error:
-        if len(cases) == 1:
-            return {cases[0]: f"{cases[0].name} to {opset}: {error}"[:900]}
+        if len(batch.cases) == 1:
+            (case,) = batch.cases
+            return {case: f"{case.name} to {opset}: {error}"[:900]}
     found = {}
-    for case in cases:
-        found.update(check_cases(run, [case], opset))
+    for half in batch.halves():
+        found.update(check_batch(half, opset))
     return found
 
 
@@ -196,14 +221,23 @@ def runnable():
     return runnable_of(old_cases())
 
 
-def all_problems(by_engine, opset):
-    jobs = [
-        (run, batch)
-        for run, cases in by_engine.items()
-        for batch in batches([c for c in cases if c.opset < opset])
+def batches_of(by_engine):
+    return [
+        Batch(run, cases)
+        for run, known in by_engine.items()
+        for cases in batches(known)
     ]
+
+
+@functools.lru_cache(maxsize=None)
+def old_batches():
+    return batches_of(runnable())
+
+
+def all_problems(given, opset):
+    older = [batch for batch in given if batch.cases[0].opset < opset]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda job: check_cases(*job, opset), jobs)
+        found = pool.map(lambda batch: check_batch(batch, opset), older)
         return [text for problems in found for text in problems.values()]
 
 
@@ -234,7 +268,7 @@ def test_every_step_that_rewrites_has_cases():
 
 @pytest.mark.parametrize("opset", [11, 13, 18, 21, NEWEST])
 def test_old_opsets(opset):
-    problems = all_problems(runnable(), opset)
+    problems = all_problems(old_batches(), opset)
     assert not problems, f"{len(problems)}:\n" + "\n".join(problems)
 
 
@@ -282,7 +316,7 @@ def test_node_tests():
     assert len(cases) > 1500
     by_engine = runnable_of([c for c in cases if c.op not in RANDOM])
     assert sum(map(len, by_engine.values())) > 1400
-    problems = all_problems(by_engine, NEWEST)
+    problems = all_problems(batches_of(by_engine), NEWEST)
     assert not problems, f"{len(problems)}:\n" + "\n".join(problems)
 
 

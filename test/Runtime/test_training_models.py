@@ -86,7 +86,8 @@ def test_reference_is_reproduced(name):
     expected = reference(name)["out"]
     actual = run(name, load_source(name), list(expected))
     for value, array in expected.items():
-        assert rms(actual[value] - array) <= FP32_NOISE * max(rms(array), 1e-6)
+        # What is zero but for rounding is rounded by another processor's rules.
+        assert rms(actual[value] - array) <= FP32_NOISE * max(rms(array), 1e-5)
 
 
 @functools.lru_cache(maxsize=None)

@@ -6,6 +6,8 @@ import json
 import os
 import pathlib
 import subprocess
+import tempfile
+import threading
 
 import numpy as np
 import onnx
@@ -32,6 +34,41 @@ def folder_of(name):
     return MODELS / "train" / name
 
 
+class Worker:
+    """A process of the other Python, which does one job after the other."""
+
+    def __init__(self):
+        self.messages = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [PYTHON, str(WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.messages,
+            text=True,
+        )
+
+    def do(self, path):
+        """None, or what is wrong."""
+        start = self.messages.seek(0, os.SEEK_END)
+        timer = threading.Timer(TIMEOUT_SECONDS, self.process.kill)
+        timer.start()
+        try:
+            self.process.stdin.write(f"{path}\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        timer.cancel()
+        if answer == "done\n":
+            return None
+        code = f"it ended with {self.process.wait()}" if not answer else ""
+        self.messages.seek(start)
+        return self.messages.read()[-3000:] + code
+
+
+_workers = []
+
+
 def work(kind, **job):
     """Have the worker do a job; its arrays by name."""
     folder = scratch_dir("job")
@@ -46,13 +83,12 @@ def work(kind, **job):
             job[key] = str(value)
     job.update(kind=kind, result=str(folder / "result.npz"))
     (folder / "job.json").write_text(json.dumps(job))
-    done = subprocess.run(
-        [PYTHON, str(WORKER), str(folder / "job.json")],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    if not _workers:
+        _workers.append(Worker())
+    problem = _workers[0].do(folder / "job.json")
+    if problem is not None and _workers[0].process.poll() is not None:
+        _workers.clear()
+    assert problem is None, problem
     return dict(np.load(job["result"]))
 
 
