@@ -188,10 +188,11 @@ def make(shape, dtype, generator, integers):
 
 
 @functools.lru_cache(maxsize=None)
-def build(types, static=False, epilogue="", extras=(), **options):
-    """All cases with these types, as functions of one library."""
+def build(names, types, static=False, epilogue="", extras=(), **options):
+    """Cases with these types, as functions of one library."""
     text = ""
-    for name, (contraction, shapes) in CASES.items():
+    for name in names:
+        contraction, shapes = CASES[name]
         contraction = adapt(contraction, types, static, epilogue, extras)
         shapes = [*shapes[:2], *(extra_shape(m, shapes[2]) for m, _ in extras), shapes[2]]
         text += contraction.text(shapes, name)
@@ -212,18 +213,31 @@ def extra_shape(where, shape):
     return shape if where == "c" else ()
 
 
-def compute(name, types, integers, static=False, epilogue="", extras=(), **options):
-    """The arrays of a run, the sums that c should have, and their scale."""
+@functools.lru_cache(maxsize=None)
+def sums_of(name, types):
+    """What `kernels.reference` says of the numbers that `compute` takes; of
+    integers, which are the same in all types, where there are none."""
+    contraction, shapes = CASES[name]
+    generator = numpy.random.default_rng(7)
+    factors = [make(s, t, generator, not types)
+               for s, t in zip(shapes, types or ("f32", "f32"))]
+    return kernels.reference(contraction, [*factors, numpy.empty(shapes[2])])
+
+
+def compute(name, types, integers, static=False, epilogue="", extras=(),
+            names=tuple(CASES), **options):
+    """The arrays of a run, the sums that c should have, and their scale. It is
+    compiled with the cases of `names`, once for all of them."""
     contraction, shapes = CASES[name]
     contraction = adapt(contraction, types, static, epilogue, extras)
     shapes = [*shapes[:2], *(extra_shape(m, shapes[2]) for m, _ in extras), shapes[2]]
     generator = numpy.random.default_rng(7)
     arrays = [kernels.guarded(make(s, t, generator, integers))
               for s, t in zip(shapes, contraction.all_types())]
-    sums, scale, count = kernels.reference(contraction, arrays)
+    sums, scale, count = sums_of(name, () if integers else types[:2])
     expected = kernels.at_output(contraction, arrays, sums)
     scale = kernels.at_output(contraction, arrays, scale)
-    library = build(types, static, epilogue, extras, **options)
+    library = build(names, types, static, epilogue, extras, **options)
     kernels.call(library, name, *arrays)
     return arrays, expected, scale, count
 
@@ -324,13 +338,15 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", ["matmul_blocks", "conv_transformed", "conv_transformed_tiles"])
+MADE_WRONG = ("matmul_blocks", "conv_transformed", "conv_transformed_tiles")
+
+
+@pytest.mark.parametrize("name", MADE_WRONG)
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_kernels_fail(wrong, name):
     epilogue = WRONG[wrong](fused("bf16"))
     assert epilogue != fused("bf16")
-    assert not check_fused(name, "bf16", epilogue=epilogue)
+    assert not check_fused(name, "bf16", epilogue=epilogue, names=MADE_WRONG)
 
 
 def test_wrong_accumulator_fails():
