@@ -26,9 +26,16 @@ class Sweep(typing.NamedTuple):
 
 
 SWEEPS = {
+    "Lowering/test_kernels.py": Sweep(
+        "contractions, each in every way to compile it", 510, 918
+    ),
+    "Property/test_properties.py": Sweep(
+        "random models under random policies", 1500, 5000
+    ),
     "Runtime/test_reproducible.py": Sweep(
         "models and pipelines, each run in every environment", 4, 8
     ),
+    "Runtime/test_wheel_models.py": Sweep("models of ONNX's own tests", 51, 149),
 }
 
 
@@ -45,6 +52,11 @@ def sample(name, cases, classes):
     sweep = SWEEPS[name]
     assert found == sweep[1:], f"{name}: {sweep} should say {found}"
     return cases if ALL else chosen
+
+
+def count(name):
+    """How many cases to run of those that differ in a number alone."""
+    return SWEEPS[name].all if ALL else SWEEPS[name].sampled
 
 
 def main():

@@ -3,7 +3,7 @@
 
 The onnx package makes them: small models of one op and, for ops defined by a
 function, a second one with the body expanded. They are made at test time and
-merged, some twenty of one opset at a time, since starting a process costs
+merged, a hundred of one opset at a time, since starting a process costs
 more than the work. Only the cases of a failing batch are run one by one.
 """
 
@@ -22,8 +22,8 @@ from onnx.reference import ReferenceEvaluator
 from support import DTYPES, run_mp_opt, scratch_dir
 
 CASES, EXPANDED_CASES = 1404, 480  # of onnx 1.23.2
-BATCH = 20
-CHUNKS = 12
+BATCH = 100
+CHUNKS = 6
 WORKERS = 2
 KNOWN_FAILURES = pathlib.Path(__file__).with_name(
     "node_cases_known_failures.txt"

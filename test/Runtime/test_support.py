@@ -7,6 +7,7 @@ from onnx import TensorProto, helper
 
 import schema_types
 import support
+import sweeps
 
 
 def graph_of(node, types, opset, domain="", version=1):
@@ -87,3 +88,26 @@ def test_rounding_depth_counts_the_longest_path():
     types = {**dict.fromkeys("abcd", BF16), "e": F32}
     assert support.rounding_depth(model, types, "bf16") == 3
     assert support.error_bound(4, "bf16") == 2 * 2.0**-8
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_samples_have_every_class(monkeypatch, whole):
+    monkeypatch.setattr(sweeps, "ALL", whole)
+    monkeypatch.setitem(sweeps.SWEEPS, "s", sweeps.Sweep("words", 3, 5))
+    words = ["ab", "a", "b", "bc", "d"]
+    chosen = sweeps.sample("s", words, set)
+    assert chosen == (words if whole else ["ab", "bc", "d"])
+    assert sweeps.count("s") == len(chosen)
+
+
+def test_sweeps_say_how_many_cases_there_are(monkeypatch):
+    monkeypatch.setitem(sweeps.SWEEPS, "s", sweeps.Sweep("words", 3, 5))
+    with pytest.raises(AssertionError, match="should say"):
+        sweeps.sample("s", ["ab", "a", "b", "bc"], set)
+
+
+def test_sweeps_are_of_test_files():
+    for name, sweep in sweeps.SWEEPS.items():
+        folder, _, file = name.partition("/")
+        assert list((support.ROOT / "test" / folder).rglob(file)), name
+        assert 0 < sweep.sampled < sweep.all, name

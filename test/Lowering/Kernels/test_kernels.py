@@ -4,12 +4,15 @@
 import dataclasses
 import functools
 import pathlib
+import sys
 import tempfile
 
 import numpy
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Runtime"))
 import kernels
+import sweeps
 from kernels import Contraction, DTYPES
 
 CPU_FLAGS = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
@@ -266,12 +269,44 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("name", CASES)
+FUSED = {
+    "bf16": ("widen", "bf16"),
+    "f16": ("widen", "f16"),
+    "dot": ("dot", "bf16"),
+    "amx": ("amx", "bf16"),
+}
+# Of these ways to compile, a sample has every case; the others take turns: of
+# three neighbours, which are of a kind, each takes one.
+WHOLE = {"f32", "bf16", "dot", "amx", "fused bf16", "fused amx"}
+
+
+def make_pairs():
+    names, ways = list(CASES), [*OPTIONS, *(f"fused {way}" for way in FUSED)]
+    for turn, way in enumerate(ways):
+        for first in range(3):
+            for name in names[(turn + first) % 3 :: 3]:
+                yield way, name
+
+
+def classes(pair):
+    way, name = pair
+    return [(way, name if way in WHOLE else list(CASES).index(name) // 3)]
+
+
+PAIRS = sweeps.sample("Lowering/test_kernels.py", make_pairs(), classes)
+
+
+def names_of(way):
+    """The cases that one library has."""
+    return tuple(name for name in CASES if (way, name) in PAIRS)
+
+
+@pytest.mark.parametrize("options, name", [p for p in PAIRS if p[0] in OPTIONS])
 def test_integers(name, options):
     """Sums of small integers are exact in f32, whatever the order is."""
     skip_without(options)
-    arrays, expected, _, _ = compute(name, integers=True, **OPTIONS[options])
+    arrays, expected, _, _ = compute(
+        name, integers=True, names=names_of(options), **OPTIONS[options])
     result = arrays[-1].astype(numpy.float64)
     numpy.testing.assert_array_equal(result, expected)
 
@@ -313,12 +348,13 @@ def check_fused(name, dtype, form="widen", **wrong):
     return bool((abs(arrays[-1].astype(numpy.float64) - exact) <= bound).all())
 
 
-@pytest.mark.parametrize("form, dtype", [("widen", "bf16"), ("widen", "f16"), ("dot", "bf16"), ("amx", "bf16")])
-@pytest.mark.parametrize("name", CASES)
-def test_fused(name, dtype, form):
+@pytest.mark.parametrize(
+    "way, name", [p for p in PAIRS if p[0] not in OPTIONS])
+def test_fused(name, way):
     """Bias, residual, activation and rounding, in the store of the sums."""
+    form, dtype = FUSED[way.removeprefix("fused ")]
     skip_without(form)
-    assert check_fused(name, dtype, form)
+    assert check_fused(name, dtype, form, names=names_of(way))
 
 
 # Kernels that do what kernels must not do.
