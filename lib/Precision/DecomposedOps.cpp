@@ -24,6 +24,8 @@ bool UnitContext::isCopy(Operation *op) const {
 /// Puts nodes and units in order; a node of two units stays in the first.
 static void arrange(ArrayRef<Operation *> nodes,
                     std::vector<DecomposedOp> &units) {
+  if (units.empty())
+    return;
   llvm::DenseMap<Operation *, unsigned> indices;
   indices.reserve(nodes.size());
   for (auto [index, node] : llvm::enumerate(nodes))

@@ -170,6 +170,9 @@ void ValueSizes::addRegionResult(OpResult result) {
 }
 
 void ValueSizes::add(Operation *scope) {
+  size_t count = indices.size();
+  scope->walk([&](Operation *op) { count += op->getNumResults(); });
+  indices.reserve(count);
   scope->walk([&](Operation *op, const WalkStage &stage) {
     if (stage.isBeforeAllRegions())
       for (Region &region : op->getRegions()) {

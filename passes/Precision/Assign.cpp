@@ -32,6 +32,9 @@ private:
   FailureOr<AssignmentOptions> getOptions();
   FailureOr<std::vector<NodePrecision>> collectNodes();
   void annotate(const NodePrecision &entry, Type lowType);
+
+  /// Names of marks, looked up once.
+  StringAttr precisionKey, becauseKey, slotsKey;
 };
 
 } // namespace
@@ -117,14 +120,13 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
   };
   bool isLow = entry.state == NodePrecision::Low;
   NamedAttrList attributes(entry.node->getAttrDictionary());
-  attributes.set(mark::precision, getType(entry.state));
-  attributes.set(mark::because, builder.getStringAttr(entry.reason));
+  attributes.set(precisionKey, getType(entry.state));
+  attributes.set(becauseKey, builder.getStringAttr(entry.reason));
   if (!entry.slots.empty())
-    attributes.set(mark::slots,
-                   builder.getArrayAttr(llvm::map_to_vector(
-                       entry.slots, [&](NodePrecision::State state) {
-                         return getType(state);
-                       })));
+    attributes.set(slotsKey, builder.getArrayAttr(llvm::map_to_vector(
+                                 entry.slots, [&](NodePrecision::State state) {
+                                   return getType(state);
+                                 })));
   entry.node->setAttrs(attributes.getDictionary(&getContext()));
   RemarkOutcome outcome = isLow ? RemarkOutcome::Passed
                           : entry.opClass == OpClass::Allow
@@ -156,6 +158,9 @@ void Assign::runOnOperation() {
     module.emitError() << toString(assignment.takeError());
     return signalPassFailure();
   }
+  precisionKey = StringAttr::get(&getContext(), mark::precision);
+  becauseKey = StringAttr::get(&getContext(), mark::because);
+  slotsKey = StringAttr::get(&getContext(), mark::slots);
   for (const NodePrecision &entry : assignment->nodes)
     annotate(entry, low.getValue());
   module->setAttr(mark::costBytes,

@@ -33,12 +33,16 @@ struct Classify : public mp::impl::ClassifyBase<Classify> {
 private:
   PolicyRequest getRequest() const;
   FailureOr<PrecisionPolicy> createPolicy();
+  void lookUpKeys();
   void annotate(const NodeClass &entry);
   void classifyMade(const PrecisionPolicy &policy,
                     const NodeOverrides &overrides, const ModuleNames &names);
   void denyCalls();
   void annotateModule(GraphOp graph, Type lowType);
   void annotateOptions(const PolicyOptions &options);
+
+  /// Names of marks, looked up once.
+  StringAttr classKey, reasonKey, builtinKey;
 };
 
 } // namespace
@@ -94,14 +98,21 @@ FailureOr<PrecisionPolicy> Classify::createPolicy() {
   return policy;
 }
 
+void Classify::lookUpKeys() {
+  Builder builder(&getContext());
+  classKey = builder.getStringAttr(mark::opClass);
+  reasonKey = builder.getStringAttr(mark::reason);
+  builtinKey = builder.getStringAttr(mark::builtin);
+}
+
 void Classify::annotate(const NodeClass &entry) {
   Builder builder(&getContext());
   NamedAttrList attributes(entry.node->getAttrDictionary());
-  attributes.set(mark::opClass,
+  attributes.set(classKey,
                  builder.getStringAttr(stringifyOpClass(entry.opClass)));
-  attributes.set(mark::reason, builder.getStringAttr(entry.reason));
+  attributes.set(reasonKey, builder.getStringAttr(entry.reason));
   if (entry.isBuiltin)
-    attributes.set(mark::builtin, builder.getUnitAttr());
+    attributes.set(builtinKey, builder.getUnitAttr());
   if (entry.isOverride && !entry.overruled)
     attributes.set(mark::isOverride, builder.getUnitAttr());
   if (!entry.place.empty())
@@ -210,6 +221,7 @@ void Classify::runOnOperation() {
   if (failed(overrides))
     return signalPassFailure();
   ModuleNames names(module);
+  lookUpKeys();
   if (madeOnly)
     return classifyMade(*policy, *overrides, names);
   for (Operation *scope : getScopes(module)) {

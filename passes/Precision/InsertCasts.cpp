@@ -151,6 +151,7 @@ void CastInserter::run() {
   for (Value value : lowValues)
     if (holdsF32(value.getType()))
       value.setType(withFloatElement(value.getType(), lowType));
+  wanted.reserve(lowOperands.size());
   wanted.insert(lowOperands.begin(), lowOperands.end());
   for (OpOperand *operand : lowOperands)
     if (isF32Tensor(operand->get().getType()))

@@ -125,6 +125,11 @@ std::optional<StringRef> getModelMetadata(ModuleOp module, StringRef key) {
 //===----------------------------------------------------------------------===//
 
 UniqueNames::UniqueNames(ModuleOp module) : context(module.getContext()) {
+  // A table that grows hashes all of its texts again.
+  size_t count = 0;
+  module.walk([&](Operation *) { ++count; });
+  nodes.taken.reserve(2 * count);
+  values.taken.reserve(2 * count);
   module.walk([&](Operation *op) {
     if (StringRef name = onnxir::getNodeName(op); !name.empty())
       nodes.taken.insert(name);

@@ -454,6 +454,15 @@ SmallVector<Type> GraphImporter::getResultTypes(const Node &node,
   return types;
 }
 
+/// Most nodes have none, which is told sooner than by reflection. A field that
+/// a later ONNX adds belongs here.
+static bool hasOtherFields(const Node &node) {
+  static_assert(Node::kDeviceConfigurationsFieldNumber == 10);
+  return node.has_doc_string() || node.has_overload() ||
+         node.metadata_props_size() || node.device_configurations_size() ||
+         !node.unknown_fields().empty();
+}
+
 /// What makes the op this node: its names, and fields of no other place.
 void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
                                 OperationState &state) {
@@ -467,11 +476,12 @@ void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
     state.addAttribute("onnx_domain", builder.getStringAttr(node.domain()));
     state.addAttribute("onnx_op_type", builder.getStringAttr(node.op_type()));
   }
-  NamedAttrList rest(
-      protoToAttr(loc.getContext(), node,
-                  {Node::kInputFieldNumber, Node::kOutputFieldNumber,
-                   Node::kNameFieldNumber, Node::kOpTypeFieldNumber,
-                   Node::kAttributeFieldNumber, Node::kDomainFieldNumber}));
+  NamedAttrList rest;
+  if (hasOtherFields(node))
+    rest = protoToAttr(loc.getContext(), node,
+                       {Node::kInputFieldNumber, Node::kOutputFieldNumber,
+                        Node::kNameFieldNumber, Node::kOpTypeFieldNumber,
+                        Node::kAttributeFieldNumber, Node::kDomainFieldNumber});
   StringRef domain = family ? StringRef(family->domain) : node.domain();
   bool usualDomain =
       node.domain() == domain && node.has_domain() == !domain.empty();
