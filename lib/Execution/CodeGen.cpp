@@ -55,22 +55,36 @@ static CodeTarget complete(const CodeTarget &given) {
   return target;
 }
 
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(const CodeTarget &given) {
+/// Kernels are made for these two. LLVM's 20 others would make the programs
+/// twice as long, and have tables that the start of each process corrects.
+static void registerTargets() {
   static const bool isInitialized = [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
     return true;
   }();
   (void)isInitialized;
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(const CodeTarget &given) {
+  registerTargets();
   CodeTarget target = complete(given);
   llvm::Triple triple(llvm::Triple::normalize(target.triple));
   std::string error;
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
-    return llvm::createStringError("target '" + target.triple + "': " + error);
+    return llvm::createStringError("target '" + target.triple +
+                                   "': expected a system with x86-64 or "
+                                   "aarch64");
   llvm::TargetOptions options;
   // Products and sums in source order may become one instruction.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
