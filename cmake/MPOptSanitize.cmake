@@ -18,14 +18,6 @@ set(flags -fsanitize=${MPOPT_SANITIZE} -fno-sanitize=vptr
           -fno-sanitize-recover=all)
 add_compile_options(${flags} -O1 -gline-tables-only -fno-omit-frame-pointer)
 add_link_options(${flags})
-# The headers of MLIR are most of what there is to compile: read once, they make
-# this build, which every run of the tests pays for, twice as fast.
-set(MPOPT_PRECOMPILE ON)
-add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${CMAKE_CXX_COMPILER_LAUNCHER})
-endif()
 # An index out of a std::vector ends the process.
 add_compile_definitions(_GLIBCXX_ASSERTIONS)
 if(MPOPT_SANITIZE MATCHES "address")

@@ -27,7 +27,8 @@ esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 settings=()
-for name in LLVM_DIR MLIR_DIR ONNX_DIR Python3_EXECUTABLE; do
+for name in CMAKE_C_COMPILER CMAKE_CXX_COMPILER LLVM_DIR MLIR_DIR ONNX_DIR \
+  Python3_EXECUTABLE; do
   value=$(sed -n "s/^$name:[A-Z]*=//p" "$build/CMakeCache.txt")
   settings+=("-D$name=$value")
 done

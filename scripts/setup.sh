@@ -11,8 +11,9 @@ usage() {
 usage: scripts/setup.sh [--no-build] [--with-tests]
 
   --no-build    install what building needs, and stop there
-  --with-tests  install what the tests need as well, and build the sanitized
-                mp-opt and the fuzzers (build/sanitized)
+  --with-tests  install what the tests need as well, and build the programs that
+                only tests run, the sanitized mp-opt and the fuzzers
+                (build/sanitized); else mp-opt, mp-run and the plugin are built
 
 environment:
   MPOPT_CACHE   tools and libraries  (default: ~/.cache/mp-opt)
@@ -23,8 +24,9 @@ END
 }
 
 packages=(
-  # compiler, build tools
-  g++ ninja-build ccache ca-certificates python3-venv
+  # compiler (g++ brings the C++ library and the cc that --emit=lib calls),
+  # linker, build tools
+  clang-22 lld-22 g++ ninja-build ccache ca-certificates python3-venv
   # MLIR, and what its CMake files look for
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-format-22
   zlib1g-dev libzstd-dev libxml2-dev
@@ -35,7 +37,7 @@ packages=(
 )
 # For the sanitized build and for code for another processor, which only the
 # tests use.
-test_packages=(clang-22 libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user)
+test_packages=(libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user)
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4
 
@@ -43,6 +45,9 @@ onnx_version=1.23.2
 onnx_sha256=008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8
 onnx_settings=(
   -DCMAKE_BUILD_TYPE=Release
+  -DCMAKE_CXX_COMPILER="$llvm/bin/clang++"
+  # Its headers are most of the work: a quarter of the time.
+  -DONNX_USE_UNITY_BUILD=ON
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON
   -DCMAKE_CXX_VISIBILITY_PRESET=hidden
   -DONNX_ML=ON
@@ -59,9 +64,6 @@ sanitizers=address,undefined
 sanitized_onnx_settings=(
   "${onnx_settings[@]}"
   -DCMAKE_BUILD_TYPE=None
-  # Its headers are most of the work: a quarter of the time.
-  -DONNX_USE_UNITY_BUILD=ON
-  -DCMAKE_CXX_COMPILER="$llvm/bin/clang++"
   -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only -D_GLIBCXX_ASSERTIONS \
 -fsanitize=$sanitizers,fuzzer-no-link -fno-sanitize=vptr \
 -fno-sanitize-recover=all -w"
@@ -148,7 +150,7 @@ build_onnx() {
     return
   fi
   download_onnx
-  say "building (2 to 4 minutes on 2 cores)"
+  say "building (a minute on 2 cores)"
   # One folder for every build of it: ccache then knows the files again.
   local work=$cache/onnx-work
   rm -rf "$work"
@@ -169,24 +171,30 @@ build_onnx() {
 
 # build_mp_opt FOLDER ONNX SETTINGS...
 build_mp_opt() {
-  local folder=$1 onnx=$2
+  local folder=$1 onnx=$2 fresh=()
   shift 2
+  # CMake keeps nothing else of a folder where the compiler was another one.
+  grep -qs "^CMAKE_CXX_COMPILER:.*=$llvm/bin/clang++\$" \
+    "$folder/CMakeCache.txt" || fresh=(--fresh)
   logged "$cache/configure.log" "$cmake" -S "$root" -B "$folder" -G Ninja \
-    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    ${fresh[@]+"${fresh[@]}"} \
+    -DCMAKE_C_COMPILER="$llvm/bin/clang" \
+    -DCMAKE_CXX_COMPILER="$llvm/bin/clang++" \
     -DLLVM_DIR="$llvm/lib/cmake/llvm" -DMLIR_DIR="$llvm/lib/cmake/mlir" \
     -DONNX_DIR="$onnx/lib/cmake/ONNX" \
     -DPython3_EXECUTABLE="$cache/venv/bin/python" \
     -DMPOPT_TEST_VENV="$cache/venv-test" \
     -DMPOPT_TRAINING_VENV="$cache/venv-training" "$@"
-  "$cmake" --build "$folder" --parallel "$jobs"
+  "$cmake" --build "$folder" --parallel "$jobs" --target "${targets[@]}"
 }
 
 with_build=1
 with_tests=0
+targets=(mp-opt mp-run mp-opt-plugin)
 for argument; do
   case $argument in
   --no-build) with_build=0 ;;
-  --with-tests) with_tests=1 ;;
+  --with-tests) with_tests=1 targets=(all) ;;
   --help | -h) usage && exit ;;
   *) usage >&2 && exit 2 ;;
   esac
@@ -204,7 +212,7 @@ install_packages
 step "CMake $cmake_version"
 ensure_venv venv "cmake==$cmake_version"
 step "ONNX $onnx_version"
-onnx=$(onnx_folder c++ "${onnx_settings[@]}")
+onnx=$(onnx_folder "$llvm/bin/clang++" "${onnx_settings[@]}")
 build_onnx "$onnx" all "${onnx_settings[@]}"
 if ((with_tests)); then
   step "ONNX $onnx_version, sanitized"
@@ -224,6 +232,5 @@ fi
 if ((with_build && with_tests)); then
   step "mp-opt, sanitized"
   build_mp_opt "$build/sanitized" "$sanitized_onnx" -DCMAKE_BUILD_TYPE=None \
-    -DCMAKE_C_COMPILER="$llvm/bin/clang" \
-    -DCMAKE_CXX_COMPILER="$llvm/bin/clang++" -DMPOPT_SANITIZE="$sanitizers"
+    -DMPOPT_SANITIZE="$sanitizers"
 fi
