@@ -7,7 +7,7 @@ function(mp_add_library name)
   cmake_parse_arguments(ARG "EXCEPTIONS" "HEADERS" "LINK_LIBS;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
+  mp_link(${name} PUBLIC ${ARG_LINK_LIBS})
   # Here, include_directories says it; MPOptInstall.cmake installs them.
   target_include_directories(${name} INTERFACE
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
@@ -23,6 +23,29 @@ function(mp_add_library name)
   set_property(GLOBAL APPEND PROPERTY MPOPT_LIBRARIES ${name})
   install(TARGETS ${name} EXPORT MPOptTargets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# Programs of this project: mp_add_program(NAME sources... LINK_LIBS libs...).
+# Static where MPOptStatic.cmake says so.
+function(mp_add_program name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  mp_link(${name} PRIVATE ${ARG_LINK_LIBS})
+  target_compile_definitions(${name} PRIVATE MPOPT_VERSION="${PROJECT_VERSION}")
+  mp_compile_options(${name} FALSE)
+  # Not -fPIE: what is precompiled has one form.
+  target_compile_options(${name} PRIVATE -fPIC)
+  mp_precompile(${name} IR)
+  if(MPOPT_STATIC)
+    set_target_properties(${name} PROPERTIES MPOPT_STATIC ON
+                          INSTALL_RPATH "" INSTALL_RPATH_USE_LINK_PATH OFF)
+    target_compile_definitions(${name} PRIVATE MPOPT_STATIC)
+    # Addresses that the start of a process has to correct are packed, what
+    # nothing asks for is left out.
+    target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed
+                        -Wl,-z,pack-relative-relocs -Wl,-z,relro -Wl,-z,now)
+  endif()
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
 function(mp_compile_options name exceptions)

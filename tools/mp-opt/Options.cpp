@@ -385,14 +385,33 @@ std::optional<int> Options::parseCode(Flags &flags) {
   return std::nullopt;
 }
 
-std::optional<int> Options::parse(int argc, char **argv,
-                                  mlir::DialectRegistry &registry) {
-  static Flags flags;
-  mlir::registerCLIOptions("mp-opt", registry);
-  cl::SetVersionPrinter([](raw_ostream &os) {
-    os << "mp-opt " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
-  });
-  std::vector<const char *> arguments(argv, argv + argc);
+#ifdef MPOPT_STATIC
+static constexpr StringLiteral pluginFlags[] = {"load-dialect-plugin",
+                                                "load-pass-plugin"};
+
+/// A plugin needs libMLIR.so, and nothing of one MLIR means anything to another
+/// in the same process: it is not even opened.
+static void keepPluginsOut() {
+  for (StringRef name : pluginFlags)
+    static_cast<cl::list<std::string> *>(cl::getRegisteredOptions()[name])
+        ->setCallback([](const std::string &) {});
+}
+
+static std::optional<int> refusePlugins() {
+  for (StringRef name : pluginFlags)
+    if (cl::getRegisteredOptions()[name]->getNumOccurrences())
+      return usageError("--" + name +
+                        ": MLIR is part of this mp-opt, which loads no "
+                        "plugins; mlir-opt does, mp-opt-plugin.so among them");
+  return std::nullopt;
+}
+#else
+static void keepPluginsOut() {}
+static std::optional<int> refusePlugins() { return std::nullopt; }
+#endif
+
+/// Where help is asked for; LLVM's own, with all options, is --help=all.
+static std::optional<int> printHelp(std::vector<const char *> &arguments) {
   for (const char *&argument : arguments) {
     StringRef text = argument;
     if (text == "--help" || text == "-help" || text == "-h") {
@@ -410,6 +429,20 @@ std::optional<int> Options::parse(int argc, char **argv,
     if (text == "--help=all" || text == "-help=all")
       argument = "--help";
   }
+  return std::nullopt;
+}
+
+std::optional<int> Options::parse(int argc, char **argv,
+                                  mlir::DialectRegistry &registry) {
+  static Flags flags;
+  mlir::registerCLIOptions("mp-opt", registry);
+  keepPluginsOut();
+  cl::SetVersionPrinter([](raw_ostream &os) {
+    os << "mp-opt " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+  });
+  std::vector<const char *> arguments(argv, argv + argc);
+  if (std::optional<int> exitCode = printHelp(arguments))
+    return exitCode;
   std::string message;
   raw_string_ostream errors(message);
   if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(),
@@ -418,6 +451,8 @@ std::optional<int> Options::parse(int argc, char **argv,
     errs() << message;
     return exitUsage;
   }
+  if (std::optional<int> exitCode = refusePlugins())
+    return exitCode;
   if (flags.bf16 && flags.fp16)
     return usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
