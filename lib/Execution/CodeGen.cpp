@@ -209,15 +209,21 @@ readPiece(const Bytes &piece, llvm::LLVMContext &context) {
 /// replaces it.
 static llvm::Expected<std::vector<Bytes>>
 compilePieces(mlir::ModuleOp module, const llvm::TargetMachine &machine,
+              const CompileWatch &watch,
               llvm::function_ref<llvm::Error(llvm::Module &,
                                              llvm::TargetMachine &, Bytes &)>
                   finish) {
+  mlir::TimingScope translation = watch.time("Translation to LLVM IR");
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> whole = translate(module, context, machine);
   if (!whole)
     return llvm::createStringError("LLVM IR could not be made");
   std::vector<Bytes> pieces = cutIntoPieces(*whole);
   whole.reset();
+  translation.stop();
+  watch.start("code", "pieces", pieces.size());
+  mlir::TimingScope timing = watch.time("Code of pieces");
+  CompileWatch inner = {watch.progress, &timing};
   std::vector<std::string> errors(pieces.size());
   auto compile = [&](Bytes &piece) -> llvm::Error {
     llvm::LLVMContext own;
@@ -230,8 +236,13 @@ compilePieces(mlir::ModuleOp module, const llvm::TargetMachine &machine,
             machine.getTargetTriple(), machine.getTargetCPU(),
             machine.getTargetFeatureString(), machine.Options,
             machine.getRelocationModel(), std::nullopt, machine.getOptLevel()));
+    mlir::TimingScope step = inner.time("Optimization");
     optimize(**read, *copy);
-    return finish(**read, *copy, piece);
+    step.stop();
+    step = inner.time("Code generation");
+    llvm::Error error = finish(**read, *copy, piece);
+    inner.advance();
+    return error;
   };
   mlir::parallelFor(module.getContext(), 0, pieces.size(), [&](size_t index) {
     if (llvm::Error error = compile(pieces[index]))
@@ -245,9 +256,9 @@ compilePieces(mlir::ModuleOp module, const llvm::TargetMachine &machine,
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
-                const llvm::TargetMachine &machine) {
+                const llvm::TargetMachine &machine, const CompileWatch &watch) {
   auto pieces = compilePieces(
-      module, machine,
+      module, machine, watch,
       [](llvm::Module &piece, llvm::TargetMachine &, Bytes &bytes) {
         llvm::raw_svector_ostream os(bytes);
         llvm::WriteBitcodeToFile(piece, os);
@@ -293,8 +304,9 @@ emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
-emitObjects(mlir::ModuleOp module, const llvm::TargetMachine &machine) {
-  auto pieces = compilePieces(module, machine, writeObject);
+emitObjects(mlir::ModuleOp module, const llvm::TargetMachine &machine,
+            const CompileWatch &watch) {
+  auto pieces = compilePieces(module, machine, watch, writeObject);
   if (!pieces)
     return pieces.takeError();
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;

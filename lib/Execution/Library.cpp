@@ -185,7 +185,7 @@ private:
 llvm::Expected<std::unique_ptr<llvm::Module>>
 makeLibrary(ModuleOp module, const ModelInterface &interface,
             const LibraryOptions &options, llvm::LLVMContext &context,
-            llvm::TargetMachine &machine) {
+            llvm::TargetMachine &machine, const CompileWatch &watch) {
   int64_t bytes = 0;
   for (const auto *list : {&interface.constants, &interface.defaults})
     for (const Tensor &tensor : *list)
@@ -195,7 +195,7 @@ makeLibrary(ModuleOp module, const ModelInterface &interface,
                                    " bytes of constants, a library can have " +
                                    Twine(mostBytes) +
                                    ": make inputs of its weights");
-  auto result = translateToLLVM(module, context, machine);
+  auto result = translateToLLVM(module, context, machine, watch);
   if (result)
     LibraryMaker(**result, interface, options).run();
   return result;

@@ -74,6 +74,23 @@ bool ModelInterface::isState(unsigned input) const {
   });
 }
 
+static std::vector<TypedAttr> getValues(ModuleOp module, StringRef name) {
+  std::vector<TypedAttr> values;
+  auto list = module->getAttrOfType<ArrayAttr>(name);
+  for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>())
+    values.push_back(
+        cast<DictionaryAttr>(entry).getAs<TypedAttr>(lowered::constant));
+  return values;
+}
+
+std::vector<TypedAttr> getConstantValues(ModuleOp module) {
+  return getValues(module, "mp.constants");
+}
+
+std::vector<TypedAttr> getDefaultValues(ModuleOp module) {
+  return getValues(module, "mp.inputs");
+}
+
 FailureOr<ModelInterface> readInterface(ModuleOp module) {
   ModelInterface result;
   auto inputs = readValues(module, "mp.inputs");

@@ -11,12 +11,34 @@
 #include "mp-opt/Execution/ModelInterface.h"
 #include "mp-opt/Runtime/CompiledCode.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 
 using namespace mlir;
 
 namespace mp {
+
+namespace {
+/// Object files that are linked in this process. Who makes them is not asked
+/// for: code that has been kept needs no compiler.
+class LinkedCode {
+public:
+  ~LinkedCode();
+  llvm::Error link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
+                   ArrayRef<Tensor> constants);
+  mp_model getEntry() const { return entry; }
+
+private:
+  llvm::Error addSymbols(llvm::orc::JITDylib &library,
+                         ArrayRef<Tensor> constants);
+
+  std::unique_ptr<llvm::orc::ExecutionSession> session;
+  std::unique_ptr<llvm::orc::ObjectLinkingLayer> layer;
+  mp_model entry = nullptr;
+};
+} // namespace
 
 struct Program::Impl {
   ModelInterface interface;
@@ -25,12 +47,9 @@ struct Program::Impl {
   int64_t callNumber = 0;
   /// What calls keep for later ones.
   std::vector<void *> kept;
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  mp_model entry = nullptr;
+  LinkedCode code;
 
   ~Impl() { mp_release_kept(kept.data(), kept.size()); }
-  llvm::Error load(ModuleOp module);
-  llvm::Error addSymbols();
   bool isWritten(unsigned input) const {
     return inPlace && interface.isState(input);
   }
@@ -58,16 +77,21 @@ void Program::setCallNumber(int64_t number) { impl->callNumber = number; }
 CompileFigures &Program::getFigures() { return impl->figures; }
 
 //===----------------------------------------------------------------------===//
-// Compilation
+// Linking
 //===----------------------------------------------------------------------===//
 
+LinkedCode::~LinkedCode() {
+  if (session)
+    llvm::consumeError(session->endSession());
+}
+
 /// What code refers to: the library's functions, and the constants.
-llvm::Error Program::Impl::addSymbols() {
+llvm::Error LinkedCode::addSymbols(llvm::orc::JITDylib &library,
+                                   ArrayRef<Tensor> constants) {
   llvm::orc::SymbolMap symbols;
   auto add = [&](llvm::StringRef name, const void *address) {
-    symbols[jit->mangleAndIntern(name)] = {
-        llvm::orc::ExecutorAddr::fromPtr(address),
-        llvm::JITSymbolFlags::Exported};
+    symbols[session->intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                      llvm::JITSymbolFlags::Exported};
   };
 #define ADD(NAME) add(#NAME, reinterpret_cast<const void *>(&NAME))
   ADD(__truncdfbf2);
@@ -83,64 +107,80 @@ llvm::Error Program::Impl::addSymbols() {
   ADD(mp_report);
   ADD(mp_scratch);
 #undef ADD
-  for (auto [index, constant] : llvm::enumerate(interface.constants))
+  for (auto [index, constant] : llvm::enumerate(constants))
     add(("mp_constant_" + Twine(index)).str(), constant.getData());
-  llvm::orc::JITDylib &library = jit->getMainJITDylib();
   if (llvm::Error error =
           library.define(llvm::orc::absoluteSymbols(std::move(symbols))))
     return error;
   auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      jit->getDataLayout().getGlobalPrefix());
+      /*GlobalPrefix=*/'\0');
   if (!process)
     return process.takeError();
   library.addGenerator(std::move(*process));
   return llvm::Error::success();
 }
 
-llvm::Error Program::Impl::load(ModuleOp module) {
-  auto machine = createTargetMachine(CodeTarget());
-  if (!machine)
-    return machine.takeError();
-  auto objects = emitObjects(module, **machine);
-  if (!objects)
-    return objects.takeError();
-  auto made = llvm::orc::LLJITBuilder().create();
-  if (!made)
-    return made.takeError();
-  jit = std::move(*made);
-  if (llvm::Error error = addSymbols())
+llvm::Error
+LinkedCode::link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
+                 ArrayRef<Tensor> constants) {
+  auto process = llvm::orc::SelfExecutorProcessControl::Create(
+      nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>());
+  if (!process)
+    return process.takeError();
+  session = std::make_unique<llvm::orc::ExecutionSession>(std::move(*process));
+  layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(*session);
+  llvm::orc::JITDylib &library = session->createBareJITDylib("model");
+  if (llvm::Error error = addSymbols(library, constants))
     return error;
-  for (std::unique_ptr<llvm::MemoryBuffer> &object : *objects)
-    if (llvm::Error error = jit->addObjectFile(std::move(object)))
+  for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
+    if (llvm::Error error = layer->add(library, std::move(object)))
       return error;
-  auto found = jit->lookup("main");
+  auto found = session->lookup({&library}, "main");
   if (!found)
     return found.takeError();
-  entry = found->toPtr<mp_model>();
+  entry = found->getAddress().toPtr<mp_model>();
   return llvm::Error::success();
 }
 
-std::unique_ptr<Program> Program::load(ModuleOp module, bool updateInPlace) {
-  DialectRegistry registry;
-  registerTranslations(registry);
-  module.getContext()->appendDialectRegistry(registry);
+llvm::Expected<std::unique_ptr<Program>> Program::load(ProgramCode code,
+                                                       bool updateInPlace) {
   std::unique_ptr<Program> program(new Program());
   Impl &impl = *program->impl;
   impl.inPlace = updateInPlace;
-  FailureOr<ModelInterface> interface = readInterface(module);
-  if (failed(interface))
-    return nullptr;
-  impl.interface = std::move(*interface);
+  impl.interface = std::move(code.interface);
   impl.kept.resize(impl.interface.numSlots);
   impl.figures.arenaBytes = impl.interface.arenaBytes;
+  impl.figures.flops = code.flops;
   for (const Tensor &constant : impl.interface.constants)
     impl.figures.constantBytes += constant.getNumBytes();
-  if (llvm::Error error = impl.load(module)) {
-    module.emitError("compilation failed: ")
-        << llvm::toString(std::move(error));
-    return nullptr;
-  }
+  if (llvm::Error error =
+          impl.code.link(std::move(code.objects), impl.interface.constants))
+    return error;
   return program;
+}
+
+FailureOr<ProgramCode> generateCode(ModuleOp module,
+                                    const CompileWatch &watch) {
+  DialectRegistry registry;
+  registerTranslations(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  ProgramCode code;
+  FailureOr<ModelInterface> interface = readInterface(module);
+  if (failed(interface))
+    return failure();
+  code.interface = std::move(*interface);
+  auto fail = [&](llvm::Error error) {
+    return module.emitError("compilation failed: ")
+           << llvm::toString(std::move(error));
+  };
+  auto machine = createTargetMachine(CodeTarget());
+  if (!machine)
+    return LogicalResult(fail(machine.takeError()));
+  auto objects = emitObjects(module, **machine, watch);
+  if (!objects)
+    return LogicalResult(fail(objects.takeError()));
+  code.objects = std::move(*objects);
+  return code;
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,8 +235,8 @@ llvm::Error Program::run(ArrayRef<Tensor> given,
     sizes.push_back(output.sizes);
   for (unsigned index = 0; index < memory.size(); ++index)
     memory[index] = {nullptr, sizes[index].data()};
-  if (mp_call(impl->entry, arguments.data(), memory.data(), impl->callNumber++,
-              impl->kept.data()) != MP_OK)
+  if (mp_call(impl->code.getEntry(), arguments.data(), memory.data(),
+              impl->callNumber++, impl->kept.data()) != MP_OK)
     return llvm::createStringError(mp_last_error());
   results.clear();
   for (auto [index, output] : llvm::enumerate(interface.outputs)) {

@@ -51,6 +51,15 @@ static bool isLeftover(const Descriptor &file, struct stat &status) {
          !::flock(file.get(), LOCK_EX | LOCK_NB);
 }
 
+static bool isTemporary(StringRef name, StringRef prefix) {
+  return name.consume_front(prefix) && name.consume_back(suffix) &&
+         name.size() == randomSize && all_of(name, isAlnum);
+}
+
+bool isTemporaryName(StringRef name, StringRef base, int folder) {
+  return isTemporary(name, getPrefix(base, folder));
+}
+
 void removeLeftovers(const Folder &folder, StringRef base,
                      AtomicFile::LeftoverFn onLeftover) {
   ErrorOr<std::vector<std::string>> names = folder.list();
@@ -58,9 +67,7 @@ void removeLeftovers(const Folder &folder, StringRef base,
     return;
   std::string prefix = getPrefix(base, folder.get());
   for (const std::string &name : *names) {
-    StringRef random = name;
-    if (!random.consume_front(prefix) || !random.consume_back(suffix) ||
-        random.size() != randomSize || !all_of(random, isAlnum))
+    if (!isTemporary(name, prefix))
       continue;
     ErrorOr<Descriptor> file = folder.openFile(name);
     struct stat status;

@@ -16,6 +16,9 @@ namespace mp {
 /// system of `folder` can hold.
 std::string makeTemporaryName(llvm::StringRef base, int folder);
 
+/// Whether `name` is one of these for `base`.
+bool isTemporaryName(llvm::StringRef name, llvm::StringRef base, int folder);
+
 /// Removes files of `folder` with such names that nobody has locked, after
 /// `onLeftover` has seen them. Only the user's own: in a folder of many users
 /// anyone may leave anything. What cannot be removed stays.

@@ -9,9 +9,11 @@
 
 #include "Graph/Passes.h"
 #include "Pipelines/Pipelines.h"
+#include "mp-opt/Conversion/KernelToLoops.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+#include "mp-opt/Execution/CodeCache.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,8 +22,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/TargetParser/Host.h"
 
 #include <chrono>
+#include <map>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -41,27 +45,37 @@ static void loadDialects(MLIRContext &context) {
                       runtime::RuntimeDialect>();
 }
 
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
 /// Bodies in the place of calls of model-local functions.
-static LogicalResult inlineFunctions(ModuleOp module) {
+static LogicalResult inlineFunctions(ModuleOp module, TimingScope &timing) {
   if (module.getOps<onnxir::FunctionOp>().empty())
     return success();
   PassManager pm(module.getContext());
   pm.enableVerifier(false);
   pm.addPass(createInlineFunctions());
+  pm.enableTiming(timing);
   return pm.run(module);
 }
 
-LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
-                           CompileFigures &figures) {
-  loadDialects(*module.getContext());
+static LogicalResult convertGraph(ModuleOp module,
+                                  const CompileOptions &options,
+                                  TimingScope &timing) {
   ONNXToLinalgOptions conversion;
   conversion.dims = options.dims;
   for (auto &entry : options.inputSizes)
     conversion.inputSizes[entry.getKey()] = entry.getValue();
-  if (failed(inlineFunctions(module)) ||
-      failed(convertONNXToLinalg(module, conversion)))
-    return failure();
-  figures.flops = kernel::countFlops(module);
+  TimingScope step = timing.nest("ConvertONNXToLinalg");
+  return convertONNXToLinalg(module, conversion);
+}
+
+LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
+                           const CompileWatch &watch,
+                           std::optional<double> &flops) {
+  TimingScope timing = watch.time("Lowering");
+  loadDialects(*module.getContext());
   PassManager pm(module.getContext());
   // Passes are tested with it; here it would double their time.
   pm.enableVerifier(false);
@@ -71,26 +85,172 @@ LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
   lowering.isa = options.instructions;
   lowering.keepPanels = options.keepPanels;
   buildLoweringPipeline(pm, lowering);
+  if (watch.progress)
+    watch.progress->follow(pm);
+  pm.enableTiming(timing);
+  if (failed(inlineFunctions(module, timing)) ||
+      failed(convertGraph(module, options, timing)))
+    return failure();
+  flops = kernel::countFlops(module);
   return pm.run(module);
+}
+
+//===----------------------------------------------------------------------===//
+// Code that has been kept
+//===----------------------------------------------------------------------===//
+
+/// What code depends on beside the model and the processor, as it is on this
+/// machine.
+static std::string describeSettings(const CompileOptions &options) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto list = [&](const auto &map, auto print) {
+    std::map<StringRef, typename std::decay_t<decltype(map)>::mapped_type>
+        sorted;
+    for (auto &entry : map)
+      sorted[entry.getKey()] = entry.getValue();
+    os << sorted.size() << "\n";
+    for (auto &[name, value] : sorted) {
+      os << name.size() << " " << name << " ";
+      print(value);
+      os << "\n";
+    }
+  };
+  list(options.dims, [&](int64_t size) { os << size; });
+  list(options.inputSizes,
+       [&](ArrayRef<int64_t> sizes) { llvm::interleave(sizes, os, "x"); });
+  os << options.updateInPlace << options.keepPanels << " "
+     << options.instructions << "\n";
+  auto target = kernel::getKernelTarget(options.instructions, options.kernels);
+  if (!target)
+    return text + options.kernels;
+  os << int(target->form) << " " << target->transforms << " "
+     << target->vectorBytes << " " << target->rows << " "
+     << target->columnVectors;
+  for (const auto *blocking : {&target->blocking, &target->deepTiles})
+    os << " " << blocking->depth << " " << blocking->rows << " "
+       << blocking->columns;
+  return text;
+}
+
+namespace {
+
+/// The warnings of a compilation, which also go to whom they would have gone
+/// to.
+class WarningRecorder {
+public:
+  WarningRecorder(MLIRContext *context, CompileProgress *progress)
+      : handler(context, [this, progress](Diagnostic &diagnostic) {
+          if (progress)
+            progress->clear();
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+            warnings.emplace_back(diagnostic.getLocation(), diagnostic.str());
+          return failure();
+        }) {}
+
+  ArrayRef<std::pair<Location, std::string>> get() const { return warnings; }
+
+private:
+  std::vector<std::pair<Location, std::string>> warnings;
+  ScopedDiagnosticHandler handler;
+};
+
+/// One model, and the code that is kept of it.
+class KeptCode {
+public:
+  KeptCode(ModuleOp module, const CompileOptions &options)
+      : cache(*options.cache), module(module), content(module),
+        key(CodeCache::makeKey(content, describeSettings(options))) {}
+
+  /// Absent where there is none, or it does not fit into this process.
+  std::unique_ptr<Program> load(bool updateInPlace);
+  void store(ProgramCode &code, const WarningRecorder &warnings);
+
+private:
+  CodeCache &cache;
+  ModuleOp module;
+  ModelContent content;
+  CodeCache::Key key;
+};
+
+} // namespace
+
+std::unique_ptr<Program> KeptCode::load(bool updateInPlace) {
+  std::optional<ProgramCode> code = cache.find(key, content);
+  if (!code)
+    return nullptr;
+  std::vector<CompileWarning> warnings = std::move(code->warnings);
+  auto program = Program::load(std::move(*code), updateInPlace);
+  if (!program) {
+    llvm::consumeError(program.takeError());
+    cache.remove(key);
+    return nullptr;
+  }
+  // Whoever has not compiled the model is to know as much of it.
+  for (const CompileWarning &warning : warnings)
+    emitWarning(content.getLocation(warning.op)) << warning.text;
+  (*program)->getFigures().isFromCache = true;
+  return std::move(*program);
+}
+
+void KeptCode::store(ProgramCode &code, const WarningRecorder &warnings) {
+  for (const auto &[location, text] : warnings.get())
+    code.warnings.push_back({content.getNumber(location).value_or(0), text});
+  cache.store(key, code, module, content);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+static std::unique_ptr<Program>
+compile(ModuleOp module, const CompileOptions &options, KeptCode *kept) {
+  std::optional<CompileProgress> progress;
+  if (!options.title.empty())
+    progress.emplace(options.title + " for " +
+                     llvm::sys::getHostCPUName().str());
+  CompileWatch watch = {progress ? &*progress : nullptr, options.timing};
+  WarningRecorder warnings(module.getContext(), watch.progress);
+  std::optional<double> flops;
+  if (failed(lowerProgram(module, options, watch, flops)))
+    return nullptr;
+  FailureOr<ProgramCode> code = generateCode(module, watch);
+  if (failed(code))
+    return nullptr;
+  code->flops = flops;
+  if (kept)
+    kept->store(*code, warnings);
+  TimingScope timing = watch.time("Linking");
+  auto program = Program::load(std::move(*code), options.updateInPlace);
+  if (!program) {
+    module.emitError("compilation failed: ") << toString(program.takeError());
+    return nullptr;
+  }
+#ifdef __GLIBC__
+  // What compiling took is for the model to have.
+  malloc_trim(0);
+#endif
+  if (progress)
+    progress->finish();
+  return std::move(*program);
 }
 
 std::unique_ptr<Program> compileProgram(ModuleOp module,
                                         const CompileOptions &options) {
   auto start = std::chrono::steady_clock::now();
-  CompileFigures figures;
-  if (failed(lowerProgram(module, options, figures)))
-    return nullptr;
-  std::unique_ptr<Program> program =
-      Program::load(module, options.updateInPlace);
+  std::unique_ptr<Program> program;
+  std::optional<KeptCode> kept;
+  if (options.cache && options.cache->isOpen()) {
+    TimingScope timing = CompileWatch{nullptr, options.timing}.time("Cache");
+    kept.emplace(module, options);
+    program = kept->load(options.updateInPlace);
+  }
+  if (!program)
+    program = compile(module, options, kept ? &*kept : nullptr);
   if (!program)
     return nullptr;
-#ifdef __GLIBC__
-  // What compiling took is for the model to have.
-  malloc_trim(0);
-#endif
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
-  program->getFigures().flops = figures.flops;
   program->getFigures().seconds = elapsed.count();
   return program;
 }

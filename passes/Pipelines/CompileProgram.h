@@ -8,18 +8,21 @@
 #ifndef MPOPT_PASSES_PIPELINES_COMPILEPROGRAM_H
 #define MPOPT_PASSES_PIPELINES_COMPILEPROGRAM_H
 
+#include "mp-opt/Execution/CompileProgress.h"
 #include "mp-opt/Execution/Program.h"
 
 namespace mp {
 
-/// Writes the main graph of `module` in LLVM's dialect, in place. Fails after a
-/// diagnostic; one names all operators that have no lowering.
+/// Writes the main graph of `module` in LLVM's dialect, in place, and counts
+/// its arithmetic. Fails after a diagnostic; one names all operators that have
+/// no lowering.
 mlir::LogicalResult lowerProgram(mlir::ModuleOp module,
                                  const CompileOptions &options,
-                                 CompileFigures &figures);
+                                 const CompileWatch &watch,
+                                 std::optional<double> &flops);
 
-/// Compiles the main graph of `module`, which is used up, for this machine.
-/// Null after a diagnostic.
+/// Compiles the main graph of `module`, which is used up, for this machine, or
+/// takes code that `options.cache` has of it. Null after a diagnostic.
 std::unique_ptr<Program> compileProgram(mlir::ModuleOp module,
                                         const CompileOptions &options);
 

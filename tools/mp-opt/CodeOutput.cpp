@@ -17,6 +17,7 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 namespace path = llvm::sys::path;
@@ -68,8 +69,9 @@ private:
 class CodeWriter {
 public:
   CodeWriter(Format format, const CodeOptions &options, StringRef output,
-             StringRef model)
-      : format(format), options(options), output(output), model(model) {}
+             StringRef model, const CompileWatch &watch)
+      : format(format), options(options), output(output), model(model),
+        watch(watch) {}
 
   llvm::Error write(ModuleOp module);
 
@@ -84,6 +86,7 @@ private:
   Format format;
   const CodeOptions &options;
   StringRef output, model;
+  CompileWatch watch;
   std::unique_ptr<llvm::TargetMachine> machine;
   LibraryOptions library;
   ModelInterface interface;
@@ -125,9 +128,9 @@ llvm::Error CodeWriter::lower(ModuleOp module) {
       (options.kernels == "dot" || options.kernels == "amx"))
     return llvm::createStringError("--kernels=" + options.kernels +
                                    " needs a processor with AVX-512");
-  CompileFigures figures;
+  std::optional<double> flops;
   // What is wrong has been said.
-  if (failed(lowerProgram(module, compile, figures)))
+  if (failed(lowerProgram(module, compile, watch, flops)))
     return llvm::createStringError("");
   FailureOr<ModelInterface> read = readInterface(module);
   if (failed(read))
@@ -138,7 +141,7 @@ llvm::Error CodeWriter::lower(ModuleOp module) {
 
 llvm::Error CodeWriter::generate(ModuleOp module) {
   llvm::LLVMContext context;
-  auto made = makeLibrary(module, interface, library, context, *machine);
+  auto made = makeLibrary(module, interface, library, context, *machine, watch);
   if (!made)
     return made.takeError();
   if (format == Format::LLVM) {
@@ -148,6 +151,7 @@ llvm::Error CodeWriter::generate(ModuleOp module) {
     code = llvm::MemoryBuffer::getMemBufferCopy(text);
     return llvm::Error::success();
   }
+  TimingScope step = watch.time("Code generation");
   auto object = emitObject(**made, *machine);
   if (!object)
     return object.takeError();
@@ -281,8 +285,20 @@ llvm::Error CodeWriter::write(ModuleOp module) {
 
 llvm::Error writeCode(ModuleOp module, Format format,
                       const CodeOptions &options, StringRef output,
-                      StringRef model) {
-  return CodeWriter(format, options, output, model).write(module);
+                      StringRef model, TimingScope &timing) {
+  StringRef processor = options.target.cpu;
+  if (options.target.isHost())
+    processor = llvm::sys::getHostCPUName();
+  else if (processor.empty())
+    processor = options.target.triple;
+  CompileProgress progress(
+      ("mp-opt: compiling " + model + " for " + processor).str());
+  llvm::Error failed =
+      CodeWriter(format, options, output, model, {&progress, &timing})
+          .write(module);
+  if (!failed)
+    progress.finish();
+  return failed;
 }
 
 } // namespace mp

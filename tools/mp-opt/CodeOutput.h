@@ -35,7 +35,7 @@ struct CodeOptions {
 /// error without a text has been reported already.
 llvm::Error writeCode(mlir::ModuleOp module, Format format,
                       const CodeOptions &options, llvm::StringRef path,
-                      llvm::StringRef model);
+                      llvm::StringRef model, mlir::TimingScope &timing);
 
 } // namespace mp
 

@@ -130,10 +130,7 @@ LogicalResult Driver::setUpRemarks(MLIRContext &context) {
       std::move(policy), categories);
 }
 
-LogicalResult Driver::runPasses(ModuleOp module) {
-  DefaultTimingManager timing;
-  applyDefaultTimingManagerCLOptions(timing);
-  TimingScope scope = timing.getRootScope();
+LogicalResult Driver::runPasses(ModuleOp module, TimingScope &timing) {
   PassManager pm(module.getContext(), module->getName().getStringRef());
   // One check at the end says as much about the result as one after each pass.
   bool verifyEach =
@@ -141,7 +138,7 @@ LogicalResult Driver::runPasses(ModuleOp module) {
   pm.enableVerifier(verifyEach && config.shouldVerifyPasses());
   if (failed(applyPassManagerCLOptions(pm)))
     return failure();
-  pm.enableTiming(scope);
+  pm.enableTiming(timing);
   if (failed(config.setupPassPipeline(pm)) || failed(pm.run(module)))
     return failure();
   return verifyEach || pm.empty() ? success() : verify(module);
@@ -210,13 +207,14 @@ int Driver::runOnMLIR() {
   return exitOk;
 }
 
-int Driver::write(ModuleOp module, Format format, bool unchanged) {
+int Driver::write(ModuleOp module, Format format, bool unchanged,
+                  TimingScope &timing) {
   if (llvm::Error failed = reports.prepare())
     return error(toString(std::move(failed)));
   if (options.writesModel && isCode(format)) {
     if (llvm::Error failed =
             writeCode(module, format, options.code, options.output,
-                      llvm::sys::path::filename(input.getName()))) {
+                      llvm::sys::path::filename(input.getName()), timing)) {
       std::string text = toString(std::move(failed));
       // What cannot be compiled has been named.
       return text.empty() ? exitNotSupported : error(text);
@@ -231,6 +229,9 @@ int Driver::write(ModuleOp module, Format format, bool unchanged) {
 }
 
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
+  DefaultTimingManager timingManager;
+  applyDefaultTimingManagerCLOptions(timingManager);
+  TimingScope timing = timingManager.getRootScope();
   MLIRContext context(registry);
   // Nothing runs side by side before there is something to write, and without
   // threads each attribute takes one look-up instead of two and a lock.
@@ -256,8 +257,10 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   });
   if (failed(setUpRemarks(context)))
     return exitBadInput;
+  TimingScope reading = timing.nest("Import");
   OwningOpRef<ModuleOp> module =
       input.import(context, {options.externalDataRoots});
+  reading.stop();
   if (!module || failed(verify(*module)))
     return exitBadInput;
   bool inputIsONNX =
@@ -267,7 +270,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
     return error(toString(std::move(failed)));
   ModuleDigest before(*module);
   OwningOpRef<ModuleOp> original(options.verify ? module->clone() : ModuleOp());
-  if (failed(runPasses(*module)))
+  if (failed(runPasses(*module, timing)))
     return getFailureCode();
   watch.startWriting(*module);
   if ((config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module))))
@@ -278,9 +281,10 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
                    before == ModuleDigest(*module);
   context.enableMultithreading();
   if (original)
-    if (int code = verifyResult(*original, *module, options, input.getName()))
+    if (int code =
+            verifyResult(*original, *module, options, input.getName(), timing))
       return code;
-  return write(*module, outputFormat, unchanged);
+  return write(*module, outputFormat, unchanged, timing);
 }
 
 /// Checks and prints the policy; there is no model.

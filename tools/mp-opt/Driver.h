@@ -21,6 +21,7 @@
 #include "RunWatch.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 namespace mp {
@@ -42,8 +43,10 @@ private:
   int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);
   /// Writes the result and the reports.
-  int write(mlir::ModuleOp module, Format format, bool unchanged);
-  mlir::LogicalResult runPasses(mlir::ModuleOp module);
+  int write(mlir::ModuleOp module, Format format, bool unchanged,
+            mlir::TimingScope &timing);
+  mlir::LogicalResult runPasses(mlir::ModuleOp module,
+                                mlir::TimingScope &timing);
   mlir::LogicalResult setUpRemarks(mlir::MLIRContext &context);
   mlir::LogicalResult verifyRoundtrip(mlir::ModuleOp module);
 

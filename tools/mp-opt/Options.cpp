@@ -60,7 +60,8 @@ Precision:
   --emulate             write the result in fp32 with explicit rounding, so that
                         any runtime shows what 16-bit storage does
   --verify[=DATA]       run the result on DATA, or random numbers; exit code 3 if
-                        it is further from float64 than --rtol=X (bf16: 0.016)
+                        it is further from float64 than --rtol=X (bf16: 0.016);
+                        --cache=on|off|DIR/ keeps its code (mp-run run --help)
 
   Ops are names of ONNX (Softmax, com.microsoft.FusedMatMul) or torch (addmm).
   What is said of nodes beats the safety analyses, these beat lists of ops, a
@@ -178,6 +179,9 @@ struct Options::Flags {
   cl::opt<double> verifyTolerance{
       "rtol", cl::desc("relative error that --verify allows"),
       cl::cat(category)};
+  cl::opt<std::string> cache{
+      "cache", cl::desc("where --verify keeps compiled code"),
+      cl::value_desc("on, off or a folder"), cl::cat(category)};
   cl::opt<bool> elideWeights{"elide-weights",
                              cl::desc("leave big weights out of MLIR text"),
                              cl::cat(category)};
@@ -357,6 +361,15 @@ std::optional<int> Options::parseVerification(Flags &flags) {
       return usageError(verify ? "--rtol: expected a number of at least 0"
                                : "--rtol needs --verify");
   }
+  if (flags.cache.getNumOccurrences() && !verify)
+    return usageError("--cache needs --verify");
+  auto wanted = CodeCacheOptions::parse(flags.cache);
+  if (verify && !wanted)
+    return usageError(toString(wanted.takeError()));
+  if (wanted)
+    cache = std::move(*wanted);
+  else
+    consumeError(wanted.takeError());
   verifyData = flags.verify;
   verifyDims.assign(flags.dims.begin(), flags.dims.end());
   if (verify && training)

@@ -13,6 +13,7 @@
 #include "ExitCodes.h"
 #include "ModelInput.h"
 
+#include "mp-opt/Execution/CodeCache.h"
 #include "mp-opt/Precision/PolicyFile.h"
 
 #include "Pipelines/Pipelines.h"
@@ -47,6 +48,7 @@ struct Options {
   std::string verifyData;
   std::optional<double> verifyTolerance;
   std::vector<std::string> verifyDims;
+  CodeCacheOptions cache;
   SummaryForm summary = SummaryForm::None;
   /// Names of nodes or values.
   std::vector<std::string> explain;

@@ -57,7 +57,7 @@ static Candidate makeCandidate(StringRef title, ModuleOp module,
 }
 
 int verifyResult(ModuleOp input, ModuleOp result, const Options &options,
-                 StringRef name) {
+                 StringRef name, TimingScope &timing) {
   auto fail = [&](llvm::Error error) {
     llvm::errs() << name << ": error: --verify: " << toString(std::move(error))
                  << "\n";
@@ -69,7 +69,11 @@ int verifyResult(ModuleOp input, ModuleOp result, const Options &options,
   llvm::Expected<DataSet> data = flags.read(options.verifyData);
   if (!data)
     return fail(data.takeError());
+  CodeCache cache(options.cache, "mp-opt");
   Comparer::Options comparing;
+  comparing.compile.cache = &cache;
+  comparing.compile.title = "mp-opt";
+  comparing.compile.timing = &timing;
   if (llvm::Error failed =
           parseDimensions(options.verifyDims, comparing.compile.dims))
     return fail(std::move(failed));

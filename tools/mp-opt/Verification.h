@@ -16,6 +16,7 @@
 #include "Options.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
 
 namespace mp {
 
@@ -23,7 +24,8 @@ namespace mp {
 /// them, on standard error. Returns exitOk, exitOutside, or what stands against
 /// running them; errors have been printed.
 int verifyResult(mlir::ModuleOp input, mlir::ModuleOp result,
-                 const Options &options, llvm::StringRef name);
+                 const Options &options, llvm::StringRef name,
+                 mlir::TimingScope &timing);
 
 } // namespace mp
 

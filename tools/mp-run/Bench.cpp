@@ -39,7 +39,8 @@ arithmetic, bytes, and the process's peak memory.
                         turns.
 
   --dim=NAME=SIZE,... --threads=N --kernels=FORM --in-place --mixed-bf16
-  --mixed-fp16 --schemas=FILE --external-data-root=DIR    as for mp-run run
+  --mixed-fp16 --schemas=FILE --external-data-root=DIR --cache=WHERE
+  --mlir-timing         as for mp-run run
 )";
 
 namespace {
@@ -186,7 +187,8 @@ void Measurement::print(raw_ostream &os) const {
   row("bytes of constants", Twine(compiled.constantBytes));
   row("bytes of activations", Twine(compiled.arenaBytes));
   row("peak memory", formatShort(double(peakBytes) / (1 << 20)) + " MiB");
-  row("compiled in", formatTime(compiled.seconds));
+  row(compiled.isFromCache ? "from cache in" : "compiled in",
+      formatTime(compiled.seconds));
 }
 
 void Measurement::printJSON(raw_ostream &os, unsigned indent) const {
@@ -207,6 +209,7 @@ void Measurement::printJSON(raw_ostream &os, unsigned indent) const {
     json.attribute("arena_bytes", compiled.arenaBytes);
     json.attribute("peak_bytes", peakBytes);
     json.attribute("compile_seconds", compiled.seconds);
+    json.attribute("from_cache", compiled.isFromCache);
     json.attributeArray("times", [&] {
       for (double time : times)
         json.value(time);

@@ -20,6 +20,7 @@
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -30,6 +31,11 @@ namespace mp {
 // Flags
 //===----------------------------------------------------------------------===//
 
+Timing::Timing() {
+  manager.setEnabled(true);
+  root = manager.getRootScope();
+}
+
 void ModelFlags::addTo(Flags &flags) {
   flags.add("threads", threads, /*least=*/1, /*most=*/65536);
   flags.add("dim", dims, "NAME=SIZE");
@@ -39,6 +45,8 @@ void ModelFlags::addTo(Flags &flags) {
   flags.add("mixed-fp16", fp16);
   flags.add("schemas", schemas, "a file name");
   flags.add("external-data-root", roots, "a folder");
+  flags.add("cache", cache, "on, off or a folder with a slash in its name");
+  flags.add("mlir-timing", isTimed);
 }
 
 /// "a=1,b=2" as two entries.
@@ -54,7 +62,7 @@ static std::vector<std::string> splitDims(ArrayRef<std::string> dims) {
 }
 
 std::optional<int> ModelFlags::apply(const Flags &flags,
-                                     DialectRegistry &registry) const {
+                                     DialectRegistry &registry) {
   if (bf16 && fp16)
     return flags.usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
   static constexpr StringRef forms[] = {"auto", "direct", "widen", "dot",
@@ -68,6 +76,12 @@ std::optional<int> ModelFlags::apply(const Flags &flags,
     return flags.usageError("--dim: " + toString(std::move(failed)));
   if (llvm::Error failed = checkRoots(roots))
     return flags.usageError(toString(std::move(failed)));
+  auto cacheOptions = CodeCacheOptions::parse(cache);
+  if (!cacheOptions)
+    return flags.usageError(toString(cacheOptions.takeError()));
+  codeCache = std::make_shared<CodeCache>(std::move(*cacheOptions), "mp-run");
+  if (isTimed)
+    timing = std::make_shared<Timing>();
   if (llvm::Error failed = addSchemas(schemas, registry)) {
     llvm::errs() << "mp-run: error: " << toString(std::move(failed)) << "\n";
     return exitBadInput;
@@ -82,6 +96,9 @@ CompileOptions ModelFlags::getOptions() const {
   llvm::cantFail(parseDimensions(splitDims(dims), options.dims));
   options.kernels = kernels;
   options.updateInPlace = inPlace;
+  options.cache = codeCache.get();
+  options.title = "mp-run";
+  options.timing = timing ? &timing->root : nullptr;
   return options;
 }
 
@@ -104,6 +121,8 @@ Model::Model(const DialectRegistry &registry)
 
 int Model::read(StringRef path, const ModelFlags &flags) {
   name = path == "-" ? "<stdin>" : path.str();
+  timing = flags.timing ? &flags.timing->root : nullptr;
+  TimingScope step = timing ? timing->nest("Import") : TimingScope();
   if (llvm::Error failed = input.read(path)) {
     llvm::errs() << path << ": error: " << toString(std::move(failed)) << "\n";
     return exitBadInput;
@@ -129,6 +148,8 @@ int Model::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
   PassManager manager(&context, ModuleOp::getOperationName());
   manager.enableVerifier(false);
   add(manager);
+  if (timing)
+    manager.enableTiming(*timing);
   return succeeded(manager.run(*module)) && succeeded(verify(*module))
              ? exitOk
              : exitBadInput;
@@ -206,7 +227,10 @@ std::vector<ModelValue> Model::getInputs(const llvm::StringMap<int64_t> &dims) {
 }
 
 std::unique_ptr<Program> Model::compile(const CompileOptions &options) {
-  return compileProgram(*module, options);
+  CompileOptions own = options;
+  if (!own.title.empty())
+    own.title += (": compiling " + llvm::sys::path::filename(name)).str();
+  return compileProgram(*module, own);
 }
 
 void addSizes(ArrayRef<ModelValue> inputs, ArrayRef<Tensor> data,

@@ -12,25 +12,37 @@
 #include "Flags.h"
 #include "ModelInput.h"
 
+#include "mp-opt/Execution/CodeCache.h"
 #include "mp-opt/Execution/Program.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
 
 namespace mp {
+
+/// Where the time goes, printed at the end.
+struct Timing {
+  mlir::DefaultTimingManager manager;
+  mlir::TimingScope root;
+
+  Timing();
+};
 
 /// The flags that say how a model is read and compiled.
 struct ModelFlags {
   uint64_t threads = 0;
   std::vector<std::string> dims, roots;
-  std::string kernels = "auto", schemas;
-  bool inPlace = false, bf16 = false, fp16 = false;
+  std::string kernels = "auto", schemas, cache;
+  bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
+  /// What `apply` makes of `cache` and `isTimed`; the latter is null without.
+  std::shared_ptr<CodeCache> codeCache;
+  std::shared_ptr<Timing> timing;
 
   void addTo(Flags &flags);
   /// Checks them, and makes `registry` know the schemas and the process the
   /// threads. An exit code if that fails.
-  std::optional<int> apply(const Flags &flags,
-                           mlir::DialectRegistry &registry) const;
+  std::optional<int> apply(const Flags &flags, mlir::DialectRegistry &registry);
   CompileOptions getOptions() const;
 
   /// "bf16", "fp16", or empty.
@@ -73,6 +85,8 @@ public:
 private:
   ModelInput input;
   std::string name;
+  /// Null if nobody asks.
+  mlir::TimingScope *timing = nullptr;
   std::unique_ptr<mlir::MLIRContext> owned;
   mlir::MLIRContext &context;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -49,7 +49,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --quiet               print nothing on the way
 
   --dim=NAME=SIZE,... --threads=N --kernels=FORM --mixed-bf16 --mixed-fp16
-  --schemas=FILE --external-data-root=DIR     as for mp-run run
+  --schemas=FILE --external-data-root=DIR --cache=WHERE --mlir-timing
+                        as for mp-run run
 
 Ctrl-C ends the run after its step, with a checkpoint; exit code 130. It is 5 if
 the loss is no number any more.
@@ -250,6 +251,8 @@ int TrainCommand::run() {
     return reportError(std::move(failed));
   addSizes(inputs, first, compileOptions);
   compileOptions.updateInPlace = true;
+  if (flags.quiet)
+    compileOptions.title.clear();
   options = flags.trainer;
   options.total =
       flags.steps ? flags.steps

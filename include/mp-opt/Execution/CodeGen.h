@@ -8,6 +8,8 @@
 #ifndef MPOPT_EXECUTION_CODEGEN_H
 #define MPOPT_EXECUTION_CODEGEN_H
 
+#include "mp-opt/Execution/CompileProgress.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -39,12 +41,13 @@ createTargetMachine(const CodeTarget &target);
 /// The module in LLVM's dialect as optimized LLVM IR.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
-                const llvm::TargetMachine &machine);
+                const llvm::TargetMachine &machine, const CompileWatch &watch);
 
 /// The same as object files that belong to one program. The module's context
 /// has the threads that make them.
 llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
-emitObjects(mlir::ModuleOp module, const llvm::TargetMachine &machine);
+emitObjects(mlir::ModuleOp module, const llvm::TargetMachine &machine,
+            const CompileWatch &watch);
 
 /// An object file.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>

@@ -35,7 +35,7 @@ std::string getCName(llvm::StringRef text);
 llvm::Expected<std::unique_ptr<llvm::Module>>
 makeLibrary(mlir::ModuleOp module, const ModelInterface &interface,
             const LibraryOptions &options, llvm::LLVMContext &context,
-            llvm::TargetMachine &machine);
+            llvm::TargetMachine &machine, const CompileWatch &watch);
 
 /// The header, which includes nothing but the standard library's: `model` is
 /// what comments call the model.

@@ -49,6 +49,11 @@ struct ModelInterface {
 /// after a diagnostic.
 mlir::FailureOr<ModelInterface> readInterface(mlir::ModuleOp module);
 
+/// The attributes that the interface's constants, or its inputs' defaults, are
+/// made of; null where an input has none. `module` has an interface.
+std::vector<mlir::TypedAttr> getConstantValues(mlir::ModuleOp module);
+std::vector<mlir::TypedAttr> getDefaultValues(mlir::ModuleOp module);
+
 } // namespace mp
 
 #endif // MPOPT_EXECUTION_MODELINTERFACE_H

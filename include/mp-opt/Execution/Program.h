@@ -14,14 +14,22 @@
 #ifndef MPOPT_EXECUTION_PROGRAM_H
 #define MPOPT_EXECUTION_PROGRAM_H
 
-#include "mp-opt/Execution/ModelInterface.h"
+#include "mp-opt/Execution/ProgramCode.h"
 
 #include "llvm/ADT/StringMap.h"
 
 #include <memory>
 #include <optional>
+#include <string>
+
+namespace mlir {
+class TimingScope;
+} // namespace mlir
 
 namespace mp {
+
+class CodeCache;
+struct CompileWatch;
 
 struct CompileOptions {
   /// Sizes for symbolic dimensions: names to sizes.
@@ -38,11 +46,22 @@ struct CompileOptions {
   /// The first call packs constants for those that follow, in memory beside
   /// them: where there is one call only, this is of no use.
   bool keepPanels = true;
+
+  /// Where code is looked for first, and kept; nowhere if null. The rest has no
+  /// influence on code either.
+  CodeCache *cache = nullptr;
+  /// What CompileProgress says of the model, but for the processor; it says
+  /// nothing if this is empty.
+  std::string title;
+  /// Gets a timer for each step; null if nobody asks.
+  mlir::TimingScope *timing = nullptr;
 };
 
 /// Counts of one compilation.
 struct CompileFigures {
   double seconds = 0;
+  /// Code was there already: nothing was compiled in that time.
+  bool isFromCache = false;
   /// Of activations and temporaries, as planned; without those whose size is
   /// known only at run time.
   int64_t arenaBytes = 0;
@@ -54,11 +73,11 @@ struct CompileFigures {
 
 class Program {
 public:
-  /// Makes code of a module in LLVM's dialect, as `mp-lower-to-llvm` leaves it
-  /// (Pipelines/CompileProgram.h goes all the way from a model); null after a
-  /// diagnostic. The context must outlive the program.
-  static std::unique_ptr<Program> load(mlir::ModuleOp module,
-                                       bool updateInPlace);
+  /// Code for this process, of a module that was lowered with or without
+  /// `updateInPlace` (Pipelines/CompileProgram.h goes all the way from a
+  /// model). The context of the module must outlive the program.
+  static llvm::Expected<std::unique_ptr<Program>> load(ProgramCode code,
+                                                       bool updateInPlace);
   ~Program();
 
   llvm::ArrayRef<ProgramValue> getInputs() const;
@@ -87,6 +106,11 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
+
+/// Makes code of a module in LLVM's dialect, as `mp-lower-to-llvm` leaves it;
+/// fails after a diagnostic.
+mlir::FailureOr<ProgramCode> generateCode(mlir::ModuleOp module,
+                                          const CompileWatch &watch);
 
 /// Threads that programs of this process use; at least 1, and not more than
 /// there are processors for it (mp_set_threads).

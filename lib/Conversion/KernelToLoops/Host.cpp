@@ -9,6 +9,7 @@
 
 #include "mp-opt/Conversion/KernelToLoops.h"
 #include "mp-opt/Support/AtomicFile.h"
+#include "mp-opt/Support/CacheFolder.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -130,11 +131,8 @@ static bool arePairsFast() { return false; }
 
 /// Empty where there is no folder for it.
 static std::string getCachePath() {
-  SmallString<128> folder;
-  if (!sys::path::cache_directory(folder))
-    return "";
-  sys::path::append(folder, "mp-opt");
-  if (sys::fs::create_directories(folder))
+  SmallString<128> folder(getCacheFolder());
+  if (folder.empty() || sys::fs::create_directories(folder))
     return "";
   sys::path::append(folder, "kernels");
   return std::string(folder);

@@ -40,16 +40,14 @@ static unsigned getNarrowWidth(int32_t type) {
   }
 }
 
-static std::vector<char> unpack(StringRef bytes, int64_t count, unsigned width,
-                                bool isUnsigned) {
-  std::vector<char> elements(count);
+static void unpack(StringRef bytes, unsigned width, bool isUnsigned,
+                   MutableArrayRef<char> elements) {
   unsigned perByte = 8 / width, rest = 8 - width;
-  for (int64_t index = 0; index < count; ++index) {
+  for (size_t index = 0; index < elements.size(); ++index) {
     unsigned shift = index % perByte * width;
     uint8_t high = uint8_t(bytes[index / perByte]) >> shift << rest;
     elements[index] = isUnsigned ? high >> rest : int8_t(high) >> rest;
   }
-  return elements;
 }
 
 /// The bytes of the data, where they are in the model.
@@ -62,12 +60,12 @@ static std::string getPacked(const Proto &tensor) {
   return bytes;
 }
 
-FailureOr<TypedAttr> unpackNarrowIntegers(DictionaryAttr fields,
-                                          EmitErrorFn emitError) {
+FailureOr<Tensor> unpackNarrowTensor(DictionaryAttr fields,
+                                     EmitErrorFn emitError) {
   auto kind = fields ? fields.getAs<IntegerAttr>("data_type") : IntegerAttr();
   unsigned width = kind ? getNarrowWidth(kind.getInt()) : 0;
   if (!width)
-    return TypedAttr();
+    return Tensor();
   Proto tensor;
   if (failed(attrToProto(fields, tensor, emitError)))
     return failure();
@@ -84,18 +82,33 @@ FailureOr<TypedAttr> unpackNarrowIntegers(DictionaryAttr fields,
     return emitError() << "expected " << expected << " bytes of data for "
                        << count << " integers of " << width << " bits, found "
                        << packed.size();
-  MLIRContext *context = fields.getContext();
   bool isUnsigned =
       kind.getInt() == Proto::UINT4 || kind.getInt() == Proto::UINT2;
-  auto element = IntegerType::get(
-      context, 8, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
-  auto type = RankedTensorType::get(
-      SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()),
-      element);
-  std::vector<char> elements = unpack(packed, count, width, isUnsigned);
+  SmallVector<int64_t> sizes(tensor.dims().begin(), tensor.dims().end());
+  llvm::Expected<Tensor> result = Tensor::create(
+      isUnsigned ? ElementKind::UInt8 : ElementKind::Int8, sizes);
+  if (!result)
+    return emitError() << llvm::toString(result.takeError());
+  unpack(packed, width, isUnsigned, result->get<char>());
+  return *result;
+}
+
+FailureOr<TypedAttr> unpackNarrowIntegers(DictionaryAttr fields,
+                                          EmitErrorFn emitError) {
+  FailureOr<Tensor> tensor = unpackNarrowTensor(fields, emitError);
+  if (failed(tensor))
+    return failure();
+  if (tensor->getKind() == ElementKind::Undefined)
+    return TypedAttr();
+  auto element = IntegerType::get(fields.getContext(), 8,
+                                  tensor->getKind() == ElementKind::UInt8
+                                      ? IntegerType::Unsigned
+                                      : IntegerType::Signless);
+  auto type = RankedTensorType::get(tensor->getSizes(), element);
+  ArrayRef<char> elements = tensor->get<char>();
   // Big attributes of elements are hashed, resources are not.
-  constexpr uint64_t mostInline = 1024;
-  if (count <= mostInline)
+  constexpr size_t mostInline = 1024;
+  if (elements.size() <= mostInline)
     return TypedAttr(DenseElementsAttr::getFromRawBuffer(type, elements));
   return TypedAttr(DenseResourceElementsAttr::get(
       type, "unpacked",

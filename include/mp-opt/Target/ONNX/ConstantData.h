@@ -31,6 +31,12 @@ mlir::FailureOr<mlir::TypedAttr>
 unpackNarrowIntegers(mlir::DictionaryAttr fields,
                      llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// The same, without an attribute of the context; of kind Undefined for other
+/// tensors.
+mlir::FailureOr<Tensor>
+unpackNarrowTensor(mlir::DictionaryAttr fields,
+                   llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
 } // namespace mp
 
 #endif // MPOPT_TARGET_ONNX_CONSTANTDATA_H

@@ -1,0 +1,149 @@
+//===- CompileProgress.cpp - How far compiling is -------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A pass may take longer than a second, so a thread of its own looks at the
+// clock. It lives as long as this object does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Execution/CompileProgress.h"
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <unistd.h>
+
+using namespace mlir;
+using Clock = std::chrono::steady_clock;
+
+namespace mp {
+
+namespace {
+/// Counts the passes that stand in the pipeline itself: how often one runs that
+/// is nested, only the module says.
+class PassCounter : public PassInstrumentation {
+public:
+  explicit PassCounter(CompileProgress &progress) : progress(progress) {}
+  void runAfterPass(Pass *, Operation *op) override {
+    if (!op->getParentOp())
+      progress.advance();
+  }
+
+private:
+  CompileProgress &progress;
+};
+} // namespace
+
+CompileProgress::CompileProgress(std::string what)
+    : what(std::move(what)), isTerminal(::isatty(STDERR_FILENO)),
+      watcher([this] { run(); }) {}
+
+CompileProgress::~CompileProgress() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isOver = true;
+  }
+  ended.notify_one();
+  watcher.join();
+}
+
+void CompileProgress::start(StringRef newPhase, StringRef newUnits,
+                            size_t newTotal) {
+  std::lock_guard<std::mutex> lock(mutex);
+  phase = newPhase.str();
+  units = newUnits.str();
+  done = 0;
+  total = newTotal;
+}
+
+void CompileProgress::advance() {
+  std::lock_guard<std::mutex> lock(mutex);
+  ++done;
+}
+
+void CompileProgress::finish() {
+  std::lock_guard<std::mutex> lock(mutex);
+  isDone = true;
+}
+
+void CompileProgress::follow(PassManager &pm) {
+  // Nested passes that follow each other are run as one.
+  size_t count = 0;
+  bool isNested = false;
+  for (Pass &pass : pm) {
+    bool wasNested =
+        std::exchange(isNested, pass.getName().contains("OpToOpPassAdaptor"));
+    count += !(isNested && wasNested);
+  }
+  start("lowering", "passes", count);
+  pm.addInstrumentation(std::make_unique<PassCounter>(*this));
+}
+
+void CompileProgress::clear() {
+  std::lock_guard<std::mutex> lock(mutex);
+  erase();
+}
+
+/// Of a terminal, what is left of the line that was shown.
+void CompileProgress::erase() {
+  if (isShown && isTerminal)
+    llvm::errs() << "\r\x1b[K";
+}
+
+void CompileProgress::show() {
+  std::string line;
+  llvm::raw_string_ostream os(line);
+  os << (isTerminal ? "\r" : "") << what;
+  if (total)
+    os << ": " << phase << ", " << done << " of " << total << " " << units;
+  os << (isTerminal ? "\x1b[K" : "\n");
+  llvm::errs() << line;
+  isShown = true;
+}
+
+void CompileProgress::run() {
+  constexpr auto quiet = std::chrono::seconds(1);
+  constexpr auto pause = std::chrono::milliseconds(200);
+  auto start = Clock::now();
+  std::unique_lock<std::mutex> lock(mutex);
+  if (ended.wait_for(lock, quiet, [&] { return isOver; }))
+    return;
+  show();
+  while (!ended.wait_for(lock, pause, [&] { return isOver; }))
+    if (isTerminal)
+      show();
+  if (isTerminal)
+    return erase();
+  if (!isDone)
+    return;
+  std::chrono::duration<double> taken = Clock::now() - start;
+  llvm::errs() << what << ": " << llvm::format("done, %.1f s\n", taken.count());
+}
+
+//===----------------------------------------------------------------------===//
+// CompileWatch
+//===----------------------------------------------------------------------===//
+
+void CompileWatch::start(StringRef phase, StringRef units, size_t total) const {
+  if (progress)
+    progress->start(phase, units, total);
+}
+
+void CompileWatch::advance() const {
+  if (progress)
+    progress->advance();
+}
+
+TimingScope CompileWatch::time(StringRef step) const {
+  return timing ? timing->nest(step) : TimingScope();
+}
+
+} // namespace mp
