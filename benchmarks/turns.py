@@ -117,7 +117,7 @@ def worker(label, python, folder, **job):
 
 
 def mp_run(label, tool, model, data, *flags):
-    command = [tool, "bench", model, data, "--turns", *flags]
+    command = [tool, "bench", model, data, "--turns", "--cache=off", *flags]
     return Engine(label, command, data.parent)
 
 

@@ -53,6 +53,9 @@ path = [config.tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
 # The first diagnostic is the subject, not its color.
 config.environment["NO_COLOR"] = "1"
+# Kept code is the tests' own, and shared by them.
+code = os.path.join(os.path.dirname(config.binary_root), "test-code")
+config.environment["MPOPT_CACHE_DIR"] = code
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
 
 for feature, found in {

@@ -26,6 +26,12 @@ def main():
         return SKIPPED
     command = [python, "-B", "-m", "pytest", "-q", "-rs", "--color=no"]
     command += ["-p", "no:cacheprovider", file]
+    # Kept code is the tests' own, and shared by them.
+    tool = os.environ.get("MP_RUN") or os.environ.get("MP_OPT")
+    if tool:
+        build = os.path.dirname(os.path.dirname(os.path.abspath(tool)))
+        folder = os.path.join(build, "test-code")
+        os.environ.setdefault("MPOPT_CACHE_DIR", folder)
     # Passed on line by line: what a test printed before it hung is seen.
     last = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pytest:
