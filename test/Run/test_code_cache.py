@@ -72,7 +72,7 @@ def test_same_bits(model, cache, flags):
 
 
 def test_training_goes_the_same_way(tmp_path, cache):
-    step = make_step("mlp")
+    step = make_step("mlp784")
     data = step.parent / "data.npz"
     inputs = onnx.load(step).graph
     rng = np.random.default_rng(0)
