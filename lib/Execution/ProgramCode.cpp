@@ -106,9 +106,9 @@ std::optional<uint32_t> CodeWriter::findPacked(const Tensor &tensor) {
     packed.emplace();
     for (auto [number, attribute] : llvm::enumerate(content.getAttributes())) {
       auto fields = dyn_cast<DictionaryAttr>(attribute);
-      FailureOr<Tensor> unpacked = unpackNarrowTensor(fields, [&] {
-        return emitError(UnknownLoc::get(attribute.getContext()));
-      });
+      MLIRContext *context = attribute.getContext();
+      FailureOr<Tensor> unpacked = unpackNarrowTensor(
+          fields, [context] { return emitError(UnknownLoc::get(context)); });
       if (succeeded(unpacked) && isThere(*unpacked))
         packed->try_emplace(hashElements(*unpacked), number);
     }
