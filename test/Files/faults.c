@@ -32,8 +32,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-typedef long (*call_fn)();
-
 enum outcome { PROCEED, FAIL, HALF, END_AFTER };
 
 static enum outcome act(const char *action) {
@@ -74,7 +72,7 @@ static long finish(enum outcome outcome, long result) {
   return result;
 }
 
-#define NEXT(name) ((call_fn)dlsym(RTLD_NEXT, name))
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 /// A call that says on which descriptor it works, or -1.
 #define WRAP(result, name, descriptor, parameters, ...)                        \
@@ -82,7 +80,7 @@ static long finish(enum outcome outcome, long result) {
     enum outcome outcome = check(#name, descriptor);                           \
     if (outcome == FAIL)                                                       \
       return -1;                                                               \
-    return (result)finish(outcome, NEXT(#name)(__VA_ARGS__));                  \
+    return (result)finish(outcome, NEXT(name)(__VA_ARGS__));                   \
   }
 
 /// One that writes `size` bytes.
@@ -93,7 +91,7 @@ static long finish(enum outcome outcome, long result) {
       return -1;                                                               \
     if (outcome == HALF && size > 1)                                           \
       size /= 2;                                                               \
-    return finish(outcome, NEXT(#name)(__VA_ARGS__));                          \
+    return finish(outcome, NEXT(name)(__VA_ARGS__));                           \
   }
 
 WRAP_WRITE(write, (int fd, const void *data, size_t size), fd, data, size)
@@ -127,7 +125,7 @@ int posix_fallocate(int fd, off_t at, off_t size) {
   enum outcome outcome = check("posix_fallocate", fd);
   if (outcome == FAIL)
     return errno;
-  return (int)finish(outcome, NEXT("posix_fallocate")(fd, at, size));
+  return (int)finish(outcome, NEXT(posix_fallocate)(fd, at, size));
 }
 
 int openat(int folder, const char *name, int flags, ...) {
@@ -142,7 +140,7 @@ int openat(int folder, const char *name, int flags, ...) {
   enum outcome outcome = check("openat", -1);
   if (outcome == FAIL)
     return -1;
-  return (int)finish(outcome, NEXT("openat")(folder, name, flags, mode));
+  return (int)finish(outcome, NEXT(openat)(folder, name, flags, mode));
 }
 
 long syscall(long number, ...) {
@@ -157,8 +155,8 @@ long syscall(long number, ...) {
     errno = !strcmp(error, "EPERM") ? EPERM : ENOSYS;
     return -1;
   }
-  return NEXT("syscall")(number, argument[0], argument[1], argument[2],
-                         argument[3], argument[4], argument[5]);
+  return NEXT(syscall)(number, argument[0], argument[1], argument[2],
+                       argument[3], argument[4], argument[5]);
 }
 
 // The same under the names for 64-bit offsets.
