@@ -57,8 +57,7 @@ Precision:
                         bigger ones at use (default: 4096)
   --raise-opset=false   keep the model's opset, even if 16 bit needs a newer one
   --opset-limit=N       newest opset that a model may be raised to (default: 25)
-  --emulate             write the result in fp32 with explicit rounding, so that
-                        any runtime shows what 16-bit storage does
+  --emulate             write fp32, rounded explicitly as 16-bit storage rounds
   --verify[=DATA]       run the result on DATA, or random numbers; exit code 3 if
                         it is further from float64 than --rtol=X (bf16: 0.016);
                         --cache=on|off|DIR/ keeps its code (mp-run run --help)
