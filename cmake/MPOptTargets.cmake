@@ -61,24 +61,24 @@ endfunction()
 # DIALECTS for what makes code, and sees MLIR's dialects; ONNX for what sees
 # ONNX's C++ library.
 set(MPOPT_HEADERS_IR
-  <mlir/Bytecode/BytecodeOpInterface.h> <mlir/IR/Builders.h>
-  <mlir/IR/BuiltinAttributes.h> <mlir/IR/BuiltinOps.h>
-  <mlir/IR/BuiltinTypes.h> <mlir/IR/ExtensibleDialect.h>
-  <mlir/IR/OpImplementation.h> <mlir/IR/Verifier.h>
-  <mlir/Interfaces/ControlFlowInterfaces.h>
-  <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/PassManager.h>
-  <llvm/ADT/StringSet.h> <llvm/ADT/StringSwitch.h> <llvm/Support/JSON.h>)
+  mlir/Bytecode/BytecodeOpInterface.h mlir/IR/Builders.h
+  mlir/IR/BuiltinAttributes.h mlir/IR/BuiltinOps.h
+  mlir/IR/BuiltinTypes.h mlir/IR/ExtensibleDialect.h
+  mlir/IR/OpImplementation.h mlir/IR/Verifier.h
+  mlir/Interfaces/ControlFlowInterfaces.h
+  mlir/Interfaces/SideEffectInterfaces.h mlir/Pass/PassManager.h
+  llvm/ADT/StringSet.h llvm/ADT/StringSwitch.h llvm/Support/JSON.h)
 set(MPOPT_HEADERS_DIALECTS ${MPOPT_HEADERS_IR}
-  <mlir/Dialect/Affine/IR/AffineOps.h> <mlir/Dialect/Arith/IR/Arith.h>
-  <mlir/Dialect/Bufferization/IR/Bufferization.h>
-  <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
-  <mlir/Dialect/Linalg/IR/Linalg.h> <mlir/Dialect/Math/IR/Math.h>
-  <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/SCF/IR/SCF.h>
-  <mlir/Dialect/Tensor/IR/Tensor.h> <mlir/Dialect/Vector/IR/VectorOps.h>
-  <mlir/IR/TypeUtilities.h> <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+  mlir/Dialect/Affine/IR/AffineOps.h mlir/Dialect/Arith/IR/Arith.h
+  mlir/Dialect/Bufferization/IR/Bufferization.h
+  mlir/Dialect/Func/IR/FuncOps.h mlir/Dialect/LLVMIR/LLVMDialect.h
+  mlir/Dialect/Linalg/IR/Linalg.h mlir/Dialect/Math/IR/Math.h
+  mlir/Dialect/MemRef/IR/MemRef.h mlir/Dialect/SCF/IR/SCF.h
+  mlir/Dialect/Tensor/IR/Tensor.h mlir/Dialect/Vector/IR/VectorOps.h
+  mlir/IR/TypeUtilities.h mlir/Transforms/GreedyPatternRewriteDriver.h)
 set(MPOPT_HEADERS_ONNX ${MPOPT_HEADERS_IR}
-  <onnx/defs/function.h> <onnx/defs/schema.h>
-  <onnx/defs/shape_inference.h> <onnx/onnx_pb.h>)
+  onnx/defs/function.h onnx/defs/schema.h
+  onnx/defs/shape_inference.h onnx/onnx_pb.h)
 
 # The headers of MLIR are nine tenths of what there is to compile. clang reads
 # them once for each set, and then a file takes one second instead of five to
@@ -90,24 +90,66 @@ endif()
 option(MPOPT_PRECOMPILE "precompile the headers of MLIR and ONNX"
        ${MPOPT_PRECOMPILE_DEFAULT})
 
-# mp_precompile(TARGET SET): the first target of a set makes it for all. They
-# must have the same flags: position-independent code, and exceptions for ONNX.
+# mp_precompiled_header(RESULT SET): the file with what is precompiled, and the
+# rule that makes it. CMake's own rule would put the names of folders into it,
+# and the compiler cache would know no object again in another one.
+function(mp_precompiled_header result headers)
+  set(file pch/${headers}.pch)
+  set(${result} ${CMAKE_BINARY_DIR}/${file} PARENT_SCOPE)
+  get_property(made GLOBAL PROPERTY MPOPT_PRECOMPILED_${headers})
+  if(made)
+    return()
+  endif()
+  set_property(GLOBAL PROPERTY MPOPT_PRECOMPILED_${headers} ON)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  separate_arguments(flags NATIVE_COMMAND
+    "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${LLVM_DEFINITIONS}")
+  get_property(options DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY COMPILE_OPTIONS)
+  list(FILTER options EXCLUDE REGEX "^-ffile-prefix-map=")
+  get_property(defined DIRECTORY ${CMAKE_SOURCE_DIR}
+               PROPERTY COMPILE_DEFINITIONS)
+  list(TRANSFORM defined PREPEND -D)
+  set(folders ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  if(headers STREQUAL "ONNX")
+    list(APPEND folders ${MPOPT_ONNX_PREFIX}/include)
+  else()
+    list(APPEND options -fno-exceptions)
+  endif()
+  list(REMOVE_DUPLICATES folders)
+  list(TRANSFORM folders PREPEND "-isystem;")
+  set(included ${MPOPT_HEADERS_${headers}})
+  list(TRANSFORM included PREPEND "-include;")
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/pch)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/${file}
+    COMMAND ${CMAKE_CXX_COMPILER} ${flags} ${options} ${defined}
+            -std=gnu++${CMAKE_CXX_STANDARD} -fPIC -fvisibility-inlines-hidden
+            -fpch-instantiate-templates -Xclang -emit-pch
+            -Xclang -fno-pch-timestamp ${folders} ${included}
+            -MD -MT ${file} -MF ${file}.d
+            -x c++-header /dev/null -o ${file}
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
+    DEPFILE ${CMAKE_BINARY_DIR}/${file}.d
+    COMMENT "Precompiling headers: ${headers}" VERBATIM)
+  add_custom_target(MPOptPrecompiled${headers}
+                    DEPENDS ${CMAKE_BINARY_DIR}/${file})
+endfunction()
+
+# mp_precompile(TARGET SET): its code is position independent, and has
+# exceptions if the set is ONNX.
 function(mp_precompile name headers)
   if(NOT MPOPT_PRECOMPILE OR headers STREQUAL "NONE")
     return()
   endif()
+  mp_precompiled_header(file ${headers})
+  add_dependencies(${name} MPOptPrecompiled${headers})
   # Precompiled, libstdc++ is no system header, and calls what it deprecates.
-  # The build knows what the headers depend on; the compiler would look for
-  # them in the folder where the compiler cache has once seen them.
-  target_compile_options(${name} PRIVATE -Wno-deprecated-declarations
-    "SHELL:-Xclang -fno-pch-timestamp" "SHELL:-Xclang -fno-validate-pch")
-  get_property(first GLOBAL PROPERTY MPOPT_PRECOMPILED_${headers})
-  if(first)
-    target_precompile_headers(${name} REUSE_FROM ${first})
-    return()
-  endif()
-  target_precompile_headers(${name} PRIVATE ${MPOPT_HEADERS_${headers}})
-  set_property(GLOBAL PROPERTY MPOPT_PRECOMPILED_${headers} ${name})
+  file(RELATIVE_PATH relative ${CMAKE_BINARY_DIR} ${file})
+  target_compile_options(${name} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>
+    "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include-pch ${relative}>")
+  get_target_property(sources ${name} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${file})
 endfunction()
 
 # All targets that the CMakeLists.txt files of a folder and below define and
