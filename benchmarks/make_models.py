@@ -7,8 +7,10 @@ Names: four (four nodes), chain1k, chain20k, chain100k, chain1m (a chain of
 that many small nodes), gpt124, gpt1b (decoders of 124 M and 0.9 G parameters,
 weights in one external file), encoder12 (12 layers of width 768 over 128
 tokens, for training), encoder3n, encoder12n, encoder48n (the same, narrow), encoder6
-(6 layers of width 512), resnet18 (for images of 224 pixels) and resnet18t (the
-same, its BatchNormalization as in training).
+(6 layers of width 512), resnet18 (for images of 224 pixels), resnet18t (the
+same, its BatchNormalization as in training), resnet50, mobilenetv3t
+(MobileNetV3-large) and efficientnett (EfficientNet-B0), both as in training
+and for images of 128 pixels.
 Default: four, chain1k, chain20k, chain100k and gpt124.
 """
 
@@ -194,7 +196,7 @@ def encoder(layers, width, vocabulary, tokens=128, head=64, dropout=0.0):
     )
 
 
-def convolve(graph, value, name, sizes, stride=1):
+def convolve(graph, value, name, sizes, stride=1, group=1):
     """Filters of `sizes` (outer, inner, width), around each value."""
     outer, inner, width = sizes
     scale = (2 / (inner * width * width)) ** 0.5
@@ -203,7 +205,7 @@ def convolve(graph, value, name, sizes, stride=1):
     )
     return graph.add(
         "Conv", [value, weight], name, pads=[width // 2] * 4,
-        strides=[stride] * 2, kernel_shape=[width] * 2,
+        strides=[stride] * 2, kernel_shape=[width] * 2, group=group,
     )
 
 
@@ -238,40 +240,201 @@ def residual_block(graph, value, name, sizes, stride, is_training):
     return graph.add("Relu", [total], f"{name}.r2")
 
 
+def bottleneck_block(graph, value, name, sizes, stride, is_training):
+    """Convolutions of width 1, 3 and 1 beside the value or a projection."""
+    outer, inner = sizes
+    narrow = outer // 4
+    inside, last = value, inner
+    shapes = [(narrow, 1, 1), (narrow, 3, stride), (outer, 1, 1)]
+    for i, (width, taps, step) in enumerate(shapes, 1):
+        inside = convolve(
+            graph, inside, f"{name}.c{i}", (width, last, taps), step
+        )
+        inside = normalize_batch(
+            graph, inside, f"{name}.b{i}", width, is_training
+        )
+        last = width
+        if i < 3:
+            inside = graph.add("Relu", [inside], f"{name}.r{i}")
+    if stride != 1 or inner != outer:
+        value = convolve(
+            graph, value, f"{name}.sc.0", (outer, inner, 1), stride
+        )
+        value = normalize_batch(
+            graph, value, f"{name}.sc.1", outer, is_training
+        )
+    total = graph.add("Add", [inside, value], f"{name}.sum")
+    return graph.add("Relu", [total], f"{name}.r3")
+
+
 RESNET18 = {
     "widths": [64, 64, 128, 128, 256, 256, 512, 512],
     "strides": [1, 1, 2, 1, 2, 1, 2, 1],
 }
+RESNET50 = {
+    "widths": [256] * 3 + [512] * 4 + [1024] * 6 + [2048] * 3,
+    "strides": [1] * 3 + [2] + [1] * 3 + [2] + [1] * 5 + [2] + [1] * 2,
+    "block": bottleneck_block,
+    "stem": 64,
+}
 
 
-def resnet(widths, strides, classes=1000, pixels=224, is_training=False):
+def resnet(
+    widths, strides, classes=1000, pixels=224, is_training=False,
+    block=residual_block, stem=None,
+):
     """Residual blocks behind the stem for big images: pictures in, scores of
     classes out. Names are those of torch_models.py."""
     graph = Graph()
-    value = convolve(graph, "x", "c", (widths[0], 3, 7), stride=2)
-    value = normalize_batch(graph, value, "b", widths[0], is_training)
+    stem = stem or widths[0]
+    value = convolve(graph, "x", "c", (stem, 3, 7), stride=2)
+    value = normalize_batch(graph, value, "b", stem, is_training)
     value = graph.add("Relu", [value], "r")
     value = graph.add(
         "MaxPool", [value], "pool", kernel_shape=[3, 3], strides=[2, 2],
         pads=[1, 1, 1, 1],
     )
-    inner = [widths[0], *widths]
+    inner = [stem, *widths]
     for i, stride in enumerate(strides):
         sizes = (widths[i], inner[i])
-        value = residual_block(
-            graph, value, f"l{i + 1}", sizes, stride, is_training
-        )
+        value = block(graph, value, f"l{i + 1}", sizes, stride, is_training)
+    classify(graph, pool(graph, value), "scores", widths[-1], classes)
+    return image_model(graph, "resnet", pixels, classes)
+
+
+def pool(graph, value):
     value = graph.add("GlobalAveragePool", [value], "average")
-    value = graph.add("Flatten", [value], "flat")
-    weight = graph.weight("fc.weight", classes, widths[-1])
-    bias = graph.weight("fc.bias", classes)
-    graph.add("Gemm", [value, weight, bias], "scores", transB=1)
+    return graph.add("Flatten", [value], "flat")
+
+
+def classify(graph, value, name, inner, outer):
+    prefix = "fc" if name == "scores" else name
+    weight = graph.weight(f"{prefix}.weight", outer, inner)
+    bias = graph.weight(f"{prefix}.bias", outer)
+    return graph.add("Gemm", [value, weight, bias], name, transB=1)
+
+
+def image_model(graph, name, pixels, classes):
     info = helper.make_tensor_value_info
     return graph.model(
-        "resnet",
+        name,
         [info("x", TensorProto.FLOAT, ["batch", 3, pixels, pixels])],
         [info("scores", TensorProto.FLOAT, ["batch", classes])],
     )
+
+
+def silu(graph, value, name):
+    factor = graph.add("Sigmoid", [value], f"{name}.factor")
+    return graph.add("Mul", [value, factor], name)
+
+
+def activate(graph, value, name, kind):
+    if kind == "Silu":
+        return silu(graph, value, name)
+    return graph.add(kind, [value], name)
+
+
+def unit(graph, value, name, sizes, kind, stride=1, group=1):
+    """A convolution, its normalization as in training, an activation."""
+    value = convolve(graph, value, f"{name}.c", sizes, stride, group)
+    value = normalize_batch(graph, value, f"{name}.b", sizes[0], True)
+    return activate(graph, value, f"{name}.a", kind) if kind else value
+
+
+def squeeze(graph, value, name, sizes, kinds):
+    """Channels times a factor that all channels' averages decide."""
+    outer, inner = sizes
+    factor = graph.add("GlobalAveragePool", [value], f"{name}.average")
+    widths = [(inner, outer), (outer, inner)]
+    for i, (width, last) in enumerate(widths):
+        weight = graph.weight(f"{name}.{i}.weight", width, last, 1, 1)
+        bias = graph.weight(f"{name}.{i}.bias", width)
+        factor = graph.add("Conv", [factor, weight, bias], f"{name}.{i}")
+        factor = activate(graph, factor, f"{name}.{i}.a", kinds[i])
+    return graph.add("Mul", [value, factor], f"{name}.scaled")
+
+
+def inverted_block(graph, value, name, block):
+    """A wide depthwise convolution between narrow values."""
+    inner, wide, outer = block["sizes"]
+    kind, inside = block["kind"], value
+    if wide != inner:
+        inside = unit(graph, inside, f"{name}.up", (wide, inner, 1), kind)
+    inside = unit(
+        graph, inside, f"{name}.taps", (wide, 1, block["taps"]), kind,
+        block["stride"], wide,
+    )
+    if block["squeezed"]:
+        inside = squeeze(
+            graph, inside, f"{name}.se", (wide, block["squeezed"]),
+            block["gates"],
+        )
+    inside = unit(graph, inside, f"{name}.down", (outer, wide, 1), None)
+    if block["stride"] != 1 or inner != outer:
+        return inside
+    return graph.add("Add", [inside, value], f"{name}.sum")
+
+
+# Taps, width inside, width, whether channels are squeezed, activation, stride.
+MOBILENETV3 = [
+    (3, 16, 16, False, "Relu", 1), (3, 64, 24, False, "Relu", 2),
+    (3, 72, 24, False, "Relu", 1), (5, 72, 40, True, "Relu", 2),
+    (5, 120, 40, True, "Relu", 1), (5, 120, 40, True, "Relu", 1),
+    (3, 240, 80, False, "HardSwish", 2), (3, 200, 80, False, "HardSwish", 1),
+    (3, 184, 80, False, "HardSwish", 1), (3, 184, 80, False, "HardSwish", 1),
+    (3, 480, 112, True, "HardSwish", 1), (3, 672, 112, True, "HardSwish", 1),
+    (5, 672, 160, True, "HardSwish", 2), (5, 960, 160, True, "HardSwish", 1),
+    (5, 960, 160, True, "HardSwish", 1),
+]
+
+
+def mobilenetv3(pixels=128, classes=1000):
+    """MobileNetV3-large as in training, after torchvision's."""
+    graph = Graph()
+    value = unit(graph, "x", "stem", (16, 3, 3), "HardSwish", stride=2)
+    inner = 16
+    for i, (taps, wide, outer, squeezed, kind, stride) in enumerate(
+        MOBILENETV3
+    ):
+        block = {
+            "sizes": (inner, wide, outer), "taps": taps, "kind": kind,
+            "stride": stride, "gates": ("Relu", "HardSigmoid"),
+            # A quarter, to the nearest multiple of eight.
+            "squeezed": (wide // 4 + 4) // 8 * 8 if squeezed else 0,
+        }
+        value = inverted_block(graph, value, f"l{i}", block)
+        inner = outer
+    value = unit(graph, value, "top", (960, inner, 1), "HardSwish")
+    value = classify(graph, pool(graph, value), "wide", 960, 1280)
+    value = graph.add("HardSwish", [value], "wide.a")
+    classify(graph, value, "scores", 1280, classes)
+    return image_model(graph, "mobilenetv3", pixels, classes)
+
+
+# Times wider inside, taps, stride, width, blocks.
+EFFICIENTNET = [
+    (1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3),
+    (6, 5, 1, 112, 3), (6, 5, 2, 192, 4), (6, 3, 1, 320, 1),
+]
+
+
+def efficientnet(pixels=128, classes=1000):
+    """EfficientNet-B0 as in training, after torchvision's, no block dropped."""
+    graph = Graph()
+    value = unit(graph, "x", "stem", (32, 3, 3), "Silu", stride=2)
+    inner = 32
+    for stage, (times, taps, stride, outer, count) in enumerate(EFFICIENTNET):
+        for i in range(count):
+            block = {
+                "sizes": (inner, times * inner, outer), "taps": taps,
+                "kind": "Silu", "stride": 1 if i else stride,
+                "gates": ("Silu", "Sigmoid"), "squeezed": inner // 4,
+            }
+            value = inverted_block(graph, value, f"l{stage}.{i}", block)
+            inner = outer
+    value = unit(graph, value, "top", (1280, inner, 1), "Silu")
+    classify(graph, pool(graph, value), "scores", 1280, classes)
+    return image_model(graph, "efficientnet", pixels, classes)
 
 
 def chain(length, width=16):
@@ -308,6 +471,9 @@ MODELS = {
     "encoder6": lambda: encoder(6, 512, 1000),
     "resnet18": lambda: resnet(**RESNET18),
     "resnet18t": lambda: resnet(**RESNET18, is_training=True),
+    "resnet50": lambda: resnet(**RESNET50),
+    "mobilenetv3t": mobilenetv3,
+    "efficientnett": efficientnet,
 }
 DEFAULT = ["four", "chain1k", "chain20k", "chain100k", "gpt124"]
 EXTERNAL = {"gpt124", "gpt1b", "encoder12"}

@@ -153,6 +153,8 @@ llvm::Expected<std::unique_ptr<Program>> Program::load(ProgramCode code,
   impl.figures.flops = code.flops;
   for (const Tensor &constant : impl.interface.constants)
     impl.figures.constantBytes += constant.getNumBytes();
+  for (const std::unique_ptr<llvm::MemoryBuffer> &object : code.objects)
+    impl.figures.codeBytes += object->getBufferSize();
   if (llvm::Error error =
           impl.code.link(std::move(code.objects), impl.interface.constants))
     return error;

@@ -186,6 +186,7 @@ void Measurement::print(raw_ostream &os) const {
   row("bytes in, out", Twine(inputBytes) + ", " + Twine(outputBytes));
   row("bytes of constants", Twine(compiled.constantBytes));
   row("bytes of activations", Twine(compiled.arenaBytes));
+  row("bytes of code", Twine(compiled.codeBytes));
   row("peak memory", formatShort(double(peakBytes) / (1 << 20)) + " MiB");
   row(compiled.isFromCache ? "from cache in" : "compiled in",
       formatTime(compiled.seconds));
@@ -207,6 +208,7 @@ void Measurement::printJSON(raw_ostream &os, unsigned indent) const {
     json.attribute("output_bytes", outputBytes);
     json.attribute("constant_bytes", compiled.constantBytes);
     json.attribute("arena_bytes", compiled.arenaBytes);
+    json.attribute("code_bytes", compiled.codeBytes);
     json.attribute("peak_bytes", peakBytes);
     json.attribute("compile_seconds", compiled.seconds);
     json.attribute("from_cache", compiled.isFromCache);

@@ -66,6 +66,8 @@ struct CompileFigures {
   /// known only at run time.
   int64_t arenaBytes = 0;
   int64_t constantBytes = 0;
+  /// Of the object files, tables included.
+  int64_t codeBytes = 0;
   /// Multiply-adds of products and convolutions count twice; absent where
   /// sizes are unknown.
   std::optional<double> flops;
