@@ -173,6 +173,24 @@ def OutlineParallel : Pass<"mp-outline-parallel", "::mlir::ModuleOp"> {
                            "::mp::runtime::RuntimeDialect"];
 }
 
+def SplitMain : Pass<"mp-split-main", "::mlir::ModuleOp"> {
+  let summary = "Cut a long model into functions that follow each other";
+  let description = [{
+    Before: `main` is one block; bodies of parallel loops and contractions are
+    functions. After: of a block with at least twice `length` ops, runs of
+    `length` ops each are functions that `main` calls. Constants, views, sizes
+    and what else says where memory is are computed again in each; other values
+    are arguments and results. Allocations stay in `main`. Shorter ones are left
+    alone, and what other functions do.
+
+    Example: test/Lowering/mp-split-main.mlir
+  }];
+  let options = [
+    Option<"length", "length", "unsigned", /*default=*/"64", "Ops of a function">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Write loops on buffers in LLVM's dialect";
   let description = [{

@@ -113,6 +113,7 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineParallel());
   simplify(pm);
+  pm.addPass(createSplitMain());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());

@@ -1,0 +1,198 @@
+//===- SplitMain.cpp - A long model as functions that follow each other ---===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is left of a model's layers in `main` is a list of launches and calls.
+// LLVM's time for one block grows with the square of its length, since places
+// in memory are known from its begin to its end. So the list is cut, and each
+// part computes for itself where its memory is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering/Passes.h"
+
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mp {
+#define GEN_PASS_DEF_SPLITMAIN
+#include "Lowering/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+
+namespace {
+
+/// Ops that follow each other, but for places in memory between them.
+using Part = SmallVector<Operation *>;
+
+struct SplitMain : public mp::impl::SplitMainBase<SplitMain> {
+  using SplitMainBase::SplitMainBase;
+
+  void runOnOperation() override;
+
+private:
+  SmallVector<Part> findParts(Block &block);
+  void outline(const Part &part);
+
+  unsigned numFunctions = 0;
+};
+
+/// Brings into a function what its ops use.
+class Body {
+public:
+  Body(const Part &part, Block *entry)
+      : inside(part.begin(), part.end()), entry(entry),
+        b(OpBuilder::atBlockEnd(entry)) {}
+
+  void take(Operation *op);
+  /// Of the operations that were taken, what others use.
+  SmallVector<Value> findResults(const Part &part);
+
+  IRMapping mapping;
+  /// What the function is called with.
+  SmallVector<Value> arguments;
+
+private:
+  void bring(Value value);
+
+  llvm::SmallPtrSet<Operation *, 16> inside;
+  Block *entry;
+  OpBuilder b;
+};
+
+} // namespace
+
+/// Whether `op` says where memory is, or how big: it can be done again wherever
+/// its operands are known.
+static bool isPlace(Operation *op) {
+  return op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getResultTypes(), [](Type type) {
+           return isa<IndexType, IntegerType, MemRefType>(type);
+         });
+}
+
+/// A constant, or a place.
+static bool isRepeated(Operation *op) {
+  return op->hasTrait<OpTrait::ConstantLike>() || isPlace(op);
+}
+
+/// What `op` and the ops inside of it use from outside.
+static void findUsed(Operation *op, llvm::SetVector<Value> &used) {
+  used.insert(op->operand_begin(), op->operand_end());
+  for (Region &region : op->getRegions())
+    getUsedValuesDefinedAbove(region, used);
+}
+
+/// Brings a value, and what it is computed of, in the order of computation.
+void Body::bring(Value value) {
+  SmallVector<std::pair<Value, bool>> worklist{{value, false}};
+  while (!worklist.empty()) {
+    auto [next, isReady] = worklist.pop_back_val();
+    if (mapping.contains(next))
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (!op || !isRepeated(op)) {
+      arguments.push_back(next);
+      mapping.map(next, entry->addArgument(next.getType(), next.getLoc()));
+      continue;
+    }
+    if (isReady) {
+      b.clone(*op, mapping);
+      continue;
+    }
+    worklist.emplace_back(next, true);
+    for (Value operand : llvm::reverse(op->getOperands()))
+      worklist.emplace_back(operand, false);
+  }
+}
+
+void Body::take(Operation *op) {
+  llvm::SetVector<Value> used;
+  findUsed(op, used);
+  for (Value value : used)
+    bring(value);
+  b.clone(*op, mapping);
+}
+
+SmallVector<Value> Body::findResults(const Part &part) {
+  SmallVector<Value> results;
+  for (Operation *op : part)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            Operation *own = op->getBlock()->findAncestorOpInBlock(*user);
+            return !inside.contains(own);
+          }))
+        results.push_back(result);
+  return results;
+}
+
+/// What stays: memory that is allocated, and places.
+SmallVector<Part> SplitMain::findParts(Block &block) {
+  SmallVector<Part> parts(1);
+  for (Operation &op : block.without_terminator()) {
+    if (isRepeated(&op))
+      continue;
+    if (isa<memref::AllocOp, memref::AllocaOp>(op) ||
+        parts.back().size() == length)
+      parts.emplace_back();
+    if (!isa<memref::AllocOp, memref::AllocaOp>(op))
+      parts.back().push_back(&op);
+  }
+  return parts;
+}
+
+void SplitMain::outline(const Part &part) {
+  OpBuilder b(&getContext());
+  b.setInsertionPointToEnd(getOperation().getBody());
+  Location loc = part.front()->getLoc();
+  std::string name = ("mp_part_" + Twine(numFunctions++)).str();
+  auto function = func::FuncOp::create(b, loc, name, b.getFunctionType({}, {}));
+  function.setPrivate();
+  Block *entry = b.createBlock(&function.getBody());
+  Body body(part, entry);
+  for (Operation *op : part)
+    body.take(op);
+  SmallVector<Value> results = body.findResults(part), returned;
+  for (Value result : results)
+    returned.push_back(body.mapping.lookup(result));
+  b.setInsertionPointToEnd(entry);
+  func::ReturnOp::create(b, loc, returned);
+  function.setFunctionType(b.getFunctionType(entry->getArgumentTypes(),
+                                             ValueRange(returned).getTypes()));
+  // What the part is called with is there before its first op; places that
+  // depend on its results are behind it.
+  b.setInsertionPoint(part.front());
+  auto call = func::CallOp::create(b, loc, function, body.arguments);
+  for (auto [result, value] : llvm::zip_equal(results, call.getResults()))
+    result.replaceAllUsesWith(value);
+  for (Operation *op : llvm::reverse(part))
+    op->erase();
+}
+
+void SplitMain::runOnOperation() {
+  auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal() || !main.getBody().hasOneBlock())
+    return;
+  numFunctions = 0;
+  SmallVector<Part> parts = findParts(main.getBody().front());
+  size_t total = 0;
+  for (const Part &part : parts)
+    total += part.size();
+  if (total < 2 * length)
+    return;
+  for (const Part &part : parts)
+    if (part.size() > 1)
+      outline(part);
+}
