@@ -11,7 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from runs import USAGE, attempt, command, fail, make_step, mp_run, train_folder
+from runs import (
+    USAGE, command, fail, make_step, mp_run, train_folder, write_model,
+)
 
 PROCESSORS = sorted(os.sched_getaffinity(0))
 # Loops of a few microseconds, so that waiting is most of what is measured.
@@ -37,60 +39,94 @@ def pin(*processors):
     return lambda: os.sched_setaffinity(0, processors)
 
 
-def bench(step, batch, threads=None, processors=None, calls=CALLS):
-    """Seconds of all calls, and the threads in use."""
-    flags = [f"--threads={threads}"] if threads else []
-    done = attempt(
-        "bench", step, batch, "--in-place", "--json", f"--repeat={calls}",
-        *flags, preexec_fn=pin(*processors) if processors else None,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    return sum(found["times"]), found["threads"]
+class Bench:
+    """A process that measures when it is asked to."""
+
+    def __init__(self, step, batch, threads, processors):
+        self.process = subprocess.Popen(
+            command(
+                "bench", step, batch, "--in-place", "--turns",
+                f"--threads={threads}",
+            ),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            preexec_fn=pin(*processors),
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.kill()
+        self.process.wait()
+
+    def run(self):
+        """Seconds of all calls."""
+        self.process.stdin.write(f"{CALLS} 3\n")
+        self.process.stdin.flush()
+        return sum(json.loads(self.process.stdout.readline())["times"])
 
 
-def least(step, batch, *arguments, runs=4, **options):
-    return min(bench(step, batch, *arguments, **options)[0] for _ in range(runs))
+def compare(step, batch, threads, processors):
+    """Seconds with each number of threads, in turns."""
+    with Bench(step, batch, threads[0], processors) as one:
+        with Bench(step, batch, threads[1], processors) as other:
+            pairs = [(one.run(), other.run()) for _ in range(5)]
+    return [min(times) for times in zip(*pairs)]
 
 
 @needs_two
 @pytest.mark.parametrize("threads", [3, 8])
 def test_more_threads_than_processors(step, batch, threads):
-    two = PROCESSORS[:2]
-    few = least(step, batch, 2, processors=two)
-    many = least(step, batch, threads, processors=two)
+    few, many = compare(step, batch, (2, threads), PROCESSORS[:2])
     assert many < 3 * few
 
 
 def test_threads_on_one_processor(step, batch):
-    one = PROCESSORS[:1]
-    alone = least(step, batch, 1, processors=one)
-    many = least(step, batch, 4, processors=one)
+    alone, many = compare(step, batch, (1, 4), PROCESSORS[:1])
     assert many < 3 * alone
 
 
 @needs_two
 def test_a_busy_neighbour(step, batch):
+    """Each block is long enough for some turns of the neighbour."""
     two = PROCESSORS[:2]
-    quiet = least(step, batch, 2, processors=two)
-    loop = [sys.executable, "-c", "while True: pass"]
-    neighbour = subprocess.Popen(loop, preexec_fn=pin(*two))
-    try:
-        beside = least(step, batch, 2, processors=two)
-    finally:
-        neighbour.kill()
-        neighbour.wait()
+    with Bench(step, batch, 2, two) as bench:
+        quiet = min(bench.run() for _ in range(5))
+        loop = [sys.executable, "-c", "while True: pass"]
+        neighbour = subprocess.Popen(loop, preexec_fn=pin(*two))
+        try:
+            beside = min(bench.run() for _ in range(5))
+        finally:
+            neighbour.kill()
+            neighbour.wait()
     assert beside < 4 * quiet
 
 
-def test_as_many_threads_as_processors(step, batch):
-    one = PROCESSORS[:1]
-    for threads in (None, 1, 7):
-        assert bench(step, batch, threads, one, calls=1)[1] == 1
+def count_threads(model, *flags, before=None):
+    """Threads that are in use, of a model that is soon compiled."""
+    done = subprocess.run(
+        command("bench", model, "--random", "--json", "--repeat=1", *flags),
+        capture_output=True, text=True, timeout=120, preexec_fn=before,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["threads"]
+
+
+@pytest.fixture
+def small(tmp_path):
+    return write_model(tmp_path, "g (float[4] x) => (float[4] y) { y = Relu(x) }")
+
+
+def test_as_many_threads_as_processors(small):
+    one = pin(PROCESSORS[0])
+    for flags in ([], ["--threads=1"], ["--threads=7"]):
+        assert count_threads(small, *flags, before=one) == 1
     # A quota may allow fewer.
-    _, count = bench(step, batch, calls=1)
+    count = count_threads(small)
     assert 1 <= count <= len(PROCESSORS)
-    assert bench(step, batch, 65536, calls=1)[1] == count
+    assert count_threads(small, "--threads=65536") == count
 
 
 def groups():
@@ -136,14 +172,11 @@ def group():
 
 
 @pytest.mark.parametrize("quota, most", [(50000, 1), (100000, 1), (100001, 2)])
-def test_a_quota(step, batch, group, quota, most):
-    done = subprocess.run(
-        command("bench", step, batch, "--json", "--repeat=1", "--threads=8"),
-        capture_output=True, text=True, timeout=120, preexec_fn=group(quota),
-    )
-    assert done.returncode == 0, done.stderr
-    used = json.loads(done.stdout)["threads"]
-    assert used == min(most, len(PROCESSORS)) or used < most
+@pytest.mark.parametrize("flags", [[], ["--threads=8"]])
+def test_a_quota(small, group, quota, most, flags):
+    allowed = count_threads(small)
+    used = count_threads(small, *flags, before=group(quota))
+    assert used == min(most, allowed)
 
 
 def test_same_bits(tmp_path, step, batch):

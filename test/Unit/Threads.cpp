@@ -106,8 +106,8 @@ static void checkCounts() {
     pool.pretendProcessors(threads);
     pool.setCount(1000);
     expect(pool.getCount() == threads, "not more threads than processors");
-    runLoops(pool, 2000, 0, "many threads");
-    runLoops(pool, 20, 300'000, "long ranges: who waits sleeps");
+    runLoops(pool, 500, 0, "many threads");
+    runLoops(pool, 10, 300'000, "long ranges: who waits sleeps");
     // Longer than threads spin.
     for (int pause = 0; pause < 5; ++pause) {
       usleep(2000);
@@ -142,7 +142,7 @@ static void checkCallers() {
     pthread_create(
         &caller, nullptr,
         [](void *) -> void * {
-          runLoops(pool, 500, 0, "several callers");
+          runLoops(pool, 300, 0, "several callers");
           return nullptr;
         },
         nullptr);
