@@ -84,20 +84,28 @@ static void runLoops(Pool &pool, int rounds, int64_t pause, const char *what) {
   expect(true, what);
 }
 
-/// Ranges that take long and no processor.
-static void sleepIn(void *data, int64_t begin, int64_t) {
-  static_cast<pthread_t *>(data)[begin] = pthread_self();
-  usleep(20'000);
+namespace {
+struct Meeting {
+  pthread_t caller;
+  std::atomic<bool> hasHelp;
+};
+} // namespace
+
+/// The caller's range lasts until another thread has come, or for a minute.
+static void meet(void *data, int64_t, int64_t) {
+  auto *meeting = static_cast<Meeting *>(data);
+  if (!pthread_equal(meeting->caller, pthread_self()))
+    meeting->hasHelp = true;
+  int64_t end = readClock() + 60'000'000'000;
+  while (!meeting->hasHelp && readClock() < end)
+    usleep(1000);
 }
 
 /// Threads that sleep are woken for a loop.
 static void expectHelp(Pool &pool, const char *when) {
-  pthread_t by[8];
-  pool.run({8, 1, sleepIn, by, nullptr});
-  int mine = 0;
-  for (pthread_t thread : by)
-    mine += pthread_equal(thread, pthread_self()) != 0;
-  expect(mine < 8, "threads take part", when);
+  Meeting meeting = {pthread_self(), {false}};
+  pool.run({2, 1, meet, &meeting, nullptr});
+  expect(meeting.hasHelp, "threads take part", when);
 }
 
 static void checkCounts() {
