@@ -14,7 +14,12 @@ import numpy
 
 KERNEL_OPT = os.environ.get("KERNEL_OPT", "kernel-opt")
 LLVM_TOOLS = pathlib.Path(os.environ.get("LLVM_TOOLS", "/usr/lib/llvm-22/bin"))
-RUNTIME = pathlib.Path(__file__).with_name("scratch.c")
+ROOT = pathlib.Path(__file__).parents[3]
+RUNTIME = [
+    pathlib.Path(__file__).with_name("scratch.c"),
+    # Rounding to bf16, where the processor has no registers of it.
+    ROOT / "lib/Runtime/CPU/BFloat16.cpp",
+]
 DTYPES = {
     "f32": numpy.dtype(numpy.float32),
     "f64": numpy.dtype(numpy.float64),
@@ -109,8 +114,16 @@ def lower_text(text):
         check=True, capture_output=True, encoding="utf-8").stdout
 
 
-def compile_text(text, folder, isa="avx512", form="widen", tuning=""):
+def native_isa():
+    """What contractions are compiled for here. Vectors of 64 bytes, taken apart
+    for a processor without them, cost LLVM minutes and test nothing."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+    return "avx512" if "avx512f" in flags else "avx2"
+
+
+def compile_text(text, folder, isa=None, form="widen", tuning=""):
     """The shared library of functions with contractions."""
+    isa = isa or native_isa()
     folder = pathlib.Path(folder)
     source = folder / "kernel.mlir"
     source.write_text(text)
@@ -124,7 +137,8 @@ def compile_text(text, folder, isa="avx512", form="widen", tuning=""):
     subprocess.run(
         [LLVM_TOOLS / "clang", "-O3", "-march=native",
          "-mprefer-vector-width=512", "-fPIC", "-shared",
-         "-Wno-override-module", ir, RUNTIME, "-o", library],
+         "-Wno-override-module", "-I", ROOT / "include", ir, *RUNTIME,
+         "-o", library],
         check=True)
     return ctypes.CDLL(str(library))
 
