@@ -7,6 +7,8 @@
 
 #include "mp-opt/Precision/Casts.h"
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -67,11 +69,11 @@ OpResult CastBuilder::create(OpBuilder &builder, Value value,
   OperationState state(value.getLoc(), castName);
   state.addOperands(value);
   state.addTypes(withElementType(value.getType(), elementType));
-  state.addAttribute(onnxir::attr::name,
-                     builder.getStringAttr(names.getNodeName(base)));
-  state.addAttribute(onnxir::attr::results,
-                     builder.getStrArrayAttr({names.getValueName(base)}));
-  state.addAttribute(mark::inserted, builder.getUnitAttr());
+  addAttribute(state, onnxir::attr::name,
+               builder.getStringAttr(names.getNodeName(base)));
+  addAttribute(state, onnxir::attr::results,
+               builder.getStrArrayAttr({names.getValueName(base)}));
+  addAttribute(state, mark::inserted, builder.getUnitAttr());
   Operation *scope = builder.getInsertionBlock()->getParentOp();
   state.addAttribute("to", getCastTo(scope, getElementKind(elementType)));
   return builder.create(state)->getResult(0);
@@ -94,18 +96,24 @@ bool isInsertedCast(Operation *op) {
 }
 
 void stripMarks(ModuleOp module) {
-  auto isKept = [](StringRef name) {
-    return !name.starts_with("mp.") || name == mark::summary ||
-           name == mark::specialized || name == mark::callee ||
-           name == mark::untyped;
+  auto isStripped = [](StringRef name) {
+    return name.starts_with("mp.") && name != mark::summary &&
+           name != mark::specialized && name != mark::callee &&
+           name != mark::untyped;
   };
   module->walk([&](Operation *op) {
+    if (NodeAttributes *attributes = getNodeAttributes(op)) {
+      attributes->removeIf(isStripped);
+      return;
+    }
+    ArrayRef<NamedAttribute> all = op->getRawDictionaryAttrs().getValue();
     SmallVector<NamedAttribute> kept;
-    for (NamedAttribute attribute : op->getAttrs())
-      if (isKept(attribute.getName()))
+    for (NamedAttribute attribute : all)
+      if (!isStripped(attribute.getName()))
         kept.push_back(attribute);
-    if (kept.size() != op->getAttrs().size())
-      op->setAttrs(DictionaryAttr::getWithSorted(op->getContext(), kept));
+    if (kept.size() != all.size())
+      op->setDiscardableAttrs(
+          DictionaryAttr::getWithSorted(op->getContext(), kept));
   });
 }
 

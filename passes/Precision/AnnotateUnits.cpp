@@ -7,6 +7,7 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/DecomposedOps.h"
 #include "mp-opt/Precision/Functions.h"
@@ -36,11 +37,8 @@ void AnnotateUnits::runOnOperation() {
       auto name =
           builder.getStringAttr(getQualifiedName(unit.domain, unit.opType));
       auto index = builder.getI64IntegerAttr(number++);
-      for (Operation *node : unit.nodes) {
-        NamedAttrList attributes(node->getAttrDictionary());
-        attributes.set(mark::unit, name);
-        attributes.set(mark::unitNumber, index);
-        node->setAttrs(attributes.getDictionary(&getContext()));
-      }
+      for (Operation *node : unit.nodes)
+        setAttributes(node, {builder.getNamedAttr(mark::unit, name),
+                             builder.getNamedAttr(mark::unitNumber, index)});
     }
 }

@@ -8,6 +8,7 @@
 #include "Precision/Passes.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
 #include "mp-opt/Precision/Assignment.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Functions.h"
@@ -119,15 +120,13 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
                                                      : builder.getF32Type());
   };
   bool isLow = entry.state == NodePrecision::Low;
-  NamedAttrList attributes(entry.node->getAttrDictionary());
-  attributes.set(precisionKey, getType(entry.state));
-  attributes.set(becauseKey, builder.getStringAttr(entry.reason));
+  SmallVector<NamedAttribute, 3> marks = {
+      {precisionKey, getType(entry.state)},
+      {becauseKey, builder.getStringAttr(entry.reason)}};
   if (!entry.slots.empty())
-    attributes.set(slotsKey, builder.getArrayAttr(llvm::map_to_vector(
-                                 entry.slots, [&](NodePrecision::State state) {
-                                   return getType(state);
-                                 })));
-  entry.node->setAttrs(attributes.getDictionary(&getContext()));
+    marks.emplace_back(slotsKey, builder.getArrayAttr(llvm::map_to_vector(
+                                     entry.slots, getType)));
+  setAttributes(entry.node, marks);
   RemarkOutcome outcome = isLow ? RemarkOutcome::Passed
                           : entry.opClass == OpClass::Allow
                               ? RemarkOutcome::Missed

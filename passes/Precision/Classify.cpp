@@ -8,6 +8,7 @@
 #include "Precision/Passes.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Classification.h"
 #include "mp-opt/Precision/Functions.h"
@@ -107,19 +108,21 @@ void Classify::lookUpKeys() {
 
 void Classify::annotate(const NodeClass &entry) {
   Builder builder(&getContext());
-  NamedAttrList attributes(entry.node->getAttrDictionary());
-  attributes.set(classKey,
-                 builder.getStringAttr(stringifyOpClass(entry.opClass)));
-  attributes.set(reasonKey, builder.getStringAttr(entry.reason));
+  StringAttr reason = builder.getStringAttr(entry.reason);
+  SmallVector<NamedAttribute, 3> marks = {
+      {classKey, builder.getStringAttr(stringifyOpClass(entry.opClass))},
+      {reasonKey, reason}};
   if (entry.isBuiltin)
-    attributes.set(builtinKey, builder.getUnitAttr());
+    marks.emplace_back(builtinKey, builder.getUnitAttr());
   if (entry.isOverride && !entry.overruled)
-    attributes.set(mark::isOverride, builder.getUnitAttr());
+    marks.push_back(
+        builder.getNamedAttr(mark::isOverride, builder.getUnitAttr()));
   if (!entry.place.empty())
-    attributes.set(mark::asked, builder.getStringAttr(entry.place));
+    marks.push_back(
+        builder.getNamedAttr(mark::asked, builder.getStringAttr(entry.place)));
   if (!entry.place.empty() && entry.overruled)
-    attributes.set(mark::refused, builder.getStringAttr(entry.reason));
-  entry.node->setAttrs(attributes.getDictionary(&getContext()));
+    marks.push_back(builder.getNamedAttr(mark::refused, reason));
+  setAttributes(entry.node, marks);
   if (entry.overruled)
     emitPrecisionRemark(entry.node, RemarkOutcome::Missed, "f32", entry.reason);
 }

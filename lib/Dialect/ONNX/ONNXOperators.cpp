@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every op family becomes a dynamic op of the dialect, with a verifier that
-// asks the schema in force, an assembly interface that prints results under
-// their ONNX names, and, where the schema promises that the op computes its
-// results from its operands alone, a memory model that lets dead code go.
+// Every op family becomes an op of the dialect, with a verifier that asks the
+// schema in force, an assembly interface that prints results under their ONNX
+// names, and, where the schema promises that the op computes its results from
+// its operands alone, a memory model that lets dead code go.
 //
 //===----------------------------------------------------------------------===//
+
+#include "NodeOperation.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
@@ -196,7 +198,7 @@ LogicalResult NodeVerifier::verifySize(StringRef name, Attribute value) {
 
 LogicalResult NodeVerifier::verifyAttributes() {
   llvm::SmallDenseSet<StringRef> present;
-  for (NamedAttribute attribute : op->getAttrs()) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
     if (name.contains('.'))
       continue;
@@ -266,7 +268,7 @@ LogicalResult NodeVerifier::verify() {
   return verifyAttributes();
 }
 
-static LogicalResult verifyOperator(Operation *op) {
+LogicalResult verifyNode(Operation *op) {
   const OpFamily *family =
       cast<ONNXDialect>(op->getDialect())->getFamily(op->getName());
   std::optional<int64_t> opset = getOpset(op, family->domain);
@@ -330,10 +332,8 @@ void ONNXDialect::registerOperators() {
     std::string name = getQualifiedName(family->domain, family->name);
     OperationName opName("onnx." + name, getContext());
     if (!opName.isRegistered()) {
-      registerDynamicOp(DynamicOpDefinition::get(
-          name, this, verifyOperator, [](Operation *) { return success(); }));
-      auto registered =
-          *RegisteredOperationName::lookup("onnx." + name, getContext());
+      RegisteredOperationName registered = registerNodeOperation(
+          *this, opName.getStringRef(), typeIDs.allocate());
       registered.attachInterface<OperatorAsm>();
       if (isPure(*family))
         registered.attachInterface<PureOperator>();

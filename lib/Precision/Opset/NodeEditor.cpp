@@ -7,6 +7,7 @@
 
 #include "NodeEditor.h"
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
 #include "mp-opt/Precision/Policy.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -177,16 +178,16 @@ static bool movesData(StringRef opType) {
 void NodeEditor::mark(OperationState &state, StringRef opType) {
   if (!node->hasAttr(mark::opClass))
     return;
-  state.addAttribute(mark::made, builder.getUnitAttr());
+  addAttribute(state, mark::made, builder.getUnitAttr());
   if (auto module = node->getParentOfType<ModuleOp>())
     module->setAttr(mark::made, builder.getUnitAttr());
   OpClass opClass = movesData(opType) ? OpClass::Follow : OpClass::Deny;
-  state.addAttribute(mark::opClass,
-                     builder.getStringAttr(stringifyOpClass(opClass)));
-  state.addAttribute(mark::reason,
-                     builder.getStringAttr(opType == "Constant"
-                                               ? "constant"
-                                               : "made by raising the opset"));
+  addAttribute(state, mark::opClass,
+               builder.getStringAttr(stringifyOpClass(opClass)));
+  addAttribute(state, mark::reason,
+               builder.getStringAttr(opType == "Constant"
+                                         ? "constant"
+                                         : "made by raising the opset"));
 }
 
 Value NodeEditor::create(StringRef opType, ValueRange operands, Type type,
@@ -197,10 +198,10 @@ Value NodeEditor::create(StringRef opType, ValueRange operands, Type type,
   state.addOperands(operands);
   state.addTypes(type);
   state.addAttributes(attributes);
-  state.addAttribute(attr::name,
-                     builder.getStringAttr(names.getNodeName(base)));
-  state.addAttribute(attr::results,
-                     builder.getStrArrayAttr({names.getValueName(base)}));
+  addAttribute(state, attr::name,
+               builder.getStringAttr(names.getNodeName(base)));
+  addAttribute(state, attr::results,
+               builder.getStrArrayAttr({names.getValueName(base)}));
   mark(state, opType);
   return builder.create(state)->getResult(0);
 }

@@ -10,6 +10,8 @@
 #include "ProtoAttr.h"
 #include "WireFormat.h"
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
@@ -351,7 +353,7 @@ LogicalResult GraphImporter::importAttributes(const Node &node,
     state.addAttribute(name, *value);
   }
   if (!sorted)
-    state.addAttribute(attr::order, builder.getArrayAttr(order));
+    addAttribute(state, attr::order, builder.getArrayAttr(order));
   return success();
 }
 
@@ -399,10 +401,10 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
       extras.append(attribute.name(), rest);
   }
   if (!names.empty())
-    state.addAttribute(attr::regions, builder.getArrayAttr(names));
+    addAttribute(state, attr::regions, builder.getArrayAttr(names));
   if (!extras.empty())
-    state.addAttribute(attr::regionFields,
-                       extras.getDictionary(loc.getContext()));
+    addAttribute(state, attr::regionFields,
+                 extras.getDictionary(loc.getContext()));
   return success();
 }
 
@@ -469,9 +471,9 @@ void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
   SmallVector<Attribute> names;
   for (const std::string &name : node.output())
     names.push_back(builder.getStringAttr(name));
-  state.addAttribute(attr::results, builder.getArrayAttr(names));
+  addAttribute(state, attr::results, builder.getArrayAttr(names));
   if (node.has_name())
-    state.addAttribute(attr::name, builder.getStringAttr(node.name()));
+    addAttribute(state, attr::name, builder.getStringAttr(node.name()));
   if (!family) {
     state.addAttribute("onnx_domain", builder.getStringAttr(node.domain()));
     state.addAttribute("onnx_op_type", builder.getStringAttr(node.op_type()));
@@ -490,7 +492,7 @@ void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
                            ? Attribute(builder.getStringAttr(node.domain()))
                            : builder.getUnitAttr());
   if (!rest.empty())
-    state.addAttribute(attr::extra, rest.getDictionary(loc.getContext()));
+    addAttribute(state, attr::extra, rest.getDictionary(loc.getContext()));
 }
 
 /// The small constant that a node is; null for other nodes.

@@ -7,6 +7,8 @@
 
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -104,13 +106,13 @@ Operation *NodeBuilder::createNode(StringRef op, ArrayRef<Value> operands,
     resultNames.push_back(isLeftOut ? "" : names.getValueName(text));
   }
   state.addAttributes(attributes);
-  state.addAttribute(onnxir::attr::name,
-                     builder.getStringAttr(names.getNodeName(text)));
-  state.addAttribute(onnxir::attr::results,
-                     builder.getStrArrayAttr(resultNames));
+  addAttribute(state, onnxir::attr::name,
+               builder.getStringAttr(names.getNodeName(text)));
+  addAttribute(state, onnxir::attr::results,
+               builder.getStrArrayAttr(resultNames));
   if (!subgraphs.empty())
-    state.addAttribute(onnxir::attr::regions,
-                       builder.getStrArrayAttr(subgraphs));
+    addAttribute(state, onnxir::attr::regions,
+                 builder.getStrArrayAttr(subgraphs));
   for (size_t count = subgraphs.size(); count > 0; --count)
     state.addRegion();
   Operation *node = builder.create(state);

@@ -29,7 +29,8 @@ def ONNX_Dialect : Dialect {
     training entries, initializers, absent operands. Lower-case names cannot
     clash with operators.
 
-    A node keeps its ONNX identity in discardable attributes: `onnx.name`
+    A node keeps its ONNX identity in properties that are written as attributes
+    (NodeAttributes.h): `onnx.name`
     (node name), `onnx.results` (value names, empty for an absent output),
     `onnx.regions` (attribute name of each subgraph), `onnx.region_fields`
     (other fields of those attributes), `onnx.attr_order` (if
@@ -56,6 +57,8 @@ def ONNX_Dialect : Dialect {
     void registerOperators();
     std::shared_ptr<const ::mp::SchemaRegistry> schemas;
     ::llvm::DenseMap<const void *, const ::mp::OpFamily *> families;
+    /// Those of the operators.
+    ::mlir::TypeIDAllocator typeIDs;
 
   public:
   }];

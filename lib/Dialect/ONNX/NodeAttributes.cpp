@@ -1,0 +1,86 @@
+//===- NodeAttributes.cpp - What a node has beside its operator -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+using namespace mlir;
+
+MLIR_DEFINE_EXPLICIT_TYPE_ID(mp::onnxir::NodeAttributes)
+
+namespace mp::onnxir {
+
+Attribute NodeAttributes::get(StringRef name) const {
+  for (const NamedAttribute &entry : entries)
+    if (entry.getName().getValue() == name)
+      return entry.getValue();
+  return {};
+}
+
+void NodeAttributes::set(StringAttr name, Attribute value) {
+  auto *place = llvm::find_if(entries, [&](const NamedAttribute &entry) {
+    return entry.getName() == name;
+  });
+  if (place == entries.end()) {
+    if (!value)
+      return;
+    // As many as a node has at the end of the precision passes.
+    constexpr size_t usual = 7;
+    if (entries.empty())
+      entries.reserve(usual);
+    entries.insert(llvm::upper_bound(entries, NamedAttribute(name, value)),
+                   NamedAttribute(name, value));
+  } else if (value) {
+    place->setValue(value);
+  } else {
+    entries.erase(place);
+  }
+}
+
+void NodeAttributes::removeIf(function_ref<bool(StringRef)> isRemoved) {
+  llvm::erase_if(entries, [&](const NamedAttribute &entry) {
+    return isRemoved(entry.getName().getValue());
+  });
+}
+
+NodeAttributes *getNodeAttributes(Operation *op) {
+  auto *dialect = dyn_cast_or_null<ONNXDialect>(op->getDialect());
+  return dialect && dialect->getFamily(op->getName())
+             ? op->getPropertiesStorage().as<NodeAttributes *>()
+             : nullptr;
+}
+
+void setAttributes(Operation *op, ArrayRef<NamedAttribute> attributes) {
+  NodeAttributes *node = getNodeAttributes(op);
+  NamedAttrList others;
+  for (const NamedAttribute &attribute : attributes)
+    if (node && NodeAttributes::holds(attribute.getName()))
+      node->set(attribute.getName(), attribute.getValue());
+    else
+      others.push_back(attribute);
+  if (others.empty())
+    return;
+  NamedAttrList all(op->getAttrDictionary());
+  for (const NamedAttribute &attribute : others)
+    all.set(attribute.getName(), attribute.getValue());
+  op->setAttrs(all.getDictionary(op->getContext()));
+}
+
+void addAttribute(OperationState &state, StringAttr name, Attribute value) {
+  auto *dialect = dyn_cast_or_null<ONNXDialect>(state.name.getDialect());
+  if (NodeAttributes::holds(name) && dialect && dialect->getFamily(state.name))
+    state.getOrAddProperties<NodeAttributes>().set(name, value);
+  else
+    state.addAttribute(name, value);
+}
+
+void addAttribute(OperationState &state, StringRef name, Attribute value) {
+  addAttribute(state, StringAttr::get(value.getContext(), name), value);
+}
+
+} // namespace mp::onnxir
