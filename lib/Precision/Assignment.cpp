@@ -86,9 +86,10 @@ static void settleJoint(NodePrecision &node, ArrayRef<int> slots,
     return;
   node.state = low == all ? NodePrecision::Low : NodePrecision::F32;
   if (low && low < all)
-    node.reason = (llvm::Twine(low) + " of its " + llvm::Twine(all) +
-                   " joined values are " + lowName + "; " + node.reason)
-                      .str();
+    node.reason = StringAttr::get(
+        node.node->getContext(),
+        Twine(low) + " of its " + Twine(all) + " joined values are " + lowName +
+            "; " + (node.reason ? node.reason.getValue() : StringRef()));
 }
 
 llvm::Expected<Assignment>

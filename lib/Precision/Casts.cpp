@@ -28,7 +28,13 @@ static OperationName getCastName(MLIRContext *context) {
 }
 
 CastBuilder::CastBuilder(ModuleOp module)
-    : names(module), castName(getCastName(module.getContext())) {}
+    : names(module), castName(getCastName(module.getContext())) {
+  Builder builder(module.getContext());
+  keys = {builder.getStringAttr(mark::inserted),
+          builder.getStringAttr(onnxir::attr::name),
+          builder.getStringAttr(onnxir::attr::results),
+          builder.getStringAttr("to")};
+}
 
 OpResult CastBuilder::create(Value value, Type elementType) {
   OpBuilder builder(value.getContext());
@@ -60,22 +66,32 @@ void setCastType(Operation *cast, ElementKind kind) {
   cast->setAttr("to", getCastTo(cast, kind));
 }
 
+/// Casts of one scope to one type say the same.
+Attribute CastBuilder::getTo(Operation *scope, Type elementType) {
+  Operation *graph = scope;
+  while (graph && !graph->hasAttr(onnxir::attr::opsets))
+    graph = graph->getParentOp();
+  Attribute &to = targets[{graph, elementType}];
+  if (!to)
+    to = getCastTo(scope, getElementKind(elementType));
+  return to;
+}
+
 OpResult CastBuilder::create(OpBuilder &builder, Value value,
                              Type elementType) {
   StringRef name = onnxir::getValueName(value);
-  std::string base = ((name.empty() ? StringRef("value") : name) + "_cast_" +
-                      getPrecisionName(elementType))
-                         .str();
+  StringAttr base =
+      builder.getStringAttr(Twine(name.empty() ? StringRef("value") : name) +
+                            "_cast_" + getPrecisionName(elementType));
   OperationState state(value.getLoc(), castName);
   state.addOperands(value);
   state.addTypes(withElementType(value.getType(), elementType));
-  addAttribute(state, onnxir::attr::name,
-               builder.getStringAttr(names.getNodeName(base)));
-  addAttribute(state, onnxir::attr::results,
-               builder.getStrArrayAttr({names.getValueName(base)}));
-  addAttribute(state, mark::inserted, builder.getUnitAttr());
+  addAttribute(state, keys.inserted, builder.getUnitAttr());
+  addAttribute(state, keys.name, names.takeNodeName(base));
+  addAttribute(state, keys.results,
+               builder.getArrayAttr({names.takeValueName(base)}));
   Operation *scope = builder.getInsertionBlock()->getParentOp();
-  state.addAttribute("to", getCastTo(scope, getElementKind(elementType)));
+  state.addAttribute(keys.to, getTo(scope, elementType));
   return builder.create(state)->getResult(0);
 }
 

@@ -33,8 +33,8 @@ private:
   void decide(unsigned index);
   void resolveWeak(unsigned index);
   bool allUsersLow(const Variable &variable) const;
-  std::string inLow(StringRef before) const {
-    return (before + graph.getLowName()).str();
+  StringAttr inLow(StringRef before) const {
+    return graph.getReason(before + graph.getLowName());
   }
 
   PrecisionGraph &graph;
@@ -79,7 +79,7 @@ void FirstOperand::decide(unsigned index) {
     return;
   variable.state = Variable::F32;
   if (variable.kind == Variable::Joint) {
-    variable.reason = "control flow";
+    variable.reason = graph.getReason("control flow");
     return;
   }
   OpClass opClass = nodes[*variable.node].opClass;
@@ -92,7 +92,8 @@ void FirstOperand::decide(unsigned index) {
     variable.reason =
         inLow(isFollow ? "its first operand is " : "its operands are ");
   } else {
-    variable.reason = isFollow ? followsF32.str() : "an operand is f32";
+    variable.reason =
+        graph.getReason(isFollow ? StringRef(followsF32) : "an operand is f32");
   }
 }
 
@@ -117,7 +118,7 @@ void FirstOperand::resolveWeak(unsigned index) {
     variable.state = Variable::Low;
     variable.reason = inLow("its users are ");
   } else {
-    variable.reason = "a user is f32";
+    variable.reason = graph.getReason("a user is f32");
   }
 }
 

@@ -197,12 +197,6 @@ bool CutNetwork::solve(ArrayRef<unsigned> members) {
 // Before the cut
 //===----------------------------------------------------------------------===//
 
-static std::string getOperandReason(const ValueEntry &value) {
-  StringRef name = onnxir::getValueName(value.value);
-  return name.empty() ? "an operand is f32"
-                      : ("operand '" + name + "' is f32").str();
-}
-
 /// What may not round its operands is f32 behind what is f32 for certain.
 void MinimumCut::keepSteepF32() {
   ArrayRef<ValueEntry> values = graph.getValues();
@@ -216,7 +210,7 @@ void MinimumCut::keepSteepF32() {
       if (!user.neverNarrows || user.state != Variable::Free)
         continue;
       user.state = Variable::F32;
-      user.reason = getOperandReason(value);
+      user.reason = graph.getOperandReason(value);
       worklist.push_back(consumer);
     }
   };
@@ -260,7 +254,7 @@ void MinimumCut::keepFarF32() {
     if (isDecided(index) || isNear[index])
       continue;
     variables[index].state = Variable::F32;
-    variables[index].reason = "no allowed op is near";
+    variables[index].reason = graph.getReason("no allowed op is near");
   }
 }
 
@@ -314,7 +308,8 @@ void MinimumCut::solveParts() {
       continue;
     for (unsigned variable : list) {
       variables[variable].state = Variable::F32;
-      variables[variable].reason = "the minimum cut takes too long to find";
+      variables[variable].reason =
+          graph.getReason("the minimum cut takes too long to find");
     }
   }
 }
@@ -374,9 +369,9 @@ void MinimumCut::dropPoorRegions() {
     if (balance.isAsked || percent >= *graph.getOptions().minSaving)
       continue;
     variable.state = Variable::F32;
-    variable.reason = "its region would save " + std::to_string(balance.saved) +
-                      " of " + std::to_string(balance.all) +
-                      " bytes, less than the least saving asked for";
+    variable.reason = graph.getReason(
+        "its region would save " + Twine(balance.saved) + " of " +
+        Twine(balance.all) + " bytes, less than the least saving asked for");
   }
 }
 
@@ -413,11 +408,11 @@ int64_t MinimumCut::getFlipCost(unsigned index,
 
 void MinimumCut::explain(unsigned index, ArrayRef<unsigned> lowUsers) {
   Variable &variable = variables[index];
-  if (!variable.reason.empty())
+  if (variable.reason)
     return;
   bool isLow = variable.state == Variable::Low;
   if (variable.neverNarrows) {
-    variable.reason = ("its operands are " + graph.getLowName()).str();
+    variable.reason = graph.getReason("its operands are " + graph.getLowName());
     if (isLow)
       return;
     for (unsigned number : variable.reads) {
@@ -426,16 +421,15 @@ void MinimumCut::explain(unsigned index, ArrayRef<unsigned> lowUsers) {
                    variables[value.producer].state == Variable::F32;
       if (!isF32 || value.isWeak)
         continue;
-      variable.reason = getOperandReason(value);
+      variable.reason = graph.getOperandReason(value);
       return;
     }
   }
   int64_t bytes = getFlipCost(index, lowUsers);
-  variable.reason =
-      ("minimum cut: " + (isLow ? StringRef("f32") : graph.getLowName()) +
-       " would move " +
-       (bytes > 0 ? Twine(bytes) + " bytes more" : Twine("as many bytes")))
-          .str();
+  variable.reason = graph.getReason(
+      "minimum cut: " + (isLow ? StringRef("f32") : graph.getLowName()) +
+      " would move " +
+      (bytes > 0 ? Twine(bytes) + " bytes more" : Twine("as many bytes")));
 }
 
 void MinimumCut::explain() {

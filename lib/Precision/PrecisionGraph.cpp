@@ -30,9 +30,10 @@ static bool admitsCast(Operation *scope, ElementKind low) {
 PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
                                std::vector<NodePrecision> &nodes,
                                const AssignmentOptions &options)
-    : low(getElementKind(lowType)), lowName(getPrecisionName(lowType)),
-      nodes(nodes), options(options), functions(module),
-      sizes(options.dimensions), range(low), slots(nodes.size()) {
+    : context(module.getContext()), low(getElementKind(lowType)),
+      lowName(getPrecisionName(lowType)), nodes(nodes), options(options),
+      functions(module), sizes(options.dimensions), range(low),
+      slots(nodes.size()) {
   // Most nodes are one variable with one result and two operands.
   variables.reserve(nodes.size());
   parents.reserve(nodes.size());
@@ -119,8 +120,9 @@ static void settleFixed(NodePrecision &entry, ArrayRef<TypeSlot> typeSlots) {
   bool hasF32 = llvm::any_of(op->getResultTypes(), holdsF32) ||
                 llvm::any_of(op->getOperandTypes(), holdsF32);
   entry.state = hasF32 && !is16Bit ? NodePrecision::F32 : NodePrecision::Other;
-  if (entry.reason.empty() || is16Bit)
-    entry.reason = is16Bit ? "16 bit in the source" : "no f32 operand";
+  if (!entry.reason || is16Bit)
+    entry.reason = StringAttr::get(
+        op->getContext(), is16Bit ? "16 bit in the source" : "no f32 operand");
 }
 
 void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
@@ -181,22 +183,25 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
 // What is fixed
 //===----------------------------------------------------------------------===//
 
-std::string PrecisionGraph::getLegalityReason(const TypeSlot &slot,
-                                              const SchemaCache::Entry &schema,
-                                              bool canCast) const {
+/// Null if the slot may be 16 bit.
+StringAttr PrecisionGraph::getLegalityReason(const TypeSlot &slot,
+                                             const SchemaCache::Entry &schema,
+                                             bool canCast) const {
   if (!slot.obstacle.empty())
-    return slot.obstacle.str();
+    return getReason(slot.obstacle);
   if (schema.isExtension)
-    return "the op came after the opset in force";
+    return getReason("the op came after the opset in force");
   if (schema.schema && !slot.admits(*schema.schema, low)) {
     int first = slot.getFirstOpset(*schema.schema, *schema.family, low);
     std::string reason =
         (schema.schema->getDisplayName() + " does not admit " + lowName).str();
-    return first ? reason + ", opset " + std::to_string(first) + " does"
-                 : reason;
+    if (first)
+      reason += ", opset " + std::to_string(first) + " does";
+    return getReason(reason);
   }
-  return canCast ? ""
-                 : ("Cast does not admit " + lowName + " at this opset").str();
+  return canCast
+             ? StringAttr()
+             : getReason("Cast does not admit " + lowName + " at this opset");
 }
 
 /// A weak value fits if all constants that it is made of do.
@@ -234,8 +239,8 @@ bool PrecisionGraph::fits(Value value) {
   return fitting.lookup(value);
 }
 
-/// Names an operand that would not survive; empty if all would.
-std::string PrecisionGraph::getWideConstant(const TypeSlot &slot) {
+/// Names an operand that would not survive; null if all would.
+StringAttr PrecisionGraph::getWideConstant(const TypeSlot &slot) {
   auto isWide = [&](Value value) {
     if (weak.contains(value))
       return !fits(value);
@@ -247,9 +252,9 @@ std::string PrecisionGraph::getWideConstant(const TypeSlot &slot) {
   for (ArrayRef<OpOperand *> operands : {slot.reads, slot.yields})
     for (OpOperand *operand : operands)
       if (isWide(operand->get()))
-        return "constant '" + onnxir::getValueName(operand->get()).str() +
-               "' is out of range";
-  return "";
+        return getReason("constant '" + onnxir::getValueName(operand->get()) +
+                         "' is out of range");
+  return {};
 }
 
 void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
@@ -262,17 +267,16 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
   // more than they do.
   bool isOwnCast = isStandardOp(op, "Cast") &&
                    (entry.isBuiltin || entry.opClass != OpClass::Deny);
-  auto fix = [&](Variable::State state, std::string reason) {
+  auto fix = [&](Variable::State state, StringAttr reason) {
     variable.state = state;
-    variable.reason = std::move(reason);
+    variable.reason = reason;
   };
   if (entry.opClass == OpClass::Deny && !isOwnCast)
     return fix(Variable::F32, entry.reason);
-  if (std::string reason = getLegalityReason(slot, schema, canCast);
-      !reason.empty())
-    return fix(Variable::F32, std::move(reason));
-  if (std::string wide = getWideConstant(slot); !wide.empty())
-    return fix(Variable::F32, std::move(wide));
+  if (StringAttr reason = getLegalityReason(slot, schema, canCast))
+    return fix(Variable::F32, reason);
+  if (StringAttr wide = getWideConstant(slot))
+    return fix(Variable::F32, wide);
   if (isJoint)
     return;
   variable.isAsked = entry.isOverride;
@@ -353,8 +357,8 @@ void PrecisionGraph::fixStates() {
         !accumulates(state.argument, state.next, indices))
       continue;
     variable.state = Variable::F32;
-    variable.reason = "iterations accumulate in '" +
-                      onnxir::getValueName(state.argument).str() + "'";
+    variable.reason = getReason("iterations accumulate in '" +
+                                onnxir::getValueName(state.argument) + "'");
   }
 }
 
@@ -380,8 +384,8 @@ void PrecisionGraph::joinContainers(Operation *scope) {
     if (joined.state == Variable::F32)
       return;
     joined.state = Variable::F32;
-    joined.reason = "'" + onnxir::getValueName(value).str() +
-                    "' is used where its type cannot change";
+    joined.reason = getReason("'" + onnxir::getValueName(value) +
+                              "' is used where its type cannot change");
   };
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Region &region : op->getRegions())
@@ -472,6 +476,12 @@ void PrecisionGraph::addValues(Operation *scope) {
     for (OpResult result : op->getResults())
       addValue(result);
   });
+}
+
+StringAttr PrecisionGraph::getOperandReason(const ValueEntry &value) const {
+  StringRef name = onnxir::getValueName(value.value);
+  return name.empty() ? getReason("an operand is f32")
+                      : getReason("operand '" + name + "' is f32");
 }
 
 //===----------------------------------------------------------------------===//

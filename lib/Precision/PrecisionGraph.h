@@ -38,7 +38,8 @@ public:
     bool neverNarrows = false;
     /// A rule for nodes asks for 16 bit.
     bool isAsked = false;
-    std::string reason;
+    /// Null if there is none yet.
+    mlir::StringAttr reason;
     /// Values by index.
     llvm::SmallVector<unsigned, 4> reads, writes;
   };
@@ -91,6 +92,13 @@ public:
   /// The 16-bit type's name, for reasons.
   llvm::StringRef getLowName() const { return lowName; }
 
+  /// A reason with this text.
+  mlir::StringAttr getReason(const llvm::Twine &text) const {
+    return mlir::StringAttr::get(context, text);
+  }
+  /// That `value`, which is an operand, is f32.
+  mlir::StringAttr getOperandReason(const ValueEntry &value) const;
+
 private:
   void addScope(mlir::Operation *scope, unsigned &nextNode);
   void addNode(unsigned index, SchemaCache &schemas, bool canCast);
@@ -98,10 +106,10 @@ private:
   void fixSlot(Variable &variable, const TypeSlot &slot,
                const NodePrecision &entry, const SchemaCache::Entry &schema,
                bool canCast);
-  std::string getLegalityReason(const TypeSlot &slot,
-                                const SchemaCache::Entry &schema,
-                                bool canCast) const;
-  std::string getWideConstant(const TypeSlot &slot);
+  mlir::StringAttr getLegalityReason(const TypeSlot &slot,
+                                     const SchemaCache::Entry &schema,
+                                     bool canCast) const;
+  mlir::StringAttr getWideConstant(const TypeSlot &slot);
   bool fits(mlir::Value value);
   int join(int variable, int other);
   int find(int variable);
@@ -113,6 +121,7 @@ private:
   void joinChoices(mlir::Operation *scope);
   void fixStates();
 
+  mlir::MLIRContext *context;
   ElementKind low;
   llvm::StringRef lowName;
   std::vector<NodePrecision> &nodes;

@@ -33,10 +33,12 @@ llvm::Error parseDimensions(ArrayRef<std::string> entries,
   return llvm::Error::success();
 }
 
-/// The product of `dims`, kept within bounds.
+/// The product of `dims`, kept within bounds; dynamic ones have the default.
 static int64_t multiply(ArrayRef<int64_t> dims) {
   int64_t elements = 1;
   for (int64_t dim : dims) {
+    if (ShapedType::isDynamic(dim))
+      dim = defaultDimension;
     if (dim <= 0)
       return 1;
     elements = dim > maxElements / elements ? maxElements : elements * dim;
@@ -111,6 +113,18 @@ void ValueSizes::set(Value value, Size size) {
   indices[value] = sizes.size() - 1;
 }
 
+std::optional<int64_t> ValueSizes::getDim(Value operand, int64_t rank,
+                                          unsigned index) const {
+  if (const Size *size = lookup(operand))
+    return int64_t(size->dims.size()) == rank ? std::optional(size->dims[index])
+                                              : std::nullopt;
+  auto type =
+      dyn_cast_or_null<RankedTensorType>(getTensorType(operand.getType()));
+  if (!type || type.getRank() != rank || type.hasStaticShape())
+    return std::nullopt;
+  return type.isDynamicDim(index) ? defaultDimension : type.getDimSize(index);
+}
+
 void ValueSizes::addValue(Value value, Operation *source) {
   TensorType type = getTensorType(value.getType());
   if (!type || type.hasStaticShape())
@@ -134,17 +148,21 @@ void ValueSizes::addValue(Value value, Operation *source) {
       dim = byName->second[index];
       continue;
     }
-    for (Value operand : source ? source->getOperands() : ValueRange()) {
-      const Size *other = lookup(operand);
-      if (!other || other->dims.size() != size.dims.size())
-        continue;
-      dim = other->dims[index];
-      break;
-    }
+    for (Value operand : source ? source->getOperands() : ValueRange())
+      if (auto known = getDim(operand, size.dims.size(), index)) {
+        dim = *known;
+        break;
+      }
   }
   if (!size.elements)
     size.elements = multiply(size.dims);
-  set(value, std::move(size));
+  // Most values are what their type says, and need no note.
+  bool isUsual = size.elements == multiply(type.getShape());
+  for (auto [dim, written] : llvm::zip(size.dims, type.getShape()))
+    isUsual &=
+        dim == (ShapedType::isDynamic(written) ? defaultDimension : written);
+  if (!isUsual)
+    set(value, std::move(size));
 }
 
 /// What a branch or a body yields is the best that is known of a result.
@@ -170,9 +188,6 @@ void ValueSizes::addRegionResult(OpResult result) {
 }
 
 void ValueSizes::add(Operation *scope) {
-  size_t count = indices.size();
-  scope->walk([&](Operation *op) { count += op->getNumResults(); });
-  indices.reserve(count);
   scope->walk([&](Operation *op, const WalkStage &stage) {
     if (stage.isBeforeAllRegions())
       for (Region &region : op->getRegions()) {
@@ -198,8 +213,9 @@ int64_t ValueSizes::getElements(Value value) const {
     return 1;
   if (type.hasStaticShape())
     return std::max<int64_t>(1, multiply(type.getShape()));
-  const Size *size = lookup(value);
-  return size ? std::max<int64_t>(1, size->elements) : defaultElements;
+  if (const Size *size = lookup(value))
+    return std::max<int64_t>(1, size->elements);
+  return type.hasRank() ? multiply(type.getShape()) : defaultElements;
 }
 
 } // namespace mp

@@ -98,8 +98,9 @@ FailureOr<std::vector<NodePrecision>> Assign::collectNodes() {
     entry.opClass = *opClass;
     entry.isBuiltin = op->hasAttr(mark::builtin);
     entry.isOverride = op->hasAttr(mark::isOverride);
-    if (auto reason = op->getAttrOfType<StringAttr>(mark::reason))
-      entry.reason = reason.getValue().str();
+    auto reason = op->getAttrOfType<StringAttr>(mark::reason);
+    if (reason && !reason.empty())
+      entry.reason = reason;
     nodes.push_back(std::move(entry));
     return WalkResult::advance();
   };
@@ -120,9 +121,9 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
                                                      : builder.getF32Type());
   };
   bool isLow = entry.state == NodePrecision::Low;
-  SmallVector<NamedAttribute, 3> marks = {
-      {precisionKey, getType(entry.state)},
-      {becauseKey, builder.getStringAttr(entry.reason)}};
+  StringAttr reason = entry.reason ? entry.reason : builder.getStringAttr("");
+  SmallVector<NamedAttribute, 3> marks = {{precisionKey, getType(entry.state)},
+                                          {becauseKey, reason}};
   if (!entry.slots.empty())
     marks.emplace_back(slotsKey, builder.getArrayAttr(llvm::map_to_vector(
                                      entry.slots, getType)));
@@ -132,7 +133,7 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
                               ? RemarkOutcome::Missed
                               : RemarkOutcome::Analysis;
   emitPrecisionRemark(entry.node, outcome,
-                      isLow ? getPrecisionName(lowType) : "f32", entry.reason);
+                      isLow ? getPrecisionName(lowType) : "f32", reason);
 }
 
 void Assign::runOnOperation() {

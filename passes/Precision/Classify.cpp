@@ -42,8 +42,11 @@ private:
   void annotateModule(GraphOp graph, Type lowType);
   void annotateOptions(const PolicyOptions &options);
 
-  /// Names of marks, looked up once.
+  /// Names of marks and of classes, looked up once.
   StringAttr classKey, reasonKey, builtinKey;
+  StringAttr classes[std::size(opClasses)];
+  /// Those of nodes so far, by the address of the text.
+  llvm::DenseMap<std::pair<const char *, unsigned>, StringAttr> reasons;
 };
 
 } // namespace
@@ -104,14 +107,20 @@ void Classify::lookUpKeys() {
   classKey = builder.getStringAttr(mark::opClass);
   reasonKey = builder.getStringAttr(mark::reason);
   builtinKey = builder.getStringAttr(mark::builtin);
+  for (OpClass opClass : opClasses)
+    classes[size_t(opClass)] = builder.getStringAttr(stringifyOpClass(opClass));
+  reasons.clear();
 }
 
 void Classify::annotate(const NodeClass &entry) {
   Builder builder(&getContext());
-  StringAttr reason = builder.getStringAttr(entry.reason);
+  // Texts stay where they are, one for many nodes.
+  StringAttr &reason =
+      reasons[{entry.reason.data(), unsigned(entry.reason.size())}];
+  if (!reason)
+    reason = builder.getStringAttr(entry.reason);
   SmallVector<NamedAttribute, 3> marks = {
-      {classKey, builder.getStringAttr(stringifyOpClass(entry.opClass))},
-      {reasonKey, reason}};
+      {classKey, classes[size_t(entry.opClass)]}, {reasonKey, reason}};
   if (entry.isBuiltin)
     marks.emplace_back(builtinKey, builder.getUnitAttr());
   if (entry.isOverride && !entry.overruled)

@@ -63,7 +63,8 @@ struct NodePrecision {
   /// A rule for nodes, not a list of operators, gives the class.
   bool isOverride = false;
   State state = Other;
-  std::string reason;
+  /// Null if there is none yet.
+  mlir::StringAttr reason;
   /// Of nodes with several type slots, the state of each.
   llvm::SmallVector<State, 0> slots;
 };

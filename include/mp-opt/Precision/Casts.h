@@ -102,8 +102,17 @@ public:
   UniqueNames &getNames() { return names; }
 
 private:
+  mlir::Attribute getTo(mlir::Operation *scope, mlir::Type elementType);
+
   UniqueNames names;
   mlir::OperationName castName;
+  /// Names of a cast's attributes, looked up once.
+  struct Keys {
+    mlir::StringAttr inserted, name, results, to;
+  } keys;
+  /// What `to` is, by who imports the opset, and the type.
+  llvm::DenseMap<std::pair<mlir::Operation *, mlir::Type>, mlir::Attribute>
+      targets;
 };
 
 /// Sets the type of a Cast, in the form of its opset's Cast.

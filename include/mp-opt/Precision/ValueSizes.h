@@ -61,12 +61,16 @@ private:
   void addRegionResult(mlir::OpResult result);
   void set(mlir::Value value, Size size);
   const Size *lookup(mlir::Value value) const;
+  /// What dimension `index` of an operand of `rank` dimensions says of a
+  /// result's; absent if nothing.
+  std::optional<int64_t> getDim(mlir::Value operand, int64_t rank,
+                                unsigned index) const;
 
   DimensionSizes named;
   /// By the name of a value: its dimensions as far as the user knows them.
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> dimsByName;
   /// Each size once where values of it follow one another, and which of them
-  /// values have that are not of static shape.
+  /// values have whose type does not say it.
   std::vector<Size> sizes;
   llvm::DenseMap<mlir::Value, unsigned> indices;
 };

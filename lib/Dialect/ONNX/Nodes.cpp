@@ -124,35 +124,41 @@ std::optional<StringRef> getModelMetadata(ModuleOp module, StringRef key) {
 // UniqueNames
 //===----------------------------------------------------------------------===//
 
+/// An attribute may have a type beside its text.
+void UniqueNames::add(Space &space, StringAttr name) {
+  if (!name || name.empty())
+    return;
+  if (!isa<NoneType>(name.getType()))
+    name = StringAttr::get(context, name.getValue());
+  space.taken.insert(name);
+}
+
 UniqueNames::UniqueNames(ModuleOp module) : context(module.getContext()) {
-  // A table that grows hashes all of its texts again.
+  auto nameKey = StringAttr::get(context, attr::name);
+  // A table that grows moves all that it has.
   size_t count = 0;
   module.walk([&](Operation *) { ++count; });
   nodes.taken.reserve(2 * count);
   values.taken.reserve(2 * count);
   module.walk([&](Operation *op) {
-    if (StringRef name = onnxir::getNodeName(op); !name.empty())
-      nodes.taken.insert(name);
+    add(nodes, op->getAttrOfType<StringAttr>(nameKey));
     for (OpResult result : op->getResults())
-      if (StringRef name = onnxir::getValueName(result); !name.empty())
-        values.taken.insert(name);
+      add(values, onnxir::getValueNameAttr(result));
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
-        if (StringRef name = onnxir::getValueName(argument); !name.empty())
-          values.taken.insert(name);
+        add(values, onnxir::getValueNameAttr(argument));
+    // Also of one that gives no value, but a default.
     if (auto initializer = dyn_cast<InitializerOp>(op))
-      values.taken.insert(initializer.getName());
+      add(values, initializer.getNameAttr());
   });
 }
 
-StringRef UniqueNames::take(Space &space, const Twine &wanted) {
-  StringRef base = StringAttr::get(context, wanted).getValue();
+StringAttr UniqueNames::take(Space &space, StringAttr base) {
   if (space.taken.insert(base).second)
     return base;
   unsigned &next = space.next[base];
   for (;;) {
-    StringRef made =
-        StringAttr::get(context, base + "_" + Twine(++next)).getValue();
+    auto made = StringAttr::get(context, base.getValue() + "_" + Twine(++next));
     if (space.taken.insert(made).second)
       return made;
   }

@@ -102,32 +102,37 @@ StringRef getNodeName(Operation *op) {
 }
 
 /// The name in a ValueInfo dictionary or plain string.
-static StringRef getEntryName(Attribute entry) {
+static StringAttr getEntryName(Attribute entry) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(entry))
     entry = dictionary.get("name");
-  auto name = dyn_cast_or_null<StringAttr>(entry);
-  return name ? name.getValue() : StringRef();
+  return dyn_cast_or_null<StringAttr>(entry);
 }
 
-static StringRef getNameAt(Operation *op, StringRef attribute, unsigned index) {
+static StringAttr getNameAt(Operation *op, StringRef attribute,
+                            unsigned index) {
   auto names = op->getAttrOfType<ArrayAttr>(attribute);
   return names && index < names.size() ? getEntryName(names[index])
-                                       : StringRef();
+                                       : StringAttr();
 }
 
-StringRef getValueName(Value value) {
+StringAttr getValueNameAttr(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     YieldOp yield = getYield(*argument.getOwner()->getParent());
     return yield ? getNameAt(yield, attr::inputs, argument.getArgNumber())
-                 : StringRef();
+                 : StringAttr();
   }
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
   if (auto initializer = dyn_cast<InitializerOp>(op))
-    return initializer.getName();
+    return initializer.getNameAttr();
   if (auto outer = dyn_cast<OuterOp>(op))
-    return outer.getName();
+    return outer.getNameAttr();
   return getNameAt(op, attr::results, result.getResultNumber());
+}
+
+StringRef getValueName(Value value) {
+  StringAttr name = getValueNameAttr(value);
+  return name ? name.getValue() : StringRef();
 }
 
 std::string getPrintableName(Value value) {

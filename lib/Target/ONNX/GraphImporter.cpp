@@ -27,7 +27,9 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
                              TensorSource &source, OpBuilder builder,
                              Location loc)
     : source(source), builder(builder), loc(loc),
-      schemas(loc.getContext()->getOrLoadDialect<ONNXDialect>()->getSchemas()) {
+      schemas(loc.getContext()->getOrLoadDialect<ONNXDialect>()->getSchemas()),
+      nameKey(builder.getStringAttr(attr::name)),
+      resultsKey(builder.getStringAttr(attr::results)) {
   for (const ::onnx::FunctionProto &function : model.functions())
     functions.insert(
         (normalizeDomain(function.domain()) + "\n" + function.name()).str());
@@ -471,9 +473,9 @@ void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
   SmallVector<Attribute> names;
   for (const std::string &name : node.output())
     names.push_back(builder.getStringAttr(name));
-  addAttribute(state, attr::results, builder.getArrayAttr(names));
+  addAttribute(state, resultsKey, builder.getArrayAttr(names));
   if (node.has_name())
-    addAttribute(state, attr::name, builder.getStringAttr(node.name()));
+    addAttribute(state, nameKey, builder.getStringAttr(node.name()));
   if (!family) {
     state.addAttribute("onnx_domain", builder.getStringAttr(node.domain()));
     state.addAttribute("onnx_op_type", builder.getStringAttr(node.op_type()));

@@ -84,6 +84,8 @@ private:
   InferenceCache inference;
   /// Opset imports in force: the model's or the current function's.
   llvm::StringMap<int64_t> opsets;
+  /// Names of attributes that every node has.
+  mlir::StringAttr nameKey, resultsKey;
   /// Names outside the model's main graph are fetched from it.
   bool outerNames = false;
   bool inFunction = false;

@@ -51,18 +51,27 @@ public:
   /// `base`, or `base_<n>` with the least n that is new; never given again.
   /// The context keeps the text.
   llvm::StringRef getValueName(const llvm::Twine &base) {
-    return take(values, base);
+    return takeValueName(mlir::StringAttr::get(context, base)).getValue();
   }
   llvm::StringRef getNodeName(const llvm::Twine &base) {
+    return takeNodeName(mlir::StringAttr::get(context, base)).getValue();
+  }
+  /// The same of a text that the context has already.
+  mlir::StringAttr takeValueName(mlir::StringAttr base) {
+    return take(values, base);
+  }
+  mlir::StringAttr takeNodeName(mlir::StringAttr base) {
     return take(nodes, base);
   }
 
 private:
+  /// Texts are unique in a context: their addresses say what they are.
   struct Space {
-    llvm::DenseSet<llvm::StringRef> taken;
-    llvm::DenseMap<llvm::StringRef, unsigned> next;
+    llvm::DenseSet<mlir::StringAttr> taken;
+    llvm::DenseMap<mlir::StringAttr, unsigned> next;
   };
-  llvm::StringRef take(Space &space, const llvm::Twine &base);
+  mlir::StringAttr take(Space &space, mlir::StringAttr base);
+  void add(Space &space, mlir::StringAttr name);
 
   mlir::MLIRContext *context;
   Space values, nodes;

@@ -84,6 +84,8 @@ bool isStandardOp(mlir::Operation *op, llvm::StringRef opType);
 llvm::StringRef getNodeName(mlir::Operation *op);
 /// The ONNX name of a value; empty for absent ones.
 llvm::StringRef getValueName(mlir::Value value);
+/// The same as an attribute, which is null where there is no name.
+mlir::StringAttr getValueNameAttr(mlir::Value value);
 /// Renames a node's or initializer's result; other values keep their names.
 void setValueName(mlir::OpResult value, llvm::StringRef name);
 
