@@ -156,18 +156,33 @@ static uint64_t countBytes(ModuleOp module) {
   return total;
 }
 
+static std::string serialize(const pb::Message &message) {
+  std::string bytes;
+  pb::io::StringOutputStream stream(&bytes);
+  pb::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializePartialToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
 bool ModelWriter::build(ModuleOp module) {
   allExternal = countBytes(module) > maxModelBytes;
   hasExternal = !getExternalFiles(module).empty();
   pb::Arena arena;
   auto &model = *pb::Arena::CreateMessage<::onnx::ModelProto>(&arena);
-  if (failed(exportModule(module, *this, model)))
+  std::string nodes;
+  if (failed(exportModule(module, *this, model, nodes)))
     return false;
-  pb::io::StringOutputStream stream(&stripped);
-  pb::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  model.SerializePartialToCodedStream(&coded);
-  coded.Trim();
+  std::string rest = serialize(model.graph());
+  model.clear_graph();
+  stripped = addGraph(serialize(model), nodes, rest);
+  if (stripped.size() > INT32_MAX) {
+    module.emitError() << "model: has " << stripped.size()
+                       << " bytes beside its tensors, expected at most "
+                       << INT32_MAX << ", which is all that protobuf reads";
+    return false;
+  }
   if (!external.empty() || !getExternalFiles(module).empty())
     findLocations();
   return true;

@@ -8,6 +8,9 @@
 #include "GraphExporter.h"
 #include "ProtoAttr.h"
 
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/wire_format_lite.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -22,13 +25,19 @@ class GraphExporter {
 public:
   GraphExporter(TensorSink &sink) : sink(sink) {}
 
-  LogicalResult exportGraph(Region &region, ::onnx::GraphProto &graph);
+  /// The nodes are added to `nodes` as bytes, if there is one.
+  LogicalResult exportGraph(Region &region, ::onnx::GraphProto &graph,
+                            std::string *nodes = nullptr);
   LogicalResult exportFunction(FunctionOp op, ::onnx::FunctionProto &function);
 
 private:
   using Nodes = pb::RepeatedPtrField<::onnx::NodeProto>;
 
   LogicalResult exportNodes(Block &block, Nodes &nodes);
+  LogicalResult exportNodes(Block &block, std::string &nodes);
+  LogicalResult
+  forEachNode(Block &block,
+              llvm::function_ref<LogicalResult(Operation *)> visit);
   LogicalResult exportNode(Operation *op, ::onnx::NodeProto &node);
   LogicalResult exportAttributes(Operation *op, ::onnx::NodeProto &node);
   LogicalResult exportRegions(Operation *op, ::onnx::NodeProto &node);
@@ -164,10 +173,11 @@ LogicalResult GraphExporter::exportNode(Operation *op,
   return exportAttributes(op, node);
 }
 
-LogicalResult GraphExporter::exportNodes(Block &block, Nodes &nodes) {
+LogicalResult GraphExporter::forEachNode(
+    Block &block, llvm::function_ref<LogicalResult(Operation *)> visit) {
   for (Operation &op : block) {
     if (isNode(&op)) {
-      if (failed(exportNode(&op, *nodes.Add())))
+      if (failed(visit(&op)))
         return failure();
     } else if (!isa<InitializerOp, AbsentOp, OuterOp, YieldOp>(op)) {
       return op.emitError()
@@ -175,6 +185,33 @@ LogicalResult GraphExporter::exportNodes(Block &block, Nodes &nodes) {
     }
   }
   return success();
+}
+
+LogicalResult GraphExporter::exportNodes(Block &block, Nodes &nodes) {
+  return forEachNode(
+      block, [&](Operation *op) { return exportNode(op, *nodes.Add()); });
+}
+
+LogicalResult GraphExporter::exportNodes(Block &block, std::string &nodes) {
+  using Format = pb::internal::WireFormatLite;
+  pb::io::StringOutputStream stream(&nodes);
+  pb::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  ::onnx::NodeProto node;
+  return forEachNode(block, [&](Operation *op) {
+    node.Clear();
+    if (failed(exportNode(op, node)))
+      return failure();
+    coded.WriteTag(Format::MakeTag(::onnx::GraphProto::kNodeFieldNumber,
+                                   Format::WIRETYPE_LENGTH_DELIMITED));
+    size_t size = node.ByteSizeLong();
+    if (size > INT32_MAX)
+      return LogicalResult(op->emitError() << describe(op) << ": has " << size
+                                           << " bytes, which ONNX cannot hold");
+    coded.WriteVarint32(uint32_t(size));
+    node.SerializeWithCachedSizes(&coded);
+    return success();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,7 +264,8 @@ LogicalResult GraphExporter::exportInfos(
 }
 
 LogicalResult GraphExporter::exportGraph(Region &region,
-                                         ::onnx::GraphProto &graph) {
+                                         ::onnx::GraphProto &graph,
+                                         std::string *nodes) {
   YieldOp yield = getYield(region);
   if (!yield)
     return emitError(region.getLoc()) << "expected a graph ended by onnx.yield";
@@ -246,7 +284,8 @@ LogicalResult GraphExporter::exportGraph(Region &region,
   for (auto op : block.getOps<InitializerOp>())
     if (failed(exportInitializer(op, graph)))
       return failure();
-  if (failed(exportNodes(block, *graph.mutable_node())))
+  if (failed(nodes ? exportNodes(block, *nodes)
+                   : exportNodes(block, *graph.mutable_node())))
     return failure();
   if (failed(exportInfos(yield, attr::inputs, *graph.mutable_input(),
                          [&](unsigned index, StringRef) {
@@ -364,7 +403,7 @@ static LogicalResult exportTraining(GraphExporter &graphs, TrainingOp op,
 }
 
 LogicalResult exportModule(ModuleOp module, TensorSink &sink,
-                           ::onnx::ModelProto &model) {
+                           ::onnx::ModelProto &model, std::string &nodes) {
   auto emitError = [&] { return module.emitError() << "model: "; };
   if (auto fields = module->getAttrOfType<DictionaryAttr>(attr::model))
     if (failed(attrToProto(fields, model, emitError)))
@@ -377,7 +416,8 @@ LogicalResult exportModule(ModuleOp module, TensorSink &sink,
     if (auto graph = dyn_cast<GraphOp>(op)) {
       if (model.has_graph())
         return graph.emitError() << "expected one onnx.graph, found another";
-      result = graphs.exportGraph(graph.getBody(), *model.mutable_graph());
+      result =
+          graphs.exportGraph(graph.getBody(), *model.mutable_graph(), &nodes);
     } else if (auto function = dyn_cast<FunctionOp>(op)) {
       result = graphs.exportFunction(function, *model.add_functions());
     } else if (auto training = dyn_cast<TrainingOp>(op)) {

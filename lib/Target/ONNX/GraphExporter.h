@@ -14,9 +14,12 @@
 
 namespace mp {
 
-/// Builds the ModelProto of `module`; tensor data goes where `sink` says.
+/// Builds the ModelProto of `module`; tensor data goes where `sink` says. The
+/// nodes of its graph, which may be a million, go to `nodes` one after another
+/// as the bytes of a GraphProto's fields, so that they are not in memory a
+/// second time.
 mlir::LogicalResult exportModule(mlir::ModuleOp module, TensorSink &sink,
-                                 ::onnx::ModelProto &model);
+                                 ::onnx::ModelProto &model, std::string &nodes);
 
 } // namespace mp
 

@@ -52,7 +52,7 @@ InFlightDiagnostic GraphImporter::nodeError(const Node &node) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult GraphImporter::define(StringRef name, Value value,
-                                    StringRef definer) {
+                                    const Twine &definer) {
   if (scopes.back().values.try_emplace(name, value).second)
     return success();
   return emitError(loc) << definer << " defines '" << name
@@ -539,7 +539,7 @@ LogicalResult GraphImporter::importNode(const Node &node) {
   Operation *op = builder.create(state);
   for (auto [name, result] : llvm::zip(node.output(), op->getResults()))
     if (!name.empty() &&
-        failed(define(name, result, "node '" + node.name() + "'")))
+        failed(define(name, result, Twine("node '") + node.name() + "'")))
       return failure();
   if (const ::onnx::TensorProto *constant = getConstant(node))
     constants[op->getResult(0)] = constant;

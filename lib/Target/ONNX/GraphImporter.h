@@ -31,10 +31,10 @@ public:
                                          mlir::Region &region);
 
 private:
-  /// The names that one graph defines.
+  /// The names that one graph defines; the texts are those of its proto.
   struct Scope {
-    llvm::StringMap<mlir::Value> values;
-    llvm::StringMap<const ::onnx::TypeProto *> types;
+    llvm::DenseMap<llvm::StringRef, mlir::Value> values;
+    llvm::DenseMap<llvm::StringRef, const ::onnx::TypeProto *> types;
     mlir::Value absent;
     mlir::Block *block = nullptr;
   };
@@ -67,7 +67,7 @@ private:
   bool isFunction(const ::onnx::NodeProto &node) const;
 
   mlir::LogicalResult define(llvm::StringRef name, mlir::Value value,
-                             llvm::StringRef definer);
+                             const llvm::Twine &definer);
   mlir::Value lookup(llvm::StringRef name);
   mlir::Value getAbsent();
   mlir::InFlightDiagnostic nodeError(const ::onnx::NodeProto &node);

@@ -7,9 +7,10 @@
 
 #include "NodeOrder.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <queue>
 
@@ -43,7 +44,9 @@ static void forEachUse(const Node &node,
 }
 
 const Node *getTopologicalOrder(const Nodes &nodes, std::vector<int> &order) {
-  llvm::StringMap<int> producers;
+  // The texts are those of `nodes`.
+  llvm::DenseMap<StringRef, int> producers;
+  producers.reserve(nodes.size());
   for (auto [index, node] : llvm::enumerate(nodes))
     for (const std::string &output : node.output())
       if (!output.empty())

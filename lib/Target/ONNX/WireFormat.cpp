@@ -501,4 +501,24 @@ void expandTensors(StringRef stripped,
   expander.write(stripped, ::onnx::ModelProto::descriptor(), emit, emitPiece);
 }
 
+std::string addGraph(StringRef model, StringRef nodes, StringRef rest) {
+  constexpr uint32_t graphField = ::onnx::ModelProto::kGraphFieldNumber;
+  size_t place = 0;
+  WireReader reader(model);
+  while (!reader.done()) {
+    std::optional<WireField> field = reader.next();
+    if (!field || field->number > graphField)
+      break;
+    place = size_t(field->whole.end() - model.begin());
+  }
+  std::string bytes;
+  bytes.reserve(model.size() + nodes.size() + rest.size() + 16);
+  bytes += model.take_front(place);
+  appendHeader(bytes, graphField, nodes.size() + rest.size());
+  bytes += nodes;
+  bytes += rest;
+  bytes += model.drop_front(place);
+  return bytes;
+}
+
 } // namespace mp

@@ -60,6 +60,12 @@ void expandTensors(llvm::StringRef stripped,
                    llvm::function_ref<void(llvm::StringRef)> emit,
                    llvm::function_ref<void(uint64_t)> emitPiece);
 
+/// The bytes of a ModelProto: those of `model`, which has no graph, with a
+/// graph whose fields are `nodes` and `rest`, in the place that it has in
+/// protobuf's order.
+std::string addGraph(llvm::StringRef model, llvm::StringRef nodes,
+                     llvm::StringRef rest);
+
 } // namespace mp
 
 #endif // MPOPT_LIB_TARGET_ONNX_WIREFORMAT_H
