@@ -88,8 +88,7 @@ OpResult CastBuilder::create(OpBuilder &builder, Value value,
   state.addTypes(withElementType(value.getType(), elementType));
   addAttribute(state, keys.inserted, builder.getUnitAttr());
   addAttribute(state, keys.name, names.takeNodeName(base));
-  addAttribute(state, keys.results,
-               builder.getArrayAttr({names.takeValueName(base)}));
+  addAttribute(state, keys.results, names.takeValueName(base));
   Operation *scope = builder.getInsertionBlock()->getParentOp();
   state.addAttribute(keys.to, getTo(scope, elementType));
   return builder.create(state)->getResult(0);

@@ -15,9 +15,12 @@
 
 #include "llvm/Support/Compiler.h"
 
-/// Read by jemalloc when the process starts. Memory is given back at its end:
-/// what one pass frees the next one needs.
+/// Read by jemalloc when the process starts. What is freed is given back after
+/// a second: in shorter runs never, since what one pass frees the next one
+/// needs. The last setting lets small objects take what a big one has left;
+/// without it the space of a parsed model would stay empty.
 extern "C" {
 LLVM_ATTRIBUTE_VISIBILITY_DEFAULT const char *malloc_conf =
-    "narenas:2,dirty_decay_ms:-1,muzzy_decay_ms:-1";
+    "narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:-1,"
+    "lg_extent_max_active_fit:40";
 }

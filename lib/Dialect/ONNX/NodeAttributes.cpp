@@ -15,14 +15,49 @@ MLIR_DEFINE_EXPLICIT_TYPE_ID(mp::onnxir::NodeAttributes)
 
 namespace mp::onnxir {
 
+Attribute NodeAttributes::pack(StringAttr name, Attribute value) {
+  auto list = dyn_cast_or_null<ArrayAttr>(value);
+  return list && list.size() == 1 && isa<StringAttr>(list[0]) &&
+                 name.getValue() == attr::results
+             ? list[0]
+             : value;
+}
+
+Attribute NodeAttributes::unpack(StringRef name, Attribute value) {
+  return isa<StringAttr>(value) && name == attr::results
+             ? ArrayAttr::get(value.getContext(), value)
+             : value;
+}
+
+/// The names of nodes and results, which everybody asks for, come last.
 Attribute NodeAttributes::get(StringRef name) const {
-  for (const NamedAttribute &entry : entries)
+  for (const NamedAttribute &entry : llvm::reverse(entries))
     if (entry.getName().getValue() == name)
-      return entry.getValue();
+      return unpack(name, entry.getValue());
   return {};
 }
 
+Attribute NodeAttributes::getResultName(unsigned index) const {
+  for (const NamedAttribute &entry : llvm::reverse(entries)) {
+    if (entry.getName().getValue() != attr::results)
+      continue;
+    if (auto list = dyn_cast<ArrayAttr>(entry.getValue()))
+      return index < list.size() ? list[index] : Attribute();
+    return index ? Attribute() : entry.getValue();
+  }
+  return {};
+}
+
+SmallVector<NamedAttribute> NodeAttributes::getAll() const {
+  SmallVector<NamedAttribute> all;
+  for (const NamedAttribute &entry : entries)
+    all.emplace_back(entry.getName(),
+                     unpack(entry.getName(), entry.getValue()));
+  return all;
+}
+
 void NodeAttributes::set(StringAttr name, Attribute value) {
+  value = pack(name, value);
   auto *place = llvm::find_if(entries, [&](const NamedAttribute &entry) {
     return entry.getName() == name;
   });

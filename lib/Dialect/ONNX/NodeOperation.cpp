@@ -33,10 +33,9 @@ static NodeAttributes &get(Operation *op) {
 
 /// Null if there are none.
 static DictionaryAttr getDictionary(Operation *op) {
-  ArrayRef<NamedAttribute> entries = get(op).getEntries();
-  return entries.empty()
-             ? DictionaryAttr()
-             : DictionaryAttr::getWithSorted(op->getContext(), entries);
+  SmallVector<NamedAttribute> all = get(op).getAll();
+  return all.empty() ? DictionaryAttr()
+                     : DictionaryAttr::getWithSorted(op->getContext(), all);
 }
 
 static LogicalResult
@@ -96,7 +95,7 @@ public:
     get(op).set(name, value);
   }
   void populateInherentAttrs(Operation *op, NamedAttrList &attrs) override {
-    attrs.append(get(op).getEntries());
+    attrs.append(get(op).getAll());
   }
   LogicalResult
   verifyInherentAttrs(OperationName, NamedAttrList &,
@@ -131,8 +130,7 @@ public:
     return get(lhs) == get(rhs);
   }
   llvm::hash_code hashProperties(OpaqueProperties properties) override {
-    ArrayRef<NamedAttribute> entries = get(properties).getEntries();
-    return llvm::hash_combine_range(entries.begin(), entries.end());
+    return get(properties).getHash();
   }
 };
 
@@ -170,7 +168,7 @@ void NodeOperation::printAssembly(Operation *op, OpAsmPrinter &printer,
     printer << ')';
   }
   SmallVector<NamedAttribute> attributes(op->getDiscardableAttrs());
-  llvm::append_range(attributes, get(op).getEntries());
+  llvm::append_range(attributes, get(op).getAll());
   llvm::sort(attributes);
   printer.printOptionalAttrDict(attributes);
   printer << " : ";

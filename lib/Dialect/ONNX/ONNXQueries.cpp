@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
 #include "mlir/IR/Builders.h"
@@ -127,6 +128,10 @@ StringAttr getValueNameAttr(Value value) {
     return initializer.getNameAttr();
   if (auto outer = dyn_cast<OuterOp>(op))
     return outer.getNameAttr();
+  if (NodeAttributes *node = getNodeAttributes(op)) {
+    Attribute name = node->getResultName(result.getResultNumber());
+    return name ? getEntryName(name) : StringAttr();
+  }
   return getNameAt(op, attr::results, result.getResultNumber());
 }
 

@@ -473,7 +473,9 @@ void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
   SmallVector<Attribute> names;
   for (const std::string &name : node.output())
     names.push_back(builder.getStringAttr(name));
-  addAttribute(state, resultsKey, builder.getArrayAttr(names));
+  addAttribute(state, resultsKey,
+               family && names.size() == 1 ? names.front()
+                                           : builder.getArrayAttr(names));
   if (node.has_name())
     addAttribute(state, nameKey, builder.getStringAttr(node.name()));
   if (!family) {

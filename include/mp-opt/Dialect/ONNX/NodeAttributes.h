@@ -38,14 +38,25 @@ public:
   void set(mlir::StringAttr name, mlir::Attribute value);
   void removeIf(llvm::function_ref<bool(llvm::StringRef)> isRemoved);
 
+  /// The element of `onnx.results` for this result; null if there is none.
+  mlir::Attribute getResultName(unsigned index) const;
+
   /// Sorted by name.
-  llvm::ArrayRef<mlir::NamedAttribute> getEntries() const { return entries; }
+  llvm::SmallVector<mlir::NamedAttribute> getAll() const;
+  llvm::hash_code getHash() const {
+    return llvm::hash_combine_range(entries.begin(), entries.end());
+  }
 
   bool operator==(const NodeAttributes &other) const {
     return entries == other.entries;
   }
 
 private:
+  /// `onnx.results` with one name is that name: the list would be one more
+  /// attribute that the context hashes and keeps for each node.
+  static mlir::Attribute pack(mlir::StringAttr name, mlir::Attribute value);
+  static mlir::Attribute unpack(llvm::StringRef name, mlir::Attribute value);
+
   /// Apart from the op: most walks look at operands and results only, and go
   /// the faster the less lies between two ops.
   llvm::SmallVector<mlir::NamedAttribute, 0> entries;
