@@ -143,12 +143,12 @@ LogicalResult GraphExporter::exportAttributes(Operation *op,
 LogicalResult GraphExporter::exportNode(Operation *op,
                                         ::onnx::NodeProto &node) {
   auto emitError = [&] { return op->emitError() << describe(op) << ": "; };
-  node.set_op_type(getOpType(op).str());
-  StringRef domain = getDomain(op);
+  StringRef opType = getOpType(op), domain = getDomain(op);
+  node.set_op_type(opType.data(), opType.size());
   if (!domain.empty())
-    node.set_domain(domain.str());
+    node.set_domain(domain.data(), domain.size());
   if (auto name = op->getAttrOfType<StringAttr>(attr::name))
-    node.set_name(name.str());
+    node.set_name(name.data(), name.size());
   if (auto extra = op->getAttrOfType<DictionaryAttr>(attr::extra)) {
     if (isa_and_nonnull<UnitAttr>(extra.get("domain"))) {
       node.clear_domain();
@@ -161,14 +161,14 @@ LogicalResult GraphExporter::exportNode(Operation *op,
     StringRef name = getValueName(operand);
     if (name.empty() && !isa<NoneType>(operand.getType()))
       return emitError() << "an operand has no ONNX name";
-    node.add_input(name.str());
+    node.add_input(name.data(), name.size());
   }
   for (OpResult result : op->getResults()) {
     StringRef name = getValueName(result);
     if (name.empty() &&
         (!result.use_empty() || !isa<NoneType>(result.getType())))
       return emitError() << "a result has no ONNX name";
-    node.add_output(name.str());
+    node.add_output(name.data(), name.size());
   }
   return exportAttributes(op, node);
 }
