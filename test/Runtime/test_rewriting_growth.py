@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A node of a big model costs what one of a small model costs.
+
+Each node's names and the marks of the passes are its own (NodeAttributes.h),
+reasons are told by address, nodes are written one by one: what makes one of
+these a search, or keeps it twice, shows here first.
+"""
+
+import os
+import subprocess
+import sys
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from support import MP_OPT, processor_seconds
+
+
+def save_chain(path, count):
+    """MatMul, Relu, Add and Softmax in turns: each precision, many casts."""
+    nodes, last = [], "x"
+    for index in range(count):
+        kind = ["MatMul", "Relu", "Add", "Softmax"][index % 4]
+        operands = [last, "w"] if kind in ("MatMul", "Add") else [last]
+        last = f"{kind.lower()}_{index}"
+        nodes.append(helper.make_node(kind, operands, [last], f"n/{last}"))
+    shape = ["batch", 16]
+    graph = helper.make_graph(
+        nodes,
+        "chain",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, shape)],
+        [helper.make_tensor("w", TensorProto.FLOAT, [16, 16], [0.5] * 256)],
+    )
+    imports = [helper.make_opsetid("", 22)]
+    onnx.save(helper.make_model(graph, opset_imports=imports), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def chains(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chains")
+    return {
+        count: save_chain(folder / f"{count}.onnx", count)
+        for count in (4, 10_000, 80_000)
+    }
+
+
+@pytest.mark.parametrize("flag", ["--mixed-bf16", "--mixed-fp16"])
+def test_time_of_a_node(chains, flag):
+    """1.1 to 1.3 times where caches end; a square would be 8 times."""
+    start, small, large = (
+        processor_seconds(path, flag, "-o", path.with_suffix(".out.onnx"))
+        for path in chains.values()
+    )
+    assert (large - start) / 80_000 < 1.6 * (small - start) / 10_000
+
+
+# ru_maxrss of the only child that this process ever has.
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, capture_output=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
+def test_memory_of_a_node(chains):
+    """1.2 to 1.5 KB, the model that is read and the one that is written
+    included."""
+
+    def peak(path):
+        output = path.with_suffix(".out.onnx")
+        command = [MP_OPT, path, "--mixed-bf16", "-o", output]
+        made = subprocess.run(
+            [sys.executable, "-c", PEAK, *map(os.fspath, command)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return int(made.stdout)
+
+    assert (peak(chains[80_000]) - peak(chains[4])) / 80_000 < 2000
