@@ -38,7 +38,8 @@
 
 namespace mp::onnxir {
 
-/// Names of the discardable attributes; ONNX.td says what they hold.
+/// Names of what nodes and graphs have beside operators; ONNX.td says what it
+/// holds.
 namespace attr {
 inline constexpr llvm::StringLiteral name = "onnx.name";
 inline constexpr llvm::StringLiteral results = "onnx.results";
