@@ -85,7 +85,7 @@ void ModelMutator::edit() {
 const OpSchema *ModelMutator::getSchema(const Node &node) {
   const OpFamily *family =
       SchemaRegistry::builtin().lookup(node.domain(), node.op_type());
-  return family ? random.pick(family->versions).get() : nullptr;
+  return family ? random.pick(family->getVersions()).get() : nullptr;
 }
 
 std::string ModelMutator::someName() {
@@ -157,7 +157,7 @@ void ModelMutator::addNode() {
   if (graphs.empty())
     return;
   const OpFamily *family = random.pick(SchemaRegistry::builtin().getFamilies());
-  const OpSchema &schema = *random.pick(family->versions);
+  const OpSchema &schema = *random.pick(family->getVersions());
   Node &node = *random.pick(graphs)->add_node();
   node.set_op_type(family->name);
   if (!family->domain.empty())

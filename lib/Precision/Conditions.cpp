@@ -232,7 +232,7 @@ LogicalResult checkConditions(const NodeRule &rule, ModuleOp module,
                                     "input.0.dim.0",     "output.0.rank",
                                     "output.0.elements", "output.0.dim.0"};
   for (const OpFamily *family : families)
-    for (const auto &version : family->versions)
+    for (const auto &version : family->getVersions())
       for (const AttributeSchema &attribute : version->attributes)
         known.push_back(attribute.name);
   for (const NodeCondition &condition : rule.conditions)

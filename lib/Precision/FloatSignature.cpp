@@ -255,7 +255,7 @@ bool FloatSignature::admits(ElementKind low) const {
 
 int FloatSignature::getFirstOpset(const OpFamily &family,
                                   ElementKind low) const {
-  for (const std::unique_ptr<OpSchema> &version : family.versions) {
+  for (const std::unique_ptr<OpSchema> &version : family.getVersions()) {
     if (version->since < schema->since || version->deprecated)
       continue;
     const FormalParameter *parameter = version->getInput(formalIndex);

@@ -84,7 +84,7 @@ bool TypeSlot::admits(const OpSchema &schema, ElementKind low) const {
 
 int TypeSlot::getFirstOpset(const OpSchema &schema, const OpFamily &family,
                             ElementKind low) const {
-  for (const std::unique_ptr<OpSchema> &version : family.versions)
+  for (const std::unique_ptr<OpSchema> &version : family.getVersions())
     if (version->since >= schema.since && !version->deprecated &&
         admits(*version, low))
       return version->since;

@@ -1,7 +1,12 @@
-//===- ONNXSchemas.cpp - The standard domains from ONNX's registry --------===//
+//===- ONNXSchemas.cpp - ONNX's own schemas, one by one -------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ONNX's registry makes all of its schemas, some 20 MB, when it is asked for
+// one. Behind it there is a function for each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,98 +14,35 @@
 
 #include "onnx/defs/schema.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include <mutex>
 
-using namespace llvm;
+namespace {
+struct Maker {
+  onnx::OpSchema (*make)();
+  std::atomic<const onnx::OpSchema *> made = nullptr;
+};
+} // namespace
+
+// Declares the functions, and lists them as `makers`, by onnxNumber - 1.
+#include "ONNXMakers.inc"
 
 namespace mp {
 
-static std::optional<std::string>
-printDefault(const ::onnx::AttributeProto &value) {
-  using Proto = ::onnx::AttributeProto;
-  auto join = [](const auto &items, auto toText) {
-    std::string text = "[";
-    for (const auto &item : items)
-      text += (text.size() == 1 ? "" : ", ") + toText(item);
-    return text + "]";
-  };
-  auto number = [](auto item) { return std::to_string(item); };
-  auto quoted = [](const std::string &item) { return "\"" + item + "\""; };
-  switch (value.type()) {
-  case Proto::INT:
-    return std::to_string(value.i());
-  case Proto::FLOAT:
-    return std::to_string(value.f());
-  case Proto::STRING:
-    return quoted(value.s());
-  case Proto::INTS:
-    return join(value.ints(), number);
-  case Proto::FLOATS:
-    return join(value.floats(), number);
-  case Proto::STRINGS:
-    return join(value.strings(), quoted);
-  default:
-    return std::nullopt;
-  }
-}
-
-static std::vector<FormalParameter>
-convertParameters(const std::vector<::onnx::OpSchema::FormalParameter> &formals,
-                  OpSchema &schema) {
-  std::vector<FormalParameter> result;
-  for (const auto &formal : formals) {
-    FormalParameter parameter;
-    parameter.name = formal.GetName();
-    parameter.option = FormalParameter::Option(formal.GetOption());
-    parameter.homogeneous = formal.GetIsHomogeneous();
-    parameter.minArity = unsigned(formal.GetMinArity());
-    const std::string &type = formal.GetTypeStr();
-    auto *it = find_if(schema.typeVariables, [&](const TypeVariable &variable) {
-                 return variable.name == type;
-               }).base();
-    parameter.typeVariable = unsigned(it - schema.typeVariables.data());
-    if (parameter.typeVariable == schema.typeVariables.size()) {
-      TypeVariable variable;
-      variable.name = type;
-      for (const std::string *admitted : formal.GetTypes())
-        variable.types.insert(*admitted);
-      schema.typeVariables.push_back(std::move(variable));
-    }
-    result.push_back(std::move(parameter));
-  }
-  return result;
-}
-
-static std::unique_ptr<OpSchema> convert(const ::onnx::OpSchema &from) {
-  auto schema = std::make_unique<OpSchema>();
-  schema->domain = normalizeDomain(from.domain()).str();
-  schema->name = from.Name();
-  schema->since = from.SinceVersion();
-  schema->deprecated = from.Deprecated();
-  schema->deterministic = from.GetNodeDeterminism() !=
-                          ::onnx::OpSchema::NodeDeterminism::NonDeterministic;
-  schema->inputs = convertParameters(from.inputs(), *schema);
-  schema->outputs = convertParameters(from.outputs(), *schema);
-  for (const auto &[name, attribute] : from.attributes())
-    schema->attributes.push_back(
-        {name, ::onnx::AttributeProto::AttributeType_Name(attribute.type),
-         attribute.required, printDefault(attribute.default_value)});
-  schema->onnxSchema = &from;
-  return schema;
-}
-
-void SchemaRegistry::addONNX() {
-  // The registry hands out copies; they live as long as the process, because
-  // type inference keeps referring to them.
-  static const std::vector<::onnx::OpSchema> *all =
-      new std::vector(::onnx::OpSchemaRegistry::get_all_schemas_with_history());
-  for (const ::onnx::OpSchema &schema : *all)
-    getOrCreate(schema.domain(), schema.Name())
-        .versions.push_back(convert(schema));
-  for (const auto &[domain, range] :
-       ::onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map())
-    newest[normalizeDomain(domain)] = range.second;
-  finish();
+const void *OpSchema::getONNXSchema() const {
+  if (!isONNX())
+    return nullptr;
+  Maker &maker = makers[onnxNumber - 1];
+  if (const onnx::OpSchema *made = maker.made.load(std::memory_order_acquire))
+    return made;
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (const onnx::OpSchema *made = maker.made.load(std::memory_order_relaxed))
+    return made;
+  // It lives as long as the process: type inference keeps referring to it.
+  auto *fresh = new onnx::OpSchema(maker.make());
+  fresh->Finalize();
+  maker.made.store(fresh, std::memory_order_release);
+  return fresh;
 }
 
 } // namespace mp

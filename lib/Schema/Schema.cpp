@@ -119,17 +119,35 @@ std::string OpSchema::getDisplayName() const {
 
 const OpSchema *OpFamily::at(int opset) const {
   const OpSchema *best = nullptr;
-  for (const std::unique_ptr<OpSchema> &version : versions)
+  for (const std::unique_ptr<OpSchema> &version : getVersions())
     if (version->since <= opset)
       best = version.get();
   return best;
 }
 
 const OpSchema *OpFamily::after(int since) const {
-  for (const std::unique_ptr<OpSchema> &version : versions)
+  for (const std::unique_ptr<OpSchema> &version : getVersions())
     if (version->since > since)
       return version.get();
   return nullptr;
+}
+
+static bool isPureVersion(const OpSchema &schema) {
+  return schema.isONNX() && schema.deterministic &&
+         none_of(schema.attributes, [](const AttributeSchema &attribute) {
+           return attribute.kind == "GRAPH" || attribute.kind == "GRAPHS";
+         });
+}
+
+void OpFamily::add(std::unique_ptr<OpSchema> version) {
+  getVersions();
+  auto place = partition_point(versions, [&](const auto &known) {
+    return known->since < version->since;
+  });
+  if (place != versions.end() && (*place)->since == version->since)
+    return;
+  isPure &= isPureVersion(*version);
+  versions.insert(place, std::move(version));
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,31 +185,11 @@ int SchemaRegistry::getNewestOpset(StringRef domain) const {
 
 void SchemaRegistry::finish() {
   order.clear();
-  for (auto &entry : families) {
-    llvm::sort(entry.second->versions, [](const auto &lhs, const auto &rhs) {
-      return lhs->since < rhs->since;
-    });
+  for (auto &entry : families)
     order.push_back(entry.second.get());
-  }
   llvm::sort(order, [](const OpFamily *lhs, const OpFamily *rhs) {
     return std::tie(lhs->domain, lhs->name) < std::tie(rhs->domain, rhs->name);
   });
-}
-
-extern const char microsoftSchemas[];
-extern const size_t microsoftSchemasSize;
-
-std::unique_ptr<SchemaRegistry> SchemaRegistry::createBuiltin() {
-  std::unique_ptr<SchemaRegistry> registry(new SchemaRegistry());
-  registry->addONNX();
-  cantFail(registry->addJSON({microsoftSchemas, microsoftSchemasSize},
-                             "com.microsoft.json"));
-  return registry;
-}
-
-const SchemaRegistry &SchemaRegistry::builtin() {
-  static const SchemaRegistry *registry = createBuiltin().release();
-  return *registry;
 }
 
 } // namespace mp

@@ -139,10 +139,7 @@ Error SchemaRegistry::addJSON(StringRef text, StringRef file) {
         return root.getError();
       OpFamily &family = getOrCreate(schema->domain, schema->name);
       // What ONNX itself describes wins over a file's copy of it.
-      if (none_of(family.versions, [&](const auto &version) {
-            return version->since == schema->since;
-          }))
-        family.versions.push_back(std::move(schema));
+      family.add(std::move(schema));
     }
   }
   finish();

@@ -29,9 +29,10 @@ int main() {
   for (const OpFamily *family : registry.getFamilies()) {
     if (!family->domain.empty())
       continue;
-    for (size_t index = 1; index < family->versions.size(); ++index) {
-      const OpSchema &before = *family->versions[index - 1];
-      const OpSchema &after = *family->versions[index];
+    const OpFamily::Versions &versions = family->getVersions();
+    for (size_t index = 1; index < versions.size(); ++index) {
+      const OpSchema &before = *versions[index - 1];
+      const OpSchema &after = *versions[index];
       if (after.since <= oldest)
         continue;
       OpsetStep step = classifyStep(before, after);

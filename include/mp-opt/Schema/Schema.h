@@ -8,9 +8,10 @@
 // What every operator takes at every opset, as plain data: formal operands and
 // results with their type variables, the element types each variable admits,
 // attributes with defaults. The standard domains come from ONNX's own
-// registry, com.microsoft from a built-in JSON file of the same content, and
-// further domains from files in that JSON form. Nothing here depends on ONNX's
-// headers; everything else in mp-opt asks these classes.
+// registry, com.microsoft from a JSON file of the same content; the build packs
+// both into a table, of which a process unpacks the operators that it meets.
+// Further domains come from files in that JSON form. Nothing here depends on
+// ONNX's headers; everything else in mp-opt asks these classes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -94,6 +96,8 @@ public:
   void insert(llvm::StringRef type);
 
 private:
+  template <typename Archive> friend void visit(Archive &archive, TypeSet &set);
+
   uint32_t bits[5] = {};
   bool other = false;
 };
@@ -144,8 +148,13 @@ struct OpSchema {
   std::vector<FormalParameter> outputs;
   std::vector<AttributeSchema> attributes;
   std::vector<TypeVariable> typeVariables;
-  /// ONNX's own schema, for type inference; null for other domains.
-  const void *onnxSchema = nullptr;
+  /// Which of ONNX's schemas this is, from 1; 0 for other domains.
+  unsigned onnxNumber = 0;
+
+  bool isONNX() const { return onnxNumber; }
+  /// ONNX's own schema, for type inference: an onnx::OpSchema, made when it is
+  /// asked for; null for other domains.
+  const void *getONNXSchema() const;
 
   /// The formal parameter of an actual one (the last variadic one repeats);
   /// null if there are too many.
@@ -159,16 +168,34 @@ struct OpSchema {
   std::string getDisplayName() const;
 };
 
-/// All versions of one operator, oldest first.
-struct OpFamily {
+/// All versions of one operator.
+class OpFamily {
+public:
+  using Versions = std::vector<std::unique_ptr<OpSchema>>;
+
   std::string domain;
   std::string name;
-  std::vector<std::unique_ptr<OpSchema>> versions;
+  /// Every version is ONNX's, deterministic and without subgraphs.
+  bool isPure = true;
 
+  /// At least one, oldest first; unpacked when they are asked for.
+  const Versions &getVersions() const {
+    return isUnpacked.load(std::memory_order_acquire) ? versions : unpack();
+  }
   /// The version in force at `opset`, or null if the op came later.
   const OpSchema *at(int opset) const;
   /// The first version whose version number is above `since`, or null.
   const OpSchema *after(int since) const;
+
+private:
+  friend class SchemaRegistry;
+  const Versions &unpack() const;
+  /// Unless a version of that number is there.
+  void add(std::unique_ptr<OpSchema> version);
+
+  mutable std::atomic<bool> isUnpacked = true;
+  mutable Versions versions;
+  llvm::StringRef packed;
 };
 
 /// The set of known operators.
@@ -178,6 +205,11 @@ public:
   static const SchemaRegistry &builtin();
   /// The same as a registry of one's own, to add further domains to.
   static std::unique_ptr<SchemaRegistry> createBuiltin();
+
+  /// What ONNX's library and `json` describe, for the build, which packs it.
+  static llvm::Expected<std::unique_ptr<SchemaRegistry>>
+  createFromSources(llvm::StringRef json, llvm::StringRef file);
+  std::string pack() const;
 
   /// Adds the operators of a JSON text in the form of com.microsoft.json.
   /// Fails, naming `file` and the place, on anything malformed.
@@ -195,6 +227,8 @@ public:
 private:
   SchemaRegistry() = default;
   void addONNX();
+  /// `packed` lives as long as the registry.
+  void addPacked(llvm::StringRef packed);
   OpFamily &getOrCreate(llvm::StringRef domain, llvm::StringRef name);
   void finish();
 

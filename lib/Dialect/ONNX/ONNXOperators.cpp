@@ -205,7 +205,7 @@ LogicalResult NodeVerifier::verifyAttributes() {
     present.insert(name);
     const AttributeSchema *known = schema.getAttribute(name);
     if (!known) {
-      if (!schema.checkedAttributes || !schema.onnxSchema)
+      if (!schema.checkedAttributes || !schema.isONNX())
         continue;
       return error() << "attribute '" << name << "' is unknown to "
                      << schema.getDisplayName();
@@ -277,7 +277,7 @@ LogicalResult verifyNode(Operation *op) {
   // good guess, not a law. But what computes with operands by their numbers
   // relies on there being as many as one of the versions has.
   if (!opset || *opset < schema->since) {
-    bool isKnown = llvm::any_of(family->versions, [&](const auto &known) {
+    bool isKnown = llvm::any_of(family->getVersions(), [&](const auto &known) {
       return NodeVerifier(op, *known).hasCounts();
     });
     return isKnown ? success() : NodeVerifier(op, *schema).verifyCounts();
@@ -317,29 +317,19 @@ struct PureOperator
 
 } // namespace
 
-/// Standard ops compute; those with subgraphs may hold anything inside.
-static bool isPure(const OpFamily &family) {
-  return llvm::all_of(family.versions, [](const auto &schema) {
-    return schema->onnxSchema && schema->deterministic &&
-           llvm::none_of(schema->attributes, [](const AttributeSchema &a) {
-             return a.kind == "GRAPH" || a.kind == "GRAPHS";
-           });
-  });
-}
-
 void ONNXDialect::registerOperators() {
+  families.reserve(schemas->getFamilies().size());
   for (const OpFamily *family : schemas->getFamilies()) {
-    std::string name = getQualifiedName(family->domain, family->name);
-    OperationName opName("onnx." + name, getContext());
-    if (!opName.isRegistered()) {
-      RegisteredOperationName registered = registerNodeOperation(
-          *this, opName.getStringRef(), typeIDs.allocate());
-      registered.attachInterface<OperatorAsm>();
-      if (isPure(*family))
-        registered.attachInterface<PureOperator>();
-      opName = registered;
+    std::string name = "onnx." + getQualifiedName(family->domain, family->name);
+    auto known = RegisteredOperationName::lookup(name, getContext());
+    if (!known) {
+      known = registerNodeOperation(*this, name, typeIDs.allocate());
+      known->attachInterface<OperatorAsm>();
+      // Standard ops compute; those with subgraphs may hold anything inside.
+      if (family->isPure)
+        known->attachInterface<PureOperator>();
     }
-    families[opName.getAsOpaquePointer()] = family;
+    families[known->getAsOpaquePointer()] = family;
   }
 }
 

@@ -53,7 +53,7 @@ const OpSchema *getSchemaAt(const OpFamily &family,
                             std::optional<int64_t> opset) {
   const OpSchema *schema =
       family.at(opset ? int(std::min<int64_t>(*opset, INT32_MAX)) : 1);
-  return schema ? schema : family.versions.front().get();
+  return schema ? schema : family.getVersions().front().get();
 }
 
 const OpSchema *getSchema(Operation *op) {

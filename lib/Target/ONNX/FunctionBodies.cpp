@@ -30,7 +30,7 @@ static const ::onnx::OpSchema *getONNXSchema(Operation *node) {
   // A function cannot take over subgraphs.
   bool isPlain = isNode(node) && !node->getNumRegions();
   const OpSchema *schema = isPlain ? getSchema(node) : nullptr;
-  return schema ? static_cast<const ::onnx::OpSchema *>(schema->onnxSchema)
+  return schema ? static_cast<const ::onnx::OpSchema *>(schema->getONNXSchema())
                 : nullptr;
 }
 

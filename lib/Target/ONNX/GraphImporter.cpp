@@ -533,7 +533,7 @@ LogicalResult GraphImporter::importNode(const Node &node) {
     int64_t version = opset == opsets.end() ? 1 : opset->second;
     schema = family->at(int(std::min<int64_t>(version, INT32_MAX)));
     if (!schema)
-      schema = family->versions.front().get();
+      schema = family->getVersions().front().get();
   }
   state.addTypes(getResultTypes(node, schema, state));
   addIdentity(node, family, state);

@@ -115,6 +115,18 @@ private:
   std::vector<::onnx::TypeProto> results;
 };
 
+/// ONNX's schemas one by one: its own registry makes all of them at once.
+class SingleSchemas : public ::onnx::ISchemaRegistry {
+public:
+  const ::onnx::OpSchema *GetSchema(const std::string &name, int opset,
+                                    const std::string &domain) const override {
+    const OpFamily *family = SchemaRegistry::builtin().lookup(domain, name);
+    const OpSchema *schema = family ? family->at(opset) : nullptr;
+    return schema
+               ? static_cast<const ::onnx::OpSchema *>(schema->getONNXSchema())
+               : nullptr;
+  }
+};
 } // namespace
 
 void NodeInference::inferFromBody(const ::onnx::OpSchema &schema) {
@@ -130,8 +142,9 @@ void NodeInference::inferFromBody(const ::onnx::OpSchema &schema) {
   ::onnx::ShapeInferenceOptions options;
   options.enable_data_propagation = true;
   ::onnx::shape_inference::DataValueMap sizes;
+  const SingleSchemas registry;
   ::onnx::shape_inference::InferShapeForFunctionNode(
-      body, ::onnx::OpSchemaRegistry::Instance(), *this, options, {},
+      body, &registry, *this, options, {},
       /*symbol_table=*/nullptr, &sizes);
 }
 
@@ -170,7 +183,7 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
   SmallVector<Type> types(node.output_size(), UnknownType::get(context));
   NodeInference inference(node, schema, operands);
   const auto *onnxSchema =
-      static_cast<const ::onnx::OpSchema *>(schema.onnxSchema);
+      static_cast<const ::onnx::OpSchema *>(schema.getONNXSchema());
   if (onnxSchema && whyRefused(node, schema, operands).empty()) {
     try {
       if (onnxSchema->has_type_and_shape_inference_function())
