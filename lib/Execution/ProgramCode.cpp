@@ -248,8 +248,11 @@ ElementKind CodeReader::getKind() {
 
 SmallVector<int64_t, 4> CodeReader::getSizes() {
   SmallVector<int64_t, 4> sizes(getCount());
-  for (int64_t &size : sizes)
+  for (int64_t &size : sizes) {
     size = int64_t(getNumber());
+    // -1 where it is known only at run time.
+    isGood &= size >= -1;
+  }
   return sizes;
 }
 
