@@ -41,9 +41,15 @@ function(mp_add_program name)
                           INSTALL_RPATH "" INSTALL_RPATH_USE_LINK_PATH OFF)
     target_compile_definitions(${name} PRIVATE MPOPT_STATIC)
     # Addresses that the start of a process has to correct are packed, what
-    # nothing asks for is left out.
+    # nothing asks for is left out. libstdc++ is a part as well, for its symbols
+    # take long to find; libgcc_s is not, since compiled code may ask for its.
     target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed
-                        -Wl,-z,pack-relative-relocs -Wl,-z,relro -Wl,-z,now)
+                        -Wl,-z,pack-relative-relocs -Wl,-z,relro -Wl,-z,now
+                        -static-libstdc++)
+    # The 500 functions that run before main stand together.
+    if(MPOPT_LLD)
+      target_link_options(${name} PRIVATE -Wl,-z,keep-text-section-prefix)
+    endif()
   endif()
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
