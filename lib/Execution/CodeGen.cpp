@@ -20,7 +20,9 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -28,6 +30,7 @@
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 namespace mp {
@@ -135,6 +138,36 @@ translate(mlir::ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
+/// Of functions that the vectorizer is to find as they are.
+constexpr llvm::StringLiteral keepsLoops = "mp-keeps-loops";
+
+static bool hasVectors(const llvm::Function &function) {
+  return llvm::any_of(llvm::instructions(function),
+                      [](const llvm::Instruction &instruction) {
+                        return instruction.getType()->isVectorTy();
+                      });
+}
+
+/// Loops over numbers are vectorized and interleaved, which is all that they
+/// gain from copies of their bodies: what is left of them is not unrolled.
+/// LLVM would make of three sums over a few thousand numbers as many
+/// instructions, where it takes the processor's buffers to be large. Loops that
+/// are written in vectors are left to it.
+static void keepLoops(llvm::Module &module,
+                      llvm::PassInstrumentationCallbacks &callbacks) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() && !hasVectors(function))
+      function.addFnAttr(keepsLoops);
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](llvm::StringRef pass, llvm::Any unit) {
+        // The one behind the vectorizer; that before it is another.
+        if (pass != llvm::LoopUnrollPass::name())
+          return true;
+        const auto *function = llvm::any_cast<const llvm::Function *>(&unit);
+        return !function || !(*function)->hasFnAttribute(keepsLoops);
+      });
+}
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -144,7 +177,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = false;
   tuning.LoopInterleaving = true;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  keepLoops(module, callbacks);
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(cycles);
   builder.registerFunctionAnalyses(functions);
