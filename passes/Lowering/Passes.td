@@ -97,6 +97,16 @@ def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def FreeEarly : Pass<"mp-free-early", "::mlir::func::FuncOp"> {
+  let summary = "Free memory right behind its last use";
+  let description = [{
+    Before: what a block allocates is freed somewhere in it. After: it is freed
+    behind the last op that uses it or a view of it.
+
+    Example: test/Lowering/mp-free-early.mlir
+  }];
+}
+
 def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give temporaries places in one piece of memory";
   let description = [{

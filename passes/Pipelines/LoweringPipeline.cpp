@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -66,20 +65,34 @@ void registerLoweringDialects(DialectRegistry &registry) {
   tensor::registerTilingInterfaceExternalModels(registry);
 }
 
+/// Of code in branches between blocks.
 static void simplify(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
+/// Loops and conditions are ops: there are no blocks to be merged, and what is
+/// not used goes without a search through all of the model.
+static void canonicalizeOps(OpPassManager &pm) {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  pm.addPass(createCanonicalizerPass(config));
+}
+
+static void simplifyOps(OpPassManager &pm) {
+  canonicalizeOps(pm);
+  pm.addPass(createCSEPass());
+}
+
 /// Chains of elementwise ops become one loop nest each, casts among them.
 static void buildFusion(OpPassManager &pm) {
-  simplify(pm);
+  simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
-  simplify(pm);
+  simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(createFuseContractions());
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows());
-  simplify(pm);
+  simplifyOps(pm);
 }
 
 static void buildBufferization(OpPassManager &pm, bool inPlace) {
@@ -93,12 +106,15 @@ static void buildBufferization(OpPassManager &pm, bool inPlace) {
   // States of loops whose sizes change are new memory in each iteration.
   options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
-  simplify(pm);
-  bufferization::BufferDeallocationPipelineOptions deallocation;
-  bufferization::buildBufferDeallocationPipeline(pm, deallocation);
-  simplify(pm);
-  pm.addNestedPass<func::FuncOp>(
-      bufferization::createOptimizeAllocationLivenessPass());
+  simplifyOps(pm);
+  // MLIR's pipeline for it, without what is done before and after.
+  pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  canonicalizeOps(pm);
+  pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  pm.addPass(bufferization::createLowerDeallocationsPass());
+  pm.addPass(createCSEPass());
+  simplifyOps(pm);
+  pm.addNestedPass<func::FuncOp>(createFreeEarly());
   pm.addPass(createPlanMemory());
 }
 
@@ -112,7 +128,7 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   // What a loop reads and writes in one place is one pointer to its body.
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineParallel());
-  simplify(pm);
+  simplifyOps(pm);
   pm.addPass(createSplitMain());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
