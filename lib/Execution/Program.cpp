@@ -97,6 +97,7 @@ llvm::Error LinkedCode::addSymbols(llvm::orc::JITDylib &library,
   ADD(__truncdfbf2);
   ADD(__truncsfbf2);
   ADD(mp_allocate);
+  ADD(mp_check_inputs);
   ADD(mp_draw);
   ADD(mp_fail);
   ADD(mp_free);

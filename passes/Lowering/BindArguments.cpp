@@ -40,8 +40,6 @@ struct BindArguments : public mp::impl::BindArgumentsBase<BindArguments> {
 
 private:
   void bindArguments(func::FuncOp main);
-  void checkSizes(OpBuilder &builder, StringRef name, MemRefType type,
-                  int64_t number);
   void bindResults(func::FuncOp main);
   DictionaryAttr describe(DictionaryAttr attributes, Type type);
 
@@ -63,32 +61,6 @@ DictionaryAttr BindArguments::describe(DictionaryAttr attributes, Type type) {
   SmallVector<NamedAttribute> result(attributes.begin(), attributes.end());
   result.push_back(builder.getNamedAttr("type", TypeAttr::get(type)));
   return builder.getDictionaryAttr(result);
-}
-
-/// Sizes that the type states must be those that the caller gives; others must
-/// not be negative.
-void BindArguments::checkSizes(OpBuilder &builder, StringRef name,
-                               MemRefType type, int64_t number) {
-  Location loc = builder.getUnknownLoc();
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    bool isKnown = !type.isDynamicDim(axis);
-    Value size = runtime::InputSizeOp::create(
-        builder, loc, builder.getIndexType(), inputs, number, axis);
-    Value wanted = arith::ConstantIndexOp::create(
-        builder, loc, isKnown ? type.getDimSize(axis) : 0);
-    Value isBad = arith::CmpIOp::create(builder, loc,
-                                        isKnown ? arith::CmpIPredicate::ne
-                                                : arith::CmpIPredicate::slt,
-                                        size, wanted);
-    auto branch = scf::IfOp::create(builder, loc, isBad, /*withElse=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    std::string text = ("input '" + name + "': size %0 of axis " + Twine(axis) +
-                        (isKnown ? ", expected %1" : ""))
-                           .str();
-    runtime::FailOp::create(builder, loc, text, size, wanted,
-                            /*parallel=*/false, /*input=*/true);
-  }
 }
 
 /// `value` in the memory of the tensor `there` if no one reads that later: the
@@ -129,7 +101,7 @@ void BindArguments::bindArguments(func::FuncOp main) {
               main.getResultAttrOfType<IntegerAttr>(index, lowered::state))
         replaced.insert(state.getInt());
   unsigned count = main.getNumArguments();
-  SmallVector<Attribute> inputList, constantList;
+  SmallVector<Attribute> inputList, constantList, names, types;
   Block &block = main.getBody().front();
   inputs = block.addArgument(pointer, loc);
   outputs = block.addArgument(pointer, loc);
@@ -140,7 +112,8 @@ void BindArguments::bindArguments(func::FuncOp main) {
         describe(attributes, block.getArgument(index).getType());
     Value memref;
     if (auto name = attributes.getAs<StringAttr>(lowered::name)) {
-      checkSizes(builder, name.getValue(), type, inputList.size());
+      names.push_back(name);
+      types.push_back(TypeAttr::get(type));
       memref = runtime::InputOp::create(builder, loc, type, inputs,
                                         inputList.size());
       inputList.push_back(description);
@@ -158,6 +131,11 @@ void BindArguments::bindArguments(func::FuncOp main) {
   }
   block.eraseArguments(0, count);
   Builder attributes(&getContext());
+  builder.setInsertionPointToStart(&block);
+  if (!names.empty())
+    runtime::CheckInputsOp::create(builder, loc, inputs,
+                                   attributes.getArrayAttr(names),
+                                   attributes.getArrayAttr(types));
   getOperation()->setAttr("mp.inputs", attributes.getArrayAttr(inputList));
   getOperation()->setAttr("mp.constants",
                           attributes.getArrayAttr(constantList));

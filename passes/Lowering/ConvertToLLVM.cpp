@@ -78,7 +78,8 @@ LogicalResult ConvertToLLVM::convert() {
   populateRuntimeToLLVMPatterns(converter, patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  populateFuncToLLVMConversionPatterns(converter, patterns);
+  SymbolTableCollection symbols;
+  populateFuncToLLVMConversionPatterns(converter, patterns, &symbols);
   index::populateIndexToLLVMConversionPatterns(converter, patterns);
   // What LLVM has is vectorized and inlined: calls of libm are the last resort.
   populateMathToLLVMConversionPatterns(converter, patterns,

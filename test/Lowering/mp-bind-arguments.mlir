@@ -8,8 +8,7 @@
 // CHECK-SAME: mp.outputs = [{mp.element = f32, mp.name = "y", type = tensor<?x4xf32>}
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[IN:.*]]: !llvm.ptr, %[[OUT:.*]]: !llvm.ptr) -> i32
-// CHECK: runtime.input_size %[[IN]][0, 1]
-// CHECK: runtime.fail "input 'x': size %0 of axis 1, expected %1"({{.*}}) input
+// CHECK: runtime.check_inputs %[[IN]] ["x", "w"] [memref<?x4xf32>, memref<8xf32>]
 // CHECK: %[[X:.*]] = runtime.input %[[IN]][0] : memref<?x4xf32>
 // CHECK: bufferization.to_tensor %[[X]] restrict :
 // CHECK: %[[W:.*]] = runtime.input %[[IN]][1] : memref<8xf32>

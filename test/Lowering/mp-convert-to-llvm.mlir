@@ -1,7 +1,10 @@
 // RUN: mp-opt %s --mp-convert-to-llvm | FileCheck %s
 
+// CHECK-DAG: llvm.mlir.global internal constant @mp_input_names("x\00w\00")
+// CHECK-DAG: llvm.mlir.global internal constant @mp_input_sizes(dense<[1, -1, 2, 3, 4]>
 // CHECK-LABEL: llvm.func @main
 // CHECK-SAME: %[[IN:.*]]: !llvm.ptr, %[[OUT:.*]]: !llvm.ptr
+// CHECK: llvm.call @mp_check_inputs(%[[IN]],
 // CHECK: llvm.getelementptr %[[IN]][0, 1]
 // CHECK: llvm.call @mp_output(
 // CHECK: llvm.call @mp_allocate(
@@ -11,6 +14,7 @@
 // CHECK: llvm.call @mp_free(
 func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %c1 = arith.constant 1 : index
+  runtime.check_inputs %inputs ["x", "w"] [memref<?xf32>, memref<3x4xf32>]
   %0 = runtime.input_size %inputs[0, 0]
   %x = runtime.input %inputs[0] : memref<?xf32>
   %y = runtime.output %outputs[1](%0) : memref<?xf32>

@@ -41,6 +41,12 @@ void mp_release_kept(void **kept, int64_t count);
 /* The memory of an output: `*data`, or new memory that the caller gets. */
 void *mp_output(void **data, int64_t bytes);
 
+/* Ends the call if sizes of the first `count` inputs are not what is expected.
+   `expected` has each one's rank and sizes, -1 for any that is not negative;
+   `names` their names, one behind the other. */
+void mp_check_inputs(const mp_tensor *inputs, int64_t count,
+                     const int64_t *expected, const char *names);
+
 /* Ends the call from the thread that made it. `text` may contain `%0` and
    `%1`, which stand for the numbers. */
 void mp_fail(int32_t code, const char *text, int64_t a, int64_t b);

@@ -70,7 +70,7 @@ void Emitter::check(Value condition, const Twine &text, Size x, Size y) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.thenBlock());
   runtime::FailOp::create(b, loc, b.getStringAttr(what + ": " + text), a, c,
-                          /*parallel=*/false, /*input=*/false);
+                          /*parallel=*/false);
 }
 
 Value Emitter::checked(Value condition, const Twine &text, Value value,
@@ -84,7 +84,7 @@ Value Emitter::checked(Value condition, const Twine &text, Value value,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(op.thenBlock());
     runtime::FailOp::create(b, loc, b.getStringAttr(what + ": " + text), value,
-                            bound, /*parallel=*/true, /*input=*/false);
+                            bound, /*parallel=*/true);
   }
   return s.select(fails, good, value);
 }

@@ -24,18 +24,41 @@ namespace mp {
 
 namespace {
 
-/// Codes of Runtime.h.
-constexpr int32_t badInput = 1, badValue = 2;
+/// A code of Runtime.h.
+constexpr int32_t badValue = 2;
+
+/// What the patterns have made in the module. A search through it for each op
+/// would take a square of the time that a long model is long.
+class MadeSymbols {
+public:
+  /// Absent if there is none of this kind.
+  template <typename Op> Op find(ModuleOp module, StringRef name) {
+    Operation *&entry = entries[name];
+    if (!entry)
+      entry = module.lookupSymbol<Op>(name);
+    return dyn_cast_or_null<Op>(entry);
+  }
+
+private:
+  llvm::StringMap<Operation *> entries;
+};
 
 /// What the patterns share.
 template <typename Op>
 class RuntimePattern : public ConvertOpToLLVMPattern<Op> {
 public:
   // Allocations have patterns in MLIR too.
-  RuntimePattern(const LLVMTypeConverter &converter)
-      : ConvertOpToLLVMPattern<Op>(converter, /*benefit=*/10) {}
+  RuntimePattern(const LLVMTypeConverter &converter,
+                 std::shared_ptr<MadeSymbols> symbols)
+      : ConvertOpToLLVMPattern<Op>(converter, /*benefit=*/10),
+        symbols(std::move(symbols)) {}
 
 protected:
+  template <typename Symbol>
+  Symbol find(ModuleOp module, StringRef name) const {
+    return symbols->find<Symbol>(module, name);
+  }
+
   Type pointer(Operation *op) const {
     return LLVM::LLVMPointerType::get(op->getContext());
   }
@@ -44,7 +67,7 @@ protected:
   Value call(ConversionPatternRewriter &b, Operation *op, StringRef name,
              ValueRange arguments, Type result = {}) const {
     auto module = op->getParentOfType<ModuleOp>();
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    auto function = find<LLVM::LLVMFuncOp>(module, name);
     if (!function) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(module.getBody());
@@ -147,6 +170,9 @@ protected:
     }
     return sizes;
   }
+
+private:
+  std::shared_ptr<MadeSymbols> symbols;
 };
 
 struct LowerFail : public RuntimePattern<runtime::FailOp> {
@@ -155,8 +181,7 @@ struct LowerFail : public RuntimePattern<runtime::FailOp> {
   LogicalResult matchAndRewrite(runtime::FailOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value code =
-        integer(b, loc, b.getI32Type(), op.getInput() ? badInput : badValue);
+    Value code = integer(b, loc, b.getI32Type(), badValue);
     call(b, op, op.getParallel() ? "mp_report" : "mp_fail",
          {code, getText(b, op), adaptor.getFirst(), adaptor.getSecond()});
     b.eraseOp(op);
@@ -170,7 +195,7 @@ private:
     std::string text = op.getText().str();
     text.push_back('\0');
     std::string name = ("mp_text_" + Twine(llvm::xxh3_64bits(text))).str();
-    auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+    auto global = find<LLVM::GlobalOp>(module, name);
     if (!global) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(module.getBody());
@@ -180,6 +205,48 @@ private:
                                  /*isConstant=*/true, LLVM::Linkage::Internal,
                                  name, b.getStringAttr(text));
     }
+    return LLVM::AddressOfOp::create(b, op.getLoc(), global);
+  }
+};
+
+/// Sizes and names as tables, which the library goes through.
+struct LowerCheckInputs : public RuntimePattern<runtime::CheckInputsOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::CheckInputsOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    SmallVector<int64_t> sizes;
+    for (Type type : op.getTypes().getAsValueRange<TypeAttr>()) {
+      auto memref = cast<MemRefType>(type);
+      sizes.push_back(memref.getRank());
+      for (int64_t size : memref.getShape())
+        sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
+    }
+    std::string names;
+    for (StringRef name : op.getNames().getAsValueRange<StringAttr>())
+      names += name.str() + '\0';
+    Value count = wide(b, op.getLoc(), op.getNames().size());
+    Value expected = addTable(b, op, "mp_input_sizes", b.getI64Type(),
+                              sizes.size(), b.getI64TensorAttr(sizes));
+    Value texts = addTable(b, op, "mp_input_names", b.getI8Type(), names.size(),
+                           b.getStringAttr(names));
+    call(b, op, "mp_check_inputs",
+         {adaptor.getInputs(), count, expected, texts});
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  Value addTable(ConversionPatternRewriter &b, runtime::CheckInputsOp op,
+                 StringRef name, Type element, int64_t count,
+                 Attribute content) const {
+    OpBuilder::InsertionGuard guard(b);
+    auto module = op->getParentOfType<ModuleOp>();
+    b.setInsertionPointToStart(module.getBody());
+    auto global = LLVM::GlobalOp::create(
+        b, module.getLoc(), LLVM::LLVMArrayType::get(element, count),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name, content);
+    b.setInsertionPoint(op);
     return LLVM::AddressOfOp::create(b, op.getLoc(), global);
   }
 };
@@ -248,7 +315,7 @@ struct LowerConstant : public RuntimePattern<runtime::ConstantOp> {
     Location loc = op.getLoc();
     auto type = cast<MemRefType>(op.getType());
     auto module = op->getParentOfType<ModuleOp>();
-    auto global = module.lookupSymbol<LLVM::GlobalOp>(op.getSymbol());
+    auto global = find<LLVM::GlobalOp>(module, op.getSymbol());
     if (!global) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(module.getBody());
@@ -397,7 +464,7 @@ struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
                             getPlace(b, loc, frameType, frame, index));
     std::string name = (op.getCallee() + "_frame").str();
     auto module = op->getParentOfType<ModuleOp>();
-    if (!module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    if (!find<LLVM::LLVMFuncOp>(module, name))
       createTrampoline(b, op, name, frameType);
     Value body = LLVM::AddressOfOp::create(b, loc, pointer(op), name);
     call(b, op, "mp_parallel_for",
@@ -458,15 +525,17 @@ private:
 
 void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
                                    RewritePatternSet &patterns) {
-  patterns.add<LowerAlloc, LowerConstant, LowerDealloc, LowerDraw, LowerFail,
-               LowerInput, LowerInputSize, LowerKeep, LowerKept, LowerLaunch,
-               LowerOutput>(converter);
+  auto symbols = std::make_shared<MadeSymbols>();
+  patterns.add<LowerAlloc, LowerCheckInputs, LowerConstant, LowerDealloc,
+               LowerDraw, LowerFail, LowerInput, LowerInputSize, LowerKeep,
+               LowerKept, LowerLaunch, LowerOutput>(converter, symbols);
   populateScratchToLLVMPatterns(converter, patterns);
 }
 
 void populateScratchToLLVMPatterns(const LLVMTypeConverter &converter,
                                    RewritePatternSet &patterns) {
-  patterns.add<LowerScratch>(converter);
+  auto symbols = std::make_shared<MadeSymbols>();
+  patterns.add<LowerScratch>(converter, symbols);
 }
 
 } // namespace mp

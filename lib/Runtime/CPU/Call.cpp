@@ -204,8 +204,8 @@ void *mp_output(void **data, int64_t bytes) {
   return *data = made;
 }
 
-void mp_fail(int32_t code, const char *text, int64_t a, int64_t b) {
-  setLastError(text, a, b);
+/// Ends the call, whose error has been written down.
+[[noreturn]] static void endCall(int32_t code) {
   // The call's stack is another thread's.
   if (isWorker) {
     std::fprintf(stderr, "mp-opt: %s\n", lastError);
@@ -213,6 +213,31 @@ void mp_fail(int32_t code, const char *text, int64_t a, int64_t b) {
   }
   current->code = code;
   std::longjmp(current->end, 1);
+}
+
+void mp_check_inputs(const mp_tensor *inputs, int64_t count,
+                     const int64_t *expected, const char *names) {
+  for (int64_t input = 0; input < count; ++input) {
+    int64_t rank = *expected++;
+    for (int64_t axis = 0; axis < rank; ++axis, ++expected) {
+      long long size = inputs[input].sizes[axis], wanted = *expected;
+      if (wanted < 0 ? size >= 0 : size == wanted)
+        continue;
+      int length = std::snprintf(lastError, sizeof(lastError),
+                                 "input '%s': size %lld of axis %lld", names,
+                                 size, static_cast<long long>(axis));
+      if (wanted >= 0 && length < static_cast<int>(sizeof(lastError)))
+        std::snprintf(lastError + length, sizeof(lastError) - length,
+                      ", expected %lld", wanted);
+      endCall(MP_BAD_INPUT);
+    }
+    names += std::strlen(names) + 1;
+  }
+}
+
+void mp_fail(int32_t code, const char *text, int64_t a, int64_t b) {
+  setLastError(text, a, b);
+  endCall(code);
 }
 
 void mp_report(int32_t code, const char *text, int64_t a, int64_t b) {

@@ -40,7 +40,7 @@ def Runtime_FailOp : Runtime_Op<"fail", [MemoryEffects<[MemWrite]>]> {
   let description = [{
     `%0` and `%1` in the text stand for the two numbers. Where code runs in
     parallel (`parallel`), the run goes on and fails in the end, so what
-    follows must be harmless. `input` says that the caller is to blame.
+    follows must be harmless.
 
     ```mlir
     scf.if %bad {
@@ -50,10 +50,9 @@ def Runtime_FailOp : Runtime_Op<"fail", [MemoryEffects<[MemWrite]>]> {
     ```
   }];
   let arguments = (ins StrAttr:$text, Index:$first, Index:$second,
-                       UnitAttr:$parallel, UnitAttr:$input);
+                       UnitAttr:$parallel);
   let assemblyFormat = [{
-    $text `(` $first `,` $second `)` (`parallel` $parallel^)?
-    (`input` $input^)? attr-dict
+    $text `(` $first `,` $second `)` (`parallel` $parallel^)? attr-dict
   }];
 }
 
@@ -75,6 +74,22 @@ def Runtime_InputSizeOp : Runtime_Op<"input_size", [Pure]> {
   let arguments = (ins Runtime_Pointer:$inputs, I64Attr:$number, I64Attr:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "$inputs `[` $number `,` $axis `]` attr-dict";
+}
+
+def Runtime_CheckInputsOp
+    : Runtime_Op<"check_inputs", [MemoryEffects<[MemWrite]>]> {
+  let summary = "ends the run if the caller gives sizes that do not fit";
+  let description = [{
+    Sizes that the types state must be those that the caller gives; others must
+    not be negative. The names are for the error.
+
+    ```mlir
+    runtime.check_inputs %inputs ["x", "w"] [memref<?x4xf32>, memref<8xf32>]
+    ```
+  }];
+  let arguments = (ins Runtime_Pointer:$inputs, StrArrayAttr:$names,
+                       TypeArrayAttr:$types);
+  let assemblyFormat = "$inputs $names $types attr-dict";
 }
 
 def Runtime_OutputOp : Runtime_Op<"output", [MemoryEffects<[MemWrite]>]> {
