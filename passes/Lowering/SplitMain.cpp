@@ -181,6 +181,21 @@ void SplitMain::outline(const Part &part) {
     op->erase();
 }
 
+/// An output of known size has its memory once `runtime.output` has run; from
+/// then on each function finds it among the outputs, as it does inputs.
+static void findOutputsAgain(Block &block) {
+  for (auto output : block.getOps<runtime::OutputOp>()) {
+    auto type = cast<MemRefType>(output.getType());
+    if (!type.hasStaticShape())
+      continue;
+    OpBuilder b(output->getContext());
+    b.setInsertionPointAfter(output);
+    Value again = runtime::InputOp::create(
+        b, output.getLoc(), type, output.getOutputs(), output.getNumber());
+    output.getResult().replaceAllUsesWith(again);
+  }
+}
+
 void SplitMain::runOnOperation() {
   auto main = getOperation().lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
@@ -192,6 +207,7 @@ void SplitMain::runOnOperation() {
     total += part.size();
   if (total < 2 * length)
     return;
+  findOutputsAgain(main.getBody().front());
   for (const Part &part : parts)
     if (part.size() > 1)
       outline(part);

@@ -87,3 +87,25 @@ func.func @main(%sizes: memref<2xindex>, %x: memref<?xf32>, %b: i1) {
   memref.dealloc %new : memref<?xf32>
   return
 }
+
+// -----
+
+func.func private @layer(memref<8xf32>)
+
+// Memory of an output is found again where it is written.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %{{.*}}: !llvm.ptr, %[[OUT:.*]]: !llvm.ptr)
+// CHECK: call @[[FIRST:mp_part_[0-9]+]](%[[OUT]]) : (!llvm.ptr) -> ()
+// CHECK: call @[[SECOND:mp_part_[0-9]+]](%[[OUT]]) : (!llvm.ptr) -> ()
+// CHECK: func.func private @[[FIRST]](%[[OUT1:.*]]: !llvm.ptr)
+// CHECK: runtime.output %[[OUT1]][3] ()
+// CHECK: func.func private @[[SECOND]](%[[OUT2:.*]]: !llvm.ptr)
+// CHECK: %[[AGAIN:.*]] = runtime.input %[[OUT2]][3] : memref<8xf32>
+// CHECK: call @layer(%[[AGAIN]])
+func.func @main(%in: !llvm.ptr, %out: !llvm.ptr) {
+  %y = runtime.output %out[3] () : memref<8xf32>
+  call @layer(%y) : (memref<8xf32>) -> ()
+  call @layer(%y) : (memref<8xf32>) -> ()
+  call @layer(%y) : (memref<8xf32>) -> ()
+  return
+}
