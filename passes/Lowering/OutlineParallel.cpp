@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Constants move into the function, everything else is captured: loops of
-// equal layers become one function, which is compiled once.
+// equal layers become one function, which is compiled once. Of memory whose
+// type says all, the pointer is captured; sizes that no loop in the function
+// ends with are not in it, so that loops for other sizes become the same
+// function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +44,8 @@ struct OutlineParallel : public mp::impl::OutlineParallelBase<OutlineParallel> {
 
 private:
   void outline(runtime::ParallelOp loop);
-  func::FuncOp makeFunction(runtime::ParallelOp loop, ArrayRef<Value> captures);
+  func::FuncOp makeFunction(runtime::ParallelOp loop,
+                            SmallVectorImpl<Value> &captures);
 
   /// Functions by their text.
   llvm::StringMap<func::FuncOp> functions;
@@ -100,7 +104,8 @@ static SmallVector<int64_t> getExclusive(ArrayRef<Value> captures) {
     }
     if (uses[getRoot(capture)] == 1)
       result.push_back(position + 1);
-    position += 3 + 2 * type.getRank();
+    int64_t rank = runtime::isKnown(type) ? 0 : type.getRank();
+    position += 3 + 2 * rank;
   }
   return result;
 }
@@ -137,14 +142,188 @@ static void hoistTemporaries(func::FuncOp function) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Sizes that a body does not need
+//===----------------------------------------------------------------------===//
+
+/// The types of `value` and of what is a view of it, where it is of `type`.
+/// Fails where somebody needs to know more of it.
+static LogicalResult
+findTypes(Value value, MemRefType type,
+          SmallVectorImpl<std::pair<Value, MemRefType>> &types) {
+  types.emplace_back(value, type);
+  for (Operation *user : value.getUsers()) {
+    if (isa<memref::LoadOp, memref::StoreOp>(user))
+      continue;
+    MemRefType result;
+    if (auto view = dyn_cast<memref::SubViewOp>(user)) {
+      if (view.getType().getRank() == type.getRank())
+        result = memref::SubViewOp::inferResultType(
+            type, view.getMixedOffsets(), view.getMixedSizes(),
+            view.getMixedStrides());
+    } else if (auto view = dyn_cast<memref::CollapseShapeOp>(user)) {
+      auto groups = view.getReassociationIndices();
+      if (memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups))
+        result = memref::CollapseShapeOp::computeCollapsedType(type, groups);
+    }
+    if (!result || failed(findTypes(user->getResult(0), result, types)))
+      return failure();
+  }
+  return success();
+}
+
+/// The last axis along which the function's range goes, whoever uses `memory`;
+/// -1 if there is none.
+static int64_t findRangeAxis(Value memory, Value begin) {
+  auto isOfRange = [&](Value index) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    auto loop = argument
+                    ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                    : scf::ForOp();
+    return loop && argument == loop.getInductionVar() &&
+           loop.getLowerBound() == begin;
+  };
+  for (int64_t axis = cast<MemRefType>(memory.getType()).getRank(); axis-- > 0;)
+    if (llvm::all_of(memory.getUsers(), [&](Operation *user) {
+          if (auto load = dyn_cast<memref::LoadOp>(user))
+            return isOfRange(load.getIndices()[axis]);
+          if (auto store = dyn_cast<memref::StoreOp>(user))
+            return isOfRange(store.getIndices()[axis]);
+          auto view = dyn_cast<memref::SubViewOp>(user);
+          auto offset =
+              view ? dyn_cast<Value>(view.getMixedOffsets()[axis]) : Value();
+          return offset && isOfRange(offset);
+        }))
+      return axis;
+  return -1;
+}
+
+/// Iterations of the loops inside of `loop`; many where that is not known.
+static int64_t countInside(scf::ForOp loop) {
+  int64_t most = 1;
+  for (auto inner : loop.getBody()->getOps<scf::ForOp>()) {
+    std::optional<llvm::APInt> trips = inner.getStaticTripCount();
+    int64_t count = trips ? trips->getSExtValue() : INT32_MAX;
+    most = std::max<int64_t>(
+        most, llvm::SaturatingMultiply<uint32_t>(
+                  std::min<int64_t>(count, INT32_MAX), countInside(inner)));
+  }
+  return most;
+}
+
+/// Iterations of which some are still loops when LLVM has unrolled short ones.
+constexpr int64_t leastInside = 256;
+
+/// Whether an index may go along an axis with a distance that is not known. A
+/// loop that LLVM vectorizes must not: it would look for other ways, and sums
+/// would be made in another order.
+static bool isFree(OpFoldResult index) {
+  auto value = dyn_cast<Value>(index);
+  if (!value || matchPattern(value, m_Constant()))
+    return true;
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = argument
+                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                  : scf::ForOp();
+  return loop && countInside(loop) >= leastInside;
+}
+
+/// Whether all indices along unknown distances may be such.
+static bool areFree(ArrayRef<std::pair<Value, MemRefType>> types) {
+  for (auto [value, type] : types) {
+    SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+    for (Operation *user : value.getUsers()) {
+      SmallVector<OpFoldResult> indices;
+      if (auto load = dyn_cast<memref::LoadOp>(user))
+        indices = getAsOpFoldResult(load.getIndices());
+      else if (auto store = dyn_cast<memref::StoreOp>(user))
+        indices = getAsOpFoldResult(store.getIndices());
+      else if (auto view = dyn_cast<memref::SubViewOp>(user))
+        indices = view.getMixedOffsets();
+      for (auto [stride, index] : llvm::zip(strides, indices))
+        if (ShapedType::isDynamic(stride) && !isFree(index))
+          return false;
+    }
+  }
+  return true;
+}
+
+/// Makes the sizes of `memory` unknown, which a body has as `cast` says, where
+/// all of its users can do without; and with the size of the axis along which
+/// ranges go the distances that are multiples of it, which become arguments.
+/// Adds their values.
+static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
+                        SmallVectorImpl<int64_t> &distances) {
+  MemRefType known = cast.getType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  (void)known.getStridesAndOffset(strides, offset);
+  Block &entry = function.getBody().front();
+  Value begin = entry.getArguments().end()[-2];
+  int64_t axis = findRangeAxis(cast, begin);
+  SmallVector<int64_t> sizes(known.getRank(), ShapedType::kDynamic), kept;
+  for (auto [index, stride] : llvm::enumerate(strides))
+    kept.push_back(int64_t(index) < axis && stride > strides[axis]
+                       ? ShapedType::kDynamic
+                       : stride);
+  SmallVector<std::pair<Value, MemRefType>> types;
+  auto find = [&] {
+    types.clear();
+    auto layout = StridedLayoutAttr::get(function.getContext(), offset, kept);
+    auto type = MemRefType::get(sizes, known.getElementType(), layout);
+    return succeeded(findTypes(cast, type, types)) && areFree(types);
+  };
+  if (known.getRank() == 0)
+    return;
+  if (!find()) {
+    kept = strides;
+    if (!find())
+      return;
+  }
+  OpBuilder b(cast);
+  Location loc = cast.getLoc();
+  // Nobody asks for them; accesses are within what the model has.
+  Value size = arith::ConstantIndexOp::create(b, loc, INT32_MAX);
+  SmallVector<OpFoldResult> mixedSizes(known.getRank(), size), mixedStrides;
+  llvm::SmallDenseMap<int64_t, Value> arguments;
+  for (auto [stride, keep] : llvm::zip(strides, kept)) {
+    if (!ShapedType::isDynamic(keep)) {
+      mixedStrides.push_back(b.getIndexAttr(stride));
+      continue;
+    }
+    Value &argument = arguments[stride];
+    if (!argument) {
+      argument = entry.insertArgument(entry.getNumArguments() - 2,
+                                      b.getIndexType(), loc);
+      distances.push_back(stride);
+    }
+    mixedStrides.push_back(argument);
+  }
+  Value free = memref::ReinterpretCastOp::create(
+      b, loc, types.front().second, cast.getSource(), b.getIndexAttr(offset),
+      mixedSizes, mixedStrides);
+  for (auto [value, found] : llvm::drop_begin(types))
+    value.setType(found);
+  cast.replaceAllUsesWith(free);
+  cast.erase();
+}
+
+/// A memref as it was captured, of the pointer that is handed over.
+static memref::ReinterpretCastOp describe(OpBuilder &b, Value pointer,
+                                          MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  return memref::ReinterpretCastOp::create(b, pointer.getLoc(), type, pointer,
+                                           offset, type.getShape(), strides);
+}
+
 func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
-                                           ArrayRef<Value> captures) {
+                                           SmallVectorImpl<Value> &captures) {
   OpBuilder b(&getContext());
   b.setInsertionPointToEnd(getOperation().getBody());
   Location loc = b.getUnknownLoc();
   SmallVector<Type> types;
   for (Value capture : captures)
-    types.push_back(capture.getType());
+    types.push_back(runtime::getCapturedType(capture.getType()));
   types.append(2, b.getIndexType());
   auto function =
       func::FuncOp::create(b, loc, "body", b.getFunctionType(types, {}));
@@ -154,8 +333,14 @@ func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToEnd(entry);
   IRMapping mapping;
-  for (auto [capture, argument] : llvm::zip(captures, entry->getArguments()))
+  SmallVector<memref::ReinterpretCastOp> known;
+  for (auto [capture, argument] : llvm::zip(captures, entry->getArguments())) {
     mapping.map(capture, argument);
+    if (!runtime::isKnown(capture.getType()))
+      continue;
+    known.push_back(describe(b, argument, cast<MemRefType>(capture.getType())));
+    mapping.map(capture, known.back());
+  }
   Block &body = loop.getBody().front();
   mapping.map(body.getArgument(0), entry->getArguments().end()[-2]);
   mapping.map(body.getArgument(1), entry->getArguments().back());
@@ -169,6 +354,14 @@ func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
     b.clone(op, mapping);
   func::ReturnOp::create(b, loc);
   hoistTemporaries(function);
+  SmallVector<int64_t> distances;
+  for (memref::ReinterpretCastOp cast : known)
+    forgetSizes(function, cast, distances);
+  function.setFunctionType(b.getFunctionType(entry->getArgumentTypes(), {}));
+  OpBuilder outside(loop);
+  for (int64_t distance : distances)
+    captures.push_back(
+        arith::ConstantIndexOp::create(outside, loop.getLoc(), distance));
   return function;
 }
 

@@ -423,14 +423,8 @@ struct LowerKeep : public RuntimePattern<kernel::KeepOp> {
   }
 };
 
-/// A memref of which the type says all but where it is.
-bool isPlain(Type type) {
-  auto memref = dyn_cast<MemRefType>(type);
-  return memref && memref.hasStaticShape() && memref.getLayout().isIdentity();
-}
-
 /// A frame with the captured values; a function that calls the body with them.
-/// Of plain memrefs the frame has the pointer.
+/// Of known memrefs the frame has the pointer.
 struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
   using RuntimePattern::RuntimePattern;
 
@@ -440,7 +434,7 @@ struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
     SmallVector<Value> fields;
     for (auto [capture, value] :
          llvm::zip(op.getCaptures(), adaptor.getCaptures())) {
-      if (isPlain(capture.getType()))
+      if (runtime::isKnown(capture.getType()))
         fields.push_back(MemRefDescriptor(value).alignedPtr(b, loc));
       else
         llvm::append_range(fields, getTypeConverter()->promoteOperands(
@@ -502,11 +496,11 @@ private:
     SmallVector<Value> arguments;
     for (Value capture : op.getCaptures()) {
       Type type = capture.getType();
-      if (isPlain(type)) {
+      if (runtime::isKnown(type)) {
+        auto captured = cast<MemRefType>(runtime::getCapturedType(type));
         Value memref = MemRefDescriptor::fromStaticShape(
-            b, loc, *getTypeConverter(), cast<MemRefType>(type), load());
-        llvm::append_range(arguments, getTypeConverter()->promoteOperands(
-                                          loc, capture, memref, b));
+            b, loc, *getTypeConverter(), captured, load());
+        MemRefDescriptor::unpack(b, loc, memref, captured, arguments);
         continue;
       }
       auto memref = dyn_cast<MemRefType>(type);

@@ -23,6 +23,24 @@ void mp::runtime::RuntimeDialect::initialize() {
       >();
 }
 
+bool mp::runtime::isKnown(mlir::Type type) {
+  auto memref = mlir::dyn_cast<mlir::MemRefType>(type);
+  if (!memref || !memref.hasStaticShape())
+    return false;
+  llvm::SmallVector<int64_t> strides;
+  int64_t offset;
+  return mlir::succeeded(memref.getStridesAndOffset(strides, offset)) &&
+         !mlir::ShapedType::isDynamic(offset) &&
+         llvm::none_of(strides, mlir::ShapedType::isDynamic);
+}
+
+mlir::Type mp::runtime::getCapturedType(mlir::Type type) {
+  if (!isKnown(type))
+    return type;
+  auto memref = mlir::cast<mlir::MemRefType>(type);
+  return mlir::MemRefType::get({}, memref.getElementType());
+}
+
 mlir::LogicalResult
 mp::runtime::LaunchOp::verifySymbolUses(mlir::SymbolTableCollection &symbols) {
   using namespace mlir;
@@ -32,7 +50,9 @@ mp::runtime::LaunchOp::verifySymbolUses(mlir::SymbolTableCollection &symbols) {
   auto function = dyn_cast_or_null<func::FuncOp>(callee);
   if (!function)
     return emitOpError("found no function '") << getCallee() << "'";
-  SmallVector<Type> expected(getCaptures().getTypes());
+  SmallVector<Type> expected;
+  for (Type type : getCaptures().getTypes())
+    expected.push_back(getCapturedType(type));
   expected.append(2, IndexType::get(getContext()));
   if (function.getFunctionType() !=
       FunctionType::get(getContext(), expected, {}))

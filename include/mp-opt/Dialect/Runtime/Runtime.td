@@ -152,7 +152,8 @@ def Runtime_LaunchOp
   let summary = "calls a function for the ranges of a parallel loop";
   let description = [{
     `callee` is what was the body of a `runtime.parallel`: a function of the
-    captured values, the begin and the end of a range.
+    captured values, the begin and the end of a range. Of a memref whose type
+    says all but where it is, the callee gets one of rank 0: the pointer.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Index:$count, Index:$grain,
                        Variadic<AnyType>:$captures);

@@ -23,4 +23,14 @@
 #define GET_OP_CLASSES
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h.inc"
 
+namespace mp::runtime {
+
+/// Whether it is a memref of which the type says all but where it is.
+bool isKnown(mlir::Type type);
+
+/// What a function that is launched gets of a captured value of `type`.
+mlir::Type getCapturedType(mlir::Type type);
+
+} // namespace mp::runtime
+
 #endif // MPOPT_DIALECT_RUNTIME_RUNTIMEOPS_H
