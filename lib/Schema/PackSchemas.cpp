@@ -24,7 +24,7 @@ using namespace llvm;
 using namespace mp;
 
 /// The domain as ONNX's classes spell it: Conv_Onnx_ver11.
-static StringRef getClassPart(StringRef domain) {
+static Expected<StringRef> getClassPart(StringRef domain) {
   static constexpr std::pair<StringLiteral, StringLiteral> parts[] = {
       {"", "Onnx"},
       {"ai.onnx.ml", "OnnxML"},
@@ -34,18 +34,21 @@ static StringRef getClassPart(StringRef domain) {
   for (auto [known, part] : parts)
     if (known == domain)
       return part;
-  report_fatal_error("ONNX has a new domain: '" + domain + "'");
+  return createStringError("expected a domain whose classes are known, got '" +
+                           domain + "', which this ONNX has: add it here");
 }
 
-static std::string nameMakers(const SchemaRegistry &registry) {
+static Expected<std::string> nameMakers(const SchemaRegistry &registry) {
   std::vector<std::string> classes;
   for (const OpFamily *family : registry.getFamilies())
     for (const std::unique_ptr<OpSchema> &version : family->getVersions())
       if (version->isONNX()) {
+        Expected<StringRef> part = getClassPart(version->domain);
+        if (!part)
+          return part.takeError();
         classes.resize(std::max<size_t>(classes.size(), version->onnxNumber));
         classes[version->onnxNumber - 1] =
-            (version->name + "_" + getClassPart(version->domain) + "_ver" +
-             Twine(version->since))
+            (version->name + "_" + *part + "_ver" + Twine(version->since))
                 .str();
       }
   std::string text;
@@ -78,6 +81,6 @@ int main(int argc, char **argv) {
       exitOnError(SchemaRegistry::createFromSources(
           json->getBuffer(), sys::path::filename(argv[1])));
   exitOnError(write(argv[2], registry->pack()));
-  exitOnError(write(argv[3], nameMakers(*registry)));
+  exitOnError(write(argv[3], exitOnError(nameMakers(*registry))));
   return 0;
 }

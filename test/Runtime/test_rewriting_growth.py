@@ -49,13 +49,13 @@ def chains(tmp_path_factory):
 
 @pytest.mark.parametrize("flag", ["--mixed-bf16", "--mixed-fp16"])
 def test_time_of_a_node(chains, flag):
-    """1.0 to 1.3 times on a quiet machine; 1.7 beside work that takes the
-    caches. A square would be 8 times."""
+    """1.0 to 1.3 times; 1.7 beside other tests, which take the caches, so
+    that this one runs alone. A square would be 8 times."""
     start, small, large = (
         processor_seconds(path, flag, "-o", path.with_suffix(".out.onnx"))
         for path in chains.values()
     )
-    assert (large - start) / 80_000 < 3 * (small - start) / 10_000
+    assert (large - start) / 80_000 < 2 * (small - start) / 10_000
 
 
 # ru_maxrss of the only child that this process ever has.
