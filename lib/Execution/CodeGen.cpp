@@ -160,6 +160,11 @@ static void keepLoops(llvm::Module &module,
       function.addFnAttr(keepsLoops);
   callbacks.registerShouldRunOptionalPassCallback(
       [](llvm::StringRef pass, llvm::Any unit) {
+        if (pass == llvm::LoopFullUnrollPass::name()) {
+          const auto *loop = llvm::any_cast<const llvm::Loop *>(&unit);
+          return !loop || (*loop)->isInnermost() ||
+                 !(*loop)->getHeader()->getParent()->hasFnAttribute(keepsLoops);
+        }
         // The one behind the vectorizer; that before it is another.
         if (pass != llvm::LoopUnrollPass::name())
           return true;

@@ -97,6 +97,18 @@ def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def FreeOwned : Pass<"mp-free-owned", "::mlir::func::FuncOp"> {
+  let summary = "Free allocations that nothing else owns";
+  let description = [{
+    Before: a `bufferization.dealloc` frees what it owns, and none of it twice.
+    After: where that is memory of `memref.alloc` ops, in any case, there is a
+    `memref.dealloc` for each.
+
+    Example: test/Lowering/mp-free-owned.mlir
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def FreeEarly : Pass<"mp-free-early", "::mlir::func::FuncOp"> {
   let summary = "Free memory right behind its last use";
   let description = [{

@@ -110,6 +110,7 @@ static void buildBufferization(OpPassManager &pm, bool inPlace) {
   // MLIR's pipeline for it, without what is done before and after.
   pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
   canonicalizeOps(pm);
+  pm.addNestedPass<func::FuncOp>(createFreeOwned());
   pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
   pm.addPass(bufferization::createLowerDeallocationsPass());
   pm.addPass(createCSEPass());
@@ -128,14 +129,16 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   // What a loop reads and writes in one place is one pointer to its body.
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineParallel());
-  simplifyOps(pm);
+  simplifyOps(pm.nest<func::FuncOp>());
   pm.addPass(createSplitMain());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(createSCFToControlFlowPass());
-  simplify(pm);
+  // Side by side, one function each.
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(memref::createExpandStridedMetadataPass());
+  functions.addPass(createLowerAffinePass());
+  functions.addPass(createSCFToControlFlowPass());
+  simplify(functions);
   pm.addPass(createConvertToLLVM());
-  simplify(pm);
+  simplify(pm.nest<LLVM::LLVMFuncOp>());
 }
 
 } // namespace mp
