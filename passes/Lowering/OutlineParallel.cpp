@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -198,60 +199,15 @@ static int64_t findRangeAxis(Value memory, Value begin) {
   return -1;
 }
 
-/// Iterations of the loops inside of `loop`; many where that is not known.
-static int64_t countInside(scf::ForOp loop) {
-  int64_t most = 1;
-  for (auto inner : loop.getBody()->getOps<scf::ForOp>()) {
-    std::optional<llvm::APInt> trips = inner.getStaticTripCount();
-    int64_t count = trips ? trips->getSExtValue() : INT32_MAX;
-    most = std::max<int64_t>(
-        most, llvm::SaturatingMultiply<uint32_t>(
-                  std::min<int64_t>(count, INT32_MAX), countInside(inner)));
-  }
-  return most;
-}
-
-/// Iterations of which some are still loops when LLVM has unrolled short ones.
-constexpr int64_t leastInside = 256;
-
-/// Whether an index may go along an axis with a distance that is not known. A
-/// loop that LLVM vectorizes must not: it would look for other ways, and sums
-/// would be made in another order.
-static bool isFree(OpFoldResult index) {
-  auto value = dyn_cast<Value>(index);
-  if (!value || matchPattern(value, m_Constant()))
-    return true;
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto loop = argument
-                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
-                  : scf::ForOp();
-  return loop && countInside(loop) >= leastInside;
-}
-
-/// Whether all indices along unknown distances may be such.
-static bool areFree(ArrayRef<std::pair<Value, MemRefType>> types) {
-  for (auto [value, type] : types) {
-    SmallVector<int64_t> strides = type.getStridesAndOffset().first;
-    for (Operation *user : value.getUsers()) {
-      SmallVector<OpFoldResult> indices;
-      if (auto load = dyn_cast<memref::LoadOp>(user))
-        indices = getAsOpFoldResult(load.getIndices());
-      else if (auto store = dyn_cast<memref::StoreOp>(user))
-        indices = getAsOpFoldResult(store.getIndices());
-      else if (auto view = dyn_cast<memref::SubViewOp>(user))
-        indices = view.getMixedOffsets();
-      for (auto [stride, index] : llvm::zip(strides, indices))
-        if (ShapedType::isDynamic(stride) && !isFree(index))
-          return false;
-    }
-  }
-  return true;
-}
+/// The least distance between rows that becomes an argument. To LLVM, all of
+/// these are as far as one that is not known.
+constexpr int64_t leastDistance = 64;
 
 /// Makes the sizes of `memory` unknown, which a body has as `cast` says, where
 /// all of its users can do without; and with the size of the axis along which
 /// ranges go the distances that are multiples of it, which become arguments.
-/// Adds their values.
+/// Nothing goes along an axis of one element: any distance does for it. Adds
+/// the values of the arguments.
 static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
                         SmallVectorImpl<int64_t> &distances) {
   MemRefType known = cast.getType();
@@ -263,7 +219,9 @@ static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
   int64_t axis = findRangeAxis(cast, begin);
   SmallVector<int64_t> sizes(known.getRank(), ShapedType::kDynamic), kept;
   for (auto [index, stride] : llvm::enumerate(strides))
-    kept.push_back(int64_t(index) < axis && stride > strides[axis]
+    kept.push_back(known.getDimSize(index) == 1 ? 1
+                   : int64_t(index) < axis && stride > strides[axis] &&
+                           stride >= leastDistance
                        ? ShapedType::kDynamic
                        : stride);
   SmallVector<std::pair<Value, MemRefType>> types;
@@ -271,7 +229,7 @@ static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
     types.clear();
     auto layout = StridedLayoutAttr::get(function.getContext(), offset, kept);
     auto type = MemRefType::get(sizes, known.getElementType(), layout);
-    return succeeded(findTypes(cast, type, types)) && areFree(types);
+    return succeeded(findTypes(cast, type, types));
   };
   if (known.getRank() == 0)
     return;
@@ -288,7 +246,7 @@ static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
   llvm::SmallDenseMap<int64_t, Value> arguments;
   for (auto [stride, keep] : llvm::zip(strides, kept)) {
     if (!ShapedType::isDynamic(keep)) {
-      mixedStrides.push_back(b.getIndexAttr(stride));
+      mixedStrides.push_back(b.getIndexAttr(keep));
       continue;
     }
     Value &argument = arguments[stride];
@@ -358,6 +316,14 @@ func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
   for (memref::ReinterpretCastOp cast : known)
     forgetSizes(function, cast, distances);
   function.setFunctionType(b.getFunctionType(entry->getArgumentTypes(), {}));
+  // A loop may go along an axis with such a distance: it is not 1, for which
+  // LLVM would make code of its own, and sums in another order.
+  auto range = LLVM::ConstantRangeAttr::get(&getContext(),
+                                            llvm::APInt(64, leastDistance),
+                                            llvm::APInt(64, INT64_MAX));
+  unsigned end = entry->getNumArguments() - 2;
+  for (unsigned index = end - distances.size(); index < end; ++index)
+    function.setArgAttr(index, LLVM::LLVMDialect::getRangeAttrName(), range);
   OpBuilder outside(loop);
   for (int64_t distance : distances)
     captures.push_back(

@@ -192,6 +192,7 @@ def OutlineParallel : Pass<"mp-outline-parallel", "::mlir::ModuleOp"> {
     Example: test/Lowering/mp-outline-parallel.mlir
   }];
   let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mp::runtime::RuntimeDialect"];
 }
 

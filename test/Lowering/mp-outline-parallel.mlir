@@ -42,8 +42,8 @@ func.func @main(%x: memref<8x1024xf32>, %y: memref<8x1024xf32>) {
 // -----
 
 // Sums over images for each channel: how many channels there are is known by
-// the distance between images alone, which is an argument. (Loops of less than
-// 256 iterations may be unrolled, and those around them vectorized.)
+// the distance between images alone, which is an argument. That it is far more
+// than 1 keeps LLVM from code for a distance of 1.
 // CHECK-LABEL: @channels
 // CHECK-SAME: %[[X:.*]]: memref<4x3x256xf32>, %[[Y:.*]]: memref<4x5x16xf32, strided<[90, 18, 1], offset: 2>>, %[[Z:.*]]: memref<4x5x256xf32>,
 // CHECK: %[[C768:.*]] = arith.constant 768 : index
@@ -51,7 +51,7 @@ func.func @main(%x: memref<8x1024xf32>, %y: memref<8x1024xf32>) {
 // CHECK: runtime.launch @[[PADDED:.*]] of %{{.*}} by %{{.*}}(%[[Y]], %{{.*}}, %{{.*}})
 // CHECK: %[[C1280:.*]] = arith.constant 1280 : index
 // CHECK: runtime.launch @[[SUM]] of %{{.*}} by %{{.*}}(%[[Z]], %{{.*}}, %[[C1280]])
-// CHECK: func.func private @[[SUM]](%[[P:.*]]: memref<f32>, %{{.*}}: memref<f32>, %[[D:.*]]: index, %{{.*}}: index, %{{.*}}: index)
+// CHECK: func.func private @[[SUM]](%[[P:.*]]: memref<f32>, %{{.*}}: memref<f32>, %[[D:.*]]: index {llvm.range = #llvm.constant_range<i64, 64, 9223372036854775807>}, %{{.*}}: index, %{{.*}}: index)
 // CHECK: memref.reinterpret_cast %[[P]] to offset: [0], sizes: {{.*}}, strides: [%[[D]], 256, 1]
 // CHECK: memref.subview {{.*}} to memref<4x1x256xf32, strided<[?, 256, 1], offset: ?>>
 // CHECK: memref.collapse_shape {{.*}} into memref<4x256xf32, strided<[?, 1], offset: ?>>
@@ -107,6 +107,27 @@ func.func @channels(%x: memref<4x3x256xf32>,
           memref.store %a, %t[%i] : memref<5xf32>
         }
       }
+    }
+  }
+  return
+}
+
+// -----
+
+// A short distance stays; that along an axis of one element says nothing.
+// CHECK-LABEL: @distances
+// CHECK: func.func private @mp_body_0(%[[P:.*]]: memref<f32>, %[[Q:.*]]: memref<f32>, %{{.*}}: index, %{{.*}}: index)
+// CHECK: memref.reinterpret_cast %[[P]] to offset: [0], sizes: {{.*}}, strides: [48, 16, 1]
+// CHECK: memref.reinterpret_cast %[[Q]] to offset: [0], sizes: {{.*}}, strides: [1, 1]
+func.func @distances(%x: memref<4x3x16xf32>, %y: memref<1x3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  runtime.parallel %c3 by %c1 {
+  ^bb0(%begin: index, %end: index):
+    scf.for %i = %begin to %end step %c1 {
+      %a = memref.load %x[%c1, %i, %c0] : memref<4x3x16xf32>
+      memref.store %a, %y[%c0, %i] : memref<1x3xf32>
     }
   }
   return
