@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -68,7 +69,12 @@ LogicalResult ConvertToLLVM::expand() {
            name == math::Log1pOp::getOperationName() ||
            name == math::ExpM1Op::getOperationName();
   });
-  return applyPatternsGreedily(getOperation(), std::move(patterns));
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  return failableParallelForEach(
+      &getContext(), getOperation().getOps<func::FuncOp>(),
+      [&](func::FuncOp function) {
+        return applyPatternsGreedily(function, frozen);
+      });
 }
 
 LogicalResult ConvertToLLVM::convert() {
