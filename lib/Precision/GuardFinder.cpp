@@ -26,23 +26,22 @@ namespace mp {
 GuardFinder::Role GuardFinder::getRole(Operation *node) {
   auto [it, isNew] = roles.try_emplace(node->getName().getAsOpaquePointer());
   if (isNew && !isa<CustomOp>(node) && getDomain(node).empty())
-    it->second = llvm::StringSwitch<Role>(getOpType(node))
-                     .Case("Add", Role::Add)
-                     .Case("Sub", Role::Sub)
-                     .Case("Max", Role::Max)
-                     .Case("Min", Role::Min)
-                     .Case("Clip", Role::Clip)
-                     .Case("Where", Role::Where)
-                     .Cases({"Identity", "Reshape", "Transpose", "Squeeze",
-                             "Unsqueeze", "Flatten", "Tile", "Expand", "Slice",
-                             "Gather", "Neg", "Abs", "Relu", "Cast"},
-                            Role::Moves)
-                     .Case("Mul", Role::Mul)
-                     .Case("Sqrt", Role::Sqrt)
-                     .Case("Pow", Role::Pow)
-                     .Case("Log", Role::Log)
-                     .Cases({"Div", "Reciprocal"}, Role::Divides)
-                     .Default(Role::Other);
+    it->second =
+        llvm::StringSwitch<Role>(getOpType(node))
+            .Case("Add", Role::Add)
+            .Case("Sub", Role::Sub)
+            .Case("Max", Role::Max)
+            .Case("Min", Role::Min)
+            .Case("Clip", Role::Clip)
+            .Case("Where", Role::Where)
+            .Cases({"Neg", "Abs", "Relu", "Cast"}, Role::Moves)
+            .Case("Mul", Role::Mul)
+            .Case("Sqrt", Role::Sqrt)
+            .Case("Pow", Role::Pow)
+            .Case("Log", Role::Log)
+            .Cases({"Div", "Reciprocal"}, Role::Divides)
+            .Default(staysWithinOperand(getOpType(node)) ? Role::Moves
+                                                         : Role::Other);
   return it->second;
 }
 
@@ -124,11 +123,14 @@ void GuardFinder::startAttributes(Operation *node) {
 // Where guards go
 //===----------------------------------------------------------------------===//
 
+/// What is known of the first operand holds for the results.
 void GuardFinder::move(Operation *node) {
-  Value from = node->getOperand(0), to = node->getResult(0);
+  Value from = node->getOperand(0);
+  auto results = llvm::make_filter_range(node->getResults(), isNarrowFloat);
   if (auto peak = peaks.find(from); peak != peaks.end()) {
     auto copy = peak->second;
-    peaks[to] = copy;
+    for (Value to : results)
+      peaks[to] = copy;
   }
   auto it = guards.find(from);
   if (it == guards.end())
@@ -138,7 +140,8 @@ void GuardFinder::move(Operation *node) {
     guard.link = addLink(node, isTiny(guard.least), guard.link);
   if (guard.gap)
     guard.gapLink = addLink(node, true, guard.gapLink);
-  guards[to] = guard;
+  for (Value to : results)
+    guards[to] = guard;
 }
 
 /// The product of two guarded values, or of one and a number.
@@ -257,8 +260,11 @@ void GuardFinder::visit(Operation *node) {
   Role role = getRole(node);
   if (!peaks.empty())
     readPeaks(node);
-  if (role == Role::Other || node->getNumOperands() == 0 ||
-      node->getNumResults() != 1 || !isNarrowFloat(node->getResult(0)))
+  if (role == Role::Other || node->getNumOperands() == 0)
+    return;
+  if (role == Role::Moves)
+    return move(node);
+  if (node->getNumResults() != 1 || !isNarrowFloat(node->getResult(0)))
     return;
   unsigned count = node->getNumOperands();
   Value first = node->getOperand(0),
@@ -291,8 +297,6 @@ void GuardFinder::visit(Operation *node) {
       startLeast(node, third, second);
     }
     return;
-  case Role::Moves:
-    return move(node);
   case Role::Mul:
     return second ? multiply(node) : void();
   case Role::Sqrt:
@@ -309,6 +313,7 @@ void GuardFinder::visit(Operation *node) {
     return invert(node, 0, 0);
   case Role::Divides:
     return invert(node, count - 1, 1);
+  case Role::Moves:
   case Role::Other:
     return;
   }

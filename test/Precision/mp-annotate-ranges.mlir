@@ -151,6 +151,39 @@ module @inverse attributes {onnx.opset_import = [["", 17]]} {
 
 // -----
 
+// Nodes whose results lie within their first operand carry a guard on: all of
+// the results of one that has some.
+// CHECK-LABEL: @carried
+// CHECK: "onnx.Add"{{.*}}mp.hazard = "'e' keeps node 'root' (Sqrt-13) off zero
+// CHECK: "onnx.DepthToSpace"{{.*}}mp.hazard
+// CHECK: "onnx.SpaceToDepth"{{.*}}mp.hazard
+// CHECK: "onnx.GatherElements"{{.*}}mp.hazard
+// CHECK: "onnx.ReduceMax"{{.*}}mp.hazard
+// CHECK: "onnx.ReduceMean"{{.*}}mp.hazard
+// CHECK: "onnx.Split"{{.*}}mp.hazard
+// CHECK: "onnx.Sqrt"{{.*}}mp.hazard
+// CHECK-NOT: mp.hazard
+module @carried attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<1x4x2x2xf32>, %i: tensor<1x4x2x2xi64>):
+    %e = onnx.initializer "e" dense<1.0e-7> : tensor<f32> : tensor<f32>
+    %none = onnx.absent
+    %0 = "onnx.Add"(%x, %e) : (tensor<1x4x2x2xf32>, tensor<f32>) -> tensor<1x4x2x2xf32>
+    %1 = "onnx.DepthToSpace"(%0) {blocksize = 2 : i64} : (tensor<1x4x2x2xf32>) -> tensor<1x1x4x4xf32>
+    %2 = "onnx.SpaceToDepth"(%1) {blocksize = 2 : i64} : (tensor<1x1x4x4xf32>) -> tensor<1x4x2x2xf32>
+    %3 = "onnx.GatherElements"(%2, %i) {axis = 0 : i64} : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xi64>) -> tensor<1x4x2x2xf32>
+    %4 = "onnx.ReduceMax"(%3) {axes = array<i64: 3>} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x1xf32>
+    %5 = "onnx.ReduceMean"(%4) {axes = array<i64: 2>} : (tensor<1x4x2x1xf32>) -> tensor<1x4x1x1xf32>
+    %6:2 = "onnx.Split"(%5, %none) {axis = 1 : i64} : (tensor<1x4x1x1xf32>, none) -> (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>)
+    %7 = "onnx.Sqrt"(%6#1) {onnx.name = "root"} : (tensor<1x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+    %8 = "onnx.Neg"(%6#0) : (tensor<1x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+    %9 = "onnx.Mul"(%7, %8) : (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+    onnx.yield %9 : tensor<1x2x1x1xf32>
+  }
+}
+
+// -----
+
 // A bound that rounds to one, in both types: log(1 - p) would be -inf. In the
 // branch of an If as well.
 // CHECK-LABEL: @below_one

@@ -8,6 +8,7 @@
 #include "NodeOrder.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -20,25 +21,58 @@ using Nodes = google::protobuf::RepeatedPtrField<Node>;
 
 namespace mp {
 
-/// Calls `use` for every name that `node` reads, in its subgraphs too.
+namespace {
+/// A subgraph, and the names that mean something of its own in it.
+struct Scope {
+  int outer;
+  llvm::DenseSet<StringRef> names;
+};
+} // namespace
+
+static Scope makeScope(const ::onnx::GraphProto &graph, int outer) {
+  Scope scope = {outer, {}};
+  for (const ::onnx::ValueInfoProto &input : graph.input())
+    scope.names.insert(input.name());
+  for (const ::onnx::TensorProto &tensor : graph.initializer())
+    scope.names.insert(tensor.name());
+  for (const ::onnx::SparseTensorProto &tensor : graph.sparse_initializer())
+    scope.names.insert(tensor.values().name());
+  for (const Node &node : graph.node())
+    for (const std::string &output : node.output())
+      scope.names.insert(output);
+  return scope;
+}
+
+/// Calls `use` for every name outside of `node` that it reads, in its subgraphs
+/// too.
 static void forEachUse(const Node &node,
                        llvm::function_ref<void(const std::string &)> use) {
-  SmallVector<const Node *> worklist = {&node};
-  auto addGraph = [&](const ::onnx::GraphProto &graph) {
+  constexpr int outside = -1;
+  SmallVector<std::pair<const Node *, int>> worklist = {{&node, outside}};
+  std::vector<Scope> scopes;
+  auto read = [&](const std::string &name, int scope) {
+    for (; scope != outside; scope = scopes[scope].outer)
+      if (scopes[scope].names.contains(name))
+        return;
+    use(name);
+  };
+  auto addGraph = [&](const ::onnx::GraphProto &graph, int outer) {
+    int scope = int(scopes.size());
+    scopes.push_back(makeScope(graph, outer));
     for (const Node &inner : graph.node())
-      worklist.push_back(&inner);
+      worklist.emplace_back(&inner, scope);
     for (const ::onnx::ValueInfoProto &output : graph.output())
-      use(output.name());
+      read(output.name(), scope);
   };
   while (!worklist.empty()) {
-    const Node *current = worklist.pop_back_val();
+    auto [current, scope] = worklist.pop_back_val();
     for (const std::string &name : current->input())
-      use(name);
+      read(name, scope);
     for (const ::onnx::AttributeProto &attribute : current->attribute()) {
       if (attribute.has_g())
-        addGraph(attribute.g());
+        addGraph(attribute.g(), scope);
       for (const ::onnx::GraphProto &graph : attribute.graphs())
-        addGraph(graph);
+        addGraph(graph, scope);
     }
   }
 }
