@@ -284,6 +284,9 @@ SmallVector<Type> getSubgraphInputTypes(MLIRContext *context, StringRef opType,
 
 SmallVector<Type> getSubgraphResultTypes(MLIRContext *context, StringRef opType,
                                          TypeRange yielded, unsigned count) {
+  // A stray subgraph of another operator says nothing of its results.
+  if (!llvm::is_contained({"If", "Loop", "Scan", "SequenceMap"}, opType))
+    return SmallVector<Type>(count, UnknownType::get(context));
   // Loop's body yields a condition first.
   if (opType == "Loop" && !yielded.empty())
     yielded = yielded.drop_front();
