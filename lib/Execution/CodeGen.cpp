@@ -149,7 +149,8 @@ static bool hasVectors(const llvm::Function &function) {
 }
 
 /// Loops over numbers are vectorized and interleaved, which is all that they
-/// gain from copies of their bodies: what is left of them is not unrolled.
+/// gain from copies of their bodies: what is left of them is not unrolled, nor
+/// is a loop around such a one.
 /// LLVM would make of three sums over a few thousand numbers as many
 /// instructions, where it takes the processor's buffers to be large. Loops that
 /// are written in vectors are left to it.
@@ -160,12 +161,13 @@ static void keepLoops(llvm::Module &module,
       function.addFnAttr(keepsLoops);
   callbacks.registerShouldRunOptionalPassCallback(
       [](llvm::StringRef pass, llvm::Any unit) {
+        // In front of the vectorizer, short innermost loops alone.
         if (pass == llvm::LoopFullUnrollPass::name()) {
           const auto *loop = llvm::any_cast<const llvm::Loop *>(&unit);
           return !loop || (*loop)->isInnermost() ||
                  !(*loop)->getHeader()->getParent()->hasFnAttribute(keepsLoops);
         }
-        // The one behind the vectorizer; that before it is another.
+        // The one behind the vectorizer.
         if (pass != llvm::LoopUnrollPass::name())
           return true;
         const auto *function = llvm::any_cast<const llvm::Function *>(&unit);

@@ -199,8 +199,8 @@ static int64_t findRangeAxis(Value memory, Value begin) {
   return -1;
 }
 
-/// The least distance between rows that becomes an argument. To LLVM, all of
-/// these are as far as one that is not known.
+/// The least distance between rows, in elements, that becomes an argument.
+/// LLVM's costs tell shorter ones from one that is not known, but not these.
 constexpr int64_t leastDistance = 64;
 
 /// Makes the sizes of `memory` unknown, which a body has as `cast` says, where
