@@ -39,12 +39,12 @@ llvm::DenseSet<Value> collectParameters(GraphOp graph) {
     parameters.insert(argument);
   llvm::DenseSet<Type> bufferTypes;
   for (Operation &op : body) {
-    StringRef domain = getDomain(&op), opType = getOpType(&op);
-    if (!updatesInPlace(domain, opType))
+    const OperatorTraits &traits = getOperatorTraits(&op);
+    if (!traits.hasRole(OperandRole::InPlace))
       continue;
     for (auto [index, operand] : llvm::enumerate(op.getOperands()))
       if (isa<BlockArgument>(operand) && isF32Tensor(operand.getType()) &&
-          isUpdatedInPlace(domain, opType, index))
+          traits.hasRole(OperandRole::InPlace, index))
         bufferTypes.insert(operand.getType());
   }
   for (BlockArgument argument : body.getArguments()) {

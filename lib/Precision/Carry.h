@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one table of operators of the analyses that look for overflow.
+// What the analyses that look for overflow make of operators.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MPOPT_LIB_PRECISION_CARRY_H
 #define MPOPT_LIB_PRECISION_CARRY_H
 
-#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 
 namespace mp {
 
@@ -28,7 +28,7 @@ enum class Carry : uint8_t {
   Contracts
 };
 
-Carry getCarry(mlir::Operation *node, ElementKind low);
+Carry getCarry(const OperatorTraits &traits);
 
 } // namespace mp
 

@@ -7,6 +7,7 @@
 
 #include "mp-opt/Precision/Choices.h"
 
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
 
@@ -27,16 +28,14 @@ static bool compares(Operation *op, ChoiceKind kind) {
 
 /// Yields elements of its first operand.
 static bool isMovement(Operation *op) {
-  static constexpr llvm::StringLiteral names[] = {
-      "Expand",   "Flatten",  "Gather",    "GatherElements",
-      "GatherND", "Identity", "Reshape",   "Slice",
-      "Squeeze",  "Tile",     "Transpose", "Unsqueeze"};
-  return getDomain(op).empty() && llvm::is_contained(names, getOpType(op));
+  return getOperatorTraits(op).movesData();
 }
 
 /// Yields its first operand within fixed bounds.
 static bool isBound(Operation *op) {
-  if (!isStandardOp(op, "Max") && !isStandardOp(op, "Min"))
+  const OperatorTraits &traits = getOperatorTraits(op);
+  if (!traits.isElementwise() ||
+      (traits.math != OperatorMath::Max && traits.math != OperatorMath::Min))
     return false;
   return llvm::all_of(op->getOperands().drop_front(), [](Value operand) {
     Operation *definer = operand.getDefiningOp();

@@ -17,8 +17,25 @@ namespace mp {
 
 bool UnitContext::isCopy(Operation *op) const {
   return op && op->getNumOperands() &&
-         (kinds.lookup(op).shape == OpShape::Movement ||
-          isStandardOp(op, "Cast") || isStandardOp(op, "CastLike"));
+         (kinds.lookup(op).kind == OperatorKind::Movement ||
+          getMath(op) == OperatorMath::Cast);
+}
+
+bool UnitContext::isPlain(Operation *op) const {
+  OperatorKind kind = kinds.lookup(op).kind;
+  if (kind != OperatorKind::Elementwise && kind != OperatorKind::Movement)
+    return false;
+  switch (getMath(op)) {
+  case OperatorMath::Other:
+  case OperatorMath::Cast:
+  case OperatorMath::Clip:
+  case OperatorMath::Max:
+  case OperatorMath::Min:
+  case OperatorMath::Where:
+    return true;
+  default:
+    return false;
+  }
 }
 
 /// Puts nodes and units in order; a node of two units stays in the first.
@@ -51,13 +68,12 @@ static void arrange(ArrayRef<Operation *> nodes,
 }
 
 std::vector<DecomposedOp> findDecomposedOps(Operation *scope) {
-  OpKinds kinds;
+  OperatorTraitsCache kinds;
   ReductionLevels levels(scope, kinds);
   StatisticFinder finder(levels, kinds);
   std::vector<Statistic> statistics;
   for (Operation *node : levels.getNodes())
-    if (kinds.lookup(node).shape == OpShape::Reduction &&
-        node->getNumOperands() &&
+    if (kinds.lookup(node).reduces() && node->getNumOperands() &&
         isFloatTensor(node->getOperand(0).getType()) &&
         levels.lookup(node->getOperand(0)) != ReductionLevels::weak)
       statistics.push_back(finder.find(node));

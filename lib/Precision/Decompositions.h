@@ -17,7 +17,7 @@ namespace mp {
 /// in any order, and be in other units too.
 struct UnitContext {
   const ReductionLevels &levels;
-  OpKinds &kinds;
+  OperatorTraitsCache &kinds;
   std::vector<DecomposedOp> &units;
 
   void add(llvm::StringRef opType, std::vector<mlir::Operation *> nodes,
@@ -27,9 +27,12 @@ struct UnitContext {
   bool isWeak(mlir::Value value) const {
     return levels.lookup(value) == ReductionLevels::weak;
   }
-  OpMath getMath(mlir::Operation *op) const {
-    return op ? kinds.lookup(op).math : OpMath::Other;
+  OperatorMath getMath(mlir::Operation *op) const {
+    return op ? kinds.lookup(op).math : OperatorMath::Other;
   }
+  /// An elementwise op, or data movement, that bounds, chooses or passes on
+  /// elements: no sum, product, power, root, exponential or logarithm.
+  bool isPlain(mlir::Operation *op) const;
   /// The op changes how the elements of its first operand are stored or lie,
   /// not what they are.
   bool isCopy(mlir::Operation *op) const;

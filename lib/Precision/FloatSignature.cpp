@@ -13,101 +13,6 @@ using namespace mp::onnxir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Operands that keep their type
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-enum class OperandRole : uint8_t {
-  /// The op writes into it.
-  InPlace,
-  /// Running or batch statistics, and what scales them.
-  Statistics,
-  /// Positions in another tensor: eight bits do not reach past 256.
-  Coordinates,
-  /// Sizes and indices.
-  Shape,
-};
-
-struct FixedOperands {
-  llvm::StringLiteral domain, opType;
-  OperandRole role;
-  /// Bit i stands for operand i.
-  uint32_t operands;
-};
-
-} // namespace
-
-static constexpr llvm::StringLiteral ms = "com.microsoft";
-static constexpr FixedOperands fixedOperands[] = {
-    {ms, "InPlaceAccumulator", OperandRole::InPlace, 0b1},
-    {ms, "InPlaceAccumulatorV2", OperandRole::InPlace, 0b1},
-    {ms, "BatchNormInternal", OperandRole::InPlace, 0b11000},
-    {ms, "AdamOptimizer", OperandRole::InPlace, 0b110100},
-    {ms, "AdamWOptimizer", OperandRole::InPlace, 0b110100},
-    {ms, "SGDOptimizer", OperandRole::InPlace, 0b10},
-    {ms, "SGDOptimizerV2", OperandRole::InPlace, 0b10},
-    // Weights and moments of the last ones are variadic, as the whole op.
-    {ms, "LambOptimizer", OperandRole::InPlace, ~0u},
-    {ms, "InplaceClipGradNorm", OperandRole::InPlace, ~0u},
-    {ms, "ZeroGradient", OperandRole::InPlace, 0b1},
-    {ms, "BatchNormInternal", OperandRole::Statistics, 0b110},
-    {"", "BatchNormalization", OperandRole::Statistics, 0b11110},
-    {"", "RoiAlign", OperandRole::Coordinates, 0b10},
-    {"", "MaxRoiPool", OperandRole::Coordinates, 0b10},
-    {"", "DeformConv", OperandRole::Coordinates, 0b100},
-    {"", "GridSample", OperandRole::Coordinates, 0b10},
-    {ms, "GridSample", OperandRole::Coordinates, 0b10},
-    {ms, "CropAndResize", OperandRole::Coordinates, 0b10},
-    {"", "OneHot", OperandRole::Shape, 0b11},
-    {"", "Range", OperandRole::Shape, 0b111},
-    {ms, "Range", OperandRole::Shape, 0b111},
-    {"", "Resize", OperandRole::Shape, 0b110},
-    {ms, "ResizeGrad", OperandRole::Shape, 0b1100},
-    {"", "Upsample", OperandRole::Shape, 0b10},
-};
-
-/// A bit per operand of the op that has one of `roles`.
-template <typename Predicate>
-static uint32_t getFixed(StringRef domain, StringRef opType,
-                         Predicate hasRole) {
-  uint32_t bits = 0;
-  for (const FixedOperands &entry : fixedOperands)
-    if (entry.opType == opType && entry.domain == domain && hasRole(entry.role))
-      bits |= entry.operands;
-  return bits;
-}
-
-static bool hasBit(uint32_t bits, unsigned index) {
-  return bits >> std::min(index, 31u) & 1;
-}
-
-bool isFixedOperand(StringRef domain, StringRef opType, unsigned index) {
-  return hasBit(getFixed(domain, opType, [](OperandRole) { return true; }),
-                index);
-}
-
-bool isUpdatedInPlace(StringRef domain, StringRef opType, unsigned index) {
-  return hasBit(
-      getFixed(domain, opType,
-               [](OperandRole role) { return role == OperandRole::InPlace; }),
-      index);
-}
-
-bool isShapeOperand(StringRef domain, StringRef opType, unsigned index) {
-  return hasBit(
-      getFixed(domain, opType,
-               [](OperandRole role) { return role == OperandRole::Shape; }),
-      index);
-}
-
-bool updatesInPlace(StringRef domain, StringRef opType) {
-  return getFixed(domain, opType, [](OperandRole role) {
-    return role == OperandRole::InPlace;
-  });
-}
-
-//===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 
@@ -155,11 +60,11 @@ FloatSignature::FloatSignature(Operation *node, const OpSchema *schema)
     : schema(schema) {
   if (!schema)
     return;
-  uint32_t fixed =
-      getFixed(schema->domain, schema->name, [](OperandRole) { return true; });
-  findPrimary(node, fixed);
+  const OperatorTraits &traits =
+      getOperatorTraits(schema->domain, schema->name);
+  findPrimary(node, traits);
   if (formal)
-    collect(node, fixed);
+    collect(node, traits);
 }
 
 /// Attention's values have a type variable apart from its queries and keys.
@@ -169,9 +74,10 @@ static const FormalParameter *getCompanion(const OpSchema &schema) {
              : nullptr;
 }
 
-void FloatSignature::findPrimary(Operation *node, uint32_t fixed) {
+void FloatSignature::findPrimary(Operation *node,
+                                 const OperatorTraits &traits) {
   for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
-    if (!isFloatTensor(type) || hasBit(fixed, index))
+    if (!isFloatTensor(type) || traits.keepsType(index))
       continue;
     const FormalParameter *parameter = schema->getInput(index);
     if (!parameter)
@@ -184,7 +90,7 @@ void FloatSignature::findPrimary(Operation *node, uint32_t fixed) {
   }
 }
 
-void FloatSignature::collect(Operation *node, uint32_t fixed) {
+void FloatSignature::collect(Operation *node, const OperatorTraits &traits) {
   if (hasIndependentTypes())
     obstacle = "its operands have independent types";
   for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
@@ -192,7 +98,7 @@ void FloatSignature::collect(Operation *node, uint32_t fixed) {
       continue;
     if (getElementKind(getTensorElementType(type)) != kind)
       obstacle = "an operand's type is unknown";
-    else if (hasBit(fixed, index))
+    else if (traits.keepsType(index))
       obstacle = "the schema ties it to an operand that keeps its type";
     operands.push_back(index);
   }

@@ -36,7 +36,7 @@ static SmallVector<Operation *> getUsers(Operation *op) {
 static Operation *getExp(UnitContext &context, Value value) {
   for (unsigned step = 0; step < 3; ++step) {
     Operation *op = value.getDefiningOp();
-    if (context.getMath(op) == OpMath::Exp)
+    if (context.getMath(op) == OperatorMath::Exp)
       return op;
     if (!context.isCopy(op))
       break;
@@ -48,12 +48,12 @@ static Operation *getExp(UnitContext &context, Value value) {
 /// 1 / (1 + exp(x)) and log(1 + exp(x)); `sum` adds a constant to `exp`.
 static void findSigmoid(UnitContext &context, Operation *sum, Operation *exp) {
   for (Operation *user : getUsers(sum)) {
-    OpMath math = context.getMath(user);
+    OperatorMath math = context.getMath(user);
     bool divides =
-        math == OpMath::Div && user->getOperand(1) == sum->getResult(0);
-    if (math == OpMath::Log)
+        math == OperatorMath::Div && user->getOperand(1) == sum->getResult(0);
+    if (math == OperatorMath::Log)
       return context.add("Softplus", {exp, sum, user});
-    if (divides || math == OpMath::Reciprocal)
+    if (divides || math == OperatorMath::Reciprocal)
       return context.add("Sigmoid", {exp, sum, user});
   }
 }
@@ -64,13 +64,13 @@ static void findHyperbolic(UnitContext &context, Operation *sum, Operation *a,
                            Operation *b) {
   std::vector<Operation *> nodes = {a, b, sum};
   for (Operation *user : getUsers(sum)) {
-    if (context.getMath(user) != OpMath::Div)
+    if (context.getMath(user) != OperatorMath::Div)
       continue;
     nodes.push_back(user);
     for (Value operand : user->getOperands())
       if (Operation *other = operand.getDefiningOp();
-          context.getMath(other) == OpMath::Add ||
-          context.getMath(other) == OpMath::Sub)
+          context.getMath(other) == OperatorMath::Add ||
+          context.getMath(other) == OperatorMath::Sub)
         nodes.push_back(other);
   }
   context.add("Sinh", std::move(nodes));
@@ -85,12 +85,12 @@ static void findLogOfSoftmax(UnitContext &context, Operation *log) {
     if (!op)
       return;
     nodes.push_back(op);
-    if (context.getMath(op) == OpMath::Softmax)
+    if (context.getMath(op) == OperatorMath::Softmax)
       return context.add("LogSoftmax", std::move(nodes));
-    OpMath math = context.getMath(op);
+    OperatorMath math = context.getMath(op);
     Value main = context.levels.getMainOperand(op);
-    if (context.kinds.lookup(op).shape == OpShape::Other || !main ||
-        (math != OpMath::Other && math != OpMath::Add && math != OpMath::Sub))
+    if (!main || (!context.isPlain(op) && math != OperatorMath::Add &&
+                  math != OperatorMath::Sub))
       return;
     value = main;
   }
@@ -98,10 +98,10 @@ static void findLogOfSoftmax(UnitContext &context, Operation *log) {
 
 void findFunctionUnits(UnitContext &context) {
   for (Operation *node : context.levels.getNodes()) {
-    OpMath math = context.getMath(node);
-    if (math == OpMath::Log && node->getNumOperands() == 1)
+    OperatorMath math = context.getMath(node);
+    if (math == OperatorMath::Log && node->getNumOperands() == 1)
       findLogOfSoftmax(context, node);
-    if ((math != OpMath::Add && math != OpMath::Sub) ||
+    if ((math != OperatorMath::Add && math != OperatorMath::Sub) ||
         node->getNumOperands() != 2)
       continue;
     Value left = node->getOperand(0), right = node->getOperand(1);

@@ -14,35 +14,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Precision/HazardAnalysis.h"
-
-#include "llvm/ADT/StringSwitch.h"
+#include "HazardFinders.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
 
 namespace mp {
 
-GuardFinder::Role GuardFinder::getRole(Operation *node) {
-  auto [it, isNew] = roles.try_emplace(node->getName().getAsOpaquePointer());
-  if (isNew && !isa<CustomOp>(node) && getDomain(node).empty())
-    it->second =
-        llvm::StringSwitch<Role>(getOpType(node))
-            .Case("Add", Role::Add)
-            .Case("Sub", Role::Sub)
-            .Case("Max", Role::Max)
-            .Case("Min", Role::Min)
-            .Case("Clip", Role::Clip)
-            .Case("Where", Role::Where)
-            .Cases({"Neg", "Abs", "Relu", "Cast"}, Role::Moves)
-            .Case("Mul", Role::Mul)
-            .Case("Sqrt", Role::Sqrt)
-            .Case("Pow", Role::Pow)
-            .Case("Log", Role::Log)
-            .Cases({"Div", "Reciprocal"}, Role::Divides)
-            .Default(staysWithinOperand(getOpType(node)) ? Role::Moves
-                                                         : Role::Other);
-  return it->second;
+/// What is known of operands holds for the results. Of operands side by side
+/// (Concat, scatters) it holds for a part, which is no less in danger.
+static bool passesOn(const OperatorTraits &traits) {
+  switch (traits.math) {
+  case OperatorMath::Cast:
+    return true;
+  case OperatorMath::Other:
+  case OperatorMath::Abs:
+  case OperatorMath::Neg:
+    return traits.has(Exact) || traits.has(Within);
+  default:
+    return traits.has(Within);
+  }
 }
 
 /// What is 16 bit already is followed too: a model that was converted before
@@ -123,9 +114,7 @@ void GuardFinder::startAttributes(Operation *node) {
 // Where guards go
 //===----------------------------------------------------------------------===//
 
-/// What is known of the first operand holds for the results.
-void GuardFinder::move(Operation *node) {
-  Value from = node->getOperand(0);
+void GuardFinder::move(Operation *node, Value from) {
   auto results = llvm::make_filter_range(node->getResults(), isNarrowFloat);
   if (auto peak = peaks.find(from); peak != peaks.end()) {
     auto copy = peak->second;
@@ -256,67 +245,86 @@ void GuardFinder::readPeaks(Operation *node) {
                             formatNumber(limits.max));
 }
 
-void GuardFinder::visit(Operation *node) {
-  Role role = getRole(node);
-  if (!peaks.empty())
-    readPeaks(node);
-  if (role == Role::Other || node->getNumOperands() == 0)
-    return;
-  if (role == Role::Moves)
-    return move(node);
-  if (node->getNumResults() != 1 || !isNarrowFloat(node->getResult(0)))
-    return;
-  unsigned count = node->getNumOperands();
-  Value first = node->getOperand(0),
-        second = count > 1 ? node->getOperand(1) : Value(),
-        third = count > 2 ? node->getOperand(2) : Value();
-  switch (role) {
-  case Role::Sub:
-    if (second)
-      subtractFromOne(node);
-    [[fallthrough]];
-  case Role::Add:
-  case Role::Max:
-    for (unsigned index = 0; count == 2 && index < 2; ++index)
-      startLeast(node, node->getOperand(index), node->getOperand(1 - index));
-    return;
-  case Role::Min:
-    for (Value operand : node->getOperands())
+/// What makes the least of a value tiny, or keeps it off one.
+void GuardFinder::start(Operation *node, OperatorMath math) {
+  OperandRange operands = node->getOperands();
+  switch (math) {
+  case OperatorMath::Add:
+  case OperatorMath::Sub:
+  case OperatorMath::Max:
+    if (operands.size() != 2)
+      return;
+    startLeast(node, operands[0], operands[1]);
+    return startLeast(node, operands[1], operands[0]);
+  case OperatorMath::Min:
+    for (Value operand : operands)
       startGap(node, operand);
     return;
-  case Role::Clip:
-    move(node);
-    if (second)
-      startLeast(node, second, first);
-    if (third)
-      startGap(node, third);
+  case OperatorMath::Clip:
+    if (operands.size() > 1)
+      startLeast(node, operands[1], operands[0]);
+    if (operands.size() > 2)
+      startGap(node, operands[2]);
     return startAttributes(node);
-  case Role::Where:
-    if (third) {
-      startLeast(node, second, third);
-      startLeast(node, third, second);
-    }
+  case OperatorMath::Where:
+    if (operands.size() != 3)
+      return;
+    startLeast(node, operands[1], operands[2]);
+    return startLeast(node, operands[2], operands[1]);
+  default:
     return;
-  case Role::Mul:
-    return second ? multiply(node) : void();
-  case Role::Sqrt:
+  }
+}
+
+void GuardFinder::takePower(Operation *node) {
+  const Interval exponent = ranges.get(node->getOperand(1));
+  if (exponent.lo != exponent.hi)
+    return;
+  if (exponent.lo < 0)
+    return invert(node, 0, -exponent.lo);
+  if (exponent.lo > 0 && exponent.lo < 1)
+    takeRoot(node, exponent.lo);
+}
+
+/// What becomes of guards, and what needs them.
+void GuardFinder::follow(Operation *node, OperatorMath math) {
+  bool isBinary = node->getNumOperands() == 2;
+  switch (math) {
+  case OperatorMath::Clip:
+    return move(node, node->getOperand(0));
+  case OperatorMath::Sub:
+    return isBinary ? subtractFromOne(node) : void();
+  case OperatorMath::Mul:
+    return isBinary ? multiply(node) : void();
+  case OperatorMath::Pow:
+    return isBinary ? takePower(node) : void();
+  case OperatorMath::Sqrt:
     return takeRoot(node, 0.5);
-  case Role::Pow: {
-    const Interval power = second ? ranges.get(second) : Interval();
-    if (power.lo == power.hi && power.lo < 0)
-      return invert(node, 0, -power.lo);
-    if (power.lo == power.hi && power.lo > 0 && power.lo < 1)
-      return takeRoot(node, power.lo);
-    return;
-  }
-  case Role::Log:
+  case OperatorMath::Log:
     return invert(node, 0, 0);
-  case Role::Divides:
-    return invert(node, count - 1, 1);
-  case Role::Moves:
-  case Role::Other:
+  case OperatorMath::Div:
+  case OperatorMath::Reciprocal:
+    return invert(node, node->getNumOperands() - 1, 1);
+  default:
     return;
   }
+}
+
+void GuardFinder::visit(Operation *node) {
+  if (!peaks.empty())
+    readPeaks(node);
+  if (node->getNumOperands() == 0)
+    return;
+  const OperatorTraits &traits = kinds.lookup(node);
+  if (passesOn(traits)) {
+    for (Value operand : llvm::reverse(node->getOperands()))
+      move(node, operand);
+    return;
+  }
+  if (node->getNumResults() != 1 || !isNarrowFloat(node->getResult(0)))
+    return;
+  follow(node, traits.math);
+  start(node, traits.math);
 }
 
 } // namespace mp

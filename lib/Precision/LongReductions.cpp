@@ -7,7 +7,8 @@
 
 #include "mp-opt/Precision/LongReductions.h"
 
-#include "OpKinds.h"
+#include "SmallConstants.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/FloatSignature.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -17,68 +18,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-namespace {
-
-/// Where the number of accumulated elements comes from.
-enum class Extent : uint8_t {
-  /// The axes that a reduction reduces.
-  Axes,
-  /// The one axis that operand 1 names.
-  Axis,
-  /// All dimensions but the first two.
-  Space,
-  /// The attribute `kernel_shape`.
-  Window,
-  /// The operands.
-  Operands,
-  /// How often an index may occur: indices, or their tuples, in operand 1.
-  Indices,
-  IndexTuples,
-};
-
-struct Accumulation {
-  llvm::StringLiteral name;
-  Extent extent;
-};
-
-} // namespace
-
-static constexpr Accumulation accumulations[] = {
-    {"AveragePool", Extent::Window},
-    {"CumProd", Extent::Axis},
-    {"CumSum", Extent::Axis},
-    {"GlobalAveragePool", Extent::Space},
-    {"GlobalLpPool", Extent::Space},
-    {"LpPool", Extent::Window},
-    {"Mean", Extent::Operands},
-    {"ReduceL1", Extent::Axes},
-    {"ReduceL2", Extent::Axes},
-    {"ReduceLogSum", Extent::Axes},
-    {"ReduceLogSumExp", Extent::Axes},
-    {"ReduceMean", Extent::Axes},
-    {"ReduceProd", Extent::Axes},
-    {"ReduceSum", Extent::Axes},
-    {"ReduceSumSquare", Extent::Axes},
-    {"ReduceSumTraining", Extent::Axes},
-    {"ScatterElements", Extent::Indices},
-    {"ScatterND", Extent::IndexTuples},
-    {"Sum", Extent::Operands},
-};
-
 /// Unknown, or too many to matter how many.
 static constexpr int64_t unknown = -1;
-
-static std::optional<Extent> findExtent(Operation *op) {
-  StringRef domain = getDomain(op), opType = getOpType(op);
-  bool isKnown = domain.empty() ||
-                 (domain == "com.microsoft" && opType.starts_with("Red"));
-  if (isa<CustomOp>(op) || !isKnown)
-    return std::nullopt;
-  for (const Accumulation &entry : accumulations)
-    if (entry.name == opType)
-      return entry.extent;
-  return std::nullopt;
-}
 
 /// The product of the dimensions of `value` at `axes`.
 template <typename Range>
@@ -122,15 +63,17 @@ static int64_t countUpdates(Operation *op, bool asTuples) {
 }
 
 /// The number of elements that one element of the result is made of.
-static int64_t countElements(Operation *op, Extent extent) {
+static int64_t countElements(Operation *op, AccumulationExtent extent) {
   Value operand = op->getOperand(0);
   auto type = dyn_cast<RankedTensorType>(operand.getType());
   switch (extent) {
-  case Extent::Axes: {
+  case AccumulationExtent::None:
+    return 1;
+  case AccumulationExtent::Axes: {
     auto axes = getReducedAxes(op);
     return axes ? multiply(operand, *axes) : unknown;
   }
-  case Extent::Axis: {
+  case AccumulationExtent::Axis: {
     auto axis = op->getNumOperands() > 1 ? getIntegerConstant(op->getOperand(1))
                                          : std::nullopt;
     if (!axis || axis->size() != 1 || !type)
@@ -139,7 +82,7 @@ static int64_t countElements(Operation *op, Extent extent) {
     return multiply(operand,
                     ArrayRef(index < 0 ? index + type.getRank() : index));
   }
-  case Extent::Space: {
+  case AccumulationExtent::Space: {
     int64_t count =
         type ? multiply(operand,
                         llvm::seq<int64_t>(std::min<int64_t>(2, type.getRank()),
@@ -147,13 +90,13 @@ static int64_t countElements(Operation *op, Extent extent) {
              : unknown;
     return count == unknown ? 1 : count;
   }
-  case Extent::Window:
+  case AccumulationExtent::Window:
     return countInWindow(op);
-  case Extent::Operands:
+  case AccumulationExtent::Operands:
     return op->getNumOperands();
-  case Extent::Indices:
+  case AccumulationExtent::Indices:
     return countUpdates(op, false);
-  case Extent::IndexTuples:
+  case AccumulationExtent::IndexTuples:
     return countUpdates(op, true);
   }
   return unknown;
@@ -163,18 +106,13 @@ std::vector<LongReduction> findLongReductions(Operation *scope,
                                               ElementKind low) {
   int64_t limit = low == ElementKind::Float16 ? 2048 : 256;
   StringRef lowName = low == ElementKind::Float16 ? "fp16" : "bf16";
-  llvm::DenseMap<const void *, std::optional<Extent>> extents;
+  OperatorTraitsCache traits;
   std::vector<LongReduction> found;
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isNode(op) || op->getNumOperands() == 0 ||
         !isF32Tensor(op->getOperand(0).getType()))
       return;
-    auto [it, isNew] = extents.try_emplace(op->getName().getAsOpaquePointer());
-    if (isNew)
-      it->second = findExtent(op);
-    if (!it->second)
-      return;
-    int64_t count = countElements(op, *it->second);
+    int64_t count = countElements(op, traits.lookup(op).accumulation);
     if (count != unknown && count <= limit)
       return;
     std::string what =

@@ -14,6 +14,7 @@
 #include "mp-opt/Precision/MaskAnalysis.h"
 
 #include "MaskSteps.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Classification.h"
 #include "mp-opt/Precision/FloatSignature.h"
@@ -82,34 +83,57 @@ MaskFinder::MaskFinder(Operation *scope, RangeAnalysis &ranges, ElementKind low)
     : scope(scope), ranges(ranges), limits(low),
       significantBits(low == ElementKind::Float16 ? 11 : 8), schemas(scope) {}
 
+/// What an operator of a kind does, whatever it computes.
+static MaskStep getStepOfKind(const OperatorTraits &traits) {
+  if (traits.movesData())
+    return MaskStep::Moves;
+  return traits.kind == OperatorKind::Combination ? MaskStep::Chooses
+                                                  : MaskStep::Ends;
+}
+
 MaskStep getMaskStep(Operation *node) {
-  StringRef domain = getDomain(node);
-  if (isa<CustomOp>(node))
+  const OperatorTraits &traits = getOperatorTraits(node);
+  // Custom operators of runtimes take masks as operands of their own.
+  if (getDomain(node) == "com.microsoft" && !isa<CustomOp>(node))
+    return MaskStep::Attention;
+  switch (traits.math) {
+  case OperatorMath::Softmax:
+  case OperatorMath::Exp:
+    return MaskStep::Softmax;
+  case OperatorMath::LogSoftmax:
+    return MaskStep::LogSoftmax;
+  case OperatorMath::LogSumExp:
+    return MaskStep::Exponentials;
+  case OperatorMath::Max:
+    return traits.reduces() ? MaskStep::ReduceMax : MaskStep::Chooses;
+  case OperatorMath::Min:
+    return traits.reduces() ? MaskStep::Ends : MaskStep::Chooses;
+  case OperatorMath::Where:
+    return MaskStep::Chooses;
+  case OperatorMath::Cast:
+    return MaskStep::Casts;
+  case OperatorMath::Add:
+    return MaskStep::Adds;
+  case OperatorMath::Sub:
+    return MaskStep::Subtracts;
+  case OperatorMath::Neg:
+    return MaskStep::Negates;
+  case OperatorMath::Mul:
+    return MaskStep::Multiplies;
+  case OperatorMath::Div:
+    return MaskStep::Divides;
+  default:
+    break;
+  }
+  // Exponentials are inside, masks are operands of their own, or branches
+  // yield them.
+  if (!getDomain(node).empty())
     return MaskStep::Ends;
-  if (!domain.empty())
-    return domain == "com.microsoft" ? MaskStep::Attention : MaskStep::Ends;
   return llvm::StringSwitch<MaskStep>(getOpType(node))
-      .Cases({"Softmax", "Exp"}, MaskStep::Softmax)
-      .Case("LogSoftmax", MaskStep::LogSoftmax)
-      .Cases({"ReduceLogSumExp", "SoftmaxCrossEntropyLoss"},
-             MaskStep::Exponentials)
-      .Case("ReduceMax", MaskStep::ReduceMax)
-      .Cases({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze",
-              "Flatten", "Tile", "Expand", "Slice", "Gather", "GatherElements",
-              "GatherND", "Trilu", "Split"},
-             MaskStep::Moves)
-      .Case("Cast", MaskStep::Casts)
-      .Cases({"Concat", "Where", "Min", "Max", "Pad", "ScatterElements",
-              "ScatterND", "Scatter"},
-             MaskStep::Chooses)
-      .Cases({"Add", "Sum"}, MaskStep::Adds)
-      .Case("Sub", MaskStep::Subtracts)
-      .Case("Neg", MaskStep::Negates)
-      .Case("Mul", MaskStep::Multiplies)
-      .Case("Div", MaskStep::Divides)
+      .Case("SoftmaxCrossEntropyLoss", MaskStep::Exponentials)
       .Case("Attention", MaskStep::Attention)
       .Case("If", MaskStep::If)
-      .Default(MaskStep::Ends);
+      .Default(getStepOfKind(traits));
 }
 
 MaskStep MaskFinder::getStep(Operation *node) {

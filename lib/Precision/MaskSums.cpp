@@ -38,7 +38,7 @@ struct Mask {
 class MaskSumFinder {
 public:
   MaskSumFinder(Operation *scope, RangeAnalysis &ranges, ElementKind low)
-      : scope(scope), ranges(ranges), low(low),
+      : scope(scope), ranges(ranges),
         lowName(low == ElementKind::Float16 ? "fp16" : "bf16"),
         lowBits(low == ElementKind::Float16 ? 11 : 8) {}
 
@@ -63,11 +63,10 @@ private:
 
   Operation *scope;
   RangeAnalysis &ranges;
-  const ElementKind low;
   const StringRef lowName;
   const unsigned lowBits;
   llvm::DenseMap<const void *, MaskStep> steps;
-  llvm::DenseMap<const void *, bool> contractions;
+  OperatorTraitsCache traits;
   llvm::DenseSet<Value> reaching;
   /// Values that contractions have a part in.
   llvm::DenseSet<Value> computed;
@@ -98,14 +97,7 @@ MaskStep MaskSumFinder::getStep(Operation *node) {
 
 bool MaskSumFinder::isContraction(Operation *node) {
   // A function that is called may hold one.
-  if (isa<CustomOp>(node))
-    return true;
-  auto [it, isNew] =
-      contractions.try_emplace(node->getName().getAsOpaquePointer());
-  if (isNew)
-    it->second = getProfileClass(low, getDomain(node), getOpType(node)) ==
-                 OpClass::Allow;
-  return it->second;
+  return isa<CustomOp>(node) || traits.lookup(node).contracts();
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,9 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Precision/HazardAnalysis.h"
-
-#include "Carry.h"
+#include "HazardFinders.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -26,12 +24,12 @@ namespace mp {
 
 OverflowFinder::OverflowFinder(Operation *scope, RangeAnalysis &ranges,
                                ElementKind low, Hazards &hazards)
-    : ranges(ranges), limits(low), low(low), hazards(hazards), schemas(scope) {}
+    : ranges(ranges), limits(low), hazards(hazards), schemas(scope) {}
 
 Carry OverflowFinder::lookupCarry(Operation *node) {
   auto [it, isNew] = carries.try_emplace(node->getName().getAsOpaquePointer());
   if (isNew)
-    it->second = getCarry(node, low);
+    it->second = getCarry(getOperatorTraits(node));
   return it->second;
 }
 

@@ -283,30 +283,13 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
   if (entry.opClass == OpClass::Allow && !isOwnCast)
     return fix(Variable::Low, entry.reason);
   bool isUsersPromote = entry.opClass == OpClass::Promote && !entry.isBuiltin;
-  variable.neverNarrows = isOwnCast || isUsersPromote ||
-                          !isSafeToNarrow(getDomain(op), getOpType(op));
+  variable.neverNarrows =
+      isOwnCast || isUsersPromote || !getOperatorTraits(op).has(Narrow);
 }
 
 /// Moves elements or selects among them, and computes nothing.
 static bool isExact(Operation *op) {
-  static constexpr llvm::StringLiteral names[] = {
-      "Abs",           "Clip",
-      "Compress",      "Concat",
-      "Expand",        "Flatten",
-      "Gather",        "GatherElements",
-      "GatherND",      "Identity",
-      "Max",           "Min",
-      "Neg",           "Pad",
-      "Relu",          "Reshape",
-      "ScatterND",     "ScatterElements",
-      "SequenceAt",    "SequenceConstruct",
-      "SequenceErase", "SequenceInsert",
-      "Slice",         "Split",
-      "Squeeze",       "Tile",
-      "Transpose",     "Unsqueeze",
-      "Where",         "ConcatFromSequence"};
-  return getDomain(op).empty() && llvm::is_contained(names, getOpType(op)) &&
-         !op->hasAttr("reduction");
+  return getOperatorTraits(op).has(Exact) && !op->hasAttr("reduction");
 }
 
 /// True if the state is added to, or otherwise computed with, on its way to

@@ -43,7 +43,8 @@ private:
     return llvm::is_contained(finder.walkBack(value, false), origin);
   }
   std::vector<Operation *> getNodes(const Product &product, int step) const;
-  SmallVector<Operation *> collectSources(Value value, OpShape through) const;
+  SmallVector<Operation *> collectSources(Value value,
+                                          bool throughReductions) const;
 
   UnitContext &context;
   StatisticFinder finder;
@@ -54,22 +55,23 @@ private:
 /// Enough for every loss in use.
 static constexpr unsigned maxSources = 16;
 
-/// The pointwise nodes (and those of shape `through`) that `value` is made
-/// of, users before sources.
-SmallVector<Operation *> ProductUnits::collectSources(Value value,
-                                                      OpShape through) const {
+/// The elementwise nodes and data movement that `value` is made of, users
+/// before sources; reductions are among them, and what they reduce if asked.
+SmallVector<Operation *>
+ProductUnits::collectSources(Value value, bool throughReductions) const {
   SmallVector<Operation *> found;
   SmallVector<Value> worklist = {value};
   while (!worklist.empty() && found.size() < maxSources) {
     Operation *op = worklist.pop_back_val().getDefiningOp();
-    OpShape shape = op ? context.kinds.lookup(op).shape : OpShape::Other;
-    if ((shape == OpShape::Other && context.getMath(op) == OpMath::Other) ||
-        llvm::is_contained(found, op))
+    if (!op || llvm::is_contained(found, op))
+      continue;
+    const OperatorTraits &traits = context.kinds.lookup(op);
+    bool isFollowed = isFollowedForStatistics(traits);
+    if (!isFollowed && traits.math == OperatorMath::Other)
       continue;
     found.push_back(op);
-    bool goesOn = shape == OpShape::Elementwise || shape == OpShape::Movement ||
-                  (shape == OpShape::Reduction && shape == through);
-    if (goesOn && context.getMath(op) != OpMath::Log)
+    bool goesOn = isFollowed && (!traits.reduces() || throughReductions);
+    if (goesOn && context.getMath(op) != OperatorMath::Log)
       for (Value operand : op->getOperands())
         if (!context.isWeak(operand))
           worklist.push_back(operand);
@@ -79,8 +81,8 @@ SmallVector<Operation *> ProductUnits::collectSources(Value value,
 
 /// Sums of weighted logarithms: the nodes between the logarithm and the sum.
 bool ProductUnits::findLoss(const Statistic &statistic) {
-  SmallVector<Operation *> sources =
-      collectSources(statistic.reduction->getOperand(0), OpShape::Other);
+  SmallVector<Operation *> sources = collectSources(
+      statistic.reduction->getOperand(0), /*throughReductions=*/false);
   llvm::SmallPtrSet<Operation *, 16> logarithmic;
   std::vector<Operation *> nodes = {statistic.reduction};
   bool isWeighted = false;
@@ -88,20 +90,23 @@ bool ProductUnits::findLoss(const Statistic &statistic) {
   for (bool changed = true; changed;) {
     changed = false;
     for (Operation *op : llvm::reverse(sources)) {
-      OpMath math = context.getMath(op);
-      bool isLog = math == OpMath::Log || math == OpMath::LogSoftmax;
+      OperatorMath math = context.getMath(op);
+      bool isLog =
+          math == OperatorMath::Log || math == OperatorMath::LogSoftmax;
       bool isBehind = llvm::any_of(op->getOperands(), [&](Value operand) {
         return logarithmic.contains(operand.getDefiningOp());
       });
       if ((!isLog && !isBehind) || !logarithmic.insert(op).second)
         continue;
       changed = true;
-      isWeighted |= isBehind && (math == OpMath::Mul || math == OpMath::Neg);
-      if (math != OpMath::LogSoftmax)
+      isWeighted |=
+          isBehind && (math == OperatorMath::Mul || math == OperatorMath::Neg);
+      if (math != OperatorMath::LogSoftmax)
         nodes.push_back(op);
       // The other probability: 1 - p.
       if (Operation *source = op->getOperand(0).getDefiningOp();
-          math == OpMath::Log && context.getMath(source) == OpMath::Sub &&
+          math == OperatorMath::Log &&
+          context.getMath(source) == OperatorMath::Sub &&
           context.isWeak(source->getOperand(0)))
         nodes.push_back(source);
     }
@@ -143,24 +148,26 @@ bool ProductUnits::findGradient(const Product &product, Value value, int step) {
     return true;
   };
   for (Operation *user : value.getUsers()) {
-    OpMath math = context.getMath(user);
+    OperatorMath math = context.getMath(user);
     Value other = getOther(user, value);
-    if (!other || (math != OpMath::Sub && math != OpMath::Mul))
+    if (!other || (math != OperatorMath::Sub && math != OperatorMath::Mul))
       continue;
     for (auto [a, b] :
          {std::pair(product.a, product.b), std::pair(product.b, product.a)}) {
-      if (!isMadeOf(other, math == OpMath::Sub ? a : b))
+      if (!isMadeOf(other, math == OperatorMath::Sub ? a : b))
         continue;
       for (Operation *last : user->getResult(0).getUsers()) {
         Value rest = getOther(last, user->getResult(0));
-        OpMath lastMath = context.getMath(last);
-        if (!rest || (math == OpMath::Sub ? lastMath != OpMath::Mul
-                                          : lastMath != OpMath::Sub))
+        OperatorMath lastMath = context.getMath(last);
+        if (!rest ||
+            (math == OperatorMath::Sub ? lastMath != OperatorMath::Mul
+                                       : lastMath != OperatorMath::Sub))
           continue;
-        if (math == OpMath::Sub ? isMadeOf(rest, b)
-                                : isMadeOf(rest, product.mul->getResult(0)))
+        if (math == OperatorMath::Sub
+                ? isMadeOf(rest, b)
+                : isMadeOf(rest, product.mul->getResult(0)))
           return take("SoftmaxGrad_13", user, last, rest);
-        if (math == OpMath::Mul && isMadeOf(rest, a))
+        if (math == OperatorMath::Mul && isMadeOf(rest, a))
           return take("LayerNormalizationGrad", user, last, rest);
       }
     }
@@ -180,14 +187,14 @@ bool ProductUnits::findGradient(const Product &product) {
 /// sum(a b) over the norms of a and b.
 void ProductUnits::findCosine(const Product &product) {
   for (auto [index, step] : llvm::enumerate(product.statistic.steps)) {
-    if (context.getMath(step.node) != OpMath::Div || step.form.isInverse)
+    if (context.getMath(step.node) != OperatorMath::Div || step.form.isInverse)
       continue;
     SmallVector<Operation *> sources =
-        collectSources(step.node->getOperand(1), OpShape::Reduction);
+        collectSources(step.node->getOperand(1), /*throughReductions=*/true);
     bool hasNorm = false;
     std::vector<Operation *> nodes = getNodes(product, index);
     for (Operation *op : sources) {
-      bool isSum = context.kinds.lookup(op).shape == OpShape::Reduction;
+      bool isSum = context.kinds.lookup(op).reduces();
       if (isSum) {
         auto chain = finder.walkBack(op->getOperand(0), false);
         hasNorm |= llvm::is_contained(chain, product.a) ||
@@ -203,13 +210,13 @@ void ProductUnits::findCosine(const Product &product) {
 }
 
 void ProductUnits::find(const Statistic &statistic) {
-  OpMath math = statistic.math;
-  if (math != OpMath::Sum && math != OpMath::Mean)
+  OperatorMath math = statistic.math;
+  if (math != OperatorMath::Sum && math != OperatorMath::Mean)
     return;
   if (findLoss(statistic))
     return;
   Operation *mul = statistic.reduction->getOperand(0).getDefiningOp();
-  if (context.getMath(mul) != OpMath::Mul)
+  if (context.getMath(mul) != OperatorMath::Mul)
     return;
   Product product = {statistic, mul, mul->getOperand(0), mul->getOperand(1)};
   if (product.a == product.b || context.isWeak(product.a) ||

@@ -548,10 +548,4 @@ RangeRule getRangeRule(StringRef opType) {
       .Default(nullptr);
 }
 
-bool staysWithinOperand(StringRef opType) {
-  RangeRule rule = getRangeRule(opType);
-  return llvm::is_contained(
-      {ruleMoves, rulePicks, ruleSplit, ruleReduceMax, ruleReduceMin}, rule);
-}
-
 } // namespace mp

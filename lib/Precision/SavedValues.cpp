@@ -8,6 +8,7 @@
 #include "mp-opt/Precision/SavedValues.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
 
@@ -22,7 +23,7 @@ namespace mp {
 /// True for what takes gradients, or makes the next state.
 static bool endsBackward(Operation *op) {
   return isa<training::GradientOp, training::UpdateOp>(op) ||
-         (isNode(op) && updatesInPlace(getDomain(op), getOpType(op)) &&
+         (getOperatorTraits(op).hasRole(OperandRole::InPlace) &&
           // The forward pass of a normalization updates its statistics.
           llvm::all_of(op->getResultTypes(), [](Type type) {
             Type element = getTensorElementType(type);

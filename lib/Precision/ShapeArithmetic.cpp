@@ -16,11 +16,11 @@
 #include "mp-opt/Precision/ShapeArithmetic.h"
 
 #include "ValueFlow.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Assignment.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/FloatSignature.h"
-#include "mp-opt/Precision/Policy.h"
 
 #include <deque>
 
@@ -59,11 +59,6 @@ enum class Rule : uint8_t {
   Opaque,
 };
 
-struct RuleEntry {
-  llvm::StringLiteral name;
-  Rule rule;
-};
-
 class Origins {
 public:
   explicit Origins(Operation *scope);
@@ -87,31 +82,37 @@ private:
 
 } // namespace
 
-static constexpr RuleEntry ruleTable[] = {
-    {"ArgMax", Rule::Source},        {"ArgMin", Rule::Source},
-    {"ConstantOfShape", Rule::Fill}, {"Cos", Rule::Bounded},
-    {"CumSum", Rule::Count},         {"EyeLike", Rule::Fill},
-    {"Gather", Rule::Lookup},        {"GatherElements", Rule::Lookup},
-    {"GatherND", Rule::Lookup},      {"NonZero", Rule::Source},
-    {"OneHot", Rule::Bounded},       {"Range", Rule::Source},
-    {"Shape", Rule::Source},         {"Sigmoid", Rule::Bounded},
-    {"Sin", Rule::Bounded},          {"Size", Rule::Source},
-    {"Softmax", Rule::Bounded},      {"Tan", Rule::Bounded},
-    {"Tanh", Rule::Bounded},
-};
+/// Tan has no bounds, but is no position either.
+static bool isBounded(const OperatorTraits &traits, StringRef opType) {
+  return traits.has(Bounded) || (traits.isElementwise() && opType == "Tan");
+}
+
+static Rule findRule(Operation *op) {
+  const OperatorTraits &traits = getOperatorTraits(op);
+  if (traits.kind == OperatorKind::Opaque)
+    return isa<CustomOp>(op) ? Rule::Opaque : Rule::Plain;
+  if (traits.contracts())
+    return Rule::Contraction;
+  if (isBounded(traits, getOpType(op)))
+    return Rule::Bounded;
+  if (traits.looksUp())
+    return Rule::Lookup;
+  switch (traits.kind) {
+  case OperatorKind::Index:
+    return Rule::Source;
+  case OperatorKind::Generation:
+    return Rule::Fill;
+  case OperatorKind::Prefix:
+    return Rule::Count;
+  default:
+    return Rule::Plain;
+  }
+}
 
 Rule Origins::getRule(Operation *op) {
   auto [it, isNew] = rules.try_emplace(op->getName().getAsOpaquePointer());
-  if (!isNew)
-    return it->second;
-  it->second = isa<CustomOp>(op) ? Rule::Opaque : Rule::Plain;
-  StringRef domain = getDomain(op), opType = getOpType(op);
-  if (getProfileClass(ElementKind::BFloat16, domain, opType) == OpClass::Allow)
-    it->second = Rule::Contraction;
-  else if (domain.empty())
-    for (const RuleEntry &entry : ruleTable)
-      if (entry.name == opType)
-        it->second = entry.rule;
+  if (isNew)
+    it->second = findRule(op);
   return it->second;
 }
 
@@ -288,14 +289,12 @@ enum class End : uint8_t { None, Cast, Size, Angle };
 } // namespace
 
 static End getEnd(Operation *user, unsigned operand) {
-  StringRef domain = getDomain(user), opType = getOpType(user);
-  if (isShapeOperand(domain, opType, operand))
+  if (getOperatorTraits(user).hasRole(OperandRole::Shape, operand))
     return End::Size;
-  if (!domain.empty())
-    return End::None;
-  if (opType == "Cast")
+  if (isStandardOp(user, "Cast"))
     return End::Cast;
-  return opType == "Sin" || opType == "Cos" ? End::Angle : End::None;
+  return isStandardOp(user, "Sin") || isStandardOp(user, "Cos") ? End::Angle
+                                                                : End::None;
 }
 
 /// False if no value of the graph can end as a size.

@@ -81,11 +81,11 @@ private:
 /// x * x, |x|, or x to a constant power that is no root.
 bool PartFinder::isPower(Operation *op) {
   switch (context.getMath(op)) {
-  case OpMath::Abs:
+  case OperatorMath::Abs:
     return true;
-  case OpMath::Mul:
+  case OperatorMath::Mul:
     return op->getOperand(0) == op->getOperand(1);
-  case OpMath::Pow: {
+  case OperatorMath::Pow: {
     auto exponent = getUniformConstant(op->getOperand(1));
     return exponent && *exponent > 1;
   }
@@ -99,10 +99,11 @@ bool PartFinder::isPower(Operation *op) {
 bool PartFinder::isTransparent(Operation *op) {
   if (!op || context.isCopy(op))
     return op;
-  if (context.kinds.lookup(op).shape != OpShape::Elementwise)
+  if (!context.kinds.lookup(op).isElementwise())
     return false;
-  OpMath math = context.getMath(op);
-  if (math != OpMath::Mul && math != OpMath::Div && math != OpMath::Other)
+  OperatorMath math = context.getMath(op);
+  if (math != OperatorMath::Mul && math != OperatorMath::Div &&
+      !context.isPlain(op))
     return false;
   unsigned data = llvm::count_if(op->getOperands(), [&](Value operand) {
     return !context.isWeak(operand);
@@ -151,7 +152,7 @@ void PartFinder::addLogSumExp(Part &part) {
     bool isFirst = step.form.hasLog &&
                    (step.parent < 0 || !steps[step.parent].form.hasLog);
     bool addsMax = step.parent >= 0 && steps[step.parent].form.hasLog &&
-                   context.getMath(step.node) == OpMath::Add;
+                   context.getMath(step.node) == OperatorMath::Add;
     if (!isFirst && !addsMax)
       continue;
     part.role = Role::LogSumExp;
@@ -163,9 +164,9 @@ void PartFinder::addLogSumExp(Part &part) {
 void PartFinder::findExponential(Part &part, unsigned exp) {
   bool isBuiltIn = exp == absent;
   for (const Statistic::Meeting &meeting : part.statistic->meetings) {
-    OpMath math = context.getMath(meeting.node);
-    bool scales = math == OpMath::Div || math == OpMath::Mul;
-    bool shifts = math == OpMath::Sub || math == OpMath::Add;
+    OperatorMath math = context.getMath(meeting.node);
+    bool scales = math == OperatorMath::Div || math == OperatorMath::Mul;
+    bool shifts = math == OperatorMath::Sub || math == OperatorMath::Add;
     if (scales && meeting.form.isInverse && !isBuiltIn && meeting.root <= exp)
       part.role = Role::Softmax;
     else if (shifts && (meeting.form.hasLog || isBuiltIn))
@@ -185,15 +186,18 @@ void PartFinder::findExponential(Part &part, unsigned exp) {
 /// Sums and means of x itself or of a power of it; `power` is where in the
 /// kernel the power is.
 void PartFinder::findLinear(Part &part, unsigned power) {
-  OpMath math = part.statistic->math;
-  bool isBuiltIn = math == OpMath::SumAbs || math == OpMath::SumSquare ||
-                   math == OpMath::RootSumSquare;
+  OperatorMath math = part.statistic->math;
+  bool isBuiltIn = math == OperatorMath::SumAbs ||
+                   math == OperatorMath::SumSquare ||
+                   math == OperatorMath::RootSumSquare;
   auto rank = [&](const Statistic::Meeting &meeting) {
-    OpMath how = context.getMath(meeting.node);
+    OperatorMath how = context.getMath(meeting.node);
     bool ofPower = isBuiltIn || (power != absent && meeting.root > power);
-    if (how == OpMath::Sub || (how == OpMath::Add && meeting.form.isNegative))
+    if (how == OperatorMath::Sub ||
+        (how == OperatorMath::Add && meeting.form.isNegative))
       return ofPower ? Role::None : Role::Center;
-    if ((how == OpMath::Div || how == OpMath::Mul) && meeting.form.isInverse)
+    if ((how == OperatorMath::Div || how == OperatorMath::Mul) &&
+        meeting.form.isInverse)
       return ofPower ? Role::Normalize : Role::Divide;
     return Role::None;
   };
@@ -213,7 +217,7 @@ void PartFinder::findLinear(Part &part, unsigned power) {
   part.root = isBuiltIn ? 0 : power + 1;
   // The error that is squared.
   if (Operation *source = part.statistic->kernel[part.root].getDefiningOp();
-      context.getMath(source) == OpMath::Sub)
+      context.getMath(source) == OperatorMath::Sub)
     part.nodes.push_back(source);
   for (auto [index, step] : llvm::enumerate(part.statistic->steps))
     if (step.form.hasSqrt)
@@ -222,8 +226,8 @@ void PartFinder::findLinear(Part &part, unsigned power) {
 
 void PartFinder::findShift(Part &part) {
   for (const Statistic::Meeting &meeting : part.statistic->meetings)
-    if (context.getMath(meeting.node) == OpMath::Sub ||
-        (context.getMath(meeting.node) == OpMath::Add &&
+    if (context.getMath(meeting.node) == OperatorMath::Sub ||
+        (context.getMath(meeting.node) == OperatorMath::Add &&
          meeting.form.isNegative)) {
       part.role = Role::Shift;
       addMeeting(part, meeting);
@@ -233,33 +237,34 @@ void PartFinder::findShift(Part &part) {
 Part PartFinder::find(const Statistic &statistic) {
   Part part;
   part.statistic = &statistic;
-  auto isMath = [&](OpMath math) {
+  auto isMath = [&](OperatorMath math) {
     return [&, math](Operation *op) { return context.getMath(op) == math; };
   };
   switch (statistic.math) {
-  case OpMath::Max:
+  case OperatorMath::Max:
+  case OperatorMath::Min:
     findShift(part);
     break;
-  case OpMath::LogSumExp:
+  case OperatorMath::LogSumExp:
     findExponential(part, absent);
     break;
-  case OpMath::Mean:
-  case OpMath::Sum:
-  case OpMath::LogSum:
-  case OpMath::SumAbs:
-  case OpMath::SumSquare:
-  case OpMath::RootSumSquare: {
-    unsigned exp = findInKernel(statistic, isMath(OpMath::Exp));
+  case OperatorMath::Mean:
+  case OperatorMath::Sum:
+  case OperatorMath::LogSum:
+  case OperatorMath::SumAbs:
+  case OperatorMath::SumSquare:
+  case OperatorMath::RootSumSquare: {
+    unsigned exp = findInKernel(statistic, isMath(OperatorMath::Exp));
     if (exp != absent)
       findExponential(part, exp);
     if (part.role != Role::None)
       break;
     unsigned power =
         findInKernel(statistic, [&](Operation *op) { return isPower(op); });
-    part.isAbs = statistic.math == OpMath::SumAbs ||
+    part.isAbs = statistic.math == OperatorMath::SumAbs ||
                  (power != absent &&
                   context.getMath(statistic.kernel[power].getDefiningOp()) ==
-                      OpMath::Abs);
+                      OperatorMath::Abs);
     findLinear(part, power);
     break;
   }
@@ -355,8 +360,8 @@ StringRef StatisticUnits::getNormalizationName(ArrayRef<unsigned> members) {
       center = &parts[index];
   const Part &first = parts[members.front()];
   if (!center)
-    return first.statistic->math == OpMath::Mean ? "RMSNormalization"
-                                                 : "LpNormalization";
+    return first.statistic->math == OperatorMath::Mean ? "RMSNormalization"
+                                                       : "LpNormalization";
   Operation *reduction = center->statistic->reduction;
   auto axes = getReducedAxes(reduction);
   if (!axes)
@@ -395,7 +400,7 @@ void StatisticUnits::emit(ArrayRef<unsigned> members) {
     const Part &part = parts[index];
     roles |= 1u << unsigned(part.role);
     llvm::append_range(nodes, part.nodes);
-    hasSqrt |= part.statistic->math == OpMath::RootSumSquare;
+    hasSqrt |= part.statistic->math == OperatorMath::RootSumSquare;
     for (const Statistic::Step &step : part.statistic->steps)
       hasSqrt |= part.role == Role::Moment && step.form.hasSqrt;
     isAbs |= part.isAbs;

@@ -18,11 +18,16 @@ using namespace mp::onnxir;
 
 namespace mp {
 
+bool isFollowedForStatistics(const OperatorTraits &traits) {
+  return traits.isElementwise() || traits.reduces() ||
+         traits.kind == OperatorKind::Movement;
+}
+
 //===----------------------------------------------------------------------===//
 // ReductionLevels
 //===----------------------------------------------------------------------===//
 
-ReductionLevels::ReductionLevels(Operation *scope, OpKinds &kinds) {
+ReductionLevels::ReductionLevels(Operation *scope, OperatorTraitsCache &kinds) {
   if (auto graph = dyn_cast<GraphOp>(scope))
     for (Value parameter : collectParameters(graph))
       levels[parameter] = weak;
@@ -33,12 +38,12 @@ ReductionLevels::ReductionLevels(Operation *scope, OpKinds &kinds) {
       return;
     nodes.push_back(op);
     unsigned level = isConstant(op) ? weak : 0;
-    OpShape shape = kinds.lookup(op).shape;
-    if (shape != OpShape::Other) {
+    const OperatorTraits &traits = kinds.lookup(op);
+    if (isFollowedForStatistics(traits)) {
       level = weak;
       for (Value operand : op->getOperands())
         level = std::min(level, lookup(operand));
-      if (shape == OpShape::Reduction && level != weak)
+      if (traits.reduces() && level != weak)
         ++level;
     }
     if (level != 0)
@@ -78,9 +83,11 @@ SmallVector<Value, 8> StatisticFinder::walkBack(Value value,
   SmallVector<Value, 8> chain = {value};
   while (chain.size() < maxChain) {
     Operation *op = chain.back().getDefiningOp();
-    OpShape shape = op ? kinds.lookup(op).shape : OpShape::Other;
-    if (shape == OpShape::Other ||
-        (shape == OpShape::Reduction && !throughReductions))
+    if (!op)
+      break;
+    const OperatorTraits &traits = kinds.lookup(op);
+    if (!isFollowedForStatistics(traits) ||
+        (traits.reduces() && !throughReductions))
       break;
     Value main = levels.getMainOperand(op);
     if (!main)
@@ -95,25 +102,25 @@ StatisticForm StatisticFinder::extend(StatisticForm form, Operation *user,
                                       Value value) {
   bool isSecond = user->getNumOperands() > 1 && user->getOperand(1) == value;
   switch (kinds.lookup(user).math) {
-  case OpMath::Log:
+  case OperatorMath::Log:
     form.hasLog = true;
     break;
-  case OpMath::Sqrt:
+  case OperatorMath::Sqrt:
     form.hasSqrt = true;
     break;
-  case OpMath::Reciprocal:
+  case OperatorMath::Reciprocal:
     form.isInverse ^= true;
     break;
-  case OpMath::Neg:
+  case OperatorMath::Neg:
     form.isNegative ^= true;
     break;
-  case OpMath::Sub:
+  case OperatorMath::Sub:
     form.isNegative ^= isSecond;
     break;
-  case OpMath::Div:
+  case OperatorMath::Div:
     form.isInverse ^= isSecond;
     break;
-  case OpMath::Pow:
+  case OperatorMath::Pow:
     if (auto exponent =
             isSecond ? std::nullopt : getUniformConstant(user->getOperand(1))) {
       form.hasSqrt |= std::abs(*exponent) == 0.5;
@@ -195,8 +202,8 @@ StatisticFinder::getOthers(const Statistic &statistic, Operation *user,
 
 void StatisticFinder::visitUser(Statistic &statistic, Operation *user,
                                 Value value, int parent) {
-  OpShape shape = kinds.lookup(user).shape;
-  if (shape != OpShape::Elementwise && shape != OpShape::Movement)
+  const OperatorTraits &traits = kinds.lookup(user);
+  if (!isFollowedForStatistics(traits) || traits.reduces())
     return;
   StatisticForm before =
       parent < 0 ? StatisticForm() : statistic.steps[parent].form;

@@ -15,12 +15,17 @@
 #ifndef MPOPT_LIB_PRECISION_STATISTICS_H
 #define MPOPT_LIB_PRECISION_STATISTICS_H
 
-#include "OpKinds.h"
+#include "SmallConstants.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 
 #include <memory>
 #include <optional>
 
 namespace mp {
+
+/// What a statistic is made of, or made into: elementwise ops, data movement
+/// and reductions.
+bool isFollowedForStatistics(const OperatorTraits &traits);
 
 /// How many reductions a value has behind it; less is more data. Constants and
 /// parameters, and what is made of them alone, have no say.
@@ -28,7 +33,7 @@ class ReductionLevels {
 public:
   static constexpr unsigned weak = ~0u;
 
-  ReductionLevels(mlir::Operation *scope, OpKinds &kinds);
+  ReductionLevels(mlir::Operation *scope, OperatorTraitsCache &kinds);
 
   unsigned lookup(mlir::Value value) const;
   /// The operand that makes `op` a function of one value, apart from constants
@@ -67,7 +72,7 @@ struct Statistic {
   };
 
   mlir::Operation *reduction;
-  OpMath math;
+  OperatorMath math;
   /// The reduced value, what it is made of, and so on back.
   llvm::SmallVector<mlir::Value, 8> kernel;
   llvm::SmallVector<Step, 8> steps;
@@ -76,7 +81,7 @@ struct Statistic {
 
 class StatisticFinder {
 public:
-  StatisticFinder(const ReductionLevels &levels, OpKinds &kinds)
+  StatisticFinder(const ReductionLevels &levels, OperatorTraitsCache &kinds)
       : levels(levels), kinds(kinds) {}
 
   Statistic find(mlir::Operation *reduction);
@@ -108,7 +113,7 @@ private:
                        mlir::Value value);
 
   const ReductionLevels &levels;
-  OpKinds &kinds;
+  OperatorTraitsCache &kinds;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<WideUser>> wideUsers;
 };
 

@@ -13,7 +13,8 @@
 #include "mp-opt/Precision/UnboundedInputs.h"
 
 #include "Carry.h"
-#include "OpKinds.h"
+#include "SmallConstants.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Assignment.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/FloatSignature.h"
@@ -27,8 +28,8 @@ namespace {
 
 class PowerFinder {
 public:
-  PowerFinder(GraphOp graph, RangeAnalysis &ranges, ElementKind low)
-      : graph(graph), ranges(ranges), low(low), schemas(graph),
+  PowerFinder(GraphOp graph, RangeAnalysis &ranges)
+      : graph(graph), ranges(ranges), schemas(graph),
         parameters(collectParameters(graph)) {}
 
   std::vector<UnboundedPower> run();
@@ -52,9 +53,8 @@ private:
 
   GraphOp graph;
   RangeAnalysis &ranges;
-  const ElementKind low;
   SchemaCache schemas;
-  OpKinds kinds;
+  OperatorTraitsCache kinds;
   const llvm::DenseSet<Value> parameters;
   llvm::DenseMap<const void *, Carry> carries;
   llvm::DenseMap<Value, Origin> origins;
@@ -96,19 +96,20 @@ bool PowerFinder::sumsMany(Operation *node) {
 
 /// The input of which the node computes a power or a long sum; null if none.
 Value PowerFinder::findSquared(Operation *node, Carry carry) {
-  OpKind kind = kinds.lookup(node);
+  const OperatorTraits &traits = kinds.lookup(node);
   Value first = getOperand(node, 0).input;
-  if (kind.shape == OpShape::Reduction) {
-    bool squares =
-        kind.math == OpMath::SumSquare || kind.math == OpMath::RootSumSquare;
-    bool sums = kind.math == OpMath::Sum || kind.math == OpMath::SumAbs;
+  if (traits.reduces()) {
+    bool squares = traits.math == OperatorMath::SumSquare ||
+                   traits.math == OperatorMath::RootSumSquare;
+    bool sums =
+        traits.math == OperatorMath::Sum || traits.math == OperatorMath::SumAbs;
     return first && (squares || (sums && sumsMany(node))) ? first : Value();
   }
-  if (kind.math == OpMath::Pow) {
+  if (traits.math == OperatorMath::Pow) {
     auto exponent = getUniformConstant(node->getOperand(1));
     return exponent && *exponent >= 2 ? first : Value();
   }
-  if (kind.math != OpMath::Mul && carry != Carry::Contracts)
+  if (traits.math != OperatorMath::Mul && carry != Carry::Contracts)
     return {};
   // The factors; further operands are added, or are states.
   return first && first == getOperand(node, 1).input ? first : Value();
@@ -125,7 +126,7 @@ PowerFinder::Origin PowerFinder::getProduct(Operation *node, bool divides) {
 PowerFinder::Origin PowerFinder::getOrigin(Operation *node, Carry carry) {
   if (Value input = findSquared(node, carry))
     // A root is as large as the input again.
-    return {input, kinds.lookup(node).math != OpMath::RootSumSquare};
+    return {input, kinds.lookup(node).math != OperatorMath::RootSumSquare};
   switch (carry) {
   case Carry::Drops:
   case Carry::Contracts:
@@ -163,7 +164,7 @@ bool PowerFinder::readsPower(Operation *node) {
 void PowerFinder::visit(Operation *node) {
   auto [it, isNew] = carries.try_emplace(node->getName().getAsOpaquePointer());
   if (isNew)
-    it->second = getCarry(node, low);
+    it->second = getCarry(getOperatorTraits(node));
   Origin origin = getOrigin(node, it->second);
   Value squared = findSquared(node, it->second);
   if (isLow(node) && (squared || origin.isPower || readsPower(node))) {
@@ -192,8 +193,8 @@ std::vector<UnboundedPower> PowerFinder::run() {
 }
 
 std::vector<UnboundedPower>
-findUnboundedPowers(GraphOp graph, RangeAnalysis &ranges, ElementKind low) {
-  return PowerFinder(graph, ranges, low).run();
+findUnboundedPowers(GraphOp graph, RangeAnalysis &ranges) {
+  return PowerFinder(graph, ranges).run();
 }
 
 } // namespace mp

@@ -7,6 +7,8 @@
 
 #include "mp-opt/Precision/ValueSizes.h"
 
+#include "mp-opt/Operators/OperatorTraits.h"
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -95,13 +97,6 @@ void ValueSizes::addNames(Operation *yield) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The result has as many elements as the first operand.
-static bool keepsElements(Operation *op) {
-  static constexpr llvm::StringLiteral names[] = {
-      "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
-  return getDomain(op).empty() && llvm::is_contained(names, getOpType(op));
-}
-
 const ValueSizes::Size *ValueSizes::lookup(Value value) const {
   auto it = indices.find(value);
   return it == indices.end() ? nullptr : &sizes[it->second];
@@ -130,7 +125,8 @@ void ValueSizes::addValue(Value value, Operation *source) {
   if (!type || type.hasStaticShape())
     return;
   Size size;
-  if (source && source->getNumOperands() && keepsElements(source))
+  if (source && source->getNumOperands() &&
+      getOperatorTraits(source).has(SameCount))
     size.elements = getElements(source->getOperand(0));
   else
     size.elements = type.hasRank() ? 0 : defaultElements;

@@ -64,7 +64,7 @@ static void collectNeeded(Operation *scope, ElementKind low,
 static bool hasInPlaceOps(GraphOp graph) {
   return graph
       ->walk([](Operation *op) {
-        return updatesInPlace(getDomain(op), getOpType(op))
+        return getOperatorTraits(op).hasRole(OperandRole::InPlace)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

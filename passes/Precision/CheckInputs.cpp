@@ -71,7 +71,7 @@ void CheckInputs::runOnOperation() {
     ConstantRange constants(low);
     RangeAnalysis ranges(constants);
     std::vector<UnboundedPower> powers =
-        findUnboundedPowers(graph, ranges, low);
+        findUnboundedPowers(graph, ranges);
     if (!powers.empty())
       warn(graph, powers);
   }

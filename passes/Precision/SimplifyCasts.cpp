@@ -59,13 +59,9 @@ private:
 
 } // namespace
 
-/// Ops that only move elements of their first operand.
+/// Ops that only move elements of their first operand, to one result.
 static bool isDataMovement(Operation *op) {
-  static constexpr StringLiteral names[] = {
-      "DepthToSpace", "Expand",  "Flatten",   "Gather",
-      "Identity",     "Reshape", "Slice",     "Squeeze",
-      "SpaceToDepth", "Tile",    "Transpose", "Unsqueeze"};
-  return getDomain(op).empty() && llvm::is_contained(names, getOpType(op));
+  return op->getNumResults() == 1 && getOperatorTraits(op).movesData();
 }
 
 /// Right behind the definition of its operand, where every user can see it.

@@ -108,11 +108,11 @@ LogicalResult VerifyPrecision::verifySlot(Operation *node, const TypeSlot &slot,
 }
 
 LogicalResult VerifyPrecision::verifyInPlace(Operation *node) {
-  StringRef domain = getDomain(node), opType = getOpType(node);
-  if (!updatesInPlace(domain, opType))
+  const OperatorTraits &traits = getOperatorTraits(node);
+  if (!traits.hasRole(OperandRole::InPlace))
     return success();
   for (auto [index, operand] : llvm::enumerate(node->getOperands()))
-    if (isUpdatedInPlace(domain, opType, index) &&
+    if (traits.hasRole(OperandRole::InPlace, index) &&
         isInsertedCast(operand.getDefiningOp()))
       return node->emitError()
              << describe(node) << ": operand #" << index

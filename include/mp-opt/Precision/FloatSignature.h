@@ -7,9 +7,9 @@
 //
 // A node's precision is one type variable of its schema: that of its first
 // float operand (for attention also that of its values, which runtimes want in
-// the same type). This file finds it and what is bound to it, and knows the
-// few operands that never change type whatever the schema admits: those an op
-// updates in place, statistics, coordinates, and shape data.
+// the same type). This file finds it and what is bound to it. A few operands
+// never change type whatever the schema admits: those an op updates in place,
+// statistics, coordinates, and shape data (OperandRole).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #define MPOPT_PRECISION_FLOATSIGNATURE_H
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -50,18 +51,6 @@ bool isFloatTensor(mlir::Type type);
 bool isF32Tensor(mlir::Type type);
 /// True for tensors of bf16 or fp16.
 bool is16BitTensor(mlir::Type type);
-
-/// True if operand `index` of the op keeps its type whatever happens.
-bool isFixedOperand(llvm::StringRef domain, llvm::StringRef opType,
-                    unsigned index);
-/// True if the op writes its result into operand `index`.
-bool isUpdatedInPlace(llvm::StringRef domain, llvm::StringRef opType,
-                      unsigned index);
-/// True if operand `index` holds sizes or indices, although its type is float.
-bool isShapeOperand(llvm::StringRef domain, llvm::StringRef opType,
-                    unsigned index);
-/// The op updates some operand in place.
-bool updatesInPlace(llvm::StringRef domain, llvm::StringRef opType);
 
 /// The primary type variable of a node, as the node stands now.
 class FloatSignature {
@@ -100,9 +89,8 @@ private:
             (companion && parameter->typeVariable == companion->typeVariable));
   }
   bool isUnbound(mlir::Operation *node, unsigned result) const;
-  /// Bit i of `fixed` stands for operand i, which keeps its type.
-  void findPrimary(mlir::Operation *node, uint32_t fixed);
-  void collect(mlir::Operation *node, uint32_t fixed);
+  void findPrimary(mlir::Operation *node, const OperatorTraits &traits);
+  void collect(mlir::Operation *node, const OperatorTraits &traits);
 
   const OpSchema *schema = nullptr;
   /// The formal parameter of the first float operand.

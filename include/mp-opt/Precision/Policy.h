@@ -33,11 +33,6 @@ std::optional<OpClass> getProfileClass(ElementKind low, llvm::StringRef domain,
 /// The built-in profile as lists, with the domain in front of each name.
 OperatorLists getProfileLists(ElementKind low);
 
-/// True if rounding an fp32 operand to 16 bit moves the result of the op by no
-/// more than rounding itself does. False for ops that nobody knows, and where
-/// small differences decide or grow (comparisons, Floor, TopK, Exp, Pow).
-bool isSafeToNarrow(llvm::StringRef domain, llvm::StringRef opType);
-
 /// Operators by name, each with the entry of a list that claims it.
 class OperatorTable {
 public:

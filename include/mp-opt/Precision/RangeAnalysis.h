@@ -83,11 +83,6 @@ using RangeRule = Interval (*)(const OperandRanges &in);
 /// The rule of a standard operator; null if there is none.
 RangeRule getRangeRule(llvm::StringRef opType);
 
-/// Whether the float results of a standard operator lie between the least and
-/// the greatest element of its first operand, whatever these are: it moves,
-/// picks or averages elements.
-bool staysWithinOperand(llvm::StringRef opType);
-
 /// What a value's type says of it.
 Interval getRangeOfType(mlir::Type type);
 

@@ -33,8 +33,7 @@ struct UnboundedPower {
 /// In the order of the nodes. The graph has its precisions assigned, and no
 /// type has changed.
 std::vector<UnboundedPower> findUnboundedPowers(onnxir::GraphOp graph,
-                                                RangeAnalysis &ranges,
-                                                ElementKind low);
+                                                RangeAnalysis &ranges);
 
 } // namespace mp
 

@@ -8,9 +8,9 @@
 #include "NodeEditor.h"
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Policy.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -167,21 +167,16 @@ OperationState NodeEditor::getState(StringRef opType) {
       getOperationName(context, *dialect.getSchemas().lookup("", opType)));
 }
 
-/// Nodes that only move data go the way of their neighbours; the others
-/// compute sizes, indices and constants.
-static bool movesData(StringRef opType) {
-  return llvm::StringSwitch<bool>(opType)
-      .Cases({"Expand", "Flatten", "Reshape"}, true)
-      .Default(false);
-}
-
 void NodeEditor::mark(OperationState &state, StringRef opType) {
   if (!node->hasAttr(mark::opClass))
     return;
   addAttribute(state, mark::made, builder.getUnitAttr());
   if (auto module = node->getParentOfType<ModuleOp>())
     module->setAttr(mark::made, builder.getUnitAttr());
-  OpClass opClass = movesData(opType) ? OpClass::Follow : OpClass::Deny;
+  // Nodes that only move data go the way of their neighbours; the others
+  // compute sizes, indices and constants.
+  bool movesData = getOperatorTraits("", opType).kind == OperatorKind::Movement;
+  OpClass opClass = movesData ? OpClass::Follow : OpClass::Deny;
   addAttribute(state, mark::opClass,
                builder.getStringAttr(stringifyOpClass(opClass)));
   addAttribute(state, mark::reason,

@@ -1,11 +1,13 @@
-//===- OpKinds.cpp - What analyses tell apart about operators -------------===//
+//===- SmallConstants.cpp - Constants that steer operators ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpKinds.h"
+#include "SmallConstants.h"
+
+#include "mp-opt/Operators/OperatorTraits.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -13,99 +15,6 @@ using namespace mlir;
 using namespace mp::onnxir;
 
 namespace mp {
-
-namespace {
-struct OpEntry {
-  llvm::StringLiteral name;
-  OpKind kind;
-};
-} // namespace
-
-static constexpr OpKind elementwise = {OpShape::Elementwise, OpMath::Other};
-static constexpr OpKind movement = {OpShape::Movement, OpMath::Other};
-
-static constexpr OpKind math(OpMath what) {
-  return {OpShape::Elementwise, what};
-}
-static constexpr OpKind reduction(OpMath what) {
-  return {OpShape::Reduction, what};
-}
-
-static constexpr OpEntry opTable[] = {
-    {"Abs", math(OpMath::Abs)},
-    {"Add", math(OpMath::Add)},
-    {"Cast", elementwise},
-    {"CastLike", elementwise},
-    {"Clip", elementwise},
-    {"Div", math(OpMath::Div)},
-    {"Dropout", elementwise},
-    {"Erf", elementwise},
-    {"Exp", math(OpMath::Exp)},
-    {"Expand", movement},
-    {"Flatten", movement},
-    {"GlobalAveragePool", reduction(OpMath::Mean)},
-    {"GlobalMaxPool", reduction(OpMath::Max)},
-    {"Identity", movement},
-    {"LeakyRelu", elementwise},
-    {"Log", math(OpMath::Log)},
-    {"LogSoftmax", {OpShape::Other, OpMath::LogSoftmax}},
-    {"Max", elementwise},
-    {"Min", elementwise},
-    {"Mul", math(OpMath::Mul)},
-    {"Neg", math(OpMath::Neg)},
-    {"Pow", math(OpMath::Pow)},
-    {"Reciprocal", math(OpMath::Reciprocal)},
-    {"ReduceL1", reduction(OpMath::SumAbs)},
-    {"ReduceL2", reduction(OpMath::RootSumSquare)},
-    {"ReduceLogSum", reduction(OpMath::LogSum)},
-    {"ReduceLogSumExp", reduction(OpMath::LogSumExp)},
-    {"ReduceMax", reduction(OpMath::Max)},
-    {"ReduceMean", reduction(OpMath::Mean)},
-    {"ReduceMin", reduction(OpMath::Max)},
-    {"ReduceSum", reduction(OpMath::Sum)},
-    {"ReduceSumSquare", reduction(OpMath::SumSquare)},
-    {"Relu", elementwise},
-    {"Reshape", movement},
-    {"Sigmoid", elementwise},
-    {"Softmax", {OpShape::Other, OpMath::Softmax}},
-    {"Softplus", elementwise},
-    {"Sqrt", math(OpMath::Sqrt)},
-    {"Squeeze", movement},
-    {"Sub", math(OpMath::Sub)},
-    {"Sum", math(OpMath::Add)},
-    {"Tanh", elementwise},
-    {"Tile", movement},
-    {"Transpose", movement},
-    {"Unsqueeze", movement},
-    {"Where", elementwise},
-};
-
-static OpKind findKind(Operation *op) {
-  StringRef domain = getDomain(op), opType = getOpType(op);
-  if (isa<CustomOp>(op))
-    return {};
-  if (domain == "com.microsoft" && opType == "ReduceSumTraining")
-    return reduction(OpMath::Sum);
-  if (!domain.empty())
-    return {};
-  const OpEntry *entry =
-      llvm::lower_bound(opTable, opType, [](const OpEntry &entry, StringRef x) {
-        return StringRef(entry.name) < x;
-      });
-  return entry != std::end(opTable) && entry->name == opType ? entry->kind
-                                                             : OpKind();
-}
-
-OpKind OpKinds::lookup(Operation *op) {
-  auto [it, isNew] = known.try_emplace(op->getName().getAsOpaquePointer());
-  if (isNew)
-    it->second = findKind(op);
-  return it->second;
-}
-
-//===----------------------------------------------------------------------===//
-// Small constants
-//===----------------------------------------------------------------------===//
 
 /// More elements than any list of axes or any exponent has.
 static constexpr int64_t maxElements = 64;
@@ -163,10 +72,11 @@ std::optional<SmallVector<int64_t>> getIntegerConstant(Value value) {
 static Value skipCopies(Value value) {
   for (unsigned step = 0; step < 4; ++step) {
     Operation *op = value.getDefiningOp();
-    if (!op || op->getNumOperands() == 0 ||
-        !(isStandardOp(op, "Cast") || isStandardOp(op, "Identity") ||
-          isStandardOp(op, "Unsqueeze") || isStandardOp(op, "Squeeze") ||
-          isStandardOp(op, "Reshape") || isStandardOp(op, "Expand")))
+    if (!op || op->getNumOperands() == 0)
+      break;
+    const OperatorTraits &traits = getOperatorTraits(op);
+    if (traits.kind != OperatorKind::Movement &&
+        traits.math != OperatorMath::Cast)
       break;
     value = op->getOperand(0);
   }
