@@ -94,7 +94,7 @@ static constexpr OperatorRow microsoft[] = {
     {"FusedMatMulActivation", contraction | Narrow},
     {"GRUGrad", gradient},
     {"GRUTraining", contraction},
-    {"GatedAdd", elementwise | Narrow},
+    {"GatedAdd", computes(Math::Add) | Narrow},
     {"GatedDeltaNet", contraction},
     {"GatedRMSNorm", normalization | Narrow},
     {"GatedRelativePositionBias", other | Narrow},

@@ -51,6 +51,17 @@ const OperatorTraits &getOperatorTraits(StringRef domain, StringRef opType) {
   return row != found->rows.end() && row->name == opType ? row->traits : opaque;
 }
 
+void forEachOperator(
+    llvm::function_ref<void(StringRef, StringRef, const OperatorTraits &)>
+        visit) {
+  auto visitDomain = [&](const OperatorDomain &domain) {
+    for (const OperatorRow &row : domain.rows)
+      visit(domain.name, row.name, row.traits);
+  };
+  visitDomain(getStandardOperators());
+  llvm::for_each(getExtensionOperators(), visitDomain);
+}
+
 const OperatorTraits &getOperatorTraits(Operation *op) {
   if (!isNode(op) || isa<CustomOp>(op))
     return opaque;

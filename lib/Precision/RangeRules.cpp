@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/RangeAnalysis.h"
 
@@ -488,15 +489,15 @@ static Interval ruleNegative(const OperandRanges &) {
   return Interval::within(-infinity, 0);
 }
 
+/// For operators that say by what they are between which numbers they stay.
+static RangeRule getRuleOfTraits(const OperatorTraits &traits) {
+  if (traits.kind == OperatorKind::Movement)
+    return ruleMoves;
+  return traits.has(Within) ? rulePicks : RangeRule();
+}
+
 RangeRule getRangeRule(StringRef opType) {
   return llvm::StringSwitch<RangeRule>(opType)
-      .Cases({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze",
-              "Flatten", "DepthToSpace", "SpaceToDepth", "Tile", "Expand"},
-             ruleMoves)
-      .Cases({"Slice", "Gather", "GatherElements", "GatherND", "Compress",
-              "TopK", "MaxPool", "GlobalMaxPool", "ReverseSequence",
-              "ReduceMean", "GlobalAveragePool", "Unique"},
-             rulePicks)
       .Cases({"Trilu", "CenterCropPad", "AveragePool"}, ruleOrZero)
       .Case("Split", ruleSplit)
       .Case("Pad", rulePad)
@@ -545,7 +546,7 @@ RangeRule getRangeRule(StringRef opType) {
       .Case("Gemm", ruleGemm)
       .Case("Conv", ruleConv)
       .Case("If", ruleIf)
-      .Default(nullptr);
+      .Default(getRuleOfTraits(getOperatorTraits("", opType)));
 }
 
 } // namespace mp

@@ -192,8 +192,8 @@ std::vector<UnboundedPower> PowerFinder::run() {
   return std::move(found);
 }
 
-std::vector<UnboundedPower>
-findUnboundedPowers(GraphOp graph, RangeAnalysis &ranges) {
+std::vector<UnboundedPower> findUnboundedPowers(GraphOp graph,
+                                                RangeAnalysis &ranges) {
   return PowerFinder(graph, ranges).run();
 }
 

@@ -8,6 +8,7 @@
 #include "mp-opt/Training/LossScaling.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -125,13 +126,9 @@ static bool isLinearUse(OpOperand &use) {
     return false;
   if (llvm::is_contained({"dY", "dy", "Y_grad"}, formal->name))
     return true;
-  StringRef type = getOpType(node);
-  bool isFirst = use.getOperandNumber() == 0;
-  return type == "Mul" ||
-         (isFirst &&
-          llvm::is_contained({"Div", "Expand", "Identity", "Neg", "Reshape",
-                              "Scale", "Squeeze", "Tile", "Unsqueeze"},
-                             type));
+  const OperatorTraits &traits = getOperatorTraits(node);
+  return traits.has(Linear) &&
+         (use.getOperandNumber() == 0 || traits.math == OperatorMath::Mul);
 }
 
 /// Values that `values` are computed from, with them.

@@ -70,8 +70,7 @@ void CheckInputs::runOnOperation() {
   for (auto graph : module.getOps<GraphOp>()) {
     ConstantRange constants(low);
     RangeAnalysis ranges(constants);
-    std::vector<UnboundedPower> powers =
-        findUnboundedPowers(graph, ranges);
+    std::vector<UnboundedPower> powers = findUnboundedPowers(graph, ranges);
     if (!powers.empty())
       warn(graph, powers);
   }

@@ -151,6 +151,31 @@ module @inverse attributes {onnx.opset_import = [["", 17]]} {
 
 // -----
 
+// So does what sets elements side by side, from whichever operand, and what
+// fills up with zeros.
+// CHECK-LABEL: @joined
+// CHECK: "onnx.Sum"{{.*}}mp.hazard = "'e' keeps node 'root' (Sqrt-13) off zero
+// CHECK: "onnx.Concat"{{.*}}mp.hazard
+// CHECK: "onnx.Pad"{{.*}}mp.hazard
+// CHECK: "onnx.Trilu"{{.*}}mp.hazard
+// CHECK: "onnx.Sqrt"{{.*}}mp.hazard
+module @joined attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<2x4xf32>):
+    %e = onnx.initializer "e" dense<1.0e-7> : tensor<f32> : tensor<f32>
+    %p = onnx.initializer "p" dense<[0, 1, 0, 1]> : tensor<4xi64> : tensor<4xi64>
+    %none = onnx.absent
+    %0 = "onnx.Sum"(%x, %e) : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+    %1 = "onnx.Concat"(%x, %0) {axis = 0 : i64} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.Pad"(%1, %p, %none) : (tensor<4x4xf32>, tensor<4xi64>, none) -> tensor<4x6xf32>
+    %3 = "onnx.Trilu"(%2, %none) : (tensor<4x6xf32>, none) -> tensor<4x6xf32>
+    %4 = "onnx.Sqrt"(%3) {onnx.name = "root"} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    onnx.yield %4 : tensor<4x6xf32>
+  }
+}
+
+// -----
+
 // Nodes whose results lie within their first operand carry a guard on: all of
 // the results of one that has some.
 // CHECK-LABEL: @carried

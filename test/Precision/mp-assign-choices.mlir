@@ -28,6 +28,30 @@ module @of_16_bit attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
+// Blocks of pixels are movement, too.
+// CHECK-LABEL: module @of_blocks
+// CHECK: "onnx.Equal"{{.*}}mp.precision = bf16
+// DENY-LABEL: module @of_blocks
+// DENY: "onnx.ReduceMax"{{.*}}mp.precision = f32
+// DENY: "onnx.DepthToSpace"{{.*}}mp.precision = f32
+// DENY: "onnx.DepthToSpace"{{.*}}mp.precision = f32
+// DENY: "onnx.Equal"{{.*}}mp.precision = f32
+module @of_blocks attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%a: tensor<2x4x2x2xf32>, %w: tensor<2x2xf32>):
+    %axes = onnx.initializer "axes" dense<0> : tensor<1xi64> : tensor<1xi64>
+    %x = "onnx.MatMul"(%a, %w) : (tensor<2x4x2x2xf32>, tensor<2x2xf32>) -> tensor<2x4x2x2xf32>
+    %y = "onnx.ReduceMax"(%x, %axes) {keepdims = 1 : i64} : (tensor<2x4x2x2xf32>, tensor<1xi64>) -> tensor<1x4x2x2xf32>
+    %z = "onnx.MatMul"(%y, %w) : (tensor<1x4x2x2xf32>, tensor<2x2xf32>) -> tensor<1x4x2x2xf32>
+    %dx = "onnx.DepthToSpace"(%x) {blocksize = 2 : i64} : (tensor<2x4x2x2xf32>) -> tensor<2x1x4x4xf32>
+    %dy = "onnx.DepthToSpace"(%y) {blocksize = 2 : i64} : (tensor<1x4x2x2xf32>) -> tensor<1x1x4x4xf32>
+    %e = "onnx.Equal"(%dx, %dy) : (tensor<2x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<2x1x4x4xi1>
+    onnx.yield %z, %e : tensor<1x4x2x2xf32>, tensor<2x1x4x4xi1>
+  }
+}
+
+// -----
+
 // A list that has the node in 16 bit has the comparison there, too.
 // CHECK-LABEL: module @of_f32
 // CHECK: "onnx.ReduceMax"{{.*}}mp.precision = f32

@@ -7,6 +7,7 @@ model and its external data, and is done once per set of flags.
 
 import atexit
 import functools
+import json
 import os
 import pathlib
 import resource
@@ -169,34 +170,19 @@ def assert_no_new_nonfinite(expected, actual):
     assert not new.any(), f"{int(new.sum())} new NaN or infinite values"
 
 
-# Ops whose 16-bit result is exact.
-EXACT_OPS = {
-    "Cast",
-    "Concat",
-    "ConcatTraining",
-    "ConstantOfShape",
-    "DepthToSpace",
-    "Expand",
-    "Flatten",
-    "Gather",
-    "GatherElements",
-    "GatherND",
-    "Identity",
-    "MaxPool",
-    "Pad",
-    "Relu",
-    "ReluGrad",
-    "Reshape",
-    "Slice",
-    "SpaceToDepth",
-    "Split",
-    "SplitTraining",
-    "Squeeze",
-    "Tile",
-    "Transpose",
-    "Unsqueeze",
-    "Where",
-}
+@functools.cache
+def operator_rows():
+    """The rows of lib/Operators, by domain and name."""
+    tool = pathlib.Path(MP_OPT).parent / "operator-rows"
+    done = subprocess.run([tool, "--json"], capture_output=True, check=True)
+    return {(row["domain"], row["name"]): row for row in json.loads(done.stdout)}
+
+
+def is_exact(node):
+    """The node's 16-bit result is exact; a Cast's as good as its operand."""
+    row = operator_rows().get((node.domain, node.op_type))
+    exact = row and "exact" in row["traits"]
+    return exact or node.op_type in ("Cast", "ConstantOfShape", "ReluGrad")
 
 
 def rounding_depth(model, types, dtype):
@@ -205,7 +191,7 @@ def rounding_depth(model, types, dtype):
     depth = {}
     for node in model.graph.node:
         below = max((depth.get(name, 0) for name in node.input), default=0)
-        rounds = node.op_type not in EXACT_OPS and any(
+        rounds = not is_exact(node) and any(
             types.get(name) == low for name in node.output
         )
         for name in node.output:

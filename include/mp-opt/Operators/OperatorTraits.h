@@ -21,6 +21,7 @@
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace mp {
@@ -203,6 +204,12 @@ const OperatorTraits &getOperatorTraits(llvm::StringRef domain,
                                         llvm::StringRef opType);
 /// The same of a node; opaque for custom ops, and for what is no node.
 const OperatorTraits &getOperatorTraits(mlir::Operation *op);
+
+/// All rows, domain by domain and in the order of names.
+void forEachOperator(
+    llvm::function_ref<void(llvm::StringRef domain, llvm::StringRef opType,
+                            const OperatorTraits &traits)>
+        visit);
 
 /// The rows that nodes meet, looked up once per operator.
 class OperatorTraitsCache {

@@ -14,6 +14,7 @@
 #include "WeightSlots.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -21,43 +22,6 @@ using namespace mlir;
 using namespace mp::onnxir;
 
 namespace mp {
-
-namespace {
-
-struct SlotRow {
-  StringLiteral op;
-  WeightSlot slot;
-  /// The first operand that the row speaks of, and the one behind the last.
-  unsigned begin = 0, end = ~0u;
-};
-
-} // namespace
-
-static constexpr SlotRow slotTable[] = {
-    {"Add", WeightSlot::Summand},
-    {"Concat", WeightSlot::Part},
-    {"Div", WeightSlot::Factor},
-    {"Einsum", WeightSlot::Product},
-    {"Gather", WeightSlot::Table, 0, 1},
-    {"GatherElements", WeightSlot::Table, 0, 1},
-    {"GatherND", WeightSlot::Table, 0, 1},
-    {"Gemm", WeightSlot::Product, 0, 2},
-    {"Gemm", WeightSlot::Bias, 2, 3},
-    {"Loop", WeightSlot::State, 2},
-    {"MatMul", WeightSlot::Product},
-    {"Mean", WeightSlot::Summand},
-    {"Mul", WeightSlot::Factor},
-    {"Pow", WeightSlot::Factor, 1, 2},
-    {"Scan", WeightSlot::State},
-    {"Sub", WeightSlot::Summand},
-    {"Sum", WeightSlot::Summand},
-    {"Where", WeightSlot::Choice, 1, 3},
-    {"com.microsoft.FusedGemm", WeightSlot::Product, 0, 2},
-    {"com.microsoft.FusedGemm", WeightSlot::Bias, 2, 3},
-    {"com.microsoft.FusedMatMul", WeightSlot::Product},
-    {"com.microsoft.GatedAdd", WeightSlot::Summand},
-    {"com.microsoft.TransposeMatMul", WeightSlot::Product},
-};
 
 StringRef getFormalName(Operation *node, unsigned operand) {
   const OpSchema *schema = getSchema(node);
@@ -96,18 +60,54 @@ static WeightSlot getSlotOfName(StringRef opType, StringRef formal) {
   return WeightSlot::None;
 }
 
-WeightSlot getWeightSlot(Operation *node, unsigned operand) {
-  std::string name = getQualifiedName(getDomain(node), getOpType(node));
-  bool isKnown = false;
-  for (const SlotRow &row : slotTable) {
-    if (row.op != name)
-      continue;
-    isKnown = true;
-    if (operand >= row.begin && operand < row.end)
-      return row.slot;
+/// What the operator computes tells it; absent if it does not.
+static std::optional<WeightSlot> getSlotOfMath(const OperatorTraits &traits,
+                                               unsigned operand) {
+  switch (traits.math) {
+  case OperatorMath::Add:
+  case OperatorMath::Sub:
+    return WeightSlot::Summand;
+  case OperatorMath::Mul:
+  case OperatorMath::Div:
+    return WeightSlot::Factor;
+  case OperatorMath::Pow:
+    return operand == 1 ? WeightSlot::Factor : WeightSlot::None;
+  case OperatorMath::Where:
+    return operand ? WeightSlot::Choice : WeightSlot::None;
+  default:
+    break;
   }
-  if (isKnown)
-    return WeightSlot::None;
+  // The mean of the operands.
+  if (traits.accumulation == AccumulationExtent::Operands)
+    return WeightSlot::Summand;
+  if (traits.looksUp())
+    return operand ? WeightSlot::None : WeightSlot::Table;
+  return std::nullopt;
+}
+
+/// Products of matrices have two operands of equal standing.
+static std::optional<WeightSlot> getSlotOfProduct(Operation *node,
+                                                  unsigned operand) {
+  StringRef first = getFormalName(node, 0);
+  if (first != "A" && first != "Inputs")
+    return std::nullopt;
+  return operand < 2 || first == "Inputs"      ? WeightSlot::Product
+         : getFormalName(node, operand) == "C" ? WeightSlot::Bias
+                                               : WeightSlot::None;
+}
+
+WeightSlot getWeightSlot(Operation *node, unsigned operand) {
+  const OperatorTraits &traits = getOperatorTraits(node);
+  if (auto slot = getSlotOfMath(traits, operand))
+    return *slot;
+  if (traits.contracts())
+    if (auto slot = getSlotOfProduct(node, operand))
+      return *slot;
+  if (isStandardOp(node, "Concat"))
+    return WeightSlot::Part;
+  if (isStandardOp(node, "Scan") || isStandardOp(node, "Loop"))
+    return operand >= (getOpType(node) == "Loop" ? 2u : 0u) ? WeightSlot::State
+                                                            : WeightSlot::None;
   return getSlotOfName(getOpType(node), getFormalName(node, operand));
 }
 
@@ -153,15 +153,20 @@ bool carriesElements(Operation *node, unsigned operand) {
 }
 
 bool isRearranged(Operation *node) {
-  return llvm::StringSwitch<bool>(isNode(node) && getDomain(node).empty()
-                                      ? getOpType(node)
-                                      : StringRef())
-      .Cases(
-          {"Cast", "CastLike", "Identity", "Reshape", "Transpose", "Squeeze"},
-          true)
-      .Cases({"Unsqueeze", "Flatten", "Expand", "Slice", "Split", "Pad"}, true)
-      .Cases({"Add", "Sub", "Mul", "Div", "Neg", "Clip", "Concat"}, true)
-      .Default(false);
+  const OperatorTraits &traits = getOperatorTraits(node);
+  switch (traits.math) {
+  case OperatorMath::Add:
+  case OperatorMath::Cast:
+  case OperatorMath::Clip:
+  case OperatorMath::Div:
+  case OperatorMath::Mul:
+  case OperatorMath::Neg:
+  case OperatorMath::Sub:
+    return true;
+  default:
+    return (traits.movesData() || traits.kind == OperatorKind::Combination) &&
+           !traits.has(Indexed);
+  }
 }
 
 } // namespace mp
