@@ -9,8 +9,8 @@
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/DecomposedOps.h"
 #include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Precision/Patterns/Composites.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ANNOTATEUNITS
@@ -33,11 +33,11 @@ void AnnotateUnits::runOnOperation() {
   Builder builder(&getContext());
   int64_t number = 0;
   for (Operation *scope : getScopes(getOperation()))
-    for (const DecomposedOp &unit : findDecomposedOps(scope)) {
-      auto name =
-          builder.getStringAttr(getQualifiedName(unit.domain, unit.opType));
+    for (const Composite &composite : findComposites(scope)) {
+      auto name = builder.getStringAttr(
+          getQualifiedName(composite.domain, composite.opType));
       auto index = builder.getI64IntegerAttr(number++);
-      for (Operation *node : unit.nodes)
+      for (Operation *node : composite.nodes)
         setAttributes(node, {builder.getNamedAttr(mark::unit, name),
                              builder.getNamedAttr(mark::unitNumber, index)});
     }

@@ -1,17 +1,17 @@
-//===- StatisticUnits.cpp - Decomposed normalizations and softmaxes -------===//
+//===- ReductionComposites.cpp - Decomposed normalizations and softmaxes --===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each statistic has a role by what is reduced and where it meets x again.
+// Each reduction has a role by what it reduces and where it meets x again.
 // Those that share nodes, or of which one reduces what another has centered,
-// are one unit; the roles in it tell its name.
+// are one composite; the roles in it tell its name.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Decompositions.h"
+#include "CompositeContext.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 
@@ -37,39 +37,39 @@ enum class Role : uint8_t {
   Moment,
 };
 
-/// A statistic in its role.
+/// A reduction in its role.
 struct Part {
-  const Statistic *statistic;
+  const ReduceBroadcast *pattern;
   Role role = Role::None;
-  /// `kernel[root]` is the x of the unit.
+  /// `kernel[root]` is the x of the composite.
   unsigned root = 0;
   bool isAbs = false;
   std::vector<Operation *> nodes;
-  /// Where x and statistic meet.
-  std::vector<Operation *> meetings;
+  /// Where x and the reduced value meet.
+  std::vector<Operation *> broadcasts;
 };
 
 class PartFinder {
 public:
-  explicit PartFinder(UnitContext &context) : context(context) {}
-  Part find(const Statistic &statistic);
+  explicit PartFinder(CompositeContext &context) : context(context) {}
+  Part find(const ReduceBroadcast &pattern);
 
 private:
   static constexpr unsigned absent = ~0u;
 
   template <typename Predicate>
-  unsigned findInKernel(const Statistic &statistic, Predicate predicate);
+  unsigned findInKernel(const ReduceBroadcast &pattern, Predicate predicate);
   bool isPower(Operation *op);
   bool isTransparent(Operation *op);
   void findExponential(Part &part, unsigned exp);
   void findLinear(Part &part, unsigned power);
   void findShift(Part &part);
-  void addMeeting(Part &part, const Statistic::Meeting &meeting);
+  void addBroadcast(Part &part, const ReduceBroadcast::Broadcast &broadcast);
   void addSteps(Part &part, int step);
   void addKernel(Part &part);
   void addLogSumExp(Part &part);
 
-  UnitContext &context;
+  CompositeContext &context;
 };
 
 } // namespace
@@ -114,10 +114,10 @@ bool PartFinder::isTransparent(Operation *op) {
 /// The first of the reduced values' definitions to satisfy `predicate`, behind
 /// nothing but transparent ops.
 template <typename Predicate>
-unsigned PartFinder::findInKernel(const Statistic &statistic,
+unsigned PartFinder::findInKernel(const ReduceBroadcast &pattern,
                                   Predicate predicate) {
-  for (unsigned index = 0; index + 1 < statistic.kernel.size(); ++index) {
-    Operation *op = statistic.kernel[index].getDefiningOp();
+  for (unsigned index = 0; index + 1 < pattern.kernel.size(); ++index) {
+    Operation *op = pattern.kernel[index].getDefiningOp();
     if (predicate(op))
       return index;
     if (!isTransparent(op))
@@ -127,27 +127,28 @@ unsigned PartFinder::findInKernel(const Statistic &statistic,
 }
 
 void PartFinder::addSteps(Part &part, int step) {
-  for (; step >= 0; step = part.statistic->steps[step].parent)
-    part.nodes.push_back(part.statistic->steps[step].node);
+  for (; step >= 0; step = part.pattern->steps[step].parent)
+    part.nodes.push_back(part.pattern->steps[step].node);
 }
 
-void PartFinder::addMeeting(Part &part, const Statistic::Meeting &meeting) {
-  part.root = std::max(part.root, meeting.root);
-  part.meetings.push_back(meeting.node);
-  part.nodes.push_back(meeting.node);
-  llvm::append_range(part.nodes, meeting.path);
-  addSteps(part, meeting.parent);
+void PartFinder::addBroadcast(Part &part,
+                              const ReduceBroadcast::Broadcast &broadcast) {
+  part.root = std::max(part.root, broadcast.root);
+  part.broadcasts.push_back(broadcast.node);
+  part.nodes.push_back(broadcast.node);
+  llvm::append_range(part.nodes, broadcast.path);
+  addSteps(part, broadcast.parent);
 }
 
 void PartFinder::addKernel(Part &part) {
-  part.nodes.push_back(part.statistic->reduction);
+  part.nodes.push_back(part.pattern->reduction);
   for (unsigned index = 0; index < part.root; ++index)
-    part.nodes.push_back(part.statistic->kernel[index].getDefiningOp());
+    part.nodes.push_back(part.pattern->kernel[index].getDefiningOp());
 }
 
 /// log(sum(exp(x))), and the maximum that is added again.
 void PartFinder::addLogSumExp(Part &part) {
-  ArrayRef<Statistic::Step> steps = part.statistic->steps;
+  ArrayRef<ReduceBroadcast::Step> steps = part.pattern->steps;
   for (auto [index, step] : llvm::enumerate(steps)) {
     bool isFirst = step.form.hasLog &&
                    (step.parent < 0 || !steps[step.parent].form.hasLog);
@@ -163,17 +164,18 @@ void PartFinder::addLogSumExp(Part &part) {
 /// Sums of exponentials; `exp` is where in the kernel the exponential is.
 void PartFinder::findExponential(Part &part, unsigned exp) {
   bool isBuiltIn = exp == absent;
-  for (const Statistic::Meeting &meeting : part.statistic->meetings) {
-    OperatorMath math = context.getMath(meeting.node);
+  for (const ReduceBroadcast::Broadcast &broadcast : part.pattern->broadcasts) {
+    OperatorMath math = context.getMath(broadcast.node);
     bool scales = math == OperatorMath::Div || math == OperatorMath::Mul;
     bool shifts = math == OperatorMath::Sub || math == OperatorMath::Add;
-    if (scales && meeting.form.isInverse && !isBuiltIn && meeting.root <= exp)
+    if (scales && broadcast.form.isInverse && !isBuiltIn &&
+        broadcast.root <= exp)
       part.role = Role::Softmax;
-    else if (shifts && (meeting.form.hasLog || isBuiltIn))
+    else if (shifts && (broadcast.form.hasLog || isBuiltIn))
       part.role = Role::LogSoftmax;
     else
       continue;
-    addMeeting(part, meeting);
+    addBroadcast(part, broadcast);
   }
   if (part.role == Role::None && isBuiltIn)
     part.role = Role::LogSumExp;
@@ -186,27 +188,28 @@ void PartFinder::findExponential(Part &part, unsigned exp) {
 /// Sums and means of x itself or of a power of it; `power` is where in the
 /// kernel the power is.
 void PartFinder::findLinear(Part &part, unsigned power) {
-  OperatorMath math = part.statistic->math;
+  OperatorMath math = part.pattern->math;
   bool isBuiltIn = math == OperatorMath::SumAbs ||
                    math == OperatorMath::SumSquare ||
                    math == OperatorMath::RootSumSquare;
-  auto rank = [&](const Statistic::Meeting &meeting) {
-    OperatorMath how = context.getMath(meeting.node);
-    bool ofPower = isBuiltIn || (power != absent && meeting.root > power);
+  auto rank = [&](const ReduceBroadcast::Broadcast &broadcast) {
+    OperatorMath how = context.getMath(broadcast.node);
+    bool ofPower = isBuiltIn || (power != absent && broadcast.root > power);
     if (how == OperatorMath::Sub ||
-        (how == OperatorMath::Add && meeting.form.isNegative))
+        (how == OperatorMath::Add && broadcast.form.isNegative))
       return ofPower ? Role::None : Role::Center;
     if ((how == OperatorMath::Div || how == OperatorMath::Mul) &&
-        meeting.form.isInverse)
+        broadcast.form.isInverse)
       return ofPower ? Role::Normalize : Role::Divide;
     return Role::None;
   };
   for (Role role : {Role::Normalize, Role::Center, Role::Divide}) {
-    for (const Statistic::Meeting &meeting : part.statistic->meetings) {
-      if (rank(meeting) != role)
+    for (const ReduceBroadcast::Broadcast &broadcast :
+         part.pattern->broadcasts) {
+      if (rank(broadcast) != role)
         continue;
       part.role = role;
-      addMeeting(part, meeting);
+      addBroadcast(part, broadcast);
     }
     if (part.role != Role::None)
       return;
@@ -216,31 +219,31 @@ void PartFinder::findLinear(Part &part, unsigned power) {
   part.role = Role::Moment;
   part.root = isBuiltIn ? 0 : power + 1;
   // The error that is squared.
-  if (Operation *source = part.statistic->kernel[part.root].getDefiningOp();
+  if (Operation *source = part.pattern->kernel[part.root].getDefiningOp();
       context.getMath(source) == OperatorMath::Sub)
     part.nodes.push_back(source);
-  for (auto [index, step] : llvm::enumerate(part.statistic->steps))
+  for (auto [index, step] : llvm::enumerate(part.pattern->steps))
     if (step.form.hasSqrt)
       addSteps(part, index);
 }
 
 void PartFinder::findShift(Part &part) {
-  for (const Statistic::Meeting &meeting : part.statistic->meetings)
-    if (context.getMath(meeting.node) == OperatorMath::Sub ||
-        (context.getMath(meeting.node) == OperatorMath::Add &&
-         meeting.form.isNegative)) {
+  for (const ReduceBroadcast::Broadcast &broadcast : part.pattern->broadcasts)
+    if (context.getMath(broadcast.node) == OperatorMath::Sub ||
+        (context.getMath(broadcast.node) == OperatorMath::Add &&
+         broadcast.form.isNegative)) {
       part.role = Role::Shift;
-      addMeeting(part, meeting);
+      addBroadcast(part, broadcast);
     }
 }
 
-Part PartFinder::find(const Statistic &statistic) {
+Part PartFinder::find(const ReduceBroadcast &pattern) {
   Part part;
-  part.statistic = &statistic;
+  part.pattern = &pattern;
   auto isMath = [&](OperatorMath math) {
     return [&, math](Operation *op) { return context.getMath(op) == math; };
   };
-  switch (statistic.math) {
+  switch (pattern.math) {
   case OperatorMath::Max:
   case OperatorMath::Min:
     findShift(part);
@@ -254,16 +257,16 @@ Part PartFinder::find(const Statistic &statistic) {
   case OperatorMath::SumAbs:
   case OperatorMath::SumSquare:
   case OperatorMath::RootSumSquare: {
-    unsigned exp = findInKernel(statistic, isMath(OperatorMath::Exp));
+    unsigned exp = findInKernel(pattern, isMath(OperatorMath::Exp));
     if (exp != absent)
       findExponential(part, exp);
     if (part.role != Role::None)
       break;
     unsigned power =
-        findInKernel(statistic, [&](Operation *op) { return isPower(op); });
-    part.isAbs = statistic.math == OperatorMath::SumAbs ||
+        findInKernel(pattern, [&](Operation *op) { return isPower(op); });
+    part.isAbs = pattern.math == OperatorMath::SumAbs ||
                  (power != absent &&
-                  context.getMath(statistic.kernel[power].getDefiningOp()) ==
+                  context.getMath(pattern.kernel[power].getDefiningOp()) ==
                       OperatorMath::Abs);
     findLinear(part, power);
     break;
@@ -282,9 +285,10 @@ Part PartFinder::find(const Statistic &statistic) {
 
 namespace {
 
-class StatisticUnits {
+class ReductionComposites {
 public:
-  StatisticUnits(UnitContext &context, ArrayRef<Statistic> statistics);
+  ReductionComposites(CompositeContext &context,
+                      ArrayRef<ReduceBroadcast> patterns);
   void run();
 
 private:
@@ -295,7 +299,7 @@ private:
                   std::vector<Operation *> &nodes) const;
   StringRef getNormalizationName(ArrayRef<unsigned> members);
 
-  UnitContext &context;
+  CompositeContext &context;
   std::vector<Part> parts;
   llvm::EquivalenceClasses<unsigned> classes;
   /// The part that a node belongs to, and the one that centers or shifts
@@ -305,16 +309,16 @@ private:
 
 } // namespace
 
-StatisticUnits::StatisticUnits(UnitContext &context,
-                               ArrayRef<Statistic> statistics)
+ReductionComposites::ReductionComposites(CompositeContext &context,
+                                         ArrayRef<ReduceBroadcast> patterns)
     : context(context) {
   PartFinder finder(context);
-  for (const Statistic &statistic : statistics)
-    if (Part part = finder.find(statistic); part.role != Role::None)
+  for (const ReduceBroadcast &pattern : patterns)
+    if (Part part = finder.find(pattern); part.role != Role::None)
       parts.push_back(std::move(part));
 }
 
-void StatisticUnits::join() {
+void ReductionComposites::join() {
   for (unsigned index = 0; index < parts.size(); ++index) {
     classes.insert(index);
     for (Operation *node : parts[index].nodes) {
@@ -323,20 +327,20 @@ void StatisticUnits::join() {
         classes.unionSets(it->second, index);
     }
     if (parts[index].role == Role::Center || parts[index].role == Role::Shift)
-      for (Operation *meeting : parts[index].meetings)
-        centers[meeting] = index;
+      for (Operation *broadcast : parts[index].broadcasts)
+        centers[broadcast] = index;
   }
   for (unsigned index = 0; index < parts.size(); ++index)
     joinCentered(index);
 }
 
 /// Joins a part with the one that centered or shifted its x.
-void StatisticUnits::joinCentered(unsigned index) {
+void ReductionComposites::joinCentered(unsigned index) {
   Part &part = parts[index];
   if (part.role == Role::Center || part.role == Role::Shift)
     return;
   std::vector<Operation *> between;
-  for (Value value : ArrayRef(part.statistic->kernel).drop_front(part.root)) {
+  for (Value value : ArrayRef(part.pattern->kernel).drop_front(part.root)) {
     Operation *op = value.getDefiningOp();
     if (auto it = centers.find(op); it != centers.end()) {
       classes.unionSets(it->second, index);
@@ -353,22 +357,23 @@ void StatisticUnits::joinCentered(unsigned index) {
 }
 
 /// By the axes of the mean, and whether channels were split into groups.
-StringRef StatisticUnits::getNormalizationName(ArrayRef<unsigned> members) {
+StringRef
+ReductionComposites::getNormalizationName(ArrayRef<unsigned> members) {
   const Part *center = nullptr;
   for (unsigned index : members)
     if (parts[index].role == Role::Center)
       center = &parts[index];
   const Part &first = parts[members.front()];
   if (!center)
-    return first.statistic->math == OperatorMath::Mean ? "RMSNormalization"
-                                                       : "LpNormalization";
-  Operation *reduction = center->statistic->reduction;
+    return first.pattern->math == OperatorMath::Mean ? "RMSNormalization"
+                                                     : "LpNormalization";
+  Operation *reduction = center->pattern->reduction;
   auto axes = getReducedAxes(reduction);
   if (!axes)
     return "LayerNormalization";
   if (!axes->empty() && axes->front() == 0)
     return "MeanVarianceNormalization";
-  Operation *source = center->statistic->kernel[center->root].getDefiningOp();
+  Operation *source = center->pattern->kernel[center->root].getDefiningOp();
   if (source && isStandardOp(source, "Reshape"))
     return "GroupNormalization";
   auto type = cast<RankedTensorType>(reduction->getOperand(0).getType());
@@ -377,22 +382,23 @@ StringRef StatisticUnits::getNormalizationName(ArrayRef<unsigned> members) {
   return overSpace ? "InstanceNormalization" : "LayerNormalization";
 }
 
-/// What leads from one statistic of a unit to another: the square of a mean.
-void StatisticUnits::addBetween(ArrayRef<unsigned> members,
-                                std::vector<Operation *> &nodes) const {
+/// What leads from one reduction of a composite to another: the square of a
+/// mean.
+void ReductionComposites::addBetween(ArrayRef<unsigned> members,
+                                     std::vector<Operation *> &nodes) const {
   if (members.size() == 1)
     return;
   llvm::DenseSet<Operation *> inside(nodes.begin(), nodes.end());
   for (unsigned index : members) {
-    ArrayRef<Statistic::Step> steps = parts[index].statistic->steps;
-    for (const Statistic::Step &step : steps)
+    ArrayRef<ReduceBroadcast::Step> steps = parts[index].pattern->steps;
+    for (const ReduceBroadcast::Step &step : steps)
       if (inside.contains(step.node))
         for (int at = step.parent; at >= 0; at = steps[at].parent)
           nodes.push_back(steps[at].node);
   }
 }
 
-void StatisticUnits::emit(ArrayRef<unsigned> members) {
+void ReductionComposites::emit(ArrayRef<unsigned> members) {
   std::vector<Operation *> nodes;
   uint32_t roles = 0;
   bool hasSqrt = false, isAbs = false;
@@ -400,8 +406,8 @@ void StatisticUnits::emit(ArrayRef<unsigned> members) {
     const Part &part = parts[index];
     roles |= 1u << unsigned(part.role);
     llvm::append_range(nodes, part.nodes);
-    hasSqrt |= part.statistic->math == OperatorMath::RootSumSquare;
-    for (const Statistic::Step &step : part.statistic->steps)
+    hasSqrt |= part.pattern->math == OperatorMath::RootSumSquare;
+    for (const ReduceBroadcast::Step &step : part.pattern->steps)
       hasSqrt |= part.role == Role::Moment && step.form.hasSqrt;
     isAbs |= part.isAbs;
   }
@@ -424,7 +430,7 @@ void StatisticUnits::emit(ArrayRef<unsigned> members) {
     context.add("LpNormalization", std::move(nodes));
 }
 
-void StatisticUnits::run() {
+void ReductionComposites::run() {
   join();
   std::vector<std::vector<unsigned>> members(parts.size());
   for (unsigned index = 0; index < parts.size(); ++index)
@@ -434,8 +440,9 @@ void StatisticUnits::run() {
       emit(group);
 }
 
-void findStatisticUnits(UnitContext &context, ArrayRef<Statistic> statistics) {
-  StatisticUnits(context, statistics).run();
+void findReductionComposites(CompositeContext &context,
+                             ArrayRef<ReduceBroadcast> patterns) {
+  ReductionComposites(context, patterns).run();
 }
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- ProductUnits.cpp - Decomposed losses, gradients, cosines -----------===//
+//===- ProductComposites.cpp - Decomposed losses, gradients, cosines ------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,12 +7,12 @@
 //
 // Sums of products of two values, which have no single x: a weighted sum of
 // logarithms, the gradients of softmax and of normalizations, and a dot
-// product over two norms. A sum of products alone is no unit: it is how
+// product over two norms. A sum of products alone is no composite: it is how
 // contractions are spelled.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Decompositions.h"
+#include "CompositeContext.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -21,21 +21,21 @@ namespace mp {
 
 namespace {
 
-class ProductUnits {
+class ProductComposites {
 public:
-  explicit ProductUnits(UnitContext &context)
+  explicit ProductComposites(CompositeContext &context)
       : context(context), finder(context.levels, context.kinds) {}
-  void find(const Statistic &statistic);
+  void find(const ReduceBroadcast &pattern);
 
 private:
   /// a * b, reduced.
   struct Product {
-    const Statistic &statistic;
+    const ReduceBroadcast &pattern;
     Operation *mul;
     Value a, b;
   };
 
-  bool findLoss(const Statistic &statistic);
+  bool findLoss(const ReduceBroadcast &pattern);
   bool findGradient(const Product &product, Value value, int step);
   bool findGradient(const Product &product);
   void findCosine(const Product &product);
@@ -46,8 +46,8 @@ private:
   SmallVector<Operation *> collectSources(Value value,
                                           bool throughReductions) const;
 
-  UnitContext &context;
-  StatisticFinder finder;
+  CompositeContext &context;
+  ReduceBroadcastFinder finder;
 };
 
 } // namespace
@@ -58,7 +58,7 @@ static constexpr unsigned maxSources = 16;
 /// The elementwise nodes and data movement that `value` is made of, users
 /// before sources; reductions are among them, and what they reduce if asked.
 SmallVector<Operation *>
-ProductUnits::collectSources(Value value, bool throughReductions) const {
+ProductComposites::collectSources(Value value, bool throughReductions) const {
   SmallVector<Operation *> found;
   SmallVector<Value> worklist = {value};
   while (!worklist.empty() && found.size() < maxSources) {
@@ -66,11 +66,11 @@ ProductUnits::collectSources(Value value, bool throughReductions) const {
     if (!op || llvm::is_contained(found, op))
       continue;
     const OperatorTraits &traits = context.kinds.lookup(op);
-    bool isFollowed = isFollowedForStatistics(traits);
-    if (!isFollowed && traits.math == OperatorMath::Other)
+    bool follows = isFollowed(traits);
+    if (!follows && traits.math == OperatorMath::Other)
       continue;
     found.push_back(op);
-    bool goesOn = isFollowed && (!traits.reduces() || throughReductions);
+    bool goesOn = follows && (!traits.reduces() || throughReductions);
     if (goesOn && context.getMath(op) != OperatorMath::Log)
       for (Value operand : op->getOperands())
         if (!context.isWeak(operand))
@@ -80,11 +80,11 @@ ProductUnits::collectSources(Value value, bool throughReductions) const {
 }
 
 /// Sums of weighted logarithms: the nodes between the logarithm and the sum.
-bool ProductUnits::findLoss(const Statistic &statistic) {
+bool ProductComposites::findLoss(const ReduceBroadcast &pattern) {
   SmallVector<Operation *> sources = collectSources(
-      statistic.reduction->getOperand(0), /*throughReductions=*/false);
+      pattern.reduction->getOperand(0), /*throughReductions=*/false);
   llvm::SmallPtrSet<Operation *, 16> logarithmic;
-  std::vector<Operation *> nodes = {statistic.reduction};
+  std::vector<Operation *> nodes = {pattern.reduction};
   bool isWeighted = false;
   // Sources are no more than `maxSources`: as many rounds settle them.
   for (bool changed = true; changed;) {
@@ -117,11 +117,11 @@ bool ProductUnits::findLoss(const Statistic &statistic) {
   return true;
 }
 
-std::vector<Operation *> ProductUnits::getNodes(const Product &product,
-                                                int step) const {
-  std::vector<Operation *> nodes = {product.mul, product.statistic.reduction};
-  for (; step >= 0; step = product.statistic.steps[step].parent)
-    nodes.push_back(product.statistic.steps[step].node);
+std::vector<Operation *> ProductComposites::getNodes(const Product &product,
+                                                     int step) const {
+  std::vector<Operation *> nodes = {product.mul, product.pattern.reduction};
+  for (; step >= 0; step = product.pattern.steps[step].parent)
+    nodes.push_back(product.pattern.steps[step].node);
   return nodes;
 }
 
@@ -133,7 +133,8 @@ static Value getOther(Operation *op, Value value) {
 
 /// (a - sum(a b)) b, a b - b sum(a b): softmax. a - b mean(a b): what
 /// normalizes, here b is the normalized value.
-bool ProductUnits::findGradient(const Product &product, Value value, int step) {
+bool ProductComposites::findGradient(const Product &product, Value value,
+                                     int step) {
   auto take = [&](StringRef name, Operation *first, Operation *second,
                   Value rest) {
     std::vector<Operation *> nodes = getNodes(product, step);
@@ -175,18 +176,18 @@ bool ProductUnits::findGradient(const Product &product, Value value, int step) {
   return false;
 }
 
-bool ProductUnits::findGradient(const Product &product) {
-  if (findGradient(product, product.statistic.reduction->getResult(0), -1))
+bool ProductComposites::findGradient(const Product &product) {
+  if (findGradient(product, product.pattern.reduction->getResult(0), -1))
     return true;
-  for (auto [index, step] : llvm::enumerate(product.statistic.steps))
+  for (auto [index, step] : llvm::enumerate(product.pattern.steps))
     if (findGradient(product, step.node->getResult(0), index))
       return true;
   return false;
 }
 
 /// sum(a b) over the norms of a and b.
-void ProductUnits::findCosine(const Product &product) {
-  for (auto [index, step] : llvm::enumerate(product.statistic.steps)) {
+void ProductComposites::findCosine(const Product &product) {
+  for (auto [index, step] : llvm::enumerate(product.pattern.steps)) {
     if (context.getMath(step.node) != OperatorMath::Div || step.form.isInverse)
       continue;
     SmallVector<Operation *> sources =
@@ -209,16 +210,16 @@ void ProductUnits::findCosine(const Product &product) {
   }
 }
 
-void ProductUnits::find(const Statistic &statistic) {
-  OperatorMath math = statistic.math;
+void ProductComposites::find(const ReduceBroadcast &pattern) {
+  OperatorMath math = pattern.math;
   if (math != OperatorMath::Sum && math != OperatorMath::Mean)
     return;
-  if (findLoss(statistic))
+  if (findLoss(pattern))
     return;
-  Operation *mul = statistic.reduction->getOperand(0).getDefiningOp();
+  Operation *mul = pattern.reduction->getOperand(0).getDefiningOp();
   if (context.getMath(mul) != OperatorMath::Mul)
     return;
-  Product product = {statistic, mul, mul->getOperand(0), mul->getOperand(1)};
+  Product product = {pattern, mul, mul->getOperand(0), mul->getOperand(1)};
   if (product.a == product.b || context.isWeak(product.a) ||
       context.isWeak(product.b))
     return;
@@ -226,10 +227,11 @@ void ProductUnits::find(const Statistic &statistic) {
     findCosine(product);
 }
 
-void findProductUnits(UnitContext &context, ArrayRef<Statistic> statistics) {
-  ProductUnits units(context);
-  for (const Statistic &statistic : statistics)
-    units.find(statistic);
+void findProductComposites(CompositeContext &context,
+                           ArrayRef<ReduceBroadcast> patterns) {
+  ProductComposites composites(context);
+  for (const ReduceBroadcast &pattern : patterns)
+    composites.find(pattern);
 }
 
 } // namespace mp

@@ -1,28 +1,28 @@
-//===- Decompositions.h - Finders of decomposed ops -------------*- C++ -*-===//
+//===- CompositeContext.h - Finders of decomposed ops -----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_PRECISION_DECOMPOSITIONS_H
-#define MPOPT_LIB_PRECISION_DECOMPOSITIONS_H
+#ifndef MPOPT_LIB_PRECISION_PATTERNS_COMPOSITECONTEXT_H
+#define MPOPT_LIB_PRECISION_PATTERNS_COMPOSITECONTEXT_H
 
-#include "Statistics.h"
-#include "mp-opt/Precision/DecomposedOps.h"
+#include "ReduceBroadcast.h"
+#include "mp-opt/Precision/Patterns/Composites.h"
 
 namespace mp {
 
-/// What the finders read. They append units of which nodes may repeat, stand
-/// in any order, and be in other units too.
-struct UnitContext {
+/// What the finders read. They append composites of which nodes may repeat,
+/// stand in any order, and be in other composites too.
+struct CompositeContext {
   const ReductionLevels &levels;
   OperatorTraitsCache &kinds;
-  std::vector<DecomposedOp> &units;
+  std::vector<Composite> &composites;
 
   void add(llvm::StringRef opType, std::vector<mlir::Operation *> nodes,
            llvm::StringRef domain = "") {
-    units.push_back({domain, opType, std::move(nodes)});
+    composites.push_back({domain, opType, std::move(nodes)});
   }
   bool isWeak(mlir::Value value) const {
     return levels.lookup(value) == ReductionLevels::weak;
@@ -39,14 +39,14 @@ struct UnitContext {
 };
 
 /// Normalizations, softmaxes, moments.
-void findStatisticUnits(UnitContext &context,
-                        llvm::ArrayRef<Statistic> statistics);
+void findReductionComposites(CompositeContext &context,
+                             llvm::ArrayRef<ReduceBroadcast> patterns);
 /// Losses, gradients, cosines: sums of products and logarithms.
-void findProductUnits(UnitContext &context,
-                      llvm::ArrayRef<Statistic> statistics);
+void findProductComposites(CompositeContext &context,
+                           llvm::ArrayRef<ReduceBroadcast> patterns);
 /// Functions made of exponentials and logarithms.
-void findFunctionUnits(UnitContext &context);
+void findFunctionComposites(CompositeContext &context);
 
 } // namespace mp
 
-#endif // MPOPT_LIB_PRECISION_DECOMPOSITIONS_H
+#endif // MPOPT_LIB_PRECISION_PATTERNS_COMPOSITECONTEXT_H

@@ -1,13 +1,13 @@
-//===- DecomposedOps.cpp - Nodes that stand for one op --------------------===//
+//===- Composites.cpp - Nodes that stand for one op -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Precision/DecomposedOps.h"
+#include "mp-opt/Precision/Patterns/Composites.h"
 
-#include "Decompositions.h"
+#include "CompositeContext.h"
 #include "mp-opt/Precision/FloatSignature.h"
 
 using namespace mlir;
@@ -15,13 +15,13 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-bool UnitContext::isCopy(Operation *op) const {
+bool CompositeContext::isCopy(Operation *op) const {
   return op && op->getNumOperands() &&
          (kinds.lookup(op).kind == OperatorKind::Movement ||
           getMath(op) == OperatorMath::Cast);
 }
 
-bool UnitContext::isPlain(Operation *op) const {
+bool CompositeContext::isPlain(Operation *op) const {
   OperatorKind kind = kinds.lookup(op).kind;
   if (kind != OperatorKind::Elementwise && kind != OperatorKind::Movement)
     return false;
@@ -38,10 +38,11 @@ bool UnitContext::isPlain(Operation *op) const {
   }
 }
 
-/// Puts nodes and units in order; a node of two units stays in the first.
+/// Puts nodes and composites in order; a node of two composites stays in the
+/// first.
 static void arrange(ArrayRef<Operation *> nodes,
-                    std::vector<DecomposedOp> &units) {
-  if (units.empty())
+                    std::vector<Composite> &composites) {
+  if (composites.empty())
     return;
   llvm::DenseMap<Operation *, unsigned> indices;
   indices.reserve(nodes.size());
@@ -50,40 +51,42 @@ static void arrange(ArrayRef<Operation *> nodes,
   auto isBefore = [&](Operation *a, Operation *b) {
     return indices.lookup(a) < indices.lookup(b);
   };
-  for (DecomposedOp &unit : units) {
-    llvm::erase_if(unit.nodes,
+  for (Composite &composite : composites) {
+    llvm::erase_if(composite.nodes,
                    [&](Operation *op) { return !indices.contains(op); });
-    llvm::sort(unit.nodes, isBefore);
-    unit.nodes.erase(llvm::unique(unit.nodes), unit.nodes.end());
+    llvm::sort(composite.nodes, isBefore);
+    composite.nodes.erase(llvm::unique(composite.nodes), composite.nodes.end());
   }
-  llvm::erase_if(units, [](DecomposedOp &unit) { return unit.nodes.empty(); });
-  llvm::stable_sort(units, [&](const DecomposedOp &a, const DecomposedOp &b) {
+  llvm::erase_if(composites,
+                 [](Composite &composite) { return composite.nodes.empty(); });
+  llvm::stable_sort(composites, [&](const Composite &a, const Composite &b) {
     return isBefore(a.nodes.front(), b.nodes.front());
   });
   llvm::DenseSet<Operation *> taken;
-  for (DecomposedOp &unit : units)
-    llvm::erase_if(unit.nodes,
+  for (Composite &composite : composites)
+    llvm::erase_if(composite.nodes,
                    [&](Operation *op) { return !taken.insert(op).second; });
-  llvm::erase_if(units, [](DecomposedOp &unit) { return unit.nodes.empty(); });
+  llvm::erase_if(composites,
+                 [](Composite &composite) { return composite.nodes.empty(); });
 }
 
-std::vector<DecomposedOp> findDecomposedOps(Operation *scope) {
+std::vector<Composite> findComposites(Operation *scope) {
   OperatorTraitsCache kinds;
   ReductionLevels levels(scope, kinds);
-  StatisticFinder finder(levels, kinds);
-  std::vector<Statistic> statistics;
+  ReduceBroadcastFinder finder(levels, kinds);
+  std::vector<ReduceBroadcast> patterns;
   for (Operation *node : levels.getNodes())
     if (kinds.lookup(node).reduces() && node->getNumOperands() &&
         isFloatTensor(node->getOperand(0).getType()) &&
         levels.lookup(node->getOperand(0)) != ReductionLevels::weak)
-      statistics.push_back(finder.find(node));
-  std::vector<DecomposedOp> units;
-  UnitContext context = {levels, kinds, units};
-  findStatisticUnits(context, statistics);
-  findProductUnits(context, statistics);
-  findFunctionUnits(context);
-  arrange(levels.getNodes(), units);
-  return units;
+      patterns.push_back(finder.find(node));
+  std::vector<Composite> composites;
+  CompositeContext context = {levels, kinds, composites};
+  findReductionComposites(context, patterns);
+  findProductComposites(context, patterns);
+  findFunctionComposites(context);
+  arrange(levels.getNodes(), composites);
+  return composites;
 }
 
 } // namespace mp

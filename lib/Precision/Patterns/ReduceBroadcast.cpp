@@ -1,11 +1,11 @@
-//===- Statistics.cpp - Reductions and where their results meet x ---------===//
+//===- ReduceBroadcast.cpp - Reductions and where their results meet x ----===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Statistics.h"
+#include "ReduceBroadcast.h"
 
 #include "mp-opt/Precision/Assignment.h"
 #include "mp-opt/Precision/Constants.h"
@@ -18,7 +18,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-bool isFollowedForStatistics(const OperatorTraits &traits) {
+bool isFollowed(const OperatorTraits &traits) {
   return traits.isElementwise() || traits.reduces() ||
          traits.kind == OperatorKind::Movement;
 }
@@ -39,7 +39,7 @@ ReductionLevels::ReductionLevels(Operation *scope, OperatorTraitsCache &kinds) {
     nodes.push_back(op);
     unsigned level = isConstant(op) ? weak : 0;
     const OperatorTraits &traits = kinds.lookup(op);
-    if (isFollowedForStatistics(traits)) {
+    if (isFollowed(traits)) {
       level = weak;
       for (Value operand : op->getOperands())
         level = std::min(level, lookup(operand));
@@ -72,22 +72,21 @@ Value ReductionLevels::getMainOperand(Operation *op) const {
 }
 
 //===----------------------------------------------------------------------===//
-// StatisticFinder
+// ReduceBroadcastFinder
 //===----------------------------------------------------------------------===//
 
 /// Longer than every decomposition in use.
 static constexpr unsigned maxChain = 10, maxSteps = 24, maxUsers = 64;
 
-SmallVector<Value, 8> StatisticFinder::walkBack(Value value,
-                                                bool throughReductions) const {
+SmallVector<Value, 8>
+ReduceBroadcastFinder::walkBack(Value value, bool throughReductions) const {
   SmallVector<Value, 8> chain = {value};
   while (chain.size() < maxChain) {
     Operation *op = chain.back().getDefiningOp();
     if (!op)
       break;
     const OperatorTraits &traits = kinds.lookup(op);
-    if (!isFollowedForStatistics(traits) ||
-        (traits.reduces() && !throughReductions))
+    if (!isFollowed(traits) || (traits.reduces() && !throughReductions))
       break;
     Value main = levels.getMainOperand(op);
     if (!main)
@@ -97,9 +96,9 @@ SmallVector<Value, 8> StatisticFinder::walkBack(Value value,
   return chain;
 }
 
-/// What `user` makes of a statistic.
-StatisticForm StatisticFinder::extend(StatisticForm form, Operation *user,
-                                      Value value) {
+/// What `user` makes of a reduced value.
+ReducedForm ReduceBroadcastFinder::extend(ReducedForm form, Operation *user,
+                                          Value value) {
   bool isSecond = user->getNumOperands() > 1 && user->getOperand(1) == value;
   switch (kinds.lookup(user).math) {
   case OperatorMath::Log:
@@ -133,27 +132,28 @@ StatisticForm StatisticFinder::extend(StatisticForm form, Operation *user,
   return form;
 }
 
-/// On which side the other operand of a statistic's user is; for data, where
-/// it comes from the same value as the statistic.
-StatisticFinder::Side
-StatisticFinder::classify(Statistic &statistic, Value other,
-                          Statistic::Meeting &meeting) const {
+/// On which side the other operand of a reduced value's user is; for data,
+/// where it comes from the same value as the reduced one.
+ReduceBroadcastFinder::Side
+ReduceBroadcastFinder::classify(ReduceBroadcast &pattern, Value other,
+                                ReduceBroadcast::Broadcast &broadcast) const {
   SmallVector<Value, 8> chain = walkBack(other, /*throughReductions=*/false);
   for (auto [index, value] : llvm::enumerate(chain)) {
-    auto found = llvm::find(statistic.kernel, value);
-    if (found == statistic.kernel.end())
+    auto found = llvm::find(pattern.kernel, value);
+    if (found == pattern.kernel.end())
       continue;
-    meeting.root =
-        std::max<unsigned>(meeting.root, found - statistic.kernel.begin());
+    broadcast.root =
+        std::max<unsigned>(broadcast.root, found - pattern.kernel.begin());
     for (unsigned step = 0; step < index; ++step)
-      meeting.path.push_back(chain[step].getDefiningOp());
+      broadcast.path.push_back(chain[step].getDefiningOp());
     return Side::Data;
   }
-  unsigned least = levels.lookup(statistic.reduction->getResult(0));
-  return levels.lookup(other) >= least ? Side::Statistic : Side::Foreign;
+  unsigned least = levels.lookup(pattern.reduction->getResult(0));
+  return levels.lookup(other) >= least ? Side::Reduced : Side::Foreign;
 }
 
-const StatisticFinder::WideUser &StatisticFinder::getWideUser(Operation *user) {
+const ReduceBroadcastFinder::WideUser &
+ReduceBroadcastFinder::getWideUser(Operation *user) {
   std::unique_ptr<WideUser> &wide = wideUsers[user];
   if (wide)
     return *wide;
@@ -170,8 +170,8 @@ const StatisticFinder::WideUser &StatisticFinder::getWideUser(Operation *user) {
 }
 
 std::optional<SmallVector<Value>>
-StatisticFinder::getOthers(const Statistic &statistic, Operation *user,
-                           Value value) {
+ReduceBroadcastFinder::getOthers(const ReduceBroadcast &pattern,
+                                 Operation *user, Value value) {
   SmallVector<Value> others;
   auto add = [&](Value other) {
     if (other != value && levels.lookup(other) != ReductionLevels::weak)
@@ -185,12 +185,12 @@ StatisticFinder::getOthers(const Statistic &statistic, Operation *user,
   }
   const WideUser &wide = getWideUser(user);
   std::set<unsigned> found;
-  for (Value made : statistic.kernel)
+  for (Value made : pattern.kernel)
     if (auto entry = wide.madeOf.find(made); entry != wide.madeOf.end())
       found.insert(entry->second.begin(), entry->second.end());
   for (unsigned index : found)
     add(user->getOperand(index));
-  unsigned least = levels.lookup(statistic.reduction->getResult(0));
+  unsigned least = levels.lookup(pattern.reduction->getResult(0));
   auto isLess = [&](Value other) { return levels.lookup(other) < least; };
   size_t lower = llvm::lower_bound(wide.levels, least) - wide.levels.begin();
   if (isLess(value))
@@ -200,50 +200,49 @@ StatisticFinder::getOthers(const Statistic &statistic, Operation *user,
   return others;
 }
 
-void StatisticFinder::visitUser(Statistic &statistic, Operation *user,
-                                Value value, int parent) {
+void ReduceBroadcastFinder::visitUser(ReduceBroadcast &pattern, Operation *user,
+                                      Value value, int parent) {
   const OperatorTraits &traits = kinds.lookup(user);
-  if (!isFollowedForStatistics(traits) || traits.reduces())
+  if (!isFollowed(traits) || traits.reduces())
     return;
-  StatisticForm before =
-      parent < 0 ? StatisticForm() : statistic.steps[parent].form;
-  StatisticForm form = extend(before, user, value);
-  Statistic::Meeting meeting = {user, parent, 0, form, {}};
+  ReducedForm before = parent < 0 ? ReducedForm() : pattern.steps[parent].form;
+  ReducedForm form = extend(before, user, value);
+  ReduceBroadcast::Broadcast broadcast = {user, parent, 0, form, {}};
   bool meetsData = false;
-  auto others = getOthers(statistic, user, value);
+  auto others = getOthers(pattern, user, value);
   if (!others)
     return;
   for (Value other : *others) {
-    Side side = classify(statistic, other, meeting);
+    Side side = classify(pattern, other, broadcast);
     if (side == Side::Foreign)
       return;
     meetsData |= side == Side::Data;
   }
   if (meetsData)
-    statistic.meetings.push_back(std::move(meeting));
-  else if (statistic.steps.size() < maxSteps)
-    statistic.steps.push_back({user, parent, form});
+    pattern.broadcasts.push_back(std::move(broadcast));
+  else if (pattern.steps.size() < maxSteps)
+    pattern.steps.push_back({user, parent, form});
 }
 
-Statistic StatisticFinder::find(Operation *reduction) {
-  Statistic statistic;
-  statistic.reduction = reduction;
-  statistic.math = kinds.lookup(reduction).math;
-  statistic.kernel =
+ReduceBroadcast ReduceBroadcastFinder::find(Operation *reduction) {
+  ReduceBroadcast pattern;
+  pattern.reduction = reduction;
+  pattern.math = kinds.lookup(reduction).math;
+  pattern.kernel =
       walkBack(reduction->getOperand(0), /*throughReductions=*/true);
   llvm::DenseSet<Operation *> seen;
   unsigned users = 0;
-  for (int step = -1; step < int(statistic.steps.size()); ++step) {
-    Operation *source = step < 0 ? reduction : statistic.steps[step].node;
+  for (int step = -1; step < int(pattern.steps.size()); ++step) {
+    Operation *source = step < 0 ? reduction : pattern.steps[step].node;
     Value value = source->getResult(0);
     for (Operation *user : value.getUsers()) {
       if (++users > maxUsers)
-        return statistic;
+        return pattern;
       if (seen.insert(user).second)
-        visitUser(statistic, user, value, step);
+        visitUser(pattern, user, value, step);
     }
   }
-  return statistic;
+  return pattern;
 }
 
 } // namespace mp

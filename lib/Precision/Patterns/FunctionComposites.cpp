@@ -1,4 +1,4 @@
-//===- FunctionUnits.cpp - Functions made of exp and log ------------------===//
+//===- FunctionComposites.cpp - Functions made of exp and log -------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,11 +7,11 @@
 //
 // An exponential leaves the range of fp16 long before the function that it is
 // part of does: what stands between it and the op that bounds it again is one
-// unit. A logarithm of a softmax is a LogSoftmax, cancellation and all.
+// composite. A logarithm of a softmax is a LogSoftmax, cancellation and all.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Decompositions.h"
+#include "CompositeContext.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -33,7 +33,7 @@ static SmallVector<Operation *> getUsers(Operation *op) {
 }
 
 /// The Exp behind copies; null if there is none.
-static Operation *getExp(UnitContext &context, Value value) {
+static Operation *getExp(CompositeContext &context, Value value) {
   for (unsigned step = 0; step < 3; ++step) {
     Operation *op = value.getDefiningOp();
     if (context.getMath(op) == OperatorMath::Exp)
@@ -46,7 +46,8 @@ static Operation *getExp(UnitContext &context, Value value) {
 }
 
 /// 1 / (1 + exp(x)) and log(1 + exp(x)); `sum` adds a constant to `exp`.
-static void findSigmoid(UnitContext &context, Operation *sum, Operation *exp) {
+static void findSigmoid(CompositeContext &context, Operation *sum,
+                        Operation *exp) {
   for (Operation *user : getUsers(sum)) {
     OperatorMath math = context.getMath(user);
     bool divides =
@@ -60,8 +61,8 @@ static void findSigmoid(UnitContext &context, Operation *sum, Operation *exp) {
 
 /// exp(x) + exp(-x), exp(x) - exp(-x), and a quotient of these: infinite over
 /// infinite where they overflow.
-static void findHyperbolic(UnitContext &context, Operation *sum, Operation *a,
-                           Operation *b) {
+static void findHyperbolic(CompositeContext &context, Operation *sum,
+                           Operation *a, Operation *b) {
   std::vector<Operation *> nodes = {a, b, sum};
   for (Operation *user : getUsers(sum)) {
     if (context.getMath(user) != OperatorMath::Div)
@@ -76,7 +77,7 @@ static void findHyperbolic(UnitContext &context, Operation *sum, Operation *a,
   context.add("Sinh", std::move(nodes));
 }
 
-static void findLogOfSoftmax(UnitContext &context, Operation *log) {
+static void findLogOfSoftmax(CompositeContext &context, Operation *log) {
   std::vector<Operation *> nodes = {log};
   Value value = log->getOperand(0);
   // Between them: copies, bounds, an epsilon.
@@ -96,7 +97,7 @@ static void findLogOfSoftmax(UnitContext &context, Operation *log) {
   }
 }
 
-void findFunctionUnits(UnitContext &context) {
+void findFunctionComposites(CompositeContext &context) {
   for (Operation *node : context.levels.getNodes()) {
     OperatorMath math = context.getMath(node);
     if (math == OperatorMath::Log && node->getNumOperands() == 1)

@@ -1,21 +1,21 @@
-//===- Statistics.h - Reductions and where their results meet x -*- C++ -*-===//
+//===- ReduceBroadcast.h - Reductions broadcast back onto x -----*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A statistic is a reduction of a pointwise function of x, and what is made of
-// the result alone; where it is broadcast back onto x, the two meet. Decomposed
-// normalizations and softmaxes are made of nothing else. Walks are bounded: no
-// decomposition is longer, and the time stays linear.
+// A reduction of a pointwise function of x, what is made of the reduced value
+// alone, and where that is broadcast back onto x (mean, variance, maximum).
+// Decomposed normalizations and softmaxes are made of nothing else. Walks are
+// bounded: no decomposition is longer, and the time stays linear.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_PRECISION_STATISTICS_H
-#define MPOPT_LIB_PRECISION_STATISTICS_H
+#ifndef MPOPT_LIB_PRECISION_PATTERNS_REDUCEBROADCAST_H
+#define MPOPT_LIB_PRECISION_PATTERNS_REDUCEBROADCAST_H
 
-#include "SmallConstants.h"
+#include "../SmallConstants.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 
 #include <memory>
@@ -23,9 +23,9 @@
 
 namespace mp {
 
-/// What a statistic is made of, or made into: elementwise ops, data movement
-/// and reductions.
-bool isFollowedForStatistics(const OperatorTraits &traits);
+/// What reduced values are made of, or made into: elementwise ops, data
+/// movement and reductions.
+bool isFollowed(const OperatorTraits &traits);
 
 /// How many reductions a value has behind it; less is more data. Constants and
 /// parameters, and what is made of them alone, have no say.
@@ -37,7 +37,7 @@ public:
 
   unsigned lookup(mlir::Value value) const;
   /// The operand that makes `op` a function of one value, apart from constants
-  /// and statistics: null if there are two.
+  /// and reduced values: null if there are two.
   mlir::Value getMainOperand(mlir::Operation *op) const;
   /// The nodes of the graph and its subgraphs, in order.
   llvm::ArrayRef<mlir::Operation *> getNodes() const { return nodes; }
@@ -47,26 +47,26 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> levels;
 };
 
-/// What has been done to a statistic on its way.
-struct StatisticForm {
+/// What has been done to a reduced value on its way.
+struct ReducedForm {
   bool hasLog = false, hasSqrt = false, isInverse = false, isNegative = false;
 };
 
-struct Statistic {
-  /// A node that works on the statistic alone; its result came from `parent`,
-  /// another step or, below zero, the reduction.
+struct ReduceBroadcast {
+  /// A node that works on the reduced value alone; its result came from
+  /// `parent`, another step or, below zero, the reduction.
   struct Step {
     mlir::Operation *node;
     int parent;
-    StatisticForm form;
+    ReducedForm form;
   };
-  /// A node where the statistic meets x, or something made of x.
-  struct Meeting {
+  /// A node where the reduced value meets x, or something made of x.
+  struct Broadcast {
     mlir::Operation *node;
     int parent;
     /// `kernel[root]` is the value that both sides are made of.
     unsigned root;
-    StatisticForm form;
+    ReducedForm form;
     /// From `node`'s other operand back to the root.
     llvm::SmallVector<mlir::Operation *, 2> path;
   };
@@ -76,22 +76,23 @@ struct Statistic {
   /// The reduced value, what it is made of, and so on back.
   llvm::SmallVector<mlir::Value, 8> kernel;
   llvm::SmallVector<Step, 8> steps;
-  llvm::SmallVector<Meeting, 2> meetings;
+  llvm::SmallVector<Broadcast, 2> broadcasts;
 };
 
-class StatisticFinder {
+class ReduceBroadcastFinder {
 public:
-  StatisticFinder(const ReductionLevels &levels, OperatorTraitsCache &kinds)
+  ReduceBroadcastFinder(const ReductionLevels &levels,
+                        OperatorTraitsCache &kinds)
       : levels(levels), kinds(kinds) {}
 
-  Statistic find(mlir::Operation *reduction);
+  ReduceBroadcast find(mlir::Operation *reduction);
 
   /// `value` and the values that it is a pointwise function of.
   llvm::SmallVector<mlir::Value, 8> walkBack(mlir::Value value,
                                              bool throughReductions) const;
 
 private:
-  enum class Side { Statistic, Foreign, Data };
+  enum class Side { Reduced, Foreign, Data };
   /// What is asked of a node of many operands by each of them.
   struct WideUser {
     /// Of the operands, ascending; those that have no say left out.
@@ -101,16 +102,16 @@ private:
   };
   const WideUser &getWideUser(mlir::Operation *user);
   /// The operands of a node that may be on another side than `value`, which is
-  /// on that of the statistic; absent if one is foreign to it.
+  /// on that of the reduced value; absent if one is foreign to it.
   std::optional<llvm::SmallVector<mlir::Value>>
-  getOthers(const Statistic &statistic, mlir::Operation *user,
+  getOthers(const ReduceBroadcast &pattern, mlir::Operation *user,
             mlir::Value value);
-  void visitUser(Statistic &statistic, mlir::Operation *user, mlir::Value value,
-                 int parent);
-  Side classify(Statistic &statistic, mlir::Value other,
-                Statistic::Meeting &meeting) const;
-  StatisticForm extend(StatisticForm form, mlir::Operation *user,
-                       mlir::Value value);
+  void visitUser(ReduceBroadcast &pattern, mlir::Operation *user,
+                 mlir::Value value, int parent);
+  Side classify(ReduceBroadcast &pattern, mlir::Value other,
+                ReduceBroadcast::Broadcast &broadcast) const;
+  ReducedForm extend(ReducedForm form, mlir::Operation *user,
+                     mlir::Value value);
 
   const ReductionLevels &levels;
   OperatorTraitsCache &kinds;
@@ -119,4 +120,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_LIB_PRECISION_STATISTICS_H
+#endif // MPOPT_LIB_PRECISION_PATTERNS_REDUCEBROADCAST_H
