@@ -7,24 +7,14 @@
 
 #include "mp-opt/Precision/Classification.h"
 
+#include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/TypeSlots.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
 
 namespace mp {
-
-StringSet<> collectTrainingNames(ModuleOp module) {
-  StringSet<> names;
-  auto addStrings = [&](Attribute attribute) {
-    attribute.walk([&](StringAttr text) { names.insert(text.getValue()); });
-  };
-  for (auto training : module.getOps<TrainingOp>())
-    training->walk([&](Operation *op) { addStrings(op->getAttrDictionary()); });
-  return names;
-}
 
 namespace {
 

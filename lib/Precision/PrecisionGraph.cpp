@@ -7,8 +7,9 @@
 
 #include "PrecisionGraph.h"
 
+#include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Choices.h"
+#include "mp-opt/Precision/Patterns/Choices.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

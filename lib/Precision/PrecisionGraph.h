@@ -15,10 +15,10 @@
 #ifndef MPOPT_LIB_PRECISION_PRECISIONGRAPH_H
 #define MPOPT_LIB_PRECISION_PRECISIONGRAPH_H
 
+#include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Assignment.h"
-#include "mp-opt/Precision/Constants.h"
 #include "mp-opt/Precision/TypeSlots.h"
-#include "mp-opt/Precision/ValueSizes.h"
 
 namespace mp {
 

@@ -8,14 +8,15 @@
 #include "mp-opt/Precision/PrecisionRemarks.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Precision/ByteCount.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/FloatSignature.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace mp::onnxir;
 using remark::detail::Remark;
 
 namespace mp {

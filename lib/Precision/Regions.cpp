@@ -14,7 +14,7 @@
 
 #include "mp-opt/Precision/NodeOverrides.h"
 
-#include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/DenseSet.h"

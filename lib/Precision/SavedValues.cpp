@@ -9,8 +9,8 @@
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Operators/OperatorTraits.h"
-#include "mp-opt/Precision/Constants.h"
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringSet.h"

@@ -13,7 +13,7 @@
 
 #include "mp-opt/Report/ReportForms.h"
 
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/SHA256.h"

@@ -7,9 +7,9 @@
 
 #include "mp-opt/Report/PrecisionReport.h"
 
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Constants.h"
-#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/Policy.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
 #include "mp-opt/Precision/SavedValues.h"

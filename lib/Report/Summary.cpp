@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Report/ReportForms.h"
 
 #include "llvm/Support/Format.h"

@@ -13,7 +13,7 @@
 #include "Autodiff/Passes.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
-#include "mp-opt/Precision/Constants.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Training/ParameterSelection.h"
 #include "mp-opt/Training/ParameterTable.h"
 #include "mp-opt/Training/Parameters.h"

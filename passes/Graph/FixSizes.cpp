@@ -8,7 +8,7 @@
 #include "Graph/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Precision/ValueSizes.h"
+#include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 #include "llvm/ADT/StringSet.h"

@@ -13,8 +13,8 @@
 
 #include "Graph/Passes.h"
 
-#include "mp-opt/Precision/Functions.h"
-#include "mp-opt/Precision/OpsetUpgrade.h"
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Graph/OpsetUpgrade.h"
 #include "mp-opt/Target/ONNX/FunctionBodies.h"
 
 namespace mp {

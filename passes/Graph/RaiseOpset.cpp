@@ -7,10 +7,10 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Graph/OpsetUpgrade.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/FloatSignature.h"
-#include "mp-opt/Precision/Functions.h"
-#include "mp-opt/Precision/OpsetUpgrade.h"
 #include "mp-opt/Precision/Policy.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
 

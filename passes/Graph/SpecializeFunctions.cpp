@@ -18,10 +18,10 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Graph/InferredTypes.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/FloatSignature.h"
-#include "mp-opt/Precision/Functions.h"
-#include "mp-opt/Precision/InferredTypes.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
 #include "mp-opt/Target/ONNX/NodeTypes.h"
 

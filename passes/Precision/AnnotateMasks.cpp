@@ -7,11 +7,11 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Classification.h"
-#include "mp-opt/Precision/Functions.h"
-#include "mp-opt/Precision/MaskAnalysis.h"
-#include "mp-opt/Precision/MaskSums.h"
+#include "mp-opt/Precision/Patterns/MaskAnalysis.h"
+#include "mp-opt/Precision/Patterns/MaskSums.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ANNOTATEMASKS

@@ -7,9 +7,9 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Precision/Analysis/ShapeArithmetic.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Functions.h"
-#include "mp-opt/Precision/ShapeArithmetic.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ANNOTATESHAPEARITHMETIC

@@ -8,8 +8,8 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+#include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/Patterns/Composites.h"
 
 namespace mp {

@@ -9,9 +9,9 @@
 #include "mp-opt/Precision/PrecisionRemarks.h"
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+#include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Assignment.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Functions.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ASSIGN

@@ -7,8 +7,8 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Functions.h"
 #include "mp-opt/Precision/PolicyOptions.h"
 
 namespace mp {

@@ -7,12 +7,12 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Graph/Parameters.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Classification.h"
-#include "mp-opt/Precision/Constants.h"
-#include "mp-opt/Precision/FloatSignature.h"
-#include "mp-opt/Precision/Functions.h"
-#include "mp-opt/Precision/MaskAnalysis.h"
+#include "mp-opt/Precision/Patterns/MaskAnalysis.h"
 #include "mp-opt/Precision/PrecisionRemarks.h"
 
 namespace mp {

@@ -9,9 +9,9 @@
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Choices.h"
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Patterns/Choices.h"
 #include "mp-opt/Precision/SavedValues.h"
 
 namespace mp {

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Precision/OpsetUpgrade.h"
+#include "mp-opt/Graph/OpsetUpgrade.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -9,7 +9,7 @@
 
 #include "Pipelines/CompileProgram.h"
 #include "mp-opt/Conversion/KernelToLoops.h"
-#include "mp-opt/Precision/ValueSizes.h"
+#include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
 #include "llvm/MC/MCSubtargetInfo.h"

@@ -9,7 +9,7 @@
 #include "CodeFlags.h"
 #include "TrainingFlags.h"
 
-#include "mp-opt/Precision/ValueSizes.h"
+#include "mp-opt/Graph/ValueSizes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringSwitch.h"

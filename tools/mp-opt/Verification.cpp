@@ -10,7 +10,7 @@
 #include "Comparer.h"
 
 #include "mp-opt/Data/Convert.h"
-#include "mp-opt/Precision/ValueSizes.h"
+#include "mp-opt/Graph/ValueSizes.h"
 
 #include "mlir/IR/Diagnostics.h"
 

@@ -11,7 +11,7 @@
 #include "Pipelines/CompileProgram.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Precision/ValueSizes.h"
+#include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "Graph/Passes.h"

@@ -25,8 +25,8 @@
 #define MPOPT_PRECISION_ASSIGNMENT_H
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Precision/Policy.h"
-#include "mp-opt/Precision/ValueSizes.h"
 
 #include <string>
 
@@ -84,16 +84,6 @@ struct Assignment {
                                             std::vector<NodePrecision> nodes,
                                             const AssignmentOptions &options);
 };
-
-/// Graph inputs that hold trainable parameters or the defaults of
-/// initializers: values that take the type their users want. In a graph that
-/// accumulates gradients in place, an input shaped like a gradient buffer is a
-/// parameter.
-llvm::DenseSet<mlir::Value> collectParameters(onnxir::GraphOp graph);
-
-/// The initializers that are defaults of graph inputs, by their inputs.
-llvm::DenseMap<mlir::Value, mlir::Operation *>
-collectDefaults(onnxir::GraphOp graph);
 
 } // namespace mp
 

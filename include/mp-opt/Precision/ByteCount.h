@@ -8,7 +8,7 @@
 #ifndef MPOPT_PRECISION_BYTECOUNT_H
 #define MPOPT_PRECISION_BYTECOUNT_H
 
-#include "mp-opt/Precision/ValueSizes.h"
+#include "mp-opt/Graph/ValueSizes.h"
 
 namespace mp {
 

@@ -16,7 +16,8 @@
 #define MPOPT_PRECISION_CLASSIFICATION_H
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
-#include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/NodeOverrides.h"
 #include "mp-opt/Precision/Policy.h"
 
@@ -37,10 +38,6 @@ struct NodeClass {
   /// Where the user asked for a class; empty if nobody did.
   llvm::StringRef place = {};
 };
-
-/// Every string in the training entries of a model: the names that they take
-/// from the main graph are among them.
-llvm::StringSet<> collectTrainingNames(mlir::ModuleOp module);
 
 /// What all scopes of a module share; collected once.
 struct ModuleNames {

@@ -17,8 +17,8 @@
 #ifndef MPOPT_PRECISION_TYPESLOTS_H
 #define MPOPT_PRECISION_TYPESLOTS_H
 
-#include "mp-opt/Precision/FloatSignature.h"
-#include "mp-opt/Precision/Functions.h"
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 
 namespace mp {
 

@@ -303,6 +303,22 @@ Type getTensorElementType(Type type) {
   return tensor ? tensor.getElementType() : Type();
 }
 
+bool isFloatTensor(Type type) {
+  Type element = getTensorElementType(type);
+  return element && (element.isF32() || element.isF16() || element.isBF16() ||
+                     element.isF64());
+}
+
+bool isF32Tensor(Type type) {
+  Type element = getTensorElementType(type);
+  return element && element.isF32();
+}
+
+bool is16BitTensor(Type type) {
+  Type element = getTensorElementType(type);
+  return element && (element.isF16() || element.isBF16());
+}
+
 Type withElementType(Type tensorType, Type elementType) {
   return cast<TensorType>(tensorType).clone(elementType);
 }

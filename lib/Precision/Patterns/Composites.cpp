@@ -8,7 +8,7 @@
 #include "mp-opt/Precision/Patterns/Composites.h"
 
 #include "CompositeContext.h"
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

@@ -7,9 +7,9 @@
 
 #include "ReduceBroadcast.h"
 
-#include "mp-opt/Precision/Assignment.h"
-#include "mp-opt/Precision/Constants.h"
-#include "mp-opt/Precision/FloatSignature.h"
+#include "mp-opt/Graph/Parameters.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
 
 #include <set>
 

@@ -15,7 +15,7 @@
 #ifndef MPOPT_LIB_PRECISION_PATTERNS_REDUCEBROADCAST_H
 #define MPOPT_LIB_PRECISION_PATTERNS_REDUCEBROADCAST_H
 
-#include "../SmallConstants.h"
+#include "../Analysis/SmallConstants.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 
 #include <memory>

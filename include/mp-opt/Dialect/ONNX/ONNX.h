@@ -111,6 +111,10 @@ ElementKind getElementKind(mlir::Type elementType);
 mlir::Type getElementType(mlir::MLIRContext *context, ElementKind kind);
 /// The element type of a tensor value; null for every other type.
 mlir::Type getTensorElementType(mlir::Type type);
+/// True for float tensors of 16, 32 or 64 bits; of fp32; of bf16 or fp16.
+bool isFloatTensor(mlir::Type type);
+bool isF32Tensor(mlir::Type type);
+bool is16BitTensor(mlir::Type type);
 /// The same tensor type with another element type.
 mlir::Type withElementType(mlir::Type tensorType, mlir::Type elementType);
 /// The same type with nothing known about dimensions, also of elements of

@@ -1,0 +1,132 @@
+//===- Constants.h - Constants in 16 bit ------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What becomes of constants in a 16-bit type, and their conversion. Constants
+// are initializers, `Constant` and `ConstantOfShape`. Big ones are read where
+// they are mapped, once, and never copied: their conversion is an attribute
+// that is carried out while the model is written.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_ANALYSIS_CONSTANTS_H
+#define MPOPT_PRECISION_ANALYSIS_CONSTANTS_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <limits>
+#include <string>
+
+namespace mp {
+
+/// True for ops whose result is written in the model.
+bool isConstant(mlir::Operation *op);
+
+/// The element kind of "bf16" or "fp16"; absent for other names.
+std::optional<ElementKind> parseLowPrecision(llvm::StringRef name);
+
+/// What a pass's option says; if it is empty what the module has chosen
+/// (`mp.low`), else bf16. Fails with a diagnostic for any other name.
+mlir::FailureOr<ElementKind> resolveLowPrecision(mlir::ModuleOp module,
+                                                 llvm::StringRef option);
+
+/// The numbers that BFloat16 or Float16 holds.
+struct LowLimits {
+  explicit LowLimits(ElementKind low);
+
+  /// "bf16" or "fp16".
+  llvm::StringRef name;
+  /// The greatest finite number and the least with full precision.
+  double max, minNormal;
+  /// Of fp32 numbers: the least that becomes infinite, the greatest that
+  /// becomes zero. Ties round to even, so the former is included and the
+  /// latter too.
+  float overflow, underflow;
+  /// Half the distance from 1 to the number below it.
+  double roundoffBelowOne;
+};
+
+/// What one reading of an fp32 constant tells.
+struct ConstantFacts {
+  /// The elements could be read.
+  bool isKnown = false;
+  /// The finite elements lie in between; `lo > hi` if there is none.
+  float lo = std::numeric_limits<float>::infinity();
+  float hi = -std::numeric_limits<float>::infinity();
+  int64_t elements = 0, infinities = 0, nans = 0, zeros = 0;
+  /// Finite elements that the 16-bit type cannot hold: they become infinite,
+  /// become zero, or keep fewer bits than it has.
+  int64_t overflows = 0, toZero = 0, toSubnormal = 0;
+  /// The greatest magnitude among those that become zero.
+  float largestToZero = 0;
+
+  float getMaxMagnitude() const { return std::max(-lo, hi); }
+  /// Every element that is not zero becomes zero.
+  bool vanishes() const { return toZero && toZero + zeros == elements; }
+  bool fits() const { return isKnown && !overflows && !vanishes(); }
+};
+
+/// Reads `values`; adds up over several calls.
+void scanElements(llvm::ArrayRef<float> values, const LowLimits &limits,
+                  ConstantFacts &facts);
+
+/// The least and greatest finite element of a constant that is 16 bit already.
+struct LowBounds {
+  float lo = std::numeric_limits<float>::infinity();
+  float hi = -std::numeric_limits<float>::infinity();
+  bool hasSpecials = false;
+};
+LowBounds scanLowElements(llvm::ArrayRef<char> bytes, ElementKind kind);
+
+/// The facts of fp32 constants, each read once: what has been read stays with
+/// the constant as `mp.range`, for the passes that come later.
+class ConstantRange {
+public:
+  explicit ConstantRange(ElementKind low) : low(low), limits(low) {}
+
+  const ConstantFacts &getFacts(mlir::Operation *constant);
+  /// True unless a finite element becomes infinite in 16 bit and is not
+  /// clamped, or all elements that are not zero become zero. Constants whose
+  /// elements cannot be read do not fit.
+  bool fits(mlir::Operation *constant);
+  /// What stands against it, e.g. "constant 'k' holds 70000, fp16 ends at
+  /// 65504"; empty if it fits.
+  std::string explain(mlir::Operation *constant);
+
+  const LowLimits &getLimits() const { return limits; }
+
+private:
+  ElementKind low;
+  LowLimits limits;
+  llvm::DenseMap<mlir::Operation *, ConstantFacts> known;
+};
+
+/// The bound of `mp.clamp`, if the constant has one.
+std::optional<double> getClamp(mlir::Operation *constant);
+
+/// What the constant holds, without its TensorProto fields; null for a
+/// ConstantOfShape of zeros and for values of another form.
+mlir::Attribute getHeldValue(mlir::Operation *constant);
+
+/// `value` with its elements in another float type, rounded to nearest even
+/// after finite ones beyond `clamp` have become it; big ones as
+/// #onnx.cast_elements. Null for elements of another form.
+mlir::TypedAttr convertElements(mlir::TypedAttr value, mlir::Type elementType,
+                                std::optional<double> clamp = std::nullopt);
+
+/// Gives a constant's result another float type (or the same, to clamp it) by
+/// converting what the op holds, clamped if it is marked so. False, and
+/// nothing is changed, if the op's form does not allow it.
+bool convertConstant(mlir::Operation *constant, mlir::Type elementType);
+
+/// A number as messages have it: "70000", "-3.40282e+38".
+std::string formatNumber(double number);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_ANALYSIS_CONSTANTS_H

@@ -1,0 +1,102 @@
+//===- FloatSignature.h - How a node's float types hang together -*- C++
+//-*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A node's precision is one type variable of its schema: that of its first
+// float operand (for attention also that of its values, which runtimes want in
+// the same type). This file finds it and what is bound to it. A few operands
+// never change type whatever the schema admits: those an op updates in place,
+// statistics, coordinates, and shape data (OperandRole).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_ANALYSIS_FLOATSIGNATURE_H
+#define MPOPT_PRECISION_ANALYSIS_FLOATSIGNATURE_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Operators/OperatorTraits.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mp {
+
+/// Schemas of the nodes of one scope: one look-up per operator and opset. Not
+/// to be kept while opset imports change.
+class SchemaCache {
+public:
+  struct Entry {
+    /// Null for ops that no schema describes.
+    const OpSchema *schema = nullptr;
+    const OpFamily *family = nullptr;
+    /// The op is used at an opset from before its first version.
+    bool isExtension = false;
+  };
+
+  /// `scope` is a graph or a function.
+  explicit SchemaCache(mlir::Operation *scope) : scope(scope) {}
+  const Entry &lookup(mlir::Operation *node);
+
+private:
+  mlir::Operation *scope;
+  llvm::DenseMap<const void *, Entry> entries;
+};
+
+/// The primary type variable of a node, as the node stands now.
+class FloatSignature {
+public:
+  FloatSignature() = default;
+  FloatSignature(mlir::Operation *node, const OpSchema *schema);
+
+  /// False if the node has no float operand, or no schema.
+  explicit operator bool() const { return formal; }
+  /// The element type bound to the variable.
+  ElementKind getKind() const { return kind; }
+  /// Operands and results bound to the variable, by their index.
+  llvm::ArrayRef<unsigned> getOperands() const { return operands; }
+  /// The formal inputs that are bound to the variable, or go along with it.
+  llvm::SmallVector<unsigned, 2> getFormalInputs() const;
+  bool hasOperand(unsigned index) const;
+  bool hasResult(unsigned index) const;
+
+  /// Why the variable cannot be bound to a 16-bit type at any opset; empty if
+  /// nothing but the schema's type constraints can stand against it.
+  llvm::StringRef getObstacle() const { return obstacle; }
+  /// True for variadic parameters of which each value has its own type.
+  bool hasIndependentTypes() const {
+    return formal->option == FormalParameter::Variadic && !formal->homogeneous;
+  }
+  /// True if the schema lets the variable be `low`.
+  bool admits(ElementKind low) const;
+  /// The first opset at which `family` lets the variable be `low`; 0 if none
+  /// does.
+  int getFirstOpset(const OpFamily &family, ElementKind low) const;
+
+private:
+  bool isPrimary(const FormalParameter *parameter) const {
+    return parameter &&
+           (parameter->typeVariable == formal->typeVariable ||
+            (companion && parameter->typeVariable == companion->typeVariable));
+  }
+  bool isUnbound(mlir::Operation *node, unsigned result) const;
+  void findPrimary(mlir::Operation *node, const OperatorTraits &traits);
+  void collect(mlir::Operation *node, const OperatorTraits &traits);
+
+  const OpSchema *schema = nullptr;
+  /// The formal parameter of the first float operand.
+  const FormalParameter *formal = nullptr;
+  unsigned formalIndex = 0;
+  /// Another parameter whose variable goes along; mostly null.
+  const FormalParameter *companion = nullptr;
+  ElementKind kind = ElementKind::Undefined;
+  llvm::SmallVector<unsigned, 4> operands;
+  llvm::StringRef obstacle;
+};
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_ANALYSIS_FLOATSIGNATURE_H

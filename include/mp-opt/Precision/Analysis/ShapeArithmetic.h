@@ -1,0 +1,41 @@
+//===- ShapeArithmetic.h - Floats that are sizes or positions ---*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sizes, indices and positions are exact or wrong: bf16 has no 257, fp16 no
+// 2049. Float arithmetic on them is found from both ends:
+//
+//  - from where it starts: integers that come from Shape, Size, Range, CumSum,
+//    NonZero, a loop's counter or argmax-like ops, as floats, for as long as
+//    they meet nothing but each other and constants. Sin, Cos and what looks
+//    up a table end that: their results are bounded. A product of one column
+//    and one row is arithmetic too, any other contraction makes data;
+//  - from where it ends: values of which every use ends in an integer or in an
+//    operand that holds sizes (Resize's scales, Range's ends), up to the
+//    contraction that they may come from. Values that contractions have made
+//    are data if they end in an integer of 8 bits - that is quantization - or
+//    in the angle of a Sin or Cos.
+//
+// Both follow values through If, Loop and Scan and into captures. A comparison
+// makes no data into sizes, even if it decides an If.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_ANALYSIS_SHAPEARITHMETIC_H
+#define MPOPT_PRECISION_ANALYSIS_SHAPEARITHMETIC_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+
+namespace mp {
+
+/// The nodes of a scope - a graph or a specialized function - and its
+/// subgraphs that compute sizes, indices or
+/// positions in float, in order.
+std::vector<mlir::Operation *> findShapeArithmetic(mlir::Operation *scope);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_ANALYSIS_SHAPEARITHMETIC_H

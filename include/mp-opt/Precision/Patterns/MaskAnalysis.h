@@ -1,0 +1,62 @@
+//===- MaskAnalysis.h - Constants that only mask a softmax ------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention is masked by adding -1e9, or the lowest fp32, before a softmax.
+// In fp16 these become -inf, and a row that is masked as a whole becomes NaN.
+// Any number does that is far below all scores: such a constant may be
+// replaced by a bound that 16 bit holds, if all that becomes of it ends in a
+// softmax.
+//
+// The bound. Let M be the greatest finite number. A sum of two terms (mask and
+// score, or two masks) stays finite if each is at most M/2; each further sum on
+// the way halves the share again, so that in a tree of sums all terms together
+// stay within M. A factor on the way divides the share if it is above 1. The
+// masked elements must still come out as zero: exp(x) is zero in fp32 below
+// -104, so a mask of -B does its work as long as scores of one row spread less
+// than B - 104. B is M/2 = 32752 in fp16 for the plain case; below 2048, times
+// the factors on the way, the constant is left alone and its users stay fp32.
+// A row that is masked as a whole stays finite, as in fp32. Its scores, which
+// -1e9 rounds to multiples of 64 and the lowest fp32 takes away, are rounded to
+// multiples of 16 or less: it comes out even as in fp32 while scores stay below
+// 8. Masks beside which fp32 keeps scores are in MaskSums.h.
+//
+// -inf stays as it is; LogSoftmax shows its masked inputs in its result, so
+// it counts only where its result goes into Exp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_PATTERNS_MASKANALYSIS_H
+#define MPOPT_PRECISION_PATTERNS_MASKANALYSIS_H
+
+#include "mp-opt/Precision/Analysis/RangeAnalysis.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mp {
+
+struct MaskConstant {
+  mlir::Operation *constant;
+  /// Finite elements beyond +-this may become it in 16 bit.
+  double bound;
+};
+
+/// The constants of `scope` (a graph or a specialized function) and its
+/// subgraphs that only mask, and of which
+/// elements would overflow in `low`, alone or in a sum. Values that a training
+/// algorithm names stay what they are.
+std::vector<MaskConstant> findMasks(mlir::Operation *scope,
+                                    RangeAnalysis &ranges, ElementKind low,
+                                    const llvm::StringSet<> &trainingNames);
+
+/// Constants marked `mp.clamp` that stay fp32 although something that is made
+/// of them becomes 16 bit before the softmax, by an inserted cast: they need
+/// the bound all the same.
+std::vector<mlir::Operation *> findNarrowedMasks(mlir::Operation *scope);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_PATTERNS_MASKANALYSIS_H

@@ -1,0 +1,217 @@
+//===- ValueSizes.cpp - How many elements values have ---------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Graph/ValueSizes.h"
+
+#include "mp-opt/Operators/OperatorTraits.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+static constexpr int64_t maxElements = int64_t(1) << 40;
+
+llvm::Error parseDimensions(ArrayRef<std::string> entries,
+                            DimensionSizes &sizes) {
+  for (StringRef entry : entries) {
+    auto [name, text] = entry.rsplit('=');
+    int64_t size = 0;
+    if (name.empty() || text.getAsInteger(10, size) || size < 1 ||
+        size > maxElements)
+      return llvm::createStringError("dimension '" + entry +
+                                     "': expected NAME=SIZE with a size of at "
+                                     "least 1");
+    auto [it, isNew] = sizes.try_emplace(name, size);
+    if (!isNew && it->second != size)
+      return llvm::createStringError("dimension '" + name +
+                                     "' is given as both " + Twine(it->second) +
+                                     " and " + Twine(size));
+  }
+  return llvm::Error::success();
+}
+
+/// The product of `dims`, kept within bounds; dynamic ones have the default.
+static int64_t multiply(ArrayRef<int64_t> dims) {
+  int64_t elements = 1;
+  for (int64_t dim : dims) {
+    if (ShapedType::isDynamic(dim))
+      dim = defaultDimension;
+    if (dim <= 0)
+      return 1;
+    elements = dim > maxElements / elements ? maxElements : elements * dim;
+  }
+  return elements;
+}
+
+static TensorType getTensorType(Type type) {
+  while (true) {
+    if (auto sequence = dyn_cast<SequenceType>(type))
+      type = sequence.getElementType();
+    else if (auto optional = dyn_cast<OptionalType>(type))
+      type = optional.getElementType();
+    else
+      return dyn_cast<TensorType>(type);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Names of dimensions
+//===----------------------------------------------------------------------===//
+
+/// The dimensions of a ValueInfoProto, as attributes; null if it has none.
+static ArrayAttr getDims(DictionaryAttr info) {
+  for (StringRef field : {"type", "tensor_type", "shape"})
+    if (info)
+      info = info.getAs<DictionaryAttr>(field);
+  return info ? info.getAs<ArrayAttr>("dim") : ArrayAttr();
+}
+
+void ValueSizes::addNames(Operation *yield) {
+  if (named.empty() || !yield)
+    return;
+  for (StringRef list : {attr::inputs, attr::outputs, attr::valueInfo}) {
+    auto infos = yield->getAttrOfType<ArrayAttr>(list);
+    for (Attribute entry : infos ? infos.getValue() : ArrayRef<Attribute>()) {
+      auto info = dyn_cast<DictionaryAttr>(entry);
+      auto name = info ? info.getAs<StringAttr>("name") : StringAttr();
+      ArrayAttr dims = name ? getDims(info) : ArrayAttr();
+      if (!dims)
+        continue;
+      SmallVector<int64_t, 4> known;
+      for (Attribute attribute : dims) {
+        auto dim = dyn_cast<DictionaryAttr>(attribute);
+        auto symbol = dim ? dim.getAs<StringAttr>("dim_param") : StringAttr();
+        known.push_back(symbol ? named.lookup(symbol.getValue()) : 0);
+      }
+      dimsByName[name.getValue()] = std::move(known);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+const ValueSizes::Size *ValueSizes::lookup(Value value) const {
+  auto it = indices.find(value);
+  return it == indices.end() ? nullptr : &sizes[it->second];
+}
+
+void ValueSizes::set(Value value, Size size) {
+  if (sizes.empty() || !(sizes.back() == size))
+    sizes.push_back(std::move(size));
+  indices[value] = sizes.size() - 1;
+}
+
+std::optional<int64_t> ValueSizes::getDim(Value operand, int64_t rank,
+                                          unsigned index) const {
+  if (const Size *size = lookup(operand))
+    return int64_t(size->dims.size()) == rank ? std::optional(size->dims[index])
+                                              : std::nullopt;
+  auto type =
+      dyn_cast_or_null<RankedTensorType>(getTensorType(operand.getType()));
+  if (!type || type.getRank() != rank || type.hasStaticShape())
+    return std::nullopt;
+  return type.isDynamicDim(index) ? defaultDimension : type.getDimSize(index);
+}
+
+void ValueSizes::addValue(Value value, Operation *source) {
+  TensorType type = getTensorType(value.getType());
+  if (!type || type.hasStaticShape())
+    return;
+  Size size;
+  if (source && source->getNumOperands() &&
+      getOperatorTraits(source).has(SameCount))
+    size.elements = getElements(source->getOperand(0));
+  else
+    size.elements = type.hasRank() ? 0 : defaultElements;
+  if (!type.hasRank())
+    return set(value, std::move(size));
+  auto byName = named.empty() ? dimsByName.end()
+                              : dimsByName.find(onnxir::getValueName(value));
+  size.dims.assign(type.getShape().begin(), type.getShape().end());
+  for (auto [index, dim] : llvm::enumerate(size.dims)) {
+    if (!ShapedType::isDynamic(dim))
+      continue;
+    dim = defaultDimension;
+    if (byName != dimsByName.end() && index < byName->second.size() &&
+        byName->second[index]) {
+      dim = byName->second[index];
+      continue;
+    }
+    for (Value operand : source ? source->getOperands() : ValueRange())
+      if (auto known = getDim(operand, size.dims.size(), index)) {
+        dim = *known;
+        break;
+      }
+  }
+  if (!size.elements)
+    size.elements = multiply(size.dims);
+  // Most values are what their type says, and need no note.
+  bool isUsual = size.elements == multiply(type.getShape());
+  for (auto [dim, written] : llvm::zip(size.dims, type.getShape()))
+    isUsual &=
+        dim == (ShapedType::isDynamic(written) ? defaultDimension : written);
+  if (!isUsual)
+    set(value, std::move(size));
+}
+
+/// What a branch or a body yields is the best that is known of a result.
+void ValueSizes::addRegionResult(OpResult result) {
+  Operation *op = result.getOwner();
+  Region &region = op->getRegion(0);
+  Operation *yield = region.empty() ? nullptr : getYield(region);
+  unsigned first = isStandardOp(op, "Loop") ? 1 : 0;
+  unsigned index = result.getResultNumber() + first;
+  TensorType type = getTensorType(result.getType());
+  if (!type || type.hasStaticShape() || !yield ||
+      index >= yield->getNumOperands())
+    return addValue(result, nullptr);
+  Value yielded = yield->getOperand(index);
+  TensorType inner = getTensorType(yielded.getType());
+  // What is scanned out has one dimension more.
+  bool isStacked = inner && inner.hasRank() && type.hasRank() &&
+                   type.getRank() == inner.getRank() + 1;
+  Size size;
+  size.elements = std::min(maxElements, getElements(yielded) *
+                                            (isStacked ? defaultDimension : 1));
+  set(result, std::move(size));
+}
+
+void ValueSizes::add(Operation *scope) {
+  scope->walk([&](Operation *op, const WalkStage &stage) {
+    if (stage.isBeforeAllRegions())
+      for (Region &region : op->getRegions()) {
+        if (region.empty())
+          continue;
+        addNames(getYield(region));
+        for (BlockArgument argument : region.getArguments())
+          addValue(argument, nullptr);
+      }
+    if (!stage.isAfterAllRegions())
+      return;
+    for (OpResult result : op->getResults())
+      if (op->getNumRegions())
+        addRegionResult(result);
+      else
+        addValue(result, op);
+  });
+}
+
+int64_t ValueSizes::getElements(Value value) const {
+  TensorType type = getTensorType(value.getType());
+  if (!type)
+    return 1;
+  if (type.hasStaticShape())
+    return std::max<int64_t>(1, multiply(type.getShape()));
+  if (const Size *size = lookup(value))
+    return std::max<int64_t>(1, size->elements);
+  return type.hasRank() ? multiply(type.getShape()) : defaultElements;
+}
+
+} // namespace mp

@@ -1,0 +1,154 @@
+//===- FloatSignature.cpp - How a node's float types hang together --------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// SchemaCache
+//===----------------------------------------------------------------------===//
+
+const SchemaCache::Entry &SchemaCache::lookup(Operation *node) {
+  auto [it, isNew] =
+      entries.try_emplace(node->getName().getAsOpaquePointer(), Entry());
+  Entry &entry = it->second;
+  if (!isNew)
+    return entry;
+  entry.schema = getSchema(node);
+  if (!entry.schema)
+    return entry;
+  entry.family =
+      cast<ONNXDialect>(node->getDialect())->getFamily(node->getName());
+  std::optional<int64_t> opset = getOpset(scope, entry.schema->domain);
+  entry.isExtension = !opset || *opset < entry.schema->since;
+  return entry;
+}
+
+//===----------------------------------------------------------------------===//
+// FloatSignature
+//===----------------------------------------------------------------------===//
+
+FloatSignature::FloatSignature(Operation *node, const OpSchema *schema)
+    : schema(schema) {
+  if (!schema)
+    return;
+  const OperatorTraits &traits =
+      getOperatorTraits(schema->domain, schema->name);
+  findPrimary(node, traits);
+  if (formal)
+    collect(node, traits);
+}
+
+/// Attention's values have a type variable apart from its queries and keys.
+static const FormalParameter *getCompanion(const OpSchema &schema) {
+  return schema.domain.empty() && schema.name == "Attention"
+             ? schema.getInput(2)
+             : nullptr;
+}
+
+void FloatSignature::findPrimary(Operation *node,
+                                 const OperatorTraits &traits) {
+  for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
+    if (!isFloatTensor(type) || traits.keepsType(index))
+      continue;
+    const FormalParameter *parameter = schema->getInput(index);
+    if (!parameter)
+      return;
+    formal = parameter;
+    companion = getCompanion(*schema);
+    formalIndex = std::min<unsigned>(index, schema->inputs.size() - 1);
+    kind = getElementKind(getTensorElementType(type));
+    return;
+  }
+}
+
+void FloatSignature::collect(Operation *node, const OperatorTraits &traits) {
+  if (hasIndependentTypes())
+    obstacle = "its operands have independent types";
+  for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
+    if (!isPrimary(schema->getInput(index)) || isa<NoneType>(type))
+      continue;
+    if (getElementKind(getTensorElementType(type)) != kind)
+      obstacle = "an operand's type is unknown";
+    else if (traits.keepsType(index))
+      obstacle = "the schema ties it to an operand that keeps its type";
+    operands.push_back(index);
+  }
+  for (auto [index, type] : llvm::enumerate(node->getResultTypes()))
+    if (isPrimary(schema->getOutput(index)) && !isa<NoneType>(type) &&
+        getElementKind(getTensorElementType(type)) != kind)
+      obstacle = "a result's type is unknown";
+  for (unsigned index = 0; index < node->getNumResults(); ++index)
+    if (isUnbound(node, index))
+      obstacle = "no operand tells the type of a result";
+}
+
+SmallVector<unsigned, 2> FloatSignature::getFormalInputs() const {
+  SmallVector<unsigned, 2> indices = {formalIndex};
+  if (companion)
+    indices.push_back(companion - schema->inputs.data());
+  return indices;
+}
+
+/// Nothing but the op's own rule tells the type of a float result: no operand
+/// is bound to its variable, no attribute states it.
+bool FloatSignature::isUnbound(Operation *node, unsigned result) const {
+  const FormalParameter *parameter = schema->getOutput(result);
+  if (!parameter || isPrimary(parameter) ||
+      !isFloatTensor(node->getResult(result).getType()))
+    return false;
+  const TypeSet &types = schema->typesOf(*parameter);
+  bool isFree = types.containsTensor(ElementKind::Float) &&
+                (types.containsTensor(ElementKind::Float16) ||
+                 types.containsTensor(ElementKind::BFloat16));
+  bool isStated = llvm::any_of(
+      ArrayRef<StringRef>{"dtype", "output_dtype", "stash_type", "to"},
+      [&](StringRef name) { return schema->getAttribute(name) != nullptr; });
+  if (!isFree || isStated)
+    return false;
+  for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
+    const FormalParameter *input = schema->getInput(index);
+    if (input && input->typeVariable == parameter->typeVariable &&
+        !isa<NoneType>(type))
+      return false;
+  }
+  return true;
+}
+
+bool FloatSignature::hasOperand(unsigned index) const {
+  return llvm::is_contained(operands, index);
+}
+
+bool FloatSignature::hasResult(unsigned index) const {
+  // The results of Loop and Scan share a variable by name only.
+  bool isTied = formal && (formal->option != FormalParameter::Variadic ||
+                           formal->homogeneous);
+  return isTied && isPrimary(schema->getOutput(index));
+}
+
+bool FloatSignature::admits(ElementKind low) const {
+  return schema->typesOf(*formal).containsTensor(low) &&
+         (!companion || schema->typesOf(*companion).containsTensor(low));
+}
+
+int FloatSignature::getFirstOpset(const OpFamily &family,
+                                  ElementKind low) const {
+  for (const std::unique_ptr<OpSchema> &version : family.getVersions()) {
+    if (version->since < schema->since || version->deprecated)
+      continue;
+    const FormalParameter *parameter = version->getInput(formalIndex);
+    if (parameter && version->typesOf(*parameter).containsTensor(low))
+      return version->since;
+  }
+  return 0;
+}
+
+} // namespace mp

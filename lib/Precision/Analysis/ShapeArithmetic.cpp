@@ -1,0 +1,433 @@
+//===- ShapeArithmetic.cpp - Floats that are sizes or positions -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two fixed points over the values of a graph. Forward, where values come
+// from: a value's origin only rises, so that a worklist ends after a few
+// visits of each node. Backward, where they go: values with a use for data are
+// taken out, then those are kept that reach a size at all. Both are linear in
+// the number of uses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Precision/Analysis/ShapeArithmetic.h"
+
+#include "../../Graph/ValueFlow.h"
+#include "mp-opt/Graph/Parameters.h"
+#include "mp-opt/Operators/OperatorTraits.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
+#include "mp-opt/Precision/Casts.h"
+
+#include <deque>
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+
+/// Where a value comes from; of two, the greater wins.
+enum class Origin : uint8_t {
+  Constant,
+  /// Sizes, indices, positions.
+  Index,
+  /// Inputs of the graph, and what has met them.
+  Input,
+  /// What contractions have made, and what has met it.
+  Data,
+};
+
+/// What an op makes of origins.
+enum class Rule : uint8_t {
+  Plain,
+  /// Sizes and indices, whatever they are made from.
+  Source,
+  /// Running sums: indices if they count.
+  Count,
+  /// Bounded results: no position any more.
+  Bounded,
+  /// Operand 0 is a table.
+  Lookup,
+  /// The shape says nothing about the elements.
+  Fill,
+  Contraction,
+  Opaque,
+};
+
+class Origins {
+public:
+  explicit Origins(Operation *scope);
+  Origin lookup(Value value) const { return origins.lookup(value); }
+  Rule getRule(Operation *op);
+  /// Nodes, and yields of subgraphs, in order.
+  ArrayRef<Operation *> getOps() const { return ops; }
+
+private:
+  void visit(Operation *op);
+  void raise(Value value, Origin origin);
+  Origin getOperands(Operation *op, bool asFloat) const;
+  Origin getResult(Operation *op, Value result);
+
+  std::vector<Operation *> ops;
+  llvm::DenseMap<Value, Origin> origins;
+  llvm::DenseMap<const void *, Rule> rules;
+  std::deque<Operation *> worklist;
+  llvm::DenseSet<Operation *> visited;
+};
+
+} // namespace
+
+/// Tan has no bounds, but is no position either.
+static bool isBounded(const OperatorTraits &traits, StringRef opType) {
+  return traits.has(Bounded) || (traits.isElementwise() && opType == "Tan");
+}
+
+static Rule findRule(Operation *op) {
+  const OperatorTraits &traits = getOperatorTraits(op);
+  if (traits.kind == OperatorKind::Opaque)
+    return isa<CustomOp>(op) ? Rule::Opaque : Rule::Plain;
+  if (traits.contracts())
+    return Rule::Contraction;
+  if (isBounded(traits, getOpType(op)))
+    return Rule::Bounded;
+  if (traits.looksUp())
+    return Rule::Lookup;
+  switch (traits.kind) {
+  case OperatorKind::Index:
+    return Rule::Source;
+  case OperatorKind::Generation:
+    return Rule::Fill;
+  case OperatorKind::Prefix:
+    return Rule::Count;
+  default:
+    return Rule::Plain;
+  }
+}
+
+Rule Origins::getRule(Operation *op) {
+  auto [it, isNew] = rules.try_emplace(op->getName().getAsOpaquePointer());
+  if (isNew)
+    it->second = findRule(op);
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+/// Every element of the result is one product: a column times a row, or an
+/// equation that sums over nothing.
+static bool isOuterProduct(Operation *op) {
+  if (isStandardOp(op, "Einsum")) {
+    auto equation = op->getAttrOfType<StringAttr>("equation");
+    auto [inputs, output] = equation ? equation.getValue().split("->")
+                                     : std::pair<StringRef, StringRef>();
+    return !output.empty() && llvm::all_of(inputs, [output = output](char c) {
+      return !isalpha(c) || output.contains(c);
+    });
+  }
+  if (!isStandardOp(op, "MatMul") || op->getNumOperands() != 2)
+    return false;
+  auto left = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto right = dyn_cast<RankedTensorType>(op->getOperand(1).getType());
+  return (left && left.getRank() >= 2 && left.getShape().back() == 1) ||
+         (right && right.getRank() >= 2 &&
+          right.getDimSize(right.getRank() - 2) == 1);
+}
+
+/// The greatest origin among the operands that make up the elements: those of
+/// float type and the first; for integers, all.
+Origin Origins::getOperands(Operation *op, bool asFloat) const {
+  Origin greatest = Origin::Constant;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    Type element = getTensorElementType(operand.getType());
+    if (asFloat && index && !isFloatTensor(operand.getType()))
+      continue;
+    Origin origin = lookup(operand);
+    // A comparison of positions is a mask, not a position.
+    if (element && element.isInteger(1) && origin == Origin::Index)
+      continue;
+    greatest = std::max(greatest, origin);
+  }
+  return greatest;
+}
+
+static bool isCastOfIntegers(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && isStandardOp(op, "Cast") && op->getNumOperands() == 1 &&
+         !isFloatTensor(op->getOperand(0).getType());
+}
+
+Origin Origins::getResult(Operation *op, Value result) {
+  bool asFloat = isFloatTensor(result.getType());
+  Origin origin = getOperands(op, asFloat);
+  switch (getRule(op)) {
+  case Rule::Source:
+    return Origin::Index;
+  case Rule::Fill:
+    return Origin::Constant;
+  case Rule::Opaque:
+    return Origin::Data;
+  case Rule::Contraction:
+    return origin <= Origin::Index && isOuterProduct(op) ? origin
+                                                         : Origin::Data;
+  case Rule::Bounded:
+    return origin == Origin::Index ? Origin::Input : origin;
+  case Rule::Count:
+    return !asFloat || isCastOfIntegers(op->getOperand(0)) ? Origin::Index
+                                                           : origin;
+  case Rule::Lookup:
+    if (op->getNumOperands() > 1 && origin == Origin::Constant &&
+        lookup(op->getOperand(1)) != Origin::Constant)
+      return Origin::Input;
+    return origin;
+  case Rule::Plain:
+    return origin;
+  }
+  return origin;
+}
+
+void Origins::raise(Value value, Origin origin) {
+  Origin &current = origins[value];
+  if (origin <= current)
+    return;
+  current = origin;
+  for (Operation *user : value.getUsers())
+    if (visited.contains(user))
+      worklist.push_back(user);
+}
+
+void Origins::visit(Operation *op) {
+  if (isControlFlow(op) || isa<YieldOp>(op)) {
+    for (OpOperand &operand : op->getOpOperands())
+      forEachFlowTarget(
+          operand, [&](Value target) { raise(target, lookup(operand.get())); });
+    if (isStandardOp(op, "Loop") && !op->getRegion(0).empty() &&
+        op->getRegion(0).getNumArguments())
+      raise(op->getRegion(0).getArgument(0), Origin::Index);
+    return;
+  }
+  for (OpResult result : op->getResults())
+    raise(result, getResult(op, result));
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      raise(argument, Origin::Data);
+}
+
+Origins::Origins(Operation *scope) {
+  llvm::DenseSet<Value> parameters;
+  if (auto graph = dyn_cast<GraphOp>(scope))
+    parameters = collectParameters(graph);
+  for (BlockArgument argument : scope->getRegion(0).getArguments())
+    if (!parameters.contains(argument))
+      raise(argument, Origin::Input);
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isNode(op) || (isa<YieldOp>(op) && op->getParentOp() != scope))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    visit(op);
+    visited.insert(op);
+  }
+  while (!worklist.empty()) {
+    Operation *op = worklist.front();
+    worklist.pop_front();
+    visit(op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Backward
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Destinations {
+public:
+  explicit Destinations(Origins &origins);
+  /// Every use of every float result ends as a size, and there is one.
+  bool areSizes(Operation *op) const;
+
+private:
+  /// A float value.
+  struct Info {
+    bool isData = false, isSize = false;
+    /// What this value is made of: the head of a list in `links`.
+    int sources = -1;
+  };
+  struct Link {
+    unsigned source;
+    int next;
+  };
+
+  bool hasEnds();
+  void number();
+  void collectUse(unsigned index, OpOperand &use);
+  void spread(bool Info::*flag);
+
+  Origins &origins;
+  std::vector<Value> values;
+  std::vector<Info> infos;
+  std::vector<Link> links;
+  llvm::DenseMap<Value, unsigned> numbers;
+};
+
+} // namespace
+
+static bool isQuantization(Type element) {
+  return element.isIntOrIndex() && element.getIntOrFloatBitWidth() <= 16;
+}
+
+namespace {
+/// How an operand may end a float value's way.
+enum class End : uint8_t { None, Cast, Size, Angle };
+} // namespace
+
+static End getEnd(Operation *user, unsigned operand) {
+  if (getOperatorTraits(user).hasRole(OperandRole::Shape, operand))
+    return End::Size;
+  if (isStandardOp(user, "Cast"))
+    return End::Cast;
+  return isStandardOp(user, "Sin") || isStandardOp(user, "Cos") ? End::Angle
+                                                                : End::None;
+}
+
+/// False if no value of the graph can end as a size.
+bool Destinations::hasEnds() {
+  return llvm::any_of(origins.getOps(), [](Operation *op) {
+    return isNode(op) && llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
+             return isFloatTensor(use.get().getType()) &&
+                    getEnd(op, use.getOperandNumber()) != End::None;
+           });
+  });
+}
+
+void Destinations::collectUse(unsigned index, OpOperand &use) {
+  Operation *user = use.getOwner();
+  Value value = values[index];
+  auto become = [&](Value target) {
+    auto it = numbers.find(target);
+    if (it == numbers.end())
+      return;
+    links.push_back({index, infos[it->second].sources});
+    infos[it->second].sources = links.size() - 1;
+  };
+  auto end = [&](bool isSize) {
+    (isSize ? infos[index].isSize : infos[index].isData) = true;
+  };
+  if (forEachFlowTarget(use, become))
+    return;
+  if (!isNode(user))
+    return end(false);
+  switch (getEnd(user, use.getOperandNumber())) {
+  case End::Size:
+    return end(true);
+  case End::Angle:
+    return end(origins.lookup(value) != Origin::Data);
+  case End::Cast:
+    if (Type to = getCastType(user); to && to.isIntOrIndex())
+      return end(!isQuantization(to) || origins.lookup(value) != Origin::Data);
+    break;
+  case End::None:
+    // They read the type only.
+    if (isStandardOp(user, "Shape") || isStandardOp(user, "Size"))
+      return;
+    break;
+  }
+  Rule rule = origins.getRule(user);
+  bool isPosition = llvm::any_of(user->getResults(), [&](Value result) {
+    return origins.lookup(result) == Origin::Index;
+  });
+  bool hasFloat = llvm::any_of(user->getResultTypes(), isFloatTensor);
+  if (rule == Rule::Opaque || !hasFloat || user->getNumRegions() ||
+      (rule == Rule::Contraction && !isPosition))
+    return end(false);
+  for (Value result : user->getResults())
+    become(result);
+}
+
+void Destinations::number() {
+  auto take = [&](Value value) {
+    if (!isFloatTensor(value.getType()))
+      return;
+    numbers[value] = values.size();
+    values.push_back(value);
+  };
+  for (Operation *op : origins.getOps()) {
+    for (Value result : op->getResults())
+      take(result);
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        take(argument);
+  }
+  infos.resize(values.size());
+}
+
+/// Takes a flag from values to what they are made of. Data makes data, and
+/// what is data is no size.
+void Destinations::spread(bool Info::*flag) {
+  auto isFree = [&](const Info &info) { return !info.isData && !(info.*flag); };
+  std::vector<unsigned> worklist;
+  for (auto [index, info] : llvm::enumerate(infos))
+    if (info.*flag && (flag == &Info::isData || !info.isData))
+      worklist.push_back(index);
+  while (!worklist.empty()) {
+    int link = infos[worklist.back()].sources;
+    worklist.pop_back();
+    for (; link >= 0; link = links[link].next)
+      if (Info &source = infos[links[link].source]; isFree(source)) {
+        source.*flag = true;
+        worklist.push_back(links[link].source);
+      }
+  }
+}
+
+Destinations::Destinations(Origins &origins) : origins(origins) {
+  if (!hasEnds())
+    return;
+  number();
+  for (unsigned index = 0; index < values.size(); ++index)
+    for (OpOperand &use : values[index].getUses())
+      collectUse(index, use);
+  spread(&Info::isData);
+  spread(&Info::isSize);
+}
+
+bool Destinations::areSizes(Operation *op) const {
+  bool hasSize = false;
+  for (Value result : op->getResults()) {
+    if (!isF32Tensor(result.getType()))
+      continue;
+    auto it = numbers.find(result);
+    if (it == numbers.end() || infos[it->second].isData)
+      return false;
+    hasSize |= infos[it->second].isSize;
+  }
+  return hasSize;
+}
+
+std::vector<Operation *> findShapeArithmetic(Operation *scope) {
+  Origins origins(scope);
+  Destinations destinations(origins);
+  std::vector<Operation *> found;
+  for (Operation *op : origins.getOps()) {
+    // What leaves a contraction is data, even if it is quantized in the end.
+    if (!isNode(op) || isConstant(op) || op->getNumRegions())
+      continue;
+    bool isPosition = llvm::any_of(op->getResults(), [&](Value result) {
+      return isF32Tensor(result.getType()) &&
+             origins.lookup(result) == Origin::Index;
+    });
+    if (isPosition ||
+        (origins.getRule(op) != Rule::Contraction && destinations.areSizes(op)))
+      found.push_back(op);
+  }
+  return found;
+}
+
+} // namespace mp
