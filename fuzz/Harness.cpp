@@ -60,7 +60,7 @@ static void writeFile(const Twine &file, StringRef content) {
 
 Harness::Harness() {
   registerAllPasses();
-  registry.insert<onnxir::ONNXDialect, training::MPDialect>();
+  registry.insert<onnxir::ONNXDialect, MPDialect>();
   SmallString<128> temporary;
   if (std::error_code error =
           fs::createUniqueDirectory("mp-opt-fuzz", temporary))

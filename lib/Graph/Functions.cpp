@@ -7,8 +7,8 @@
 
 #include "mp-opt/Graph/Functions.h"
 
+#include "mp-opt/Dialect/MP/Attributes.h"
 #include "mp-opt/Graph/OpsetUpgrade.h"
-#include "mp-opt/Precision/Casts.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -7,7 +7,7 @@
 
 #include "mp-opt/Graph/InferredTypes.h"
 
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Dialect/MP/Attributes.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

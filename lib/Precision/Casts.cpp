@@ -111,20 +111,15 @@ bool isInsertedCast(Operation *op) {
 }
 
 void stripMarks(ModuleOp module) {
-  auto isStripped = [](StringRef name) {
-    return name.starts_with("mp.") && name != mark::summary &&
-           name != mark::specialized && name != mark::callee &&
-           name != mark::untyped;
-  };
   module->walk([&](Operation *op) {
     if (NodeAttributes *attributes = getNodeAttributes(op)) {
-      attributes->removeIf(isStripped);
+      attributes->removeIf(isTemporary);
       return;
     }
     ArrayRef<NamedAttribute> all = op->getRawDictionaryAttrs().getValue();
     SmallVector<NamedAttribute> kept;
     for (NamedAttribute attribute : all)
-      if (!isStripped(attribute.getName()))
+      if (!isTemporary(attribute.getName()))
         kept.push_back(attribute);
     if (kept.size() != all.size())
       op->setDiscardableAttrs(

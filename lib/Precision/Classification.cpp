@@ -32,7 +32,7 @@ private:
   NodeClass applyPolicy(Operation *node);
   PrecisionPolicy::Verdict applyLists(Operation *node);
   StringRef getStructuralReason(Operation *node);
-  const NodeClass &classifyUnit(StringAttr unit);
+  const NodeClass &classifyComposite(StringAttr name);
   void applyMarks(NodeClass &entry);
 
   Operation *scope;
@@ -42,8 +42,8 @@ private:
   std::vector<NodeClass> &nodes;
   /// The policy's answer per operator.
   llvm::DenseMap<const void *, PrecisionPolicy::Verdict> verdicts;
-  /// The same per op that units stand for; the nodes are null.
-  llvm::DenseMap<StringAttr, NodeClass> units;
+  /// The same per op that composites stand for; the nodes are null.
+  llvm::DenseMap<StringAttr, NodeClass> composites;
 };
 
 } // namespace
@@ -117,39 +117,40 @@ StringRef Classifier::getStructuralReason(Operation *node) {
 //===----------------------------------------------------------------------===//
 
 /// The policy's verdict on the op that a node is a part of.
-const NodeClass &Classifier::classifyUnit(StringAttr unit) {
-  auto [it, isNew] = units.try_emplace(unit);
+const NodeClass &Classifier::classifyComposite(StringAttr name) {
+  auto [it, isNew] = composites.try_emplace(name);
   if (!isNew)
     return it->second;
-  auto [domain, opType] = unit.getValue().rsplit('.');
+  auto [domain, opType] = name.getValue().rsplit('.');
   if (opType.empty())
     std::swap(domain, opType);
   PrecisionPolicy::Verdict verdict = policy.classifyOp(domain, opType);
   std::string reason = ("part of a decomposed " + opType).str();
   it->second.opClass = verdict.opClass;
-  it->second.reason = StringAttr::get(unit.getContext(), reason).getValue();
+  it->second.reason = StringAttr::get(name.getContext(), reason).getValue();
   return it->second;
 }
 
 /// What the analyses have marked beats every list.
 void Classifier::applyMarks(NodeClass &entry) {
   Operation *node = entry.node;
-  auto hazard = node->getAttrOfType<StringAttr>(mark::hazard);
-  auto unit = node->getAttrOfType<StringAttr>(mark::unit);
+  HazardAttr hazard = getHazard(node);
+  CompositeAttr composite = getComposite(node);
   StringRef reason;
-  if (node->hasAttr(mark::shape))
+  if (node->hasAttr(mark::shapeArithmetic))
     reason = "shape arithmetic";
   else if (hazard)
-    reason = hazard.getValue();
-  else if (unit && classifyUnit(unit).opClass == OpClass::Deny)
-    reason = classifyUnit(unit).reason;
+    reason = hazard.getReason().getValue();
+  else if (composite &&
+           classifyComposite(composite.getName()).opClass == OpClass::Deny)
+    reason = classifyComposite(composite.getName()).reason;
   if (reason.empty())
     return;
   entry.isBuiltin = false;
   if (entry.opClass == OpClass::Deny)
     return;
   entry.overruled =
-      entry.opClass == OpClass::Allow && !node->hasAttr(mark::unlisted);
+      entry.opClass == OpClass::Allow && !node->hasAttr(mark::added);
   entry.opClass = OpClass::Deny;
   entry.reason = reason;
 }

@@ -23,20 +23,6 @@ namespace mp {
 // Names
 //===----------------------------------------------------------------------===//
 
-static constexpr llvm::StringLiteral classNames[] = {"allow", "deny", "promote",
-                                                     "follow"};
-
-StringRef stringifyOpClass(OpClass opClass) {
-  return classNames[unsigned(opClass)];
-}
-
-std::optional<OpClass> symbolizeOpClass(StringRef name) {
-  for (auto [index, text] : llvm::enumerate(classNames))
-    if (name == text)
-      return OpClass(index);
-  return std::nullopt;
-}
-
 static bool isFlag(StringRef place) { return place.starts_with("--"); }
 
 std::string describePlace(StringRef place) {

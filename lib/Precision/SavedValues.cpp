@@ -22,7 +22,7 @@ namespace mp {
 
 /// True for what takes gradients, or makes the next state.
 static bool endsBackward(Operation *op) {
-  return isa<training::GradientOp, training::UpdateOp>(op) ||
+  return isa<GradientOp, UpdateOp>(op) ||
          (getOperatorTraits(op).hasRole(OperandRole::InPlace) &&
           // The forward pass of a normalization updates its statistics.
           llvm::all_of(op->getResultTypes(), [](Type type) {
@@ -46,7 +46,7 @@ static llvm::DenseSet<Operation *> findForward(GraphOp graph) {
   bool trains = false;
   for (Operation &op : graph.getBody().front()) {
     trains |= endsBackward(&op);
-    if (auto seed = dyn_cast<training::LossSeedOp>(op))
+    if (auto seed = dyn_cast<LossSeedOp>(op))
       queue.push_back(seed.getLoss());
   }
   if (!trains)
@@ -74,9 +74,9 @@ static llvm::DenseSet<Value> findData(GraphOp graph) {
   for (Operation &op : graph.getBody().front()) {
     if (auto initializer = dyn_cast<InitializerOp>(op))
       defaults.insert(initializer.getName());
-    if (auto gradient = dyn_cast<training::GradientOp>(op))
+    if (auto gradient = dyn_cast<GradientOp>(op))
       states.insert(gradient.getParameter());
-    if (auto update = dyn_cast<training::UpdateOp>(op))
+    if (auto update = dyn_cast<UpdateOp>(op))
       states.insert(update.getState());
   }
   llvm::DenseSet<Value> data;

@@ -336,13 +336,13 @@ TypeSlots getTypeSlots(Operation *op, const OpSchema *schema,
 }
 
 Type getAssignedType(Operation *op, unsigned slot) {
-  if (auto list = op->getAttrOfType<ArrayAttr>(mark::slots)) {
-    auto type =
-        slot < list.size() ? dyn_cast<TypeAttr>(list[slot]) : TypeAttr();
-    return type ? type.getValue() : Type();
-  }
-  auto type = op->getAttrOfType<TypeAttr>(mark::precision);
-  return type ? type.getValue() : Type();
+  PrecisionAttr precision = getPrecision(op);
+  if (!precision || precision.getVariables().empty())
+    return precision ? precision.getType() : Type();
+  Type type = slot < precision.getVariables().size()
+                  ? precision.getVariables()[slot]
+                  : Type();
+  return type && !isa<NoneType>(type) ? type : Type();
 }
 
 } // namespace mp

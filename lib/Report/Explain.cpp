@@ -115,8 +115,8 @@ void Explainer::printDecision(const ReportNode &node) {
     os << " is left as it is: it has no float values to choose a type for\n";
   if (!node.opClass.empty())
     os << "  class: " << node.opClass << ": " << node.classReason << "\n";
-  if (!node.unit.empty())
-    os << "  unit: it is part of a decomposed " << node.unit << "\n";
+  if (!node.composite.empty())
+    os << "  unit: it is part of a decomposed " << node.composite << "\n";
   if (node.isShape)
     os << "  shape: its values compute shapes or indices\n";
   if (!node.hazard.empty())

@@ -85,8 +85,8 @@ void DataWriter::writeNode(const ReportNode &node) {
   auto note = [&](const std::string &text) {
     notes += (notes.empty() ? "" : "; ") + text;
   };
-  if (!node.unit.empty())
-    note("part of a decomposed " + node.unit.str());
+  if (!node.composite.empty())
+    note("part of a decomposed " + node.composite.str());
   if (node.isShape)
     note("computes shapes or indices");
   if (node.isInsertedCast)

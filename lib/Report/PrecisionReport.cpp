@@ -146,27 +146,27 @@ int Collector::getValue(Value value) {
   return it->second;
 }
 
-static StringRef getMark(Operation *op, StringRef name) {
-  auto text = op->getAttrOfType<StringAttr>(name);
-  return text ? text.getValue() : StringRef();
-}
-
 void Collector::readMarks(ReportNode &node) {
   Operation *op = node.op;
   node.isInsertedCast = isInsertedCast(op);
-  node.opClass = getMark(op, mark::opClass);
-  node.classReason = getMark(op, mark::reason);
-  node.because = getMark(op, mark::because);
-  node.hazard = getMark(op, mark::hazard);
-  node.unit = getMark(op, mark::unit);
-  node.isShape = op->hasAttr(mark::shape);
+  if (ClassAttr held = getClass(op)) {
+    node.opClass = stringifyOpClass(held.getOpClass());
+    node.classReason = held.getReason().getValue();
+  }
+  PrecisionAttr precision = getPrecision(op);
+  if (precision)
+    node.because = precision.getReason().getValue();
+  if (HazardAttr hazard = getHazard(op))
+    node.hazard = hazard.getReason().getValue();
+  if (CompositeAttr composite = getComposite(op))
+    node.composite = composite.getName().getValue();
+  node.isShape = op->hasAttr(mark::shapeArithmetic);
   bool yieldsFloat = llvm::any_of(op->getResultTypes(), [](Type type) {
     return isF32Tensor(type) || is16BitTensor(type);
   });
-  auto precision = op->getAttrOfType<TypeAttr>(mark::precision);
   if (precision && yieldsFloat && !node.isInsertedCast)
     node.state =
-        precision.getValue().isF32() ? ReportNode::F32 : ReportNode::Low;
+        precision.getType().isF32() ? ReportNode::F32 : ReportNode::Low;
 }
 
 /// A reason that names a constant among the operands is the node's own.
@@ -364,8 +364,7 @@ void Collector::findOtherCauses() {
 }
 
 void Collector::run() {
-  auto low = module->getAttrOfType<TypeAttr>(mark::low);
-  lowType = low ? low.getValue() : Type();
+  lowType = getLowType(module);
   report.scopes.emplace_back();
   scopes[""] = 0;
   for (Operation *scope : getScopes(module)) {
@@ -395,7 +394,7 @@ PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
     if (auto precision = summary.getAs<StringAttr>("precision"))
       report.precision = precision.str();
   }
-  report.isMarked = module->hasAttr(mark::low);
+  report.isMarked = getPolicy(module) != nullptr;
   report.after = ModelSize::measure(module, report.dims);
   if (withNodes)
     Collector(module, report).run();

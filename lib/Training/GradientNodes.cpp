@@ -131,7 +131,7 @@ LogicalResult GradientExpander::checkOrder() {
   SmallVector<Value> gradients;
   for (Value value :
        findAncestors(y, [&](Value value) { return wanted.contains(value); }))
-    if (auto marker = value.getDefiningOp<training::GradientOp>();
+    if (auto marker = value.getDefiningOp<GradientOp>();
         marker && !wanted.contains(value))
       gradients.push_back(marker.getGradient());
   llvm::DenseSet<Value> sources =
@@ -188,8 +188,7 @@ void GradientExpander::replaceResults(Gradients &gradients,
     Value gradient = gradients.lookup(parameter);
     if (!gradient)
       gradient = b.zerosLike(parameter);
-    auto marker =
-        training::GradientOp::create(b.getBuilder(), node->getLoc(),
+    auto marker = GradientOp::create(b.getBuilder(), node->getLoc(),
                                      gradient.getType(), gradient, parameter);
     std::string name = onnxir::getValueName(result).str();
     setValueName(result, b.getNames().getValueName(name + "_replaced"));
@@ -207,8 +206,8 @@ LogicalResult GradientExpander::run(llvm::StringMap<Value> &values) {
   b.setInsertionPoint(node);
   if (!llvm::equal(named, node->getOperands()))
     substitute();
-  auto seed = training::LossSeedOp::create(b.getBuilder(), node->getLoc(),
-                                           y.getType(), y);
+  auto seed =
+      LossSeedOp::create(b.getBuilder(), node->getLoc(), y.getType(), y);
   b.rename(seed.getResult(), onnxir::getValueName(y) + "_grad");
   DifferentiationRequest request;
   request.block = &graph.getBody().front();

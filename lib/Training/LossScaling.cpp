@@ -17,7 +17,7 @@
 
 using namespace mlir;
 using namespace mp::onnxir;
-using namespace mp::training;
+using namespace mp;
 
 namespace mp {
 

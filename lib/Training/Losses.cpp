@@ -295,8 +295,8 @@ static void markMade(Block &block, const llvm::DenseSet<Operation *> &before) {
     if (before.contains(&op) || isa<YieldOp>(op))
       continue;
     if (!isStandardOp(&op, "Constant"))
-      op.setAttr(mark::hazard, attributes.getStringAttr("part of the loss"));
-    op.setAttr(mark::unlisted, attributes.getUnitAttr());
+      addHazard(&op, "part of the loss");
+    op.setAttr(mark::added, attributes.getUnitAttr());
   }
 }
 

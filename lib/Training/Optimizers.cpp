@@ -73,8 +73,7 @@ SmallVector<Value> OptimizerBuilder::addZeros(ArrayRef<StringRef> slots) {
 }
 
 void OptimizerBuilder::addUpdate(Value state, Value next, bool always) {
-  auto update =
-      training::UpdateOp::create(b.getBuilder(), state.getLoc(), state, next,
+  auto update = UpdateOp::create(b.getBuilder(), state.getLoc(), state, next,
                                  always ? Value() : applies, always);
   b.rename(update.getResult(), onnxir::getValueName(state) + "_new");
   outputs.push_back(update.getResult());
@@ -178,7 +177,7 @@ void OptimizerBuilder::average() {
 
 LogicalResult OptimizerBuilder::run() {
   Builder &types = b.getBuilder();
-  for (auto gradient : editor.getBlock().getOps<training::GradientOp>())
+  for (auto gradient : editor.getBlock().getOps<GradientOp>())
     gradients.emplace_back(gradient.getParameter(), gradient.getResult());
   if (failed(checkGroups()))
     return failure();

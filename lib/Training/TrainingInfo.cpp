@@ -177,7 +177,7 @@ FailureOr<BlockArgument> TrainingInliner::findState(StringRef name) {
     return error() << "update_binding: expected an initializer, got '" << name
                    << "'";
   if (llvm::any_of(input.getUsers(), [&](Operation *user) {
-        auto update = dyn_cast<training::UpdateOp>(user);
+        auto update = dyn_cast<UpdateOp>(user);
         return update && update.getState() == input;
       }))
     return error() << "update_binding: '" << name << "' is bound twice";
@@ -209,9 +209,9 @@ LogicalResult TrainingInliner::bindUpdates() {
                      << expected << ", got '" << name << "' of type "
                      << next.getType();
     next.setType(NodeTypes::refine(next.getType(), expected));
-    auto update = training::UpdateOp::create(
-        b.getBuilder(), training.getLoc(), expected, state, next, Value(),
-        false, b.getBuilder().getI64IntegerAttr(number));
+    auto update = UpdateOp::create(b.getBuilder(), training.getLoc(), expected,
+                                   state, next, Value(), false,
+                                   b.getBuilder().getI64IntegerAttr(number));
     // Often the value has the name already that the next state is to have.
     std::string nextName = (key + "_new").str();
     if (auto result = dyn_cast<OpResult>(next);

@@ -89,8 +89,8 @@ static void addStatistics(GraphOp graph, NodeBuilder &builder) {
       if (!isa<BlockArgument>(state))
         continue;
       builder.setInsertionPointToEnd(&editor.getBlock());
-      auto update = training::UpdateOp::create(
-          builder.getBuilder(), node.getLoc(), state, node.getResult(index));
+      auto update = UpdateOp::create(builder.getBuilder(), node.getLoc(), state,
+                                     node.getResult(index));
       builder.rename(update, onnxir::getValueName(state) + "_new");
       editor.addOutput(update);
     }
@@ -119,8 +119,8 @@ void Differentiate::runOnOperation() {
   GraphEditor editor(graph);
   builder.setInsertionPointToEnd(&editor.getBlock());
   Location loc = graph.getLoc();
-  auto seed = training::LossSeedOp::create(builder.getBuilder(), loc,
-                                           loss->getType(), *loss);
+  auto seed =
+      LossSeedOp::create(builder.getBuilder(), loc, loss->getType(), *loss);
   builder.rename(seed.getResult(), onnxir::getValueName(*loss) + "_grad");
   DifferentiationRequest request;
   request.block = &editor.getBlock();
@@ -140,8 +140,8 @@ void Differentiate::runOnOperation() {
                         << "without a derivative";
       return signalPassFailure();
     }
-    auto marker = training::GradientOp::create(
-        builder.getBuilder(), loc, gradient.getType(), gradient, parameter);
+    auto marker = GradientOp::create(builder.getBuilder(), loc,
+                                     gradient.getType(), gradient, parameter);
     builder.rename(marker.getResult(),
                    onnxir::getValueName(parameter) + "_grad");
     found.push_back(marker.getResult());

@@ -354,8 +354,8 @@ void Merger::run() {
 
 /// How names write the 16-bit type that is or was in use.
 static std::string getSuffix(ModuleOp module) {
-  if (auto low = module->getAttrOfType<TypeAttr>(mark::low))
-    return getPrecisionName(low.getValue()).str();
+  if (Type low = getLowType(module))
+    return getPrecisionName(low).str();
   auto summary = module->getAttrOfType<DictionaryAttr>(mark::summary);
   auto precision =
       summary ? summary.getAs<StringAttr>("precision") : StringAttr();

@@ -45,10 +45,8 @@ using NeededOpsets = std::map<int, Operation *>;
 static void collectNeeded(Operation *scope, ElementKind low,
                           NeededOpsets &needed) {
   SchemaCache schemas(scope);
-  StringRef allow = stringifyOpClass(OpClass::Allow);
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    auto opClass = op->getAttrOfType<StringAttr>(mark::opClass);
-    if (!opClass || opClass.getValue() != allow)
+    if (!hasClass(op, OpClass::Allow))
       return;
     const SchemaCache::Entry &entry = schemas.lookup(op);
     FloatSignature signature(op, entry.schema);
@@ -130,10 +128,8 @@ void RaiseOpset::runOnOperation() {
     return;
   }
   // The policy may forbid it.
-  auto options = getOperation()->getAttrOfType<DictionaryAttr>(mark::options);
-  auto raise = options ? options.getAs<BoolAttr>("raise_opset") : BoolAttr();
-  if (raise && !raise.getValue())
-    return;
-  if (auto low = getOperation()->getAttrOfType<TypeAttr>(mark::low))
-    raiseAsNeeded(low.getValue());
+  PolicyAttr policy = getPolicy(getOperation());
+  auto raise = policy ? policy.getOption<BoolAttr>("raise_opset") : BoolAttr();
+  if (policy && !(raise && !raise.getValue()))
+    raiseAsNeeded(policy.getLowType());
 }

@@ -21,7 +21,7 @@ namespace mp {
 using namespace mlir;
 using namespace mp;
 using namespace mp::onnxir;
-using namespace mp::training;
+using namespace mp;
 
 namespace {
 

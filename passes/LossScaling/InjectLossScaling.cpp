@@ -32,15 +32,14 @@ struct InjectLossScaling
 
 /// fp16 has too few exponents for gradients; bf16 has all of fp32's.
 static bool isFP16(ModuleOp module) {
-  auto low = module->getAttrOfType<TypeAttr>(mark::low);
-  return low && low.getValue().isF16();
+  Type low = getLowType(module);
+  return low && low.isF16();
 }
 
 /// What needs nothing of those who run the model: where it makes no updates,
 /// nobody would feed a changing scale back.
 static StringRef chooseScale(GraphOp graph) {
-  return graph.getBody().getOps<training::UpdateOp>().empty() ? "1024"
-                                                              : "dynamic";
+  return graph.getBody().getOps<UpdateOp>().empty() ? "1024" : "dynamic";
 }
 
 void InjectLossScaling::runOnOperation() {

@@ -12,7 +12,7 @@ include "mlir/Pass/PassBase.td"
 
 class LossScalingPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
   let dependentDialects = ["::mp::onnxir::ONNXDialect",
-                           "::mp::training::MPDialect"];
+                           "::mp::MPDialect"];
 }
 
 def InjectLossScaling : LossScalingPass<"mp-inject-loss-scaling"> {

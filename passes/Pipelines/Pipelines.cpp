@@ -20,8 +20,8 @@ using namespace mlir;
 
 namespace mp {
 
-static ClassifyOptions getClassifyOptions(const MixedPrecisionOptions &from) {
-  ClassifyOptions options;
+static SetPolicyOptions getPolicyOptions(const MixedPrecisionOptions &from) {
+  SetPolicyOptions options;
   options.precision = from.precision;
   options.allow.assign(from.allow.begin(), from.allow.end());
   options.deny.assign(from.deny.begin(), from.deny.end());
@@ -51,25 +51,20 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  AddPassesFn addReports) {
   pm.addPass(createSpecializeFunctions());
-  // The analyses ask for the 16-bit type, which a policy may hold.
-  ClassifyOptions policy = getClassifyOptions(options);
-  policy.typeOnly = true;
-  pm.addPass(createClassify(policy));
+  pm.addPass(createSetPolicy(getPolicyOptions(options)));
   pm.addPass(createInjectLossScaling({options.lossScale}));
   pm.addPass(createAnnotateUpdates());
-  pm.addPass(createAnnotateUnits());
+  pm.addPass(createAnnotateComposites());
   pm.addPass(createAnnotateShapeArithmetic());
   pm.addPass(createAnnotateLongReductions());
   pm.addPass(createAnnotateMasks());
   pm.addPass(createAnnotateRanges());
-  pm.addPass(createClassify(getClassifyOptions(options)));
+  pm.addPass(createClassify());
   if (options.raiseOpset) {
     RaiseOpsetOptions raising;
     raising.limit = options.opsetLimit;
     pm.addPass(createRaiseOpset(raising));
-    policy.typeOnly = false;
-    policy.madeOnly = true;
-    pm.addPass(createClassify(policy));
+    pm.addPass(createClassify());
   }
   pm.addPass(createAssign(getAssignOptions(options)));
   pm.addPass(createCheckStrict());

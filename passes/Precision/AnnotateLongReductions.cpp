@@ -40,7 +40,5 @@ void AnnotateLongReductions::runOnOperation() {
   for (Operation *scope : getScopes(module))
     for (const LongReduction &found : findLongReductions(scope, *low))
       // The first hazard found is the one that users read about.
-      if (!found.node->hasAttr(mark::hazard))
-        found.node->setAttr(mark::hazard,
-                            StringAttr::get(&getContext(), found.reason));
+      addHazard(found.node, found.reason);
 }

@@ -50,7 +50,6 @@ void AnnotateMasks::runOnOperation() {
     RangeAnalysis clamped(constants);
     for (const MaskSum &sum : findMaskSums(scope, clamped, *low))
       // The first hazard found is the one that users read about.
-      if (!sum.node->hasAttr(mark::hazard))
-        sum.node->setAttr(mark::hazard, builder.getStringAttr(sum.reason));
+      addHazard(sum.node, sum.reason);
   }
 }

@@ -36,7 +36,6 @@ void AnnotateRanges::runOnOperation() {
   FailureOr<ElementKind> low = resolveLowPrecision(module, precision);
   if (failed(low))
     return signalPassFailure();
-  Builder builder(&getContext());
   for (Operation *scope : getScopes(module)) {
     ConstantRange constants(*low);
     RangeAnalysis ranges(constants);
@@ -44,8 +43,8 @@ void AnnotateRanges::runOnOperation() {
     scope->walk([&](Operation *op) {
       // The first hazard found is the one that users read about.
       StringRef reason = hazards.lookup(op);
-      if (!reason.empty() && !op->hasAttr(mark::hazard))
-        op->setAttr(mark::hazard, builder.getStringAttr(reason));
+      if (!reason.empty())
+        addHazard(op, reason);
     });
   }
 }

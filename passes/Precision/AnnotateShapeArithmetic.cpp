@@ -33,5 +33,5 @@ void AnnotateShapeArithmetic::runOnOperation() {
   auto unit = UnitAttr::get(&getContext());
   for (Operation *scope : getScopes(getOperation()))
     for (Operation *node : findShapeArithmetic(scope))
-      node->setAttr(mark::shape, unit);
+      node->setAttr(mark::shapeArithmetic, unit);
 }

@@ -59,7 +59,7 @@ static void addAncestors(Block &block, Walk &reached, const Walk &border) {
 /// What depends on gradients.
 static Walk findSteps(Block &block) {
   std::vector<Operation *> queue;
-  for (auto gradient : block.getOps<training::GradientOp>())
+  for (auto gradient : block.getOps<GradientOp>())
     queue.push_back(gradient);
   Walk reached(queue.begin(), queue.end());
   while (!queue.empty()) {
@@ -82,19 +82,19 @@ void AnnotateUpdates::runOnOperation() {
   if (!graph)
     return;
   Block &block = graph.getBody().front();
-  auto reason = StringAttr::get(&getContext(), "part of the optimizer's step");
+  StringRef reason = "part of the optimizer's step";
   // Decay of a state or of a parameter, and corrections of bias, use no
   // gradient: they are what the step needs and the gradients do not.
   Walk steps = findSteps(block), passes;
-  for (auto gradient : block.getOps<training::GradientOp>())
+  for (auto gradient : block.getOps<GradientOp>())
     passes.insert(gradient);
   addAncestors(block, passes, {});
   addAncestors(block, steps, passes);
   for (Operation *op : steps)
     op->walk([&](Operation *node) {
-      if (isNode(node) && !node->hasAttr(mark::hazard)) {
-        node->setAttr(mark::hazard, reason);
-        node->setAttr(mark::unlisted, UnitAttr::get(&getContext()));
+      if (isNode(node) && !getHazard(node)) {
+        addHazard(node, reason);
+        node->setAttr(mark::added, UnitAttr::get(&getContext()));
       }
     });
 }

@@ -34,22 +34,22 @@ private:
   FailureOr<std::vector<NodePrecision>> collectNodes();
   void annotate(const NodePrecision &entry, Type lowType);
 
-  /// Names of marks, looked up once.
-  StringAttr precisionKey, becauseKey, slotsKey;
+  /// The name of the mark, looked up once.
+  StringAttr precisionKey;
 };
 
 } // namespace
 
 /// What the policy says under `key` where the pass's own option is `unset`.
-static std::string getSaid(DictionaryAttr policy, StringRef key, StringRef own,
+static std::string getSaid(PolicyAttr policy, StringRef key, StringRef own,
                            StringRef unset) {
-  auto said = policy ? policy.getAs<StringAttr>(key) : StringAttr();
-  return said && own == unset ? said.str() : own.str();
+  auto said = policy ? policy.getOption<ArrayAttr>(key) : ArrayAttr();
+  return said && own == unset ? cast<StringAttr>(said[0]).str() : own.str();
 }
 
 FailureOr<AssignmentOptions> Assign::getOptions() {
   ModuleOp module = getOperation();
-  auto policy = module->getAttrOfType<DictionaryAttr>(mark::options);
+  PolicyAttr policy = getPolicy(module);
   std::string rule = getSaid(policy, "assign", this->rule, "min-cut");
   std::string minSaving = getSaid(policy, "min_saving", this->minSaving, "");
   AssignmentOptions options;
@@ -71,10 +71,10 @@ FailureOr<AssignmentOptions> Assign::getOptions() {
   options.maxWeightCopy = maxWeightCopy;
   options.proveOptimum = proveOptimum;
   std::vector<std::string> entries(dims.begin(), dims.end());
-  auto said = policy ? policy.getAs<ArrayAttr>("dims") : ArrayAttr();
+  auto said = policy ? policy.getOption<ArrayAttr>("dims") : ArrayAttr();
   if (said && entries.empty())
-    for (auto dim : said.getAsRange<StringAttr>())
-      entries.push_back(dim.str());
+    for (auto entry : said.getAsRange<ArrayAttr>())
+      entries.push_back(cast<StringAttr>(entry[0]).str());
   if (llvm::Error invalid = parseDimensions(entries, options.dimensions))
     return module.emitError() << toString(std::move(invalid));
   return options;
@@ -85,22 +85,19 @@ FailureOr<std::vector<NodePrecision>> Assign::collectNodes() {
   auto visit = [&](Operation *op) {
     if (!isNode(op))
       return WalkResult::advance();
-    auto name = op->getAttrOfType<StringAttr>(mark::opClass);
-    std::optional<OpClass> opClass =
-        name ? symbolizeOpClass(name.getValue()) : std::nullopt;
-    if (!opClass) {
+    ClassAttr held = getClass(op);
+    if (!held) {
       op->emitError() << describe(op) << ": has no precision class, expected "
                       << "mp-classify to have run";
       return WalkResult::interrupt();
     }
     NodePrecision entry;
     entry.node = op;
-    entry.opClass = *opClass;
-    entry.isBuiltin = op->hasAttr(mark::builtin);
-    entry.isOverride = op->hasAttr(mark::isOverride);
-    auto reason = op->getAttrOfType<StringAttr>(mark::reason);
-    if (reason && !reason.empty())
-      entry.reason = reason;
+    entry.opClass = held.getOpClass();
+    entry.isBuiltin = held.getIsBuiltin();
+    entry.isOverride = held.getIsOverride();
+    if (!held.getReason().empty())
+      entry.reason = held.getReason();
     nodes.push_back(std::move(entry));
     return WalkResult::advance();
   };
@@ -114,20 +111,18 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
   if (entry.state == NodePrecision::Other)
     return;
   Builder builder(&getContext());
-  auto getType = [&](NodePrecision::State state) -> Attribute {
-    if (state == NodePrecision::Other)
-      return builder.getUnitAttr();
-    return TypeAttr::get(state == NodePrecision::Low ? lowType
-                                                     : builder.getF32Type());
+  auto getType = [&](NodePrecision::State state) -> Type {
+    return state == NodePrecision::Other ? Type(builder.getNoneType())
+           : state == NodePrecision::Low ? lowType
+                                         : Type(builder.getF32Type());
   };
   bool isLow = entry.state == NodePrecision::Low;
   StringAttr reason = entry.reason ? entry.reason : builder.getStringAttr("");
-  SmallVector<NamedAttribute, 3> marks = {{precisionKey, getType(entry.state)},
-                                          {becauseKey, reason}};
-  if (!entry.slots.empty())
-    marks.emplace_back(slotsKey, builder.getArrayAttr(llvm::map_to_vector(
-                                     entry.slots, getType)));
-  setAttributes(entry.node, marks);
+  auto variables = llvm::map_to_vector(entry.slots, getType);
+  setAttributes(
+      entry.node,
+      {{precisionKey, PrecisionAttr::get(&getContext(), getType(entry.state),
+                                         variables, reason)}});
   RemarkOutcome outcome = isLow ? RemarkOutcome::Passed
                           : entry.opClass == OpClass::Allow
                               ? RemarkOutcome::Missed
@@ -143,9 +138,9 @@ void Assign::runOnOperation() {
     return signalPassFailure();
   if (module.getOps<GraphOp>().empty())
     return;
-  auto low = module->getAttrOfType<TypeAttr>(mark::low);
+  Type low = getLowType(module);
   if (!low) {
-    module.emitError() << "the 16-bit type is not set, expected mp-classify "
+    module.emitError() << "the 16-bit type is not set, expected mp-set-policy "
                           "to have run";
     return signalPassFailure();
   }
@@ -153,16 +148,14 @@ void Assign::runOnOperation() {
   if (failed(nodes))
     return signalPassFailure();
   auto assignment =
-      Assignment::compute(module, low.getValue(), std::move(*nodes), *options);
+      Assignment::compute(module, low, std::move(*nodes), *options);
   if (!assignment) {
     module.emitError() << toString(assignment.takeError());
     return signalPassFailure();
   }
   precisionKey = StringAttr::get(&getContext(), mark::precision);
-  becauseKey = StringAttr::get(&getContext(), mark::because);
-  slotsKey = StringAttr::get(&getContext(), mark::slots);
   for (const NodePrecision &entry : assignment->nodes)
-    annotate(entry, low.getValue());
+    annotate(entry, low);
   module->setAttr(mark::costBytes,
                   Builder(&getContext()).getI64IntegerAttr(assignment->cost));
 }

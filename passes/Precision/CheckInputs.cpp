@@ -62,9 +62,9 @@ static void warn(GraphOp graph, ArrayRef<UnboundedPower> powers) {
 
 void CheckInputs::runOnOperation() {
   ModuleOp module = getOperation();
-  auto type = module->getAttrOfType<TypeAttr>(mark::low);
+  Type type = getLowType(module);
   // bf16 has the range of fp32.
-  if (!type || !type.getValue().isF16())
+  if (!type || !type.isF16())
     return;
   constexpr ElementKind low = ElementKind::Float16;
   for (auto graph : module.getOps<GraphOp>()) {

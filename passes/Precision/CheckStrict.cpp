@@ -34,22 +34,22 @@ private:
 } // namespace
 
 bool CheckStrict::isStrict() {
-  auto options = getOperation()->getAttrOfType<DictionaryAttr>(mark::options);
-  auto strict = options ? options.getAs<BoolAttr>("strict") : BoolAttr();
+  PolicyAttr policy = getPolicy(getOperation());
+  auto strict = policy ? policy.getOption<BoolAttr>("strict") : BoolAttr();
   return strict && strict.getValue();
 }
 
 /// What stands against the user's wish for 16 bit; null if nothing does, or
 /// nobody wished.
 static StringAttr getRefusal(Operation *node) {
-  if (auto refused = node->getAttrOfType<StringAttr>(mark::refused))
-    return refused;
-  auto opClass = node->getAttrOfType<StringAttr>(mark::opClass);
-  auto type = node->getAttrOfType<TypeAttr>(mark::precision);
-  if (!opClass || opClass.getValue() != stringifyOpClass(OpClass::Allow) ||
-      !type || !type.getValue().isF32() || !node->hasAttr(mark::asked))
+  ClassAttr held = getClass(node);
+  if (held && held.getDeniedBy())
+    return held.getDeniedBy();
+  PrecisionAttr precision = getPrecision(node);
+  if (!held || held.getOpClass() != OpClass::Allow || !held.getRequestedBy() ||
+      !precision || !precision.getType().isF32())
     return {};
-  return node->getAttrOfType<StringAttr>(mark::because);
+  return precision.getReason();
 }
 
 void CheckStrict::runOnOperation() {
@@ -64,15 +64,15 @@ void CheckStrict::runOnOperation() {
     });
   if (refusals.empty())
     return;
-  auto low = module->getAttrOfType<TypeAttr>(mark::low);
-  InFlightDiagnostic diag =
-      module.emitError() << refusals.size()
-                         << (refusals.size() == 1 ? " node" : " nodes")
-                         << " cannot run in "
-                         << (low ? getPrecisionName(low.getValue()) : "16 bit")
-                         << " as asked";
+  Type low = getLowType(module);
+  InFlightDiagnostic diag = module.emitError()
+                            << refusals.size()
+                            << (refusals.size() == 1 ? " node" : " nodes")
+                            << " cannot run in "
+                            << (low ? getPrecisionName(low) : "16 bit")
+                            << " as asked";
   for (auto [node, reason] : refusals) {
-    auto place = node->getAttrOfType<StringAttr>(mark::asked);
+    StringAttr place = getClass(node).getRequestedBy();
     diag.attachNote(node->getLoc())
         << describe(node) << ": " << reason.getValue() << "; asked "
         << describePlace(place ? place.getValue() : StringRef("--allow"));

@@ -73,8 +73,8 @@ static ConstantUses collectUses(Value value) {
 
 /// The user wants the constant to stay what it is.
 static bool isDenied(Operation *constant) {
-  auto precision = constant->getAttrOfType<TypeAttr>(mark::precision);
-  return precision && precision.getValue().isF32();
+  Type precision = getPrecisionType(constant);
+  return precision && precision.isF32();
 }
 
 /// True if the schema in force lets the constant's result have the type.
@@ -114,10 +114,10 @@ Operation *ConvertWeights::copy(Operation *constant, Operation *cast) {
 /// facts are those that an earlier pass has read.
 void ConvertWeights::report(Operation *constant, Type type) {
   ModuleOp module = getOperation();
-  auto lowAttr = module->getAttrOfType<TypeAttr>(mark::low);
-  if (!lowAttr || !constant->hasAttr(mark::range))
+  Type low = getLowType(module);
+  if (!low || !constant->hasAttr(mark::range))
     return;
-  ConstantRange range(getElementKind(lowAttr.getValue()));
+  ConstantRange range(getElementKind(low));
   const ConstantFacts &facts = range.getFacts(constant);
   StringRef to = getPrecisionName(type);
   std::optional<double> clamp = getClamp(constant);
@@ -146,10 +146,10 @@ void ConvertWeights::report(Operation *constant, Type type) {
 
 /// Why a constant that 16 bit does not hold has stayed fp32.
 void ConvertWeights::reportOverflow(Operation *constant) {
-  auto low = getOperation()->getAttrOfType<TypeAttr>(mark::low);
+  Type low = getLowType(getOperation());
   if (!low || !constant->hasAttr(mark::range) || getClamp(constant))
     return;
-  ConstantRange range(getElementKind(low.getValue()));
+  ConstantRange range(getElementKind(low));
   const ConstantFacts &facts = range.getFacts(constant);
   if (!facts.fits())
     emitConstantRemark(constant, RemarkOutcome::Missed, "f32",

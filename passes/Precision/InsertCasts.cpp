@@ -83,7 +83,7 @@ void CastInserter::stateType(Operation *op, const TypeSlot &slot,
 }
 
 void CastInserter::collect(Operation *op, SchemaCache &schemas) {
-  if (!op->hasAttr(mark::precision) && !op->hasAttr(mark::slots))
+  if (!getPrecision(op))
     return;
   const OpSchema *schema = schemas.lookup(op).schema;
   TypeSlots slots = getTypeSlots(op, schema, functions);
@@ -166,10 +166,10 @@ void CastInserter::run() {
 
 void InsertCasts::runOnOperation() {
   ModuleOp module = getOperation();
-  auto low = module->getAttrOfType<TypeAttr>(mark::low);
+  Type low = getLowType(module);
   if (!low)
     return;
-  CastInserter inserter(module, low.getValue());
+  CastInserter inserter(module, low);
   inserter.run();
   addToCounter(module, mark::castsInserted, inserter.getCount());
 }

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 class PrecisionPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
-  let dependentDialects = ["::mp::onnxir::ONNXDialect"];
+  let dependentDialects = ["::mp::MPDialect", "::mp::onnxir::ONNXDialect"];
 }
 
 class AnnotatePass<string flag> : PrecisionPass<flag> {
@@ -22,31 +22,31 @@ class AnnotatePass<string flag> : PrecisionPass<flag> {
   ];
 }
 
-def AnnotateUnits : PrecisionPass<"mp-annotate-units"> {
+def AnnotateComposites : PrecisionPass<"mp-annotate-composites"> {
   let summary = "Mark nodes that together stand for one op";
   let description = [{
     After: every node of a decomposed normalization, softmax, loss, moment or
-    exponential function has `mp.unit`, the name of the op that they stand for
-    (`LayerNormalization`, `com.microsoft.SoftmaxGrad_13`), and
-    `mp.unit_number`, the same for the nodes of one unit. `mp-classify` gives
-    them the class of that op.
+    exponential function has `mp.composite`: the name of the op that they stand
+    for (`LayerNormalization`, `com.microsoft.SoftmaxGrad_13`), and a number
+    that is the same for the nodes of one composite. `mp-classify` gives them
+    the class of that op.
 
     Found by dataflow: a reduction of a pointwise function of x that meets x
     again, whatever the spelling, the order of operands, casts and
     rearrangements between. Left alone: scale and bias behind a normalization,
     which may be 16 bit, and bodies of functions that are not specialized. A
-    node of two units belongs to the first. Values inside a unit may be used
-    elsewhere too.
+    node of two composites belongs to the first. Values inside a composite may
+    be used elsewhere too.
 
-    Example: test/Precision/mp-annotate-units.mlir
+    Example: test/Precision/mp-annotate-composites.mlir
   }];
 }
 
 def AnnotateShapeArithmetic : PrecisionPass<"mp-annotate-shape-arithmetic"> {
   let summary = "Mark float arithmetic on sizes, indices and positions";
   let description = [{
-    After: nodes have `mp.shape` whose fp32 results come from sizes and
-    positions (Shape, Size, Range, CumSum, NonZero, a loop's counter) and have
+    After: nodes have `mp.shape_arithmetic` whose fp32 results come from sizes
+    and positions (Shape, Size, Range, CumSum, NonZero, a loop's counter) and have
     met nothing but each other and constants, or of which every use ends in
     an integer, an operand that holds sizes, or an angle. `mp-classify` keeps
     them fp32, whatever lists say.
@@ -76,19 +76,17 @@ def AnnotateLongReductions : AnnotatePass<"mp-annotate-long-reductions"> {
   }];
 }
 
-def AnnotateUpdates : Pass<"mp-annotate-updates", "::mlir::ModuleOp"> {
+def AnnotateUpdates : PrecisionPass<"mp-annotate-updates"> {
   let summary = "Mark what an optimizer computes";
   let description = [{
     After: nodes that depend on an `mp.gradient` have `mp.hazard`, and so have
     those that feed only them: decays of states and of parameters, corrections
     of bias. `mp-classify` keeps the optimizer's step in fp32, whatever lists
-    say; they do not speak of it (`mp.unlisted`), so that `mp-check-strict`
+    say; they do not speak of it (`mp.added`), so that `mp-check-strict`
     refuses none of their wishes.
 
     Example: test/Precision/mp-annotate-updates.mlir
   }];
-  let dependentDialects = ["::mp::onnxir::ONNXDialect",
-                           "::mp::training::MPDialect"];
 }
 
 def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
@@ -139,35 +137,19 @@ def AnnotateRanges : AnnotatePass<"mp-annotate-ranges"> {
   }];
 }
 
-def Classify : PrecisionPass<"mp-classify"> {
-  let summary = "Give every node a precision class and the reason for it";
+def SetPolicy : PrecisionPass<"mp-set-policy"> {
+  let summary = "Load the policy and leave it on the module";
   let description = [{
-    Before: a module with one `onnx.graph`. After: every node of the graph and
-    its subgraphs has `mp.class` (`allow`, `deny`, `promote` or `follow`) and
-    `mp.reason`; the module has `mp.low`, the 16-bit type in use, and the types
-    of the graph's inputs and outputs, which `mp-verify-precision` compares.
+    After: the module has `mp.policy`: the 16-bit type in use, and all that
+    flags, list files, a policy file, gaudi_config.json and the model's metadata
+    say. All later passes read it there; no other pass reads a file.
 
-    A rule for nodes beats the safety analyses (`mp.shape`, `mp.hazard`, if
-    their passes have run), these beat the user's lists of operators, and
-    these the built-in profile; allow and deny beat promote. A node of a unit
-    (`mp.unit`) is denied if the op is that it stands for. Denied whatever the
-    user says: calls of functions that are not specialized, custom ops, and
-    values that a training algorithm names. Bodies of functions that are not
-    specialized are left alone. An operator that nobody
-    knows, one on two lists or twice on one, a rule that selects no node, and two rules
-    that contradict each other are errors.
+    An unknown precision, an operator that nobody knows, one on two lists or
+    twice on one, and a file that cannot be read are errors.
 
-    Nodes of which the user speaks have `mp.asked`, the flag or line where;
-    `mp.refused` says what stands against 16 bit. What a policy file says to
-    later passes is in the module's `mp.options`.
-
-    Example: test/Precision/mp-classify.mlir
+    Example: test/Precision/mp-set-policy.mlir
   }];
   let options = [
-    Option<"typeOnly", "type-only", "bool", /*default=*/"false",
-           "only set mp.low, the 16-bit type that the policy asks for">,
-    Option<"madeOnly", "made-only", "bool", /*default=*/"false",
-           "only look at nodes that raising the opset has made">,
     Option<"precision", "precision", "std::string", /*default=*/"\"\"",
            "16-bit type: bf16 or fp16; by default what the policy says, else "
            "bf16">,
@@ -196,12 +178,35 @@ def Classify : PrecisionPass<"mp-classify"> {
   ];
 }
 
+def Classify : PrecisionPass<"mp-classify"> {
+  let summary = "Give every node a precision class and the reason for it";
+  let description = [{
+    Before: `mp-set-policy`. After: every node of the graph and
+    its subgraphs has `mp.class`: `allow`, `deny`, `promote` or `follow`, the
+    reason, the flag or line where the user asks for it, and what stands against
+    a wish for 16 bit. The module has the types of the graph's inputs and
+    outputs, which `mp-verify-precision` compares. Run again, it leaves classes
+    as they are, but for nodes that raising the opset has made and the user's
+    lists speak of.
+
+    A rule for nodes beats the safety analyses (`mp.shape_arithmetic`,
+    `mp.hazard`, if their passes have run), these beat the user's lists of operators, and
+    these the built-in profile; allow and deny beat promote. A node of a
+    composite (`mp.composite`) is denied if the op is that it stands for. Denied whatever the
+    user says: calls of functions that are not specialized, custom ops, and
+    values that a training algorithm names. Bodies of functions that are not
+    specialized are left alone. A rule that selects no node, and two rules that
+    contradict each other are errors.
+
+    Example: test/Precision/mp-classify.mlir
+  }];
+}
+
 def Assign : PrecisionPass<"mp-assign"> {
   let summary = "Decide the precision of every node";
   let description = [{
     Before: `mp-classify`. After: every node that reads or yields fp32 has
-    `mp.precision`, the element type it is to run in, and `mp.because`, the
-    reason. No type has changed. Nodes that are 16 bit already are left alone.
+    `mp.precision`: the element type it is to run in, and the reason. No type has changed. Nodes that are 16 bit already are left alone.
 
     `assign=min-cut`: allow is 16 bit where the schema at the opset in force
     admits it, deny is fp32; the others are free, and of all assignments that
@@ -212,7 +217,7 @@ def Assign : PrecisionPass<"mp-assign"> {
     bit only if its operands are; a node from which no free path leads to an
     allowed one is fp32. Results of If, states of Loop and Scan, elements of
     sequences and the signatures of specialized functions are one variable each
-    (`mp.slots` has their types); a state that iterations accumulate in is fp32.
+    (`mp.precision` has their types); a state that iterations accumulate in is fp32.
     A comparison that tells which element a node took is of one precision with
     that node (mp-assign-choices.mlir).
 
@@ -329,7 +334,7 @@ def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
   ];
 }
 
-def NarrowSaved : Pass<"mp-narrow-saved", "::mlir::ModuleOp"> {
+def NarrowSaved : PrecisionPass<"mp-narrow-saved"> {
   let summary = "Keep 16-bit copies for the backward pass";
   let description = [{
     Before: `mp-simplify-casts`. After: where the forward pass of a graph that
@@ -343,8 +348,6 @@ def NarrowSaved : Pass<"mp-narrow-saved", "::mlir::ModuleOp"> {
 
     Example: test/Precision/mp-narrow-saved.mlir
   }];
-  let dependentDialects = ["::mp::onnxir::ONNXDialect",
-                           "::mp::training::MPDialect"];
 }
 
 def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {

@@ -103,8 +103,8 @@ bool CastSimplifier::cancel(Operation *cast) {
 
 /// The node is fp32 only because its operand is, and the schema allows 16 bit.
 bool CastSimplifier::canRunLow(Operation *movement) {
-  auto because = movement->getAttrOfType<StringAttr>(mark::because);
-  if (!because || because.getValue() != followsF32)
+  PrecisionAttr precision = getPrecision(movement);
+  if (!precision || precision.getReason().getValue() != followsF32)
     return false;
   FloatSignature signature(movement, schemas.lookup(movement).schema);
   return signature && signature.getKind() == ElementKind::Float &&
@@ -148,9 +148,11 @@ bool CastSimplifier::hoist(Operation *cast) {
   }
   moveToDefinition(sourceCast);
   moved.setType(withElementType(moved.getType(), lowType));
-  movement->setAttr(mark::precision, TypeAttr::get(lowType));
-  movement->setAttr(mark::because, StringAttr::get(movement->getContext(),
-                                                   "a cast moved above it"));
+  MLIRContext *context = movement->getContext();
+  movement->setAttr(
+      mark::precision,
+      PrecisionAttr::get(context, lowType,
+                         StringAttr::get(context, "a cast moved above it")));
   return true;
 }
 
@@ -179,11 +181,11 @@ void CastSimplifier::run() {
 
 void SimplifyCasts::runOnOperation() {
   ModuleOp module = getOperation();
-  auto low = module->getAttrOfType<TypeAttr>(mark::low);
+  Type low = getLowType(module);
   if (!low)
     return;
   for (Operation *scope : getScopes(module)) {
-    CastSimplifier simplifier(scope, low.getValue());
+    CastSimplifier simplifier(scope, low);
     simplifier.run();
     addToCounter(module, mark::castsRemoved, simplifier.getRemoved());
   }

@@ -123,8 +123,7 @@ LogicalResult VerifyPrecision::verifyInPlace(Operation *node) {
 LogicalResult VerifyPrecision::verifyNode(Operation *node,
                                           ArrayRef<TypeSlot> slots,
                                           const OpSchema *schema) {
-  auto precision = node->getAttrOfType<TypeAttr>(mark::precision);
-  count(node, precision ? precision.getValue() : Type());
+  count(node, getPrecisionType(node));
   if (failed(verifyInPlace(node)))
     return failure();
   for (auto [index, slot] : llvm::enumerate(slots)) {
@@ -194,7 +193,7 @@ LogicalResult VerifyPrecision::verifyScope(Operation *scope,
 void VerifyPrecision::summarize() {
   ModuleOp module = getOperation();
   Builder builder(&getContext());
-  auto low = module->getAttrOfType<TypeAttr>(mark::low);
+  Type low = getLowType(module);
   auto counter = [&](StringRef name) -> Attribute {
     auto count = module->getAttrOfType<IntegerAttr>(name);
     return builder.getI64IntegerAttr(count ? count.getInt() : 0);
@@ -208,7 +207,7 @@ void VerifyPrecision::summarize() {
       {builder.getStringAttr("nodes_other"),
        builder.getI64IntegerAttr(nodesOther)},
       {builder.getStringAttr("precision"),
-       builder.getStringAttr(low ? getPrecisionName(low.getValue()) : "")},
+       builder.getStringAttr(low ? getPrecisionName(low) : "")},
   });
   // What most models have none of.
   for (StringRef name : {mark::elementsToZero, mark::masksClamped})

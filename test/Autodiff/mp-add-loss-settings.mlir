@@ -11,7 +11,7 @@
 
 // Weights are a constant of the graph, but no parameter; what does not count is
 // the node's.
-// CLASSES: %[[WEIGHTS:.*]] = "onnx.Constant"() {mp.unlisted, {{.*}}dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
+// CLASSES: %[[WEIGHTS:.*]] = "onnx.Constant"() {mp.added, {{.*}}dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
 // CLASSES: %loss = "onnx.SoftmaxCrossEntropyLoss"(%y, %labels, %[[WEIGHTS]]) {ignore_index = -100 : i64, {{.*}}reduction = "sum"}
 
 // All classes have a share in a label; ignored ones count neither in the sum
@@ -50,7 +50,7 @@
 // SEVERAL: %loss.mse = "onnx.ReduceMean"
 // SEVERAL: "onnx.Sub"(%p, %labels_2)
 // SEVERAL: %loss.l1 = "onnx.ReduceMean"
-// SEVERAL: %[[BOTH:.*]] = "onnx.Add"(%loss.mse, %loss.l1) {mp.hazard
+// SEVERAL: %[[BOTH:.*]] = "onnx.Add"(%loss.mse, %loss.l1) {mp.added, mp.hazard
 // SEVERAL: %[[SHARE:.*]] = "onnx.Mul"(%total,
 // SEVERAL: %loss = "onnx.Add"(%[[BOTH]], %[[SHARE]])
 // SEVERAL: onnx.yield %loss, %loss.mse, %loss.l1, %y, %p, %{{.*}}, %total

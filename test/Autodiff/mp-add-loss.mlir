@@ -14,18 +14,18 @@
 
 // Classes lack the axis of the scores; all that is added stays fp32.
 // SCE: ^bb0(%x: tensor<?x4xf32>, %labels: tensor<?xi64>):
-// SCE: %loss = "onnx.SoftmaxCrossEntropyLoss"(%y, %labels) {mp.hazard = "part of the loss", {{.*}}reduction = "mean"}
+// SCE: %loss = "onnx.SoftmaxCrossEntropyLoss"(%y, %labels) {mp.added, mp.hazard = #mp.hazard<"part of the loss">, {{.*}}reduction = "mean"}
 // SCE-SAME: (tensor<?x4xf32>, tensor<?xi64>) -> tensor<f32>
 // SCE: onnx.yield %loss, %index, %y, %image, %p, %total
 
 // NLL: ^bb0(%x: tensor<?x4xf32>, %labels: tensor<?xi64>):
-// NLL: %loss = "onnx.NegativeLogLikelihoodLoss"(%y, %labels) {mp.hazard = "part of the loss"
+// NLL: %loss = "onnx.NegativeLogLikelihoodLoss"(%y, %labels) {mp.added, mp.hazard = #mp.hazard<"part of the loss">
 
 // A target is like the output.
 // MSE: ^bb0(%x: tensor<?x4xf32>, %labels: tensor<?x4xf32>):
-// MSE: %[[ERROR:.*]] = "onnx.Sub"(%y, %labels) {mp.hazard
-// MSE: %[[SQUARE:.*]] = "onnx.Mul"(%[[ERROR]], %[[ERROR]]) {mp.hazard
-// MSE: %loss = "onnx.ReduceMean"(%[[SQUARE]]) {keepdims = 0 : i64, mp.hazard
+// MSE: %[[ERROR:.*]] = "onnx.Sub"(%y, %labels) {mp.added, mp.hazard
+// MSE: %[[SQUARE:.*]] = "onnx.Mul"(%[[ERROR]], %[[ERROR]]) {mp.added, mp.hazard
+// MSE: %loss = "onnx.ReduceMean"(%[[SQUARE]]) {keepdims = 0 : i64, mp.added, mp.hazard
 
 // No exponential grows, and no probability is rounded to zero.
 // BCE: ^bb0(%x: tensor<?x4xf32>, %labels: tensor<?x4xf32>):

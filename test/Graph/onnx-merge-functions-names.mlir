@@ -10,7 +10,7 @@
 // CHECK: onnx.function "" "Dropout_bf16"
 // SUFFIX-LABEL: module @taken
 // SUFFIX: onnx.custom "loc" "F_f32"
-module @taken attributes {mp.low = bf16} {
+module @taken attributes {mp.policy = #mp.policy<bf16>} {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>):
     %0 = onnx.custom "loc" "F"(%x) attributes {mp.callee = "F_1"} : (tensor<4xf32>) -> tensor<4xbf16>
@@ -57,7 +57,7 @@ module @taken attributes {mp.low = bf16} {
 // CHECK: onnx.function "loc" "BelowUnused"
 // CHECK: onnx.function "loc" "Trained" {
 // CHECK: onnx.function "loc" "Trained_bf16"
-module @dropped attributes {mp.low = bf16} {
+module @dropped attributes {mp.policy = #mp.policy<bf16>} {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>):
     %0 = onnx.custom "loc" "Used"(%x) attributes {mp.callee = "Used_1"} : (tensor<4xf32>) -> tensor<4xbf16>
@@ -113,7 +113,7 @@ module @dropped attributes {mp.low = bf16} {
 module @stray {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>):
-    %0 = onnx.custom "loc" "F"(%x) attributes {mp.callee = "Nobody", mp.untyped = [f32, 7, i1]} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = onnx.custom "loc" "F"(%x) attributes {mp.callee = "Nobody", mp.untyped = [f32, i1, i1]} : (tensor<4xf32>) -> tensor<4xf32>
     %1 = onnx.custom "loc" "F"(%x) attributes {mp.callee = "Orphan"} : (tensor<4xf32>) -> tensor<4xf32>
     onnx.yield %0, %1 : tensor<4xf32>, tensor<4xf32>
   }

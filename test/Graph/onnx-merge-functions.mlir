@@ -3,7 +3,7 @@
 // Two clones with one cast each, under other names, are one; a third with
 // other types is the next; what is not changed goes back to the original.
 // CHECK-LABEL: module @equal
-// CHECK-SAME: mp.low = bf16
+// CHECK-SAME: mp.policy = #mp.policy<bf16>
 // CHECK: %[[A:.*]] = onnx.custom "loc" "F_bf16"(%{{.*}}) : (tensor<4xf32>) -> tensor<4xbf16>
 // CHECK-NEXT: onnx.custom "loc" "F_bf16"(%{{.*}}) :
 // CHECK-NEXT: onnx.custom "loc" "F_bf16_2"(%{{.*}}) :
@@ -17,7 +17,7 @@
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<4xbf16>):
 // CHECK-NOT: onnx.function
 // CHECK-NOT: mp.callee
-module @equal attributes {mp.low = bf16} {
+module @equal attributes {mp.policy = #mp.policy<bf16>} {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>, %h: tensor<4xbf16>):
     %0 = onnx.custom "loc" "F"(%x) attributes {mp.callee = "F_1"} : (tensor<4xf32>) -> tensor<4xbf16>
@@ -51,7 +51,7 @@ module @equal attributes {mp.low = bf16} {
   }
   onnx.function "loc" "F_4" attributes {mp.specialized = "F"} {
   ^bb0(%p: tensor<4xf32>):
-    %0 = "onnx.Exp"(%p) {mp.class = "deny", onnx.name = "exp", onnx.results = ["e"]} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = "onnx.Exp"(%p) {mp.class = #mp.class<deny>, onnx.name = "exp", onnx.results = ["e"]} : (tensor<4xf32>) -> tensor<4xf32>
     onnx.yield %0 : tensor<4xf32>
   }
 }
@@ -111,7 +111,7 @@ module @polymorphic attributes {mp.summary = {precision = "fp16"}} {
 // CHECK: onnx.function "loc" "B" {
 // CHECK: onnx.function "loc" "B_bf16" {
 // CHECK-NOT: onnx.function
-module @callers attributes {mp.low = bf16} {
+module @callers attributes {mp.policy = #mp.policy<bf16>} {
   onnx.graph {
   ^bb0(%h: tensor<1xbf16>, %x: tensor<1xf32>):
     %0 = onnx.custom "loc" "A"(%h) attributes {mp.callee = "A_1"} : (tensor<1xbf16>) -> tensor<1xbf16>

@@ -86,11 +86,11 @@ module @update_scale attributes {onnx.opset_import = [["", 18]]} {
 
 // Other models keep the marks of passes, too.
 // CHECK-LABEL: module @forward
-// CHECK: "onnx.Relu"(%x) {mp{{.}}reason = "r"
+// CHECK: "onnx.Relu"(%x) {mp.class = #mp.class<allow, reason = "r">
 module @forward attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>):
-    %0 = "onnx.Relu"(%x) {mp.reason = "r", onnx.results = ["y"]} : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = "onnx.Relu"(%x) {mp.class = #mp.class<allow, reason = "r">, onnx.results = ["y"]} : (tensor<4xf32>) -> tensor<4xf32>
     onnx.yield %0 : tensor<4xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "y"}]}
   }
 }

@@ -4,7 +4,7 @@
 // CHECK-LABEL: module @fp16
 // CHECK: onnx.initializer "loss_scale" dense<6.553600e+04> : tensor<f32> overridable
 // CHECK: mp.update_scale
-module @fp16 attributes {mp.low = f16, onnx.opset_import = [["", 18]]} {
+module @fp16 attributes {mp.policy = #mp.policy<f16>, onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%w: tensor<4xf32>, %l: tensor<f32>):
     %0 = mp.loss_seed %l {onnx.results = ["seed"]} : tensor<f32>
@@ -21,7 +21,7 @@ module @fp16 attributes {mp.low = f16, onnx.opset_import = [["", 18]]} {
 // CHECK-LABEL: module @bf16
 // CHECK-NOT: loss_scale
 // CHECK: onnx.yield
-module @bf16 attributes {mp.low = bf16, onnx.opset_import = [["", 18]]} {
+module @bf16 attributes {mp.policy = #mp.policy<bf16>, onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%w: tensor<4xf32>, %l: tensor<f32>):
     %0 = mp.loss_seed %l {onnx.results = ["seed"]} : tensor<f32>
@@ -56,7 +56,7 @@ module @fp32 attributes {onnx.opset_import = [["", 18]]} {
 // CHECK: ^bb0(%w: tensor<4xf32>, %wb: tensor<4xf32>, %lazy: tensor<1xi1>):
 // CHECK-NOT: mp.
 // CHECK: onnx.yield
-module @onnxruntime attributes {mp.low = f16, onnx.opset_import = [["", 15], ["com.microsoft", 1]]} {
+module @onnxruntime attributes {mp.policy = #mp.policy<f16>, onnx.opset_import = [["", 15], ["com.microsoft", 1]]} {
   onnx.graph {
   ^bb0(%w: tensor<4xf32>, %wb: tensor<4xf32>, %lazy: tensor<1xi1>):
     %seed = onnx.initializer "loss_grad" dense<1.0> : tensor<f32> : tensor<f32>

@@ -1,6 +1,6 @@
 // RUN: mlir-opt --load-dialect-plugin=%mp_plugin \
 // RUN:   --load-pass-plugin=%mp_plugin %s \
-// RUN:   --pass-pipeline="builtin.module(mp-classify{precision=bf16},mp-assign,mp-insert-casts)" \
+// RUN:   --pass-pipeline="builtin.module(mp-set-policy{precision=bf16},mp-classify,mp-assign,mp-insert-casts)" \
 // RUN:   | FileCheck %s
 // REQUIRES: mlir-opt
 

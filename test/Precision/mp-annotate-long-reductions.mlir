@@ -5,18 +5,18 @@
 // 256 ones are a bf16, 257 are none.
 // CHECK-LABEL: @reductions
 // CHECK-NOT: mp.hazard
-// CHECK: mp.hazard = "accumulates 257 elements, bf16 counts to 256", onnx.results = {{\[}}"long"]
-// CHECK-NEXT: mp.hazard = "accumulates 4096 elements, bf16 counts to 256", onnx.results = {{\[}}"both"]
-// CHECK-NEXT: mp.hazard = "accumulates an unknown number of elements, bf16 counts to 256", onnx.results = {{\[}}"unknown"]
-// CHECK-NEXT: mp.hazard = "accumulates 257 elements, bf16 counts to 256", onnx.results = {{\[}}"running"]
+// CHECK: mp.hazard = #mp.hazard<"accumulates 257 elements, bf16 counts to 256">, onnx.results = {{\[}}"long"]
+// CHECK-NEXT: mp.hazard = #mp.hazard<"accumulates 4096 elements, bf16 counts to 256">, onnx.results = {{\[}}"both"]
+// CHECK-NEXT: mp.hazard = #mp.hazard<"accumulates an unknown number of elements, bf16 counts to 256">, onnx.results = {{\[}}"unknown"]
+// CHECK-NEXT: mp.hazard = #mp.hazard<"accumulates 257 elements, bf16 counts to 256">, onnx.results = {{\[}}"running"]
 // CHECK-NOT: mp.hazard
 // FP16-LABEL: @reductions
 // FP16-NOT: mp.hazard
-// FP16: mp.hazard = "accumulates 4096 elements, fp16 counts to 2048", onnx.results = {{\[}}"both"]
-// FP16-NEXT: mp.hazard = "accumulates an unknown number
+// FP16: mp.hazard = #mp.hazard<"accumulates 4096 elements, fp16 counts to 2048">, onnx.results = {{\[}}"both"]
+// FP16-NEXT: mp.hazard = #mp.hazard<"accumulates an unknown number
 // FP16-NOT: mp.hazard
 // FP16-LABEL: @pools
-// FP16: mp.hazard = "accumulates 3136 elements, fp16 counts to 2048", onnx.results = {{\[}}"big"]
+// FP16: mp.hazard = #mp.hazard<"accumulates 3136 elements, fp16 counts to 2048">, onnx.results = {{\[}}"big"]
 // FP16-NEXT: onnx.results = {{\[}}"window"]
 module @reductions attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -43,10 +43,10 @@ module @reductions attributes {onnx.opset_import = [["", 17]]} {
 // Additions by index may all meet in one place.
 // CHECK-LABEL: @pools
 // CHECK-NOT: mp.hazard
-// CHECK: mp.hazard = "accumulates 3136 elements, bf16 counts to 256", onnx.results = {{\[}}"big"]
-// CHECK-NEXT: mp.hazard = "accumulates 289 elements, bf16 counts to 256", onnx.results = {{\[}}"window"]
-// CHECK-NEXT: mp.hazard = "known", onnx.results = {{\[}}"kept"]
-// CHECK-NEXT: mp.hazard = "accumulates 300 elements, bf16 counts to 256", onnx.results = {{\[}}"added"]
+// CHECK: mp.hazard = #mp.hazard<"accumulates 3136 elements, bf16 counts to 256">, onnx.results = {{\[}}"big"]
+// CHECK-NEXT: mp.hazard = #mp.hazard<"accumulates 289 elements, bf16 counts to 256">, onnx.results = {{\[}}"window"]
+// CHECK-NEXT: mp.hazard = #mp.hazard<"known">, onnx.results = {{\[}}"kept"]
+// CHECK-NEXT: mp.hazard = #mp.hazard<"accumulates 300 elements, bf16 counts to 256">, onnx.results = {{\[}}"added"]
 // CHECK-NOT: mp.hazard
 module @pools attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -55,7 +55,7 @@ module @pools attributes {onnx.opset_import = [["", 17]]} {
     %1 = "onnx.GlobalAveragePool"(%b) : (tensor<1x2x?x?xf32>) -> tensor<1x2x1x1xf32>
     %2 = "onnx.GlobalAveragePool"(%c) {onnx.results = ["big"]} : (tensor<1x2x56x56xf32>) -> tensor<1x2x1x1xf32>
     %3 = "onnx.AveragePool"(%c) {kernel_shape = array<i64: 17, 17>, onnx.results = ["window"]} : (tensor<1x2x56x56xf32>) -> tensor<1x2x40x40xf32>
-    %4 = "onnx.GlobalAveragePool"(%c) {mp.hazard = "known", onnx.results = ["kept"]} : (tensor<1x2x56x56xf32>) -> tensor<1x2x1x1xf32>
+    %4 = "onnx.GlobalAveragePool"(%c) {mp.hazard = #mp.hazard<"known">, onnx.results = ["kept"]} : (tensor<1x2x56x56xf32>) -> tensor<1x2x1x1xf32>
     %5 = "onnx.ScatterND"(%t, %i, %u) {onnx.results = ["added"], reduction = "add"} : (tensor<8xf32>, tensor<300x1xi64>, tensor<300xf32>) -> tensor<8xf32>
     %6 = "onnx.ScatterND"(%t, %i, %u) : (tensor<8xf32>, tensor<300x1xi64>, tensor<300xf32>) -> tensor<8xf32>
     %7 = "onnx.Sum"(%t, %t, %t) : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>

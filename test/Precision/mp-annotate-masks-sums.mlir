@@ -9,13 +9,13 @@
 // CHECK: "onnx.Sub"(%{{.*}}) :
 // CHECK: "onnx.Mul"(%{{.*}}) :
 // CHECK: "onnx.MatMul"(%{{.*}}) :
-// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = "sum with a mask of -10000 ('c'), beside which bf16 steps by 64"}
-// CHECK: "onnx.Transpose"(%{{.*}}) {mp.hazard = "sum with a mask of -10000 {{.*}}"
-// CHECK: "onnx.Mul"(%{{.*}}) {mp.hazard = "sum with a mask of -10000 {{.*}}"}
-// CHECK: "onnx.Softmax"(%{{.*}}) {mp.hazard = "sum with a mask of -10000 {{.*}}"}
+// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000 ('c'), beside which bf16 steps by 64">}
+// CHECK: "onnx.Transpose"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000 {{.*}}">
+// CHECK: "onnx.Mul"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000 {{.*}}">}
+// CHECK: "onnx.Softmax"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000 {{.*}}">}
 // CHECK: "onnx.MatMul"(%{{.*}}) :
 // FP16-LABEL: @product
-// FP16: "onnx.Add"(%{{.*}}) {mp.hazard = "sum with a mask of -10000 ('c'), beside which fp16 steps by 8"}
+// FP16: "onnx.Add"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000 ('c'), beside which fp16 steps by 8">}
 module @product attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x2xf32>, %m: tensor<2x2xf32>):
@@ -39,9 +39,9 @@ module @product attributes {onnx.opset_import = [["", 17]]} {
 // A softmax in its parts: the difference to the maximum is one of scores again.
 // What else reads the sum is not asked to be fp32.
 // CHECK-LABEL: @parts
-// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = "sum with a mask of -10000
-// CHECK: "onnx.ReduceMax"(%{{.*}}) {{{.*}}mp.hazard = "sum with a mask of -10000
-// CHECK: "onnx.Sub"(%{{.*}}) {mp.hazard = "sum with a mask of -10000
+// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000
+// CHECK: "onnx.ReduceMax"(%{{.*}}) {{{.*}}mp.hazard = #mp.hazard<"sum with a mask of -10000
+// CHECK: "onnx.Sub"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000
 // CHECK: "onnx.Exp"(%{{.*}}) :
 // CHECK: "onnx.Relu"(%{{.*}}) :
 module @parts attributes {onnx.opset_import = [["", 17]]} {
@@ -62,12 +62,12 @@ module @parts attributes {onnx.opset_import = [["", 17]]} {
 // Through an If, whose mask is made in one branch, and a logarithm of a
 // softmax. The integers and the divisor that make the mask count as well.
 // CHECK-LABEL: @branches
-// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = "sum with a mask of -1000 ('c'), beside which bf16 steps by 4"}
-// CHECK: {mp.hazard = "sum with a mask of -1000 {{.*}}"{{.*}}} : (tensor<i1>) -> tensor<2x2xf32>
-// CHECK: "onnx.LogSoftmax"(%{{.*}}) {mp.hazard = "sum with a mask of -1000
-// CHECK: "onnx.Sub"(%{{.*}}) {mp.hazard = "sum with a mask of 10000, beside
+// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -1000 ('c'), beside which bf16 steps by 4">}
+// CHECK: {mp.hazard = #mp.hazard<"sum with a mask of -1000 {{.*}}">{{.*}}} : (tensor<i1>) -> tensor<2x2xf32>
+// CHECK: "onnx.LogSoftmax"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -1000
+// CHECK: "onnx.Sub"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of 10000, beside
 // FP16-LABEL: @branches
-// FP16: "onnx.Add"(%{{.*}}) {mp.hazard = "sum with a mask of -1000 ('c'), beside which fp16 steps by 0.5"}
+// FP16: "onnx.Add"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -1000 ('c'), beside which fp16 steps by 0.5">}
 module @branches attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x2xf32>, %m: tensor<2x2xi64>, %b: tensor<2x2xi1>, %if: tensor<i1>):
@@ -96,9 +96,9 @@ module @branches attributes {onnx.opset_import = [["", 17]]} {
 // the next: beside -1e9 fp32 keeps none, beside -10000 it does.
 // CHECK-LABEL: @two_masks
 // CHECK: "onnx.Add"(%{{[^)]*}}) :
-// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = "sum with a mask of -10000 ('c'), beside
+// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000 ('c'), beside
 // CHECK: "onnx.Where"(%{{[^)]*}}) :
-// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = "sum with a mask of -10000 ('c'), beside
+// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000 ('c'), beside
 module @two_masks attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x2xf32>, %b: tensor<2x2xi1>):
@@ -120,7 +120,7 @@ module @two_masks attributes {onnx.opset_import = [["", 17]]} {
 
 // The default of an input counts as the constant.
 // CHECK-LABEL: @default
-// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = "sum with a mask of -10000 ('c'), beside
+// CHECK: "onnx.Add"(%{{.*}}) {mp.hazard = #mp.hazard<"sum with a mask of -10000 ('c'), beside
 module @default attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x2xf32>, %c: tensor<2xf32>):

@@ -8,9 +8,9 @@
 // BF16-LABEL: @product
 // BF16-NOT: mp.hazard
 // CHECK-LABEL: @product
-// CHECK: "onnx.Mul"{{.*}}mp.hazard = "result 'p' reaches 90000, fp16 ends at 65504"
-// CHECK: "onnx.MatMul"{{.*}}mp.hazard = "operand 'p' reaches 90000, fp16 ends at 65504"
-// CHECK: "onnx.Relu"{{.*}}mp.hazard = "operand 'm' is made of 'p' (90000), fp16 ends at 65504"
+// CHECK: "onnx.Mul"{{.*}}mp.hazard = #mp.hazard<"result 'p' reaches 90000, fp16 ends at 65504">
+// CHECK: "onnx.MatMul"{{.*}}mp.hazard = #mp.hazard<"operand 'p' reaches 90000, fp16 ends at 65504">
+// CHECK: "onnx.Relu"{{.*}}mp.hazard = #mp.hazard<"operand 'm' is made of 'p' (90000), fp16 ends at 65504">
 // CHECK: "onnx.MatMul"
 // CHECK-NOT: mp.hazard
 module @product attributes {onnx.opset_import = [["", 17]]} {
@@ -51,11 +51,11 @@ module @unproved attributes {onnx.opset_import = [["", 17]]} {
 // BF16-LABEL: @constant
 // BF16-NOT: mp.hazard
 // CHECK-LABEL: @constant
-// CHECK: "onnx.Add"{{.*}}mp.hazard = "constant 'k' holds -70000, fp16 ends at 65504"
-// CHECK: "onnx.Relu"{{.*}}mp.hazard = "operand 'a' is made of 'k' (-70000), fp16 ends at 65504"
-// CHECK: "onnx.MatMul"{{.*}}mp.hazard = "operand 'r' is made of 'k' (-70000), fp16 ends at 65504"
-// CHECK: "onnx.Mul"{{.*}}mp.hazard = "constant 'k' holds -70000, fp16 ends at 65504"
-// CHECK: "onnx.Relu"{{.*}}mp.hazard = "operand 'f' is made of 'k' (-70000), fp16 ends at 65504"
+// CHECK: "onnx.Add"{{.*}}mp.hazard = #mp.hazard<"constant 'k' holds -70000, fp16 ends at 65504">
+// CHECK: "onnx.Relu"{{.*}}mp.hazard = #mp.hazard<"operand 'a' is made of 'k' (-70000), fp16 ends at 65504">
+// CHECK: "onnx.MatMul"{{.*}}mp.hazard = #mp.hazard<"operand 'r' is made of 'k' (-70000), fp16 ends at 65504">
+// CHECK: "onnx.Mul"{{.*}}mp.hazard = #mp.hazard<"constant 'k' holds -70000, fp16 ends at 65504">
+// CHECK: "onnx.Relu"{{.*}}mp.hazard = #mp.hazard<"operand 'f' is made of 'k' (-70000), fp16 ends at 65504">
 // CHECK: "onnx.MatMul"
 // CHECK-NOT: mp.hazard
 // CHECK: onnx.yield
@@ -79,7 +79,7 @@ module @constant attributes {onnx.opset_import = [["", 17]]} {
 // of which some elements vanish is still one.
 // CHECK-LABEL: @specials
 // CHECK-NOT: mp.hazard
-// CHECK: "onnx.Mul"{{.*}}mp.hazard = "constant 'v' (1e-09) is zero in fp16"
+// CHECK: "onnx.Mul"{{.*}}mp.hazard = #mp.hazard<"constant 'v' (1e-09) is zero in fp16">
 // CHECK-NOT: mp.hazard
 module @specials attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -102,10 +102,10 @@ module @specials attributes {onnx.opset_import = [["", 17]]} {
 // BF16-LABEL: @epsilon
 // BF16-NOT: mp.hazard
 // CHECK-LABEL: @epsilon
-// CHECK: "onnx.Add"{{.*}}mp.hazard = "'e' keeps node 'root' (Sqrt-13) off zero by 1e-05, which fp16 does not hold in full"
+// CHECK: "onnx.Add"{{.*}}mp.hazard = #mp.hazard<"'e' keeps node 'root' (Sqrt-13) off zero by 1e-05, which fp16 does not hold in full">
 // CHECK: "onnx.Sqrt"{{.*}}mp.hazard
 // CHECK-NOT: mp.hazard
-// CHECK: "onnx.Max"{{.*}}mp.hazard = "'e' keeps node 'quotient' (Div-14) off zero
+// CHECK: "onnx.Max"{{.*}}mp.hazard = #mp.hazard<"'e' keeps node 'quotient' (Div-14) off zero
 // CHECK: "onnx.Reshape"{{.*}}mp.hazard
 // CHECK: "onnx.Div"{{.*}}mp.hazard
 // CHECK-NOT: mp.hazard
@@ -133,7 +133,7 @@ module @epsilon attributes {onnx.opset_import = [["", 17]]} {
 // CHECK-LABEL: @inverse
 // CHECK: "onnx.Add"{{.*}}mp.hazard
 // CHECK: "onnx.Pow"{{.*}}mp.hazard
-// CHECK: "onnx.Mul"{{.*}}mp.hazard = "operand 'i' reaches 1e+06, fp16 ends at 65504"
+// CHECK: "onnx.Mul"{{.*}}mp.hazard = #mp.hazard<"operand 'i' reaches 1e+06, fp16 ends at 65504">
 // CHECK: "onnx.Relu"
 // CHECK-NOT: mp.hazard
 module @inverse attributes {onnx.opset_import = [["", 17]]} {
@@ -154,7 +154,7 @@ module @inverse attributes {onnx.opset_import = [["", 17]]} {
 // So does what sets elements side by side, from whichever operand, and what
 // fills up with zeros.
 // CHECK-LABEL: @joined
-// CHECK: "onnx.Sum"{{.*}}mp.hazard = "'e' keeps node 'root' (Sqrt-13) off zero
+// CHECK: "onnx.Sum"{{.*}}mp.hazard = #mp.hazard<"'e' keeps node 'root' (Sqrt-13) off zero
 // CHECK: "onnx.Concat"{{.*}}mp.hazard
 // CHECK: "onnx.Pad"{{.*}}mp.hazard
 // CHECK: "onnx.Trilu"{{.*}}mp.hazard
@@ -179,7 +179,7 @@ module @joined attributes {onnx.opset_import = [["", 17]]} {
 // Nodes whose results lie within their first operand carry a guard on: all of
 // the results of one that has some.
 // CHECK-LABEL: @carried
-// CHECK: "onnx.Add"{{.*}}mp.hazard = "'e' keeps node 'root' (Sqrt-13) off zero
+// CHECK: "onnx.Add"{{.*}}mp.hazard = #mp.hazard<"'e' keeps node 'root' (Sqrt-13) off zero
 // CHECK: "onnx.DepthToSpace"{{.*}}mp.hazard
 // CHECK: "onnx.SpaceToDepth"{{.*}}mp.hazard
 // CHECK: "onnx.GatherElements"{{.*}}mp.hazard
@@ -216,7 +216,7 @@ module @carried attributes {onnx.opset_import = [["", 17]]} {
 // CHECK: "onnx.Sub"{{.*}}mp.hazard
 // CHECK: "onnx.Log"
 // BF16-LABEL: @below_one
-// BF16: "onnx.Clip"{{.*}}mp.hazard = "'hi' keeps node 'l' (Log-13) off zero by 1.19209e-07, which bf16 does not hold in full"
+// BF16: "onnx.Clip"{{.*}}mp.hazard = #mp.hazard<"'hi' keeps node 'l' (Log-13) off zero by 1.19209e-07, which bf16 does not hold in full">
 // BF16: "onnx.Sub"{{.*}}mp.hazard
 // BF16: "onnx.Log"
 // BF16-NOT: mp.hazard

@@ -4,12 +4,12 @@
 // an integer behind the If, the state in one behind the Loop.
 // CHECK-LABEL: @into_bodies
 // CHECK: "onnx.If"
-// CHECK: "onnx.Abs"{{.*}}mp.shape
-// CHECK: "onnx.Neg"{{.*}}mp.shape
-// CHECK: "onnx.Exp"{{.*}}mp.shape
+// CHECK: "onnx.Abs"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Neg"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Exp"{{.*}}mp.shape_arithmetic
 // CHECK: "onnx.Loop"
-// CHECK: "onnx.Sqrt"{{.*}}mp.shape
-// CHECK-NOT: mp.shape
+// CHECK: "onnx.Sqrt"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
 // CHECK: "onnx.Relu"
 module @into_bodies attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -39,10 +39,10 @@ module @into_bodies attributes {onnx.opset_import = [["", 17]]} {
 // A comparison of data that decides an If, a mask made of positions, an
 // embedding, counts of a float mask.
 // CHECK-LABEL: @no_sizes
-// CHECK-NOT: mp.shape
-// CHECK: "onnx.CumSum"{{.*}}mp.shape
-// CHECK: "onnx.Mul"{{.*}}mp.shape
-// CHECK-NOT: mp.shape
+// CHECK-NOT: mp.shape_arithmetic
+// CHECK: "onnx.CumSum"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Mul"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
 module @no_sizes attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<f32>, %n: tensor<i64>, %mask: tensor<8xi1>):

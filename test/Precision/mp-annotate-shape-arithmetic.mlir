@@ -4,14 +4,14 @@
 // another use. What leaves a contraction is data: quantized to 8 bits it stays
 // data, as an index it is none from then on.
 // CHECK-LABEL: @destinations
-// CHECK: "onnx.Mul"{{.*}}mp.shape
-// CHECK: "onnx.Floor"{{.*}}mp.shape
-// CHECK: "onnx.Neg"{{.*}}mp.shape
-// CHECK-NOT: mp.shape
+// CHECK: "onnx.Mul"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Floor"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Neg"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
 // CHECK: "onnx.MatMul"
-// CHECK-NOT: mp.shape
-// CHECK: "onnx.Ceil"{{.*}}mp.shape
-// CHECK-NOT: mp.shape
+// CHECK-NOT: mp.shape_arithmetic
+// CHECK: "onnx.Ceil"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
 module @destinations attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<1x1x4x4xf32>, %s: tensor<4xf32>):
@@ -36,10 +36,10 @@ module @destinations attributes {onnx.opset_import = [["", 17]]} {
 
 // From a shape, whatever becomes of it, until it meets data.
 // CHECK-LABEL: @from_shape
-// CHECK: "onnx.Cast"{{.*}}mp.shape
-// CHECK: "onnx.Sqrt"{{.*}}mp.shape
-// CHECK: "onnx.Div"{{.*}}mp.shape
-// CHECK-NOT: mp.shape
+// CHECK: "onnx.Cast"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Sqrt"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Div"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
 module @from_shape attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -60,11 +60,11 @@ module @from_shape attributes {onnx.opset_import = [["", 17]]} {
 // Rotary embeddings: positions times frequencies, as a product of a column and
 // a row, up to Sin and Cos. The tables are looked up as data.
 // CHECK-LABEL: @positions
-// CHECK: "onnx.Cast"{{.*}}mp.shape
-// CHECK: "onnx.Unsqueeze"{{.*}}mp.shape
-// CHECK: "onnx.MatMul"{{.*}}mp.shape
-// CHECK: "onnx.Concat"{{.*}}mp.shape
-// CHECK-NOT: mp.shape
+// CHECK: "onnx.Cast"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Unsqueeze"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.MatMul"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Concat"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
 module @positions attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<?x8xf32>, %n: tensor<i64>):
@@ -90,8 +90,8 @@ module @positions attributes {onnx.opset_import = [["", 17]]} {
 
 // The angle of an input - a diffusion model's time - but not of data.
 // CHECK-LABEL: @angles
-// CHECK: mp.shape, onnx.results = {{\[}}"angle"]
-// CHECK-NOT: mp.shape
+// CHECK: mp.shape_arithmetic, onnx.results = {{\[}}"angle"]
+// CHECK-NOT: mp.shape_arithmetic
 module @angles attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%t: tensor<2x1xf32>, %x: tensor<2x2xf32>):
@@ -111,16 +111,16 @@ module @angles attributes {onnx.opset_import = [["", 17]]} {
 // A size kept as a loop's float state, captured in a branch, joined by an If.
 // The other state meets data in the body.
 // CHECK-LABEL: @control_flow
-// CHECK: "onnx.Cast"{{.*}}mp.shape
+// CHECK: "onnx.Cast"{{.*}}mp.shape_arithmetic
 // CHECK: "onnx.Loop"
-// CHECK: "onnx.Add"(%{{.*}}mp.shape
-// CHECK-NOT: mp.shape
+// CHECK: "onnx.Add"(%{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
 // CHECK: "onnx.If"
-// CHECK-NOT: mp.shape
-// CHECK: "onnx.Mul"{{.*}}mp.shape
-// CHECK-NOT: mp.shape
-// CHECK: "onnx.Floor"{{.*}}mp.shape
-// CHECK-NOT: mp.shape
+// CHECK-NOT: mp.shape_arithmetic
+// CHECK: "onnx.Mul"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
+// CHECK: "onnx.Floor"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
 module @control_flow attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>, %m: tensor<i64>, %c: tensor<i1>):

@@ -1,5 +1,5 @@
 // RUN: mp-opt %s --split-input-file --mp-annotate-updates | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-annotate-updates --mp-classify="precision=fp16 allow=Add,Sub,Mul,Pow" \
+// RUN: mp-opt %s --split-input-file --mp-annotate-updates --mp-set-policy="precision=fp16 allow=Add,Sub,Mul,Pow" --mp-classify \
 // RUN:   | FileCheck %s --check-prefix=CLASS
 
 // What feeds only the step belongs to it: the decays of a state and of a
@@ -8,15 +8,15 @@
 // CHECK: "onnx.Mul"({{.*}}onnx.results = ["forward"]
 // CHECK-NOT: mp.hazard
 // CHECK: mp.gradient
-// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["kept"]
-// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["state_next"]
-// CHECK: "onnx.Pow"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["power"]
-// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["decay"]
-// CHECK: "onnx.Sub"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["w_next"]
+// CHECK: "onnx.Mul"({{.*}}mp.added, mp.hazard = #mp.hazard<"part of the optimizer's step">, onnx.results = ["kept"]
+// CHECK: "onnx.Mul"({{.*}}mp.added, mp.hazard = #mp.hazard<"part of the optimizer's step">, onnx.results = ["state_next"]
+// CHECK: "onnx.Pow"({{.*}}mp.added, mp.hazard = #mp.hazard<"part of the optimizer's step">, onnx.results = ["power"]
+// CHECK: "onnx.Mul"({{.*}}mp.added, mp.hazard = #mp.hazard<"part of the optimizer's step">, onnx.results = ["decay"]
+// CHECK: "onnx.Sub"({{.*}}mp.added, mp.hazard = #mp.hazard<"part of the optimizer's step">, onnx.results = ["w_next"]
 // CLASS-LABEL: @step
-// CLASS: mp.class = "allow", {{.*}}onnx.results = ["forward"]
-// CLASS: mp.class = "deny", {{.*}}onnx.results = ["kept"]
-// CLASS: mp.class = "deny", {{.*}}onnx.results = ["decay"]
+// CLASS: mp.class = #mp.class<allow, {{.*}}onnx.results = ["forward"]
+// CLASS: mp.class = #mp.class<deny, {{.*}}onnx.results = ["kept"]
+// CLASS: mp.class = #mp.class<deny, {{.*}}onnx.results = ["decay"]
 module @step attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%x: tensor<2xf32>, %w: tensor<2xf32>, %state: tensor<2xf32>, %count: tensor<f32>):
@@ -54,10 +54,10 @@ module @no_gradient attributes {onnx.opset_import = [["", 18]]} {
 
 // A branch captures a decay, and is of the step itself.
 // CHECK-LABEL: @captured
-// CHECK: "onnx.Mul"({{.*}}mp.hazard = "part of the optimizer's step", mp.unlisted, onnx.results = ["kept"]
+// CHECK: "onnx.Mul"({{.*}}mp.added, mp.hazard = #mp.hazard<"part of the optimizer's step">, onnx.results = ["kept"]
 // CHECK: "onnx.If"
-// CHECK-NEXT: "onnx.Sub"({{.*}}mp.hazard = "part of the optimizer's step"
-// CHECK: mp.hazard = "part of the optimizer's step", {{.*}}onnx.results = ["chosen"]
+// CHECK-NEXT: "onnx.Sub"({{.*}}mp.hazard = #mp.hazard<"part of the optimizer's step">
+// CHECK: mp.hazard = #mp.hazard<"part of the optimizer's step">, {{.*}}onnx.results = ["chosen"]
 module @captured attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%w: tensor<2xf32>, %d: tensor<2xf32>, %flag: tensor<i1>):

@@ -1,18 +1,18 @@
-// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign=prove-optimum=true | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign=assign=first-operand | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify=allow=ReduceMax --mp-assign | FileCheck %s --check-prefix=ALLOW
-// RUN: mp-opt %s --split-input-file --mp-classify=deny=Equal --mp-assign | FileCheck %s --check-prefix=DENY
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-assign=prove-optimum=true | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-assign=assign=first-operand | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-set-policy=allow=ReduceMax --mp-classify --mp-assign | FileCheck %s --check-prefix=ALLOW
+// RUN: mp-opt %s --split-input-file --mp-set-policy=deny=Equal --mp-classify --mp-assign | FileCheck %s --check-prefix=DENY
 
 // Which element is the maximum is asked in the precision that it was taken in,
 // whatever the nodes cost that move it there.
 // CHECK-LABEL: module @of_16_bit
-// CHECK: "onnx.ReduceMax"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Unsqueeze"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Equal"{{.*}}mp.precision = bf16
+// CHECK: "onnx.ReduceMax"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Unsqueeze"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Equal"{{.*}}mp.precision = #mp.precision<bf16
 // DENY-LABEL: module @of_16_bit
-// DENY: "onnx.ReduceMax"{{.*}}mp.precision = f32
-// DENY: "onnx.Unsqueeze"{{.*}}mp.precision = f32
-// DENY: "onnx.Equal"{{.*}}mp.precision = f32
+// DENY: "onnx.ReduceMax"{{.*}}mp.precision = #mp.precision<f32
+// DENY: "onnx.Unsqueeze"{{.*}}mp.precision = #mp.precision<f32
+// DENY: "onnx.Equal"{{.*}}mp.precision = #mp.precision<f32
 module @of_16_bit attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%a: tensor<8x4xf32>, %w: tensor<4x4xf32>):
@@ -30,12 +30,12 @@ module @of_16_bit attributes {onnx.opset_import = [["", 18]]} {
 
 // Blocks of pixels are movement, too.
 // CHECK-LABEL: module @of_blocks
-// CHECK: "onnx.Equal"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Equal"{{.*}}mp.precision = #mp.precision<bf16
 // DENY-LABEL: module @of_blocks
-// DENY: "onnx.ReduceMax"{{.*}}mp.precision = f32
-// DENY: "onnx.DepthToSpace"{{.*}}mp.precision = f32
-// DENY: "onnx.DepthToSpace"{{.*}}mp.precision = f32
-// DENY: "onnx.Equal"{{.*}}mp.precision = f32
+// DENY: "onnx.ReduceMax"{{.*}}mp.precision = #mp.precision<f32
+// DENY: "onnx.DepthToSpace"{{.*}}mp.precision = #mp.precision<f32
+// DENY: "onnx.DepthToSpace"{{.*}}mp.precision = #mp.precision<f32
+// DENY: "onnx.Equal"{{.*}}mp.precision = #mp.precision<f32
 module @of_blocks attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%a: tensor<2x4x2x2xf32>, %w: tensor<2x2xf32>):
@@ -54,13 +54,13 @@ module @of_blocks attributes {onnx.opset_import = [["", 18]]} {
 
 // A list that has the node in 16 bit has the comparison there, too.
 // CHECK-LABEL: module @of_f32
-// CHECK: "onnx.ReduceMax"{{.*}}mp.precision = f32
-// CHECK: "onnx.Unsqueeze"{{.*}}mp.precision = f32
-// CHECK: "onnx.Equal"{{.*}}mp.precision = f32
+// CHECK: "onnx.ReduceMax"{{.*}}mp.precision = #mp.precision<f32
+// CHECK: "onnx.Unsqueeze"{{.*}}mp.precision = #mp.precision<f32
+// CHECK: "onnx.Equal"{{.*}}mp.precision = #mp.precision<f32
 // ALLOW-LABEL: module @of_f32
-// ALLOW: "onnx.ReduceMax"{{.*}}mp.precision = bf16
-// ALLOW: "onnx.Unsqueeze"{{.*}}mp.precision = bf16
-// ALLOW: "onnx.Equal"{{.*}}mp.precision = bf16
+// ALLOW: "onnx.ReduceMax"{{.*}}mp.precision = #mp.precision<bf16
+// ALLOW: "onnx.Unsqueeze"{{.*}}mp.precision = #mp.precision<bf16
+// ALLOW: "onnx.Equal"{{.*}}mp.precision = #mp.precision<bf16
 module @of_f32 attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%a: tensor<8x4xf32>, %w: tensor<4x4xf32>):
@@ -79,10 +79,10 @@ module @of_f32 attributes {onnx.opset_import = [["", 18]]} {
 // A sum that is compared with its operand may not become 16 bit for it: a
 // comparison rounds nothing. One of two others decides nothing.
 // CHECK-LABEL: module @others
-// CHECK: "onnx.Add"(%h, %{{.*}}){{.*}}mp.precision = f32
-// CHECK: "onnx.Equal"(%h, %s){{.*}}mp.precision = f32
-// CHECK: "onnx.Neg"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Equal"(%n, %h){{.*}}mp.precision = f32
+// CHECK: "onnx.Add"(%h, %{{.*}}){{.*}}mp.precision = #mp.precision<f32
+// CHECK: "onnx.Equal"(%h, %s){{.*}}mp.precision = #mp.precision<f32
+// CHECK: "onnx.Neg"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Equal"(%n, %h){{.*}}mp.precision = #mp.precision<f32
 module @others attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%a: tensor<4x4xf32>, %k: tensor<4x4xf32>):

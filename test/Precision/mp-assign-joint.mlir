@@ -1,14 +1,14 @@
-// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 --mp-assign=prove-optimum=true | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign=prove-optimum=true | FileCheck %s --check-prefix=BF16
-// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 --mp-assign=assign=first-operand \
+// RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=prove-optimum=true | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-assign=prove-optimum=true | FileCheck %s --check-prefix=BF16
+// RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=assign=first-operand \
 // RUN:   | FileCheck %s --check-prefix=FIRST
 
 // The result of If is one variable with what its branches yield.
 // CHECK-LABEL: @if
 // CHECK: "onnx.If"
-// CHECK: {mp.because = "minimum cut: {{.*}}mp.precision = f16, {{.*}}mp.slots = [f16]
+// CHECK: mp.precision = #mp.precision<f16, variables = [f16], reason = "minimum cut: 
 // FIRST-LABEL: @if
-// FIRST: mp.because = "control flow"{{.*}}mp.precision = f32
+// FIRST: mp.precision = #mp.precision<f32, variables = [f32], reason = "control flow"
 module @if attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%c: tensor<i1>, %x: tensor<4x4xf32>):
@@ -30,11 +30,11 @@ module @if attributes {onnx.opset_import = [["", 17]]} {
 // A state that is computed anew by a contraction is 16 bit; one that is added
 // to stays f32; what is scanned out is a variable of its own.
 // CHECK-LABEL: @loop
-// CHECK: "onnx.Tanh"{{.*}}mp.precision = f16
-// CHECK: "onnx.Add"{{.*}}mp.precision = f32
-// CHECK: mp.because = "2 of its 3 joined values are fp16; iterations accumulate in 'sum'"{{.*}}mp.slots = [f16, f32, f16]
+// CHECK: "onnx.Tanh"{{.*}}mp.precision = #mp.precision<f16
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32
+// CHECK: variables = [f16, f32, f16], reason = "2 of its 3 joined values are fp16; iterations accumulate in 'sum'"
 // FIRST-LABEL: @loop
-// FIRST: mp.slots = [f32, f32, f32]
+// FIRST: variables = [f32, f32, f32]
 module @loop attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<4x4xf32>):
@@ -56,7 +56,7 @@ module @loop attributes {onnx.opset_import = [["", 17]]} {
 
 // Scan: states, what is scanned in, what is scanned out.
 // CHECK-LABEL: @scan
-// CHECK: mp.slots = [f32, f16, f16]
+// CHECK: variables = [f32, f16, f16]
 module @scan attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%s: tensor<4xf32>, %x: tensor<9x4xf32>):
@@ -78,12 +78,12 @@ module @scan attributes {onnx.opset_import = [["", 17]]} {
 // The elements of a sequence have one type, wherever it goes. No opset's
 // sequences hold bf16.
 // CHECK-LABEL: @sequence
-// CHECK: "onnx.SequenceConstruct"{{.*}}mp.precision = f16
-// CHECK: "onnx.SequenceInsert"{{.*}}mp.precision = f16
-// CHECK: "onnx.SequenceAt"{{.*}}mp.precision = f16
+// CHECK: "onnx.SequenceConstruct"{{.*}}mp.precision = #mp.precision<f16
+// CHECK: "onnx.SequenceInsert"{{.*}}mp.precision = #mp.precision<f16
+// CHECK: "onnx.SequenceAt"{{.*}}mp.precision = #mp.precision<f16
 // BF16-LABEL: @sequence
-// BF16: "onnx.SequenceConstruct"{{.*}}"SequenceConstruct-11 does not admit bf16"{{.*}}mp.precision = f32
-// BF16: "onnx.SequenceAt"{{.*}}mp.precision = f32
+// BF16: "onnx.SequenceConstruct"{{.*}}mp.precision = #mp.precision<f32, variables = [f32], reason = "SequenceConstruct-11 does not admit bf16"
+// BF16: "onnx.SequenceAt"{{.*}}mp.precision = #mp.precision<f32
 module @sequence attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%i: tensor<i64>, %x: tensor<4x4xf32>):
@@ -100,7 +100,7 @@ module @sequence attributes {onnx.opset_import = [["", 17]]} {
 
 // A sequence that leaves the graph keeps its type, and so do all that share it.
 // CHECK-LABEL: @sequence_output
-// CHECK: "onnx.SequenceConstruct"{{.*}}mp.because = "'s' is used where its type cannot change"{{.*}}mp.precision = f32
+// CHECK: "onnx.SequenceConstruct"{{.*}}mp.precision = #mp.precision<f32, reason = "'s' is used where its type cannot change"
 module @sequence_output attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):

@@ -1,15 +1,15 @@
-// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign=prove-optimum=true | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign=min-saving=25 | FileCheck %s --check-prefix=SAVING
-// RUN: mp-opt %s --split-input-file --mp-classify=promote=Add,Mul --mp-assign=prove-optimum=true \
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-assign=prove-optimum=true | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-assign=min-saving=25 | FileCheck %s --check-prefix=SAVING
+// RUN: mp-opt %s --split-input-file --mp-set-policy=promote=Add,Mul --mp-classify --mp-assign=prove-optimum=true \
 // RUN:   | FileCheck %s --check-prefix=PROMOTE
 
 // In between 16 bit and f32 the cast stands where the bytes are fewest.
 // CHECK-LABEL: @between
 // CHECK-SAME: mp.cost_bytes = 384
-// CHECK: "onnx.Relu"{{.*}}mp.because = "minimum cut: f32 would move 32 bytes more"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Softmax"{{.*}}mp.precision = f32
+// CHECK: "onnx.Relu"{{.*}}mp.precision = #mp.precision<bf16, reason = "minimum cut: f32 would move 32 bytes more"
+// CHECK: "onnx.Softmax"{{.*}}mp.precision = #mp.precision<f32
 // SAVING-LABEL: @between
-// SAVING: "onnx.MatMul"{{.*}}"its region would save -128 of 192 bytes, less than the least saving asked for"{{.*}}mp.precision = f32
+// SAVING: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "its region would save -128 of 192 bytes, less than the least saving asked for"
 module @between attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -25,9 +25,9 @@ module @between attributes {onnx.opset_import = [["", 17]]} {
 // One cast serves all consumers: what the first Softmax needs anyway, the
 // first Add takes as well, and the second one does not.
 // CHECK-LABEL: @shared_cast
-// CHECK: "onnx.Tanh"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Add"{{.*}}mp.because = "minimum cut: bf16 would move 160 bytes more"{{.*}}mp.precision = f32
-// CHECK: "onnx.Add"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Tanh"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "minimum cut: bf16 would move 160 bytes more"
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
 module @shared_cast attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -46,9 +46,9 @@ module @shared_cast attributes {onnx.opset_import = [["", 17]]} {
 
 // Growing and shrinking: a value is cast where it is small.
 // CHECK-LABEL: @sizes
-// CHECK: "onnx.Expand"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Slice"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Relu"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Expand"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Slice"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Relu"{{.*}}mp.precision = #mp.precision<bf16
 module @sizes attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<1x4xf32>, %s: tensor<2xi64>, %b: tensor<1xi64>):
@@ -65,13 +65,13 @@ module @sizes attributes {onnx.opset_import = [["", 17]]} {
 // What rounds badly is 16 bit only behind 16 bit; and the user's promote list
 // asks for the widest operand.
 // CHECK-LABEL: @widest
-// CHECK: "onnx.Greater"{{.*}}mp.because = "operand 'x' is f32"{{.*}}mp.precision = f32
-// CHECK: "onnx.Greater"{{.*}}mp.because = "its operands are bf16"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Add"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Mul"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<f32, reason = "operand 'x' is f32"
+// CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16
 // PROMOTE-LABEL: @widest
-// PROMOTE: "onnx.Add"{{.*}}mp.because = "operand 'x' is f32"{{.*}}mp.precision = f32
-// PROMOTE: "onnx.Mul"{{.*}}mp.because = "its operands are bf16"{{.*}}mp.precision = bf16
+// PROMOTE: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "operand 'x' is f32"
+// PROMOTE: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 module @widest attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -89,8 +89,8 @@ module @widest attributes {onnx.opset_import = [["", 17]]} {
 
 // 16 bit spreads from allowed ops only, however much it would save.
 // CHECK-LABEL: @far
-// CHECK-COUNT-3: mp.because = "no allowed op is near"{{.*}}mp.precision = f32
-// CHECK: "onnx.MatMul"{{.*}}mp.precision = bf16
+// CHECK-COUNT-3: mp.precision = #mp.precision<f32, reason = "no allowed op is near"
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
 module @far attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -109,10 +109,10 @@ module @far attributes {onnx.opset_import = [["", 17]]} {
 // Constants take what their users want. One that is used in both types is a
 // cast more for its 16-bit users: worth it for the big Add, not for the Mul.
 // CHECK-LABEL: @constants
-// CHECK: "onnx.Add"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Transpose"{{.*}}mp.precision = bf16
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Transpose"{{.*}}mp.precision = #mp.precision<bf16
 // SAVING-LABEL: @constants
-// SAVING: "onnx.Add"{{.*}}mp.precision = bf16
+// SAVING: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
 module @constants attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<1x64xi64>):

@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --mp-classify=allow=my.Frob --mp-assign \
+// RUN: mp-opt %s --mp-set-policy=allow=my.Frob --mp-classify --mp-assign \
 // RUN:   --remarks-filter=mp-precision --remark-format=emitRemark \
 // RUN:   --verify-diagnostics
 

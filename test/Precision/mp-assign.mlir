@@ -1,18 +1,18 @@
-// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign=assign=first-operand |  FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 --mp-assign=assign=first-operand \
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-assign=assign=first-operand |  FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=assign=first-operand \
 // RUN:   | FileCheck %s --check-prefix=FP16
 
 // allow is low, deny f32, promote the widest, follow the first operand.
 // CHECK-LABEL: @classes
-// CHECK: "onnx.MatMul"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Relu"{{.*}}mp.because = "its first operand is bf16"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Softmax"{{.*}}mp.precision = f32
-// CHECK: "onnx.Relu"{{.*}}mp.because = "its first operand is f32"{{.*}}mp.precision = f32
-// CHECK: "onnx.Add"{{.*}}mp.because = "an operand is f32"{{.*}}mp.precision = f32
-// CHECK: "onnx.Mul"{{.*}}mp.because = "its operands are bf16"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Shape"{{.*}}mp.precision = bf16
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Relu"{{.*}}mp.precision = #mp.precision<bf16, reason = "its first operand is bf16"
+// CHECK: "onnx.Softmax"{{.*}}mp.precision = #mp.precision<f32
+// CHECK: "onnx.Relu"{{.*}}mp.precision = #mp.precision<f32, reason = "its first operand is f32"
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "an operand is f32"
+// CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
+// CHECK: "onnx.Shape"{{.*}}mp.precision = #mp.precision<bf16
 // FP16-LABEL: @classes
-// FP16: "onnx.MatMul"{{.*}}mp.precision = f16
+// FP16: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f16
 module @classes attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -31,12 +31,12 @@ module @classes attributes {onnx.opset_import = [["", 17]]} {
 
 // Constants do not vote. What only depends on them is decided by its users.
 // CHECK-LABEL: @weak
-// CHECK: "onnx.Transpose"{{.*}}mp.because = "its users are bf16"{{.*}}mp.precision = bf16
-// CHECK: "onnx.MatMul"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Add"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Transpose"{{.*}}mp.because = "a user is f32"{{.*}}mp.precision = f32
-// CHECK: "onnx.MatMul"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Mul"{{.*}}mp.precision = f32
+// CHECK: "onnx.Transpose"{{.*}}mp.precision = #mp.precision<bf16, reason = "its users are bf16"
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Transpose"{{.*}}mp.precision = #mp.precision<f32, reason = "a user is f32"
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<f32
 module @weak attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -56,17 +56,17 @@ module @weak attributes {onnx.opset_import = [["", 17]]} {
 // Constants that overflow keep their users f32, also behind data movement and
 // for allowed ops; so do those that vanish.
 // CHECK-LABEL: @range
-// CHECK: "onnx.Add"{{.*}}constant 'lowest' is out of range{{.*}}mp.precision = f32
-// CHECK: "onnx.Add"{{.*}}mp.precision = bf16{{.*}}"half_range"
-// CHECK: "onnx.MatMul"{{.*}}constant 'moved' is out of range{{.*}}mp.precision = f32
-// CHECK: "onnx.Add"{{.*}}mp.precision = bf16{{.*}}"vanishing"
-// CHECK: "onnx.Add"{{.*}}mp.precision = bf16{{.*}}"infinite"
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'lowest' is out of range
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16{{.*}}"half_range"
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'moved' is out of range
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16{{.*}}"vanishing"
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16{{.*}}"infinite"
 // FP16-LABEL: @range
-// FP16: "onnx.Add"{{.*}}constant 'lowest' is out of range{{.*}}mp.precision = f32
-// FP16: "onnx.Add"{{.*}}constant 'big' is out of range{{.*}}mp.precision = f32
-// FP16: "onnx.MatMul"{{.*}}constant 'moved' is out of range{{.*}}mp.precision = f32
-// FP16: "onnx.Add"{{.*}}constant 'eps' is out of range{{.*}}mp.precision = f32{{.*}}"vanishing"
-// FP16: "onnx.Add"{{.*}}mp.precision = f16{{.*}}"infinite"
+// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'lowest' is out of range
+// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'big' is out of range
+// FP16: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'moved' is out of range
+// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'eps' is out of range{{.*}}"vanishing"
+// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f16{{.*}}"infinite"
 module @range attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -91,10 +91,10 @@ module @range attributes {onnx.opset_import = [["", 17]]} {
 // The schema at the opset in force decides, per type variable. BatchNorm's
 // scale and statistics share the variable of its data before opset 15.
 // CHECK-LABEL: @legality
-// CHECK: "onnx.Conv"{{.*}}"Conv-11 does not admit bf16, opset 22 does"{{.*}}mp.precision = f32
+// CHECK: "onnx.Conv"{{.*}}mp.precision = #mp.precision<f32, reason = "Conv-11 does not admit bf16, opset 22 does"
 // CHECK: "onnx.BatchNormalization"{{.*}}the schema ties it to an operand that keeps its type
 // FP16-LABEL: @legality
-// FP16: "onnx.Conv"{{.*}}mp.precision = f16
+// FP16: "onnx.Conv"{{.*}}mp.precision = #mp.precision<f16
 // FP16: "onnx.BatchNormalization"{{.*}}the schema ties it to an operand that keeps its type
 module @legality attributes {onnx.opset_import = [["", 13]]} {
   onnx.graph {
@@ -109,9 +109,9 @@ module @legality attributes {onnx.opset_import = [["", 13]]} {
 
 // Other types and what the model itself has in 16 bit are left alone.
 // CHECK-LABEL: @other_types
-// CHECK-NOT: mp.precision = bf16
+// CHECK-NOT: mp.precision = #mp.precision<bf16
 // FP16-LABEL: @other_types
-// FP16-NOT: mp.precision = f16
+// FP16-NOT: mp.precision = #mp.precision<f16
 module @other_types attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf64>, %y: tensor<4x4xbf16>, %z: tensor<4x4xi32>):
@@ -129,8 +129,8 @@ module @other_types attributes {onnx.opset_import = [["", 17]]} {
 // Defaults of graph inputs are constants to the decision.
 // CHECK-LABEL: @defaults
 // FP16-LABEL: @defaults
-// CHECK: "onnx.Add"{{.*}}mp.precision = bf16
-// CHECK: "onnx.Add"{{.*}}constant 'mask' is out of range{{.*}}mp.precision = f32
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'mask' is out of range
 module @defaults attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>, %b: tensor<4xf32>, %mask: tensor<1xf32>):

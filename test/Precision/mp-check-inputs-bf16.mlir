@@ -1,10 +1,10 @@
-// RUN: mp-opt %s --mp-classify=precision=bf16 --mp-assign --mp-check-inputs \
+// RUN: mp-opt %s --mp-set-policy=precision=bf16 --mp-classify --mp-assign --mp-check-inputs \
 // RUN:   --verify-diagnostics | FileCheck %s
-// RUN: mp-opt %s --mp-classify=precision=fp16 --mp-assign --mp-check-inputs \
+// RUN: mp-opt %s --mp-set-policy=precision=fp16 --mp-classify --mp-assign --mp-check-inputs \
 // RUN:   2>&1 | FileCheck %s --check-prefix=FP16
 
 // bf16 has the range of fp32: no warning.
-// CHECK: "onnx.MatMul"{{.*}} mp.precision = bf16
+// CHECK: "onnx.MatMul"{{.*}} mp.precision = #mp.precision<bf16
 // FP16: warning: squares or long sums of inputs
 module @gram attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {

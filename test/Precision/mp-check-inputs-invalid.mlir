@@ -1,5 +1,5 @@
-// RUN: mp-opt %s --split-input-file --mp-classify='precision=fp16 \
-// RUN:   allow=ReduceSum,ReduceSumSquare allow-nodes=own' --mp-assign \
+// RUN: mp-opt %s --split-input-file --mp-set-policy='precision=fp16 \
+// RUN:   allow=ReduceSum,ReduceSumSquare allow-nodes=own' --mp-classify --mp-assign \
 // RUN:   --mp-check-inputs --verify-diagnostics
 
 // A Gram matrix, and what reads it; a scaled difference, squared; not the node

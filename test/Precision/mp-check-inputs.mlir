@@ -1,10 +1,10 @@
-// RUN: mp-opt %s --mp-classify='precision=fp16 deny=Sqrt' --mp-assign \
+// RUN: mp-opt %s --mp-set-policy='precision=fp16 deny=Sqrt' --mp-classify --mp-assign \
 // RUN:   --mp-check-inputs --verify-diagnostics | FileCheck %s
 
 // Behind a bound, a normalization, a root, a division by what is computed and a
 // contraction with weights; products of different inputs, of a parameter; a
 // sum of few elements.
-// CHECK: "onnx.Mul"{{.*}} mp.precision = f16
+// CHECK: "onnx.Mul"{{.*}} mp.precision = #mp.precision<f16
 module @quiet attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>, %p: tensor<4x4xf32>):

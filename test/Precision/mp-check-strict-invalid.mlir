@@ -1,4 +1,4 @@
-// RUN: not mp-opt %s --mp-classify="allow=Softmax,Frob,Shrink allow-nodes=sel strict" --mp-assign --mp-check-strict 2>&1 | FileCheck %s
+// RUN: not mp-opt %s --mp-set-policy="allow=Softmax,Frob,Shrink allow-nodes=sel strict" --mp-classify --mp-assign --mp-check-strict 2>&1 | FileCheck %s
 // RUN: not mp-opt %s --mp-mixed-precision="allow=Shrink strict" 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // RUN: %python -c "import subprocess as s; assert s.call('mp-opt %s \'--mp-mixed-precision=allow=Shrink strict\'', shell=True) == 4"
 

@@ -1,10 +1,10 @@
-// RUN: mp-opt %s --mp-classify="allow=Relu strict" --mp-assign --mp-check-strict
-// RUN: mp-opt %s --mp-classify="allow=Softmax,Frob,Shrink allow-nodes=sel" --mp-assign --mp-check-strict | FileCheck %s
+// RUN: mp-opt %s --mp-set-policy="allow=Relu strict" --mp-classify --mp-assign --mp-check-strict
+// RUN: mp-opt %s --mp-set-policy="allow=Softmax,Frob,Shrink allow-nodes=sel" --mp-classify --mp-assign --mp-check-strict | FileCheck %s
 
 // Nothing happens where every wish is granted, where only the built-in list
 // asks for 16 bit (Einsum, which has no bf16 at this opset), where a wish of a
 // list gives way to shape arithmetic, and where the policy is not strict.
-// CHECK: mp.refused = "custom op"
+// CHECK: denied_by = "custom op"
 module attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>, %c: tensor<i1>, %i: tensor<4xi64>, %d: tensor<i64>, %v: tensor<2xf32>):

@@ -1,22 +1,22 @@
-// RUN: not mp-opt %s --mp-classify=deny=Sofmax 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: not mp-opt %s --mp-classify=allow=Frobb 2>&1 | FileCheck %s --check-prefix=CUSTOM
-// RUN: not mp-opt %s --mp-classify="allow=Conv deny=Conv" 2>&1 | FileCheck %s --check-prefix=TWICE
-// RUN: not mp-opt %s --mp-classify=precision=fp8 2>&1 | FileCheck %s --check-prefix=PRECISION
-// RUN: not mp-opt %s --mp-classify="deny-nodes=a)(b" 2>&1 | FileCheck %s --check-prefix=REGEX
-// RUN: not mp-opt %s --mp-classify="allow-nodes=hea" 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: not mp-opt %s --mp-classify="allow-nodes=head deny-nodes=h.*" 2>&1 | FileCheck %s --check-prefix=BOTH
-// RUN: not mp-opt %s --mp-classify="deny=Conv,Conv" 2>&1 | FileCheck %s --check-prefix=AGAIN
-// RUN: not mp-opt %s --mp-classify="allow=linear deny=addmm,mm" 2>&1 | FileCheck %s --check-prefix=TORCH
-// RUN: not mp-opt %s --mp-classify="allow=mm deny=matmul" 2>&1 | FileCheck %s --check-prefix=ALIAS
-// RUN: not mp-opt %s --mp-classify="policy=mixed_bflat16" 2>&1 | FileCheck %s --check-prefix=KERAS
-// RUN: not mp-opt %s --mp-classify="policy=float32 allow=Conv" 2>&1 | FileCheck %s --check-prefix=FLOAT32
-// RUN: not mp-opt %s --mp-classify="policy=mixed_float16 precision=bf16" 2>&1 | FileCheck %s --check-prefix=OTHER
-// RUN: not mp-opt %s --mp-classify="deny-nodes=(a{200}){200}{200}" 2>&1 | FileCheck %s --check-prefix=HUGE
-// RUN: not mp-opt %s --mp-classify="deny-nodes=(a*)\1" 2>&1 | FileCheck %s --check-prefix=BACK
-// RUN: mp-opt %s --mp-classify="allow=linear deny=mm" | FileCheck %s --check-prefix=SHARED
-// RUN: mp-opt %s --mp-classify="deny=smooth_l1_loss" 2>&1 | FileCheck %s --check-prefix=NOTHING
-// RUN: mp-opt %s --mp-classify="deny=ai.onnx.*" | FileCheck %s --check-prefix=DOMAIN
-// RUN: mp-opt %s --mp-classify="allow=my.Frob,ai.onnx.Conv deny=com.microsoft.Gelu"
+// RUN: not mp-opt %s --mp-set-policy=deny=Sofmax --mp-classify 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not mp-opt %s --mp-set-policy=allow=Frobb --mp-classify 2>&1 | FileCheck %s --check-prefix=CUSTOM
+// RUN: not mp-opt %s --mp-set-policy="allow=Conv deny=Conv" --mp-classify 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not mp-opt %s --mp-set-policy=precision=fp8 --mp-classify 2>&1 | FileCheck %s --check-prefix=PRECISION
+// RUN: not mp-opt %s --mp-set-policy="deny-nodes=a)(b" --mp-classify 2>&1 | FileCheck %s --check-prefix=REGEX
+// RUN: not mp-opt %s --mp-set-policy="allow-nodes=hea" --mp-classify 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not mp-opt %s --mp-set-policy="allow-nodes=head deny-nodes=h.*" --mp-classify 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not mp-opt %s --mp-set-policy="deny=Conv,Conv" --mp-classify 2>&1 | FileCheck %s --check-prefix=AGAIN
+// RUN: not mp-opt %s --mp-set-policy="allow=linear deny=addmm,mm" --mp-classify 2>&1 | FileCheck %s --check-prefix=TORCH
+// RUN: not mp-opt %s --mp-set-policy="allow=mm deny=matmul" --mp-classify 2>&1 | FileCheck %s --check-prefix=ALIAS
+// RUN: not mp-opt %s --mp-set-policy="policy=mixed_bflat16" --mp-classify 2>&1 | FileCheck %s --check-prefix=KERAS
+// RUN: not mp-opt %s --mp-set-policy="policy=float32 allow=Conv" --mp-classify 2>&1 | FileCheck %s --check-prefix=FLOAT32
+// RUN: not mp-opt %s --mp-set-policy="policy=mixed_float16 precision=bf16" --mp-classify 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not mp-opt %s --mp-set-policy="deny-nodes=(a{200}){200}{200}" --mp-classify 2>&1 | FileCheck %s --check-prefix=HUGE
+// RUN: not mp-opt %s --mp-set-policy="deny-nodes=(a*)\1" --mp-classify 2>&1 | FileCheck %s --check-prefix=BACK
+// RUN: mp-opt %s --mp-set-policy="allow=linear deny=mm" --mp-classify | FileCheck %s --check-prefix=SHARED
+// RUN: mp-opt %s --mp-set-policy="deny=smooth_l1_loss" --mp-classify 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: mp-opt %s --mp-set-policy="deny=ai.onnx.*" --mp-classify | FileCheck %s --check-prefix=DOMAIN
+// RUN: mp-opt %s --mp-set-policy="allow=my.Frob,ai.onnx.Conv deny=com.microsoft.Gelu" --mp-classify
 
 // UNKNOWN: error: unknown operator 'Sofmax' in --deny; did you mean 'Softmax'?
 // CUSTOM: error: unknown operator 'Frobb' in --allow; did you mean 'Frob'?
@@ -33,9 +33,9 @@
 // OTHER: error: the precision is bf16 in --mixed-bf16 and fp16 in --policy
 // HUGE: error: pattern '(a{200}){200}{200}' in --deny-node is no regular expression: it repeats too much
 // BACK: error: pattern '(a*)\1' in --deny-node is no regular expression: back references are not supported
-// SHARED: "onnx.Gemm"{{.*}}mp.class = "allow"
+// SHARED: "onnx.Gemm"{{.*}}mp.class = #mp.class<allow
 // NOTHING: warning: functions without an ONNX op of their own match nothing, list the ops that they are made of: 'smooth_l1_loss' (--deny)
-// DOMAIN: "onnx.Gemm"{{.*}}mp.class = "deny"
+// DOMAIN: "onnx.Gemm"{{.*}}mp.class = #mp.class<deny
 module attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):

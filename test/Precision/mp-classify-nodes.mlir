@@ -1,12 +1,12 @@
-// RUN: mp-opt %s --mp-classify="deny-nodes=enc/.* allow-nodes=head deny=Gemm" \
+// RUN: mp-opt %s --mp-set-policy="deny-nodes=enc/.* allow-nodes=head deny=Gemm" --mp-classify \
 // RUN:   | FileCheck %s
 
 // A pattern matches whole names and beats every list.
 // CHECK-LABEL: @patterns
-// CHECK: mp.class = "deny", mp.override, mp.reason = "node override", onnx.name = "enc/0"
-// CHECK: mp.class = "allow", mp.reason = "built-in list", onnx.name = "my_enc/1"
-// CHECK: mp.class = "allow", mp.override, mp.reason = "node override", onnx.name = "head"
-// CHECK: mp.class = "deny", mp.reason = "user's list", onnx.name = "head2"
+// CHECK: mp.class = #mp.class<deny, reason = "node override"{{.*}}, override>, onnx.name = "enc/0"
+// CHECK: mp.class = #mp.class<allow, reason = "built-in list"{{.*}}>, onnx.name = "my_enc/1"
+// CHECK: mp.class = #mp.class<allow, reason = "node override"{{.*}}, override>, onnx.name = "head"
+// CHECK: mp.class = #mp.class<deny, reason = "user's list"{{.*}}>, onnx.name = "head2"
 module @patterns attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):

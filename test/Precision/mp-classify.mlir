@@ -1,26 +1,26 @@
-// RUN: mp-opt %s --split-input-file --mp-classify | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 \
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify \
 // RUN:   | FileCheck %s --check-prefix=FP16
 // RUN: mp-opt %s --split-input-file \
-// RUN:     --mp-classify="deny=MatMul,com.microsoft.Gelu promote=Relu allow=Celu" \
+// RUN:     --mp-set-policy="deny=MatMul,com.microsoft.Gelu promote=Relu allow=Celu" --mp-classify \
 // RUN:   | FileCheck %s --check-prefix=LISTS
 
 // Built-in lists; what is on none follows. bf16 has the range for Exp.
 // CHECK-LABEL: @lists
-// CHECK-SAME: mp.low = bf16
-// CHECK: "onnx.MatMul"{{.*}}mp.class = "allow", mp.reason = "built-in list"
-// CHECK: "onnx.Add"{{.*}}mp.class = "promote", mp.reason = "built-in list"
-// CHECK: "onnx.Relu"{{.*}}mp.class = "follow", mp.reason = "on no list"
-// CHECK: "onnx.Exp"{{.*}}mp.class = "follow", mp.reason = "on no list"
-// CHECK: "onnx.Softmax"{{.*}}mp.class = "deny", mp.reason = "built-in list"
-// CHECK: "onnx.com.microsoft.Gelu"{{.*}}mp.class = "follow"
+// CHECK-SAME: mp.policy = #mp.policy<bf16>
+// CHECK: "onnx.MatMul"{{.*}}mp.class = #mp.class<allow, reason = "built-in list"
+// CHECK: "onnx.Add"{{.*}}mp.class = #mp.class<promote, reason = "built-in list"
+// CHECK: "onnx.Relu"{{.*}}mp.class = #mp.class<follow, reason = "on no list"
+// CHECK: "onnx.Exp"{{.*}}mp.class = #mp.class<follow, reason = "on no list"
+// CHECK: "onnx.Softmax"{{.*}}mp.class = #mp.class<deny, reason = "built-in list"
+// CHECK: "onnx.com.microsoft.Gelu"{{.*}}mp.class = #mp.class<follow
 // FP16-LABEL: @lists
-// FP16-SAME: mp.low = f16
-// FP16: "onnx.Exp"{{.*}}mp.class = "deny", mp.reason = "built-in list"
+// FP16-SAME: mp.policy = #mp.policy<f16,
+// FP16: "onnx.Exp"{{.*}}mp.class = #mp.class<deny, reason = "built-in list"
 // LISTS-LABEL: @lists
-// LISTS: "onnx.MatMul"{{.*}}mp.class = "deny", mp.reason = "user's list"
-// LISTS: "onnx.Relu"{{.*}}mp.class = "promote", mp.reason = "user's list"
-// LISTS: "onnx.com.microsoft.Gelu"{{.*}}mp.class = "deny", mp.reason = "user's list"
+// LISTS: "onnx.MatMul"{{.*}}mp.class = #mp.class<deny, reason = "user's list"
+// LISTS: "onnx.Relu"{{.*}}mp.class = #mp.class<promote, reason = "user's list"
+// LISTS: "onnx.com.microsoft.Gelu"{{.*}}mp.class = #mp.class<deny, reason = "user's list"
 module @lists attributes {onnx.opset_import = [["", 17], ["com.microsoft", 1]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -42,16 +42,16 @@ module @lists attributes {onnx.opset_import = [["", 17], ["com.microsoft", 1]]} 
 // inside a subgraph have their own class.
 // CHECK-LABEL: @structure
 // CHECK: "onnx.If"
-// CHECK: "onnx.MatMul"{{.*}}mp.class = "allow"
-// CHECK: mp.class = "follow", mp.reason = "on no list"
-// CHECK: onnx.custom "my" "Frob"{{.*}}mp.class = "deny", mp.reason = "custom op"
-// CHECK: onnx.custom "my" "Twice"{{.*}}mp.class = "deny", mp.reason = "function call"
-// CHECK: "onnx.SequenceConstruct"{{.*}}mp.class = "follow", mp.reason = "on no list"
-// CHECK: "onnx.SequenceAt"{{.*}}mp.class = "follow", mp.reason = "on no list"
+// CHECK: "onnx.MatMul"{{.*}}mp.class = #mp.class<allow
+// CHECK: mp.class = #mp.class<follow, reason = "on no list"
+// CHECK: onnx.custom "my" "Frob"{{.*}}mp.class = #mp.class<deny, reason = "custom op"
+// CHECK: onnx.custom "my" "Twice"{{.*}}mp.class = #mp.class<deny, reason = "function call"
+// CHECK: "onnx.SequenceConstruct"{{.*}}mp.class = #mp.class<follow, reason = "on no list"
+// CHECK: "onnx.SequenceAt"{{.*}}mp.class = #mp.class<follow, reason = "on no list"
 // CHECK: onnx.function
 // CHECK-NOT: mp.class
 // LISTS-LABEL: @structure
-// LISTS: onnx.custom "my" "Frob"{{.*}}mp.class = "deny", mp.reason = "custom op"
+// LISTS: onnx.custom "my" "Frob"{{.*}}mp.class = #mp.class<deny, reason = "custom op"
 module @structure attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
   onnx.graph {
   ^bb0(%c: tensor<i1>, %x: tensor<4x4xf32>, %i: tensor<i64>):
@@ -80,8 +80,8 @@ module @structure attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
 // A value that a training algorithm takes by its name stays; an output of the
 // graph keeps its name for an fp32 value anyway.
 // CHECK-LABEL: @training_names
-// CHECK: mp.class = "deny", mp.reason = "named by a training algorithm", onnx.results = ["h"]
-// CHECK: mp.class = "allow", mp.reason = "built-in list", onnx.results = ["y"]
+// CHECK: mp.class = #mp.class<deny, reason = "named by a training algorithm"{{.*}}>, onnx.results = ["h"]
+// CHECK: mp.class = #mp.class<allow, reason = "built-in list"{{.*}}>, onnx.results = ["y"]
 module @training_names attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):

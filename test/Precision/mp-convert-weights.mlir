@@ -95,7 +95,7 @@ module @legality attributes {onnx.opset_import = [["", 17]]} {
 // CHECK-NEXT: "onnx.Cast"(%[[C]])
 module @denied attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
-    %c = "onnx.Constant"() {mp.precision = f32, value_float = 1.0 : f32} : () -> tensor<f32>
+    %c = "onnx.Constant"() {mp.precision = #mp.precision<f32>, value_float = 1.0 : f32} : () -> tensor<f32>
     %0 = "onnx.Cast"(%c) {mp.inserted, to = 16 : i64} : (tensor<f32>) -> tensor<bf16>
     onnx.yield %0 : tensor<bf16>
   }
@@ -111,7 +111,7 @@ module @denied attributes {onnx.opset_import = [["", 17]]} {
 // CHECK: onnx.initializer "big" #onnx.cast_elements<dense_resource<k> : tensor<2xf32>, clamp = 3.275200e+04 : f64> : tensor<2xf16>
 // CHECK: onnx.initializer "wide" dense<-3.275200e+04> : tensor<f32>
 // CHECK: onnx.initializer "kept" dense<-1.000000e+09> : tensor<f32>
-module @masks attributes {mp.low = f16, onnx.opset_import = [["", 17]]} {
+module @masks attributes {mp.policy = #mp.policy<f16>, onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%m: tensor<3xi1>, %x: tensor<3xf32>):
     %a = onnx.initializer "small" dense<[0.0, 0xFF800000, -1.0e9]> : tensor<3xf32> {mp.clamp = 32752.0 : f32, mp.range = array<f64: 10.0, -1.0e9, 0.0, 3.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0>} : tensor<3xf32>

@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --split-input-file --mp-classify --mp-assign \
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-assign \
 // RUN:   --mp-insert-casts | FileCheck %s
 
 // Once per value and type, right after the value; outputs keep their names.

@@ -10,7 +10,7 @@
 // CHECK-NEXT: %[[USERS:.*]] = "onnx.Cast"(%[[Y]]) {to = 1
 // CHECK-NEXT: %[[BACK:.*]] = "onnx.Cast"(%[[USERS]]){{.*}}to = 16
 // CHECK-NEXT: onnx.yield %[[ROUNDED]], %[[Y]], %[[BACK]]
-module @cancel attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
+module @cancel attributes {mp.policy = #mp.policy<bf16>, onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>, %y: tensor<4xbf16>):
     %0 = "onnx.Cast"(%x) {mp.inserted, to = 16 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
@@ -31,19 +31,19 @@ module @cancel attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
 // CHECK-SAME: mp.casts_removed = 1
 // CHECK: ^bb0(%[[X:.*]]: tensor<1x4xf32>, %[[S:.*]]: tensor<2xi64>):
 // CHECK-NEXT: %[[LOW:.*]] = "onnx.Cast"(%[[X]]){{.*}}(tensor<1x4xf32>) -> tensor<1x4xbf16>
-// CHECK-NEXT: %[[BIG:.*]] = "onnx.Expand"(%[[LOW]], %[[S]]){{.*}}mp.precision = bf16{{.*}} -> tensor<8x4xbf16>
+// CHECK-NEXT: %[[BIG:.*]] = "onnx.Expand"(%[[LOW]], %[[S]]){{.*}}mp.precision = #mp.precision<bf16{{.*}} -> tensor<8x4xbf16>
 // CHECK-NEXT: %[[T:.*]] = "onnx.Transpose"(%[[LOW]]){{.*}} -> tensor<4x1xbf16>
 // CHECK-NEXT: %[[DENIED:.*]] = "onnx.Transpose"(%[[X]]){{.*}} -> tensor<4x1xf32>
 // CHECK-NEXT: %[[LATE:.*]] = "onnx.Cast"(%[[DENIED]])
 // CHECK-NEXT: onnx.yield %[[BIG]], %[[T]], %[[LATE]]
-module @hoist attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
+module @hoist attributes {mp.policy = #mp.policy<bf16>, onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<1x4xf32>, %s: tensor<2xi64>):
-    %0 = "onnx.Expand"(%x, %s) {mp.precision = f32, mp.because = "its first operand is f32"} : (tensor<1x4xf32>, tensor<2xi64>) -> tensor<8x4xf32>
+    %0 = "onnx.Expand"(%x, %s) {mp.precision = #mp.precision<f32, reason = "its first operand is f32">} : (tensor<1x4xf32>, tensor<2xi64>) -> tensor<8x4xf32>
     %1 = "onnx.Cast"(%0) {mp.inserted, to = 16 : i64} : (tensor<8x4xf32>) -> tensor<8x4xbf16>
-    %2 = "onnx.Transpose"(%x) {mp.precision = f32, mp.because = "its first operand is f32"} : (tensor<1x4xf32>) -> tensor<4x1xf32>
+    %2 = "onnx.Transpose"(%x) {mp.precision = #mp.precision<f32, reason = "its first operand is f32">} : (tensor<1x4xf32>) -> tensor<4x1xf32>
     %3 = "onnx.Cast"(%2) {mp.inserted, to = 16 : i64} : (tensor<4x1xf32>) -> tensor<4x1xbf16>
-    %4 = "onnx.Transpose"(%x) {mp.precision = f32, mp.because = "user's list"} : (tensor<1x4xf32>) -> tensor<4x1xf32>
+    %4 = "onnx.Transpose"(%x) {mp.precision = #mp.precision<f32, reason = "user's list">} : (tensor<1x4xf32>) -> tensor<4x1xf32>
     %5 = "onnx.Cast"(%4) {mp.inserted, to = 16 : i64} : (tensor<4x1xf32>) -> tensor<4x1xbf16>
     onnx.yield %1, %3, %5 : tensor<8x4xbf16>, tensor<4x1xbf16>, tensor<4x1xbf16>
   }
@@ -55,12 +55,12 @@ module @hoist attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
 // CHECK-LABEL: @stay
 // CHECK: "onnx.Expand"({{.*}} -> tensor<8x4xf32>
 // CHECK: "onnx.Slice"({{.*}} -> tensor<1x4xf32>
-module @stay attributes {mp.low = bf16, onnx.opset_import = [["", 17]]} {
+module @stay attributes {mp.policy = #mp.policy<bf16>, onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<1x4xf32>, %y: tensor<8x4xf32>, %s: tensor<2xi64>, %i: tensor<1xi64>):
-    %0 = "onnx.Expand"(%x, %s) {mp.precision = f32, mp.because = "its first operand is f32"} : (tensor<1x4xf32>, tensor<2xi64>) -> tensor<8x4xf32>
+    %0 = "onnx.Expand"(%x, %s) {mp.precision = #mp.precision<f32, reason = "its first operand is f32">} : (tensor<1x4xf32>, tensor<2xi64>) -> tensor<8x4xf32>
     %1 = "onnx.Cast"(%0) {mp.inserted, to = 16 : i64} : (tensor<8x4xf32>) -> tensor<8x4xbf16>
-    %2 = "onnx.Slice"(%y, %i, %i) {mp.precision = f32, mp.because = "its first operand is f32"} : (tensor<8x4xf32>, tensor<1xi64>, tensor<1xi64>) -> tensor<1x4xf32>
+    %2 = "onnx.Slice"(%y, %i, %i) {mp.precision = #mp.precision<f32, reason = "its first operand is f32">} : (tensor<8x4xf32>, tensor<1xi64>, tensor<1xi64>) -> tensor<1x4xf32>
     %3 = "onnx.Cast"(%2) {mp.inserted, to = 16 : i64} : (tensor<1x4xf32>) -> tensor<1x4xbf16>
     onnx.yield %0, %1, %3 : tensor<8x4xf32>, tensor<8x4xbf16>, tensor<1x4xbf16>
   }

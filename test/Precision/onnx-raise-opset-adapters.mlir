@@ -1,7 +1,7 @@
 // RUN: mp-opt %s --split-input-file --onnx-raise-opset=to=21 | FileCheck %s
 // RUN: mp-opt %s --split-input-file --onnx-raise-opset=to=21 \
 // RUN:   | mp-opt --split-input-file --onnx-raise-opset=to=21 | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify --onnx-raise-opset=to=21 \
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --onnx-raise-opset=to=21 \
 // RUN:   | FileCheck %s --check-prefix=MARKS
 
 // Numbers get the type of the data, and their absence means what it meant:
@@ -43,8 +43,8 @@ module @softmax attributes {onnx.opset_import = [["", 11]]} {
     // CHECK: %[[SHAPE:.*]] = "onnx.Shape"(%[[X]])
     // CHECK: %[[ROWS:.*]] = "onnx.Softmax"(%[[FLAT]]) {axis = -1 : i64, onnx.name = "s", onnx.results = ["s_rows"]}
     // CHECK: %y = "onnx.Reshape"(%[[ROWS]], %[[SHAPE]]) {allowzero = 1 : i64, {{.*}}onnx.results = ["y"]} : {{.*}} -> tensor<2x3x4xf32>
-    // MARKS: "onnx.Flatten"{{.*}}mp.class = "follow"
-    // MARKS: "onnx.Shape"{{.*}}mp.class = "deny"
+    // MARKS: "onnx.Flatten"{{.*}}mp.class = #mp.class<follow
+    // MARKS: "onnx.Shape"{{.*}}mp.class = #mp.class<deny
     %0 = "onnx.Softmax"(%x) {onnx.name = "s", onnx.results = ["y"]} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: "onnx.Softmax"(%y) {axis = 2 : i64, onnx.results = ["last"]}
     %1 = "onnx.Softmax"(%0) {axis = 2 : i64, onnx.results = ["last"]} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>

@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --split-input-file --mp-classify --onnx-raise-opset \
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --onnx-raise-opset \
 // RUN:   --remarks-filter=mp-precision --remark-format=emitRemark \
 // RUN:   --verify-diagnostics -o %t
 // RUN: FileCheck %s --input-file=%t

@@ -1,5 +1,5 @@
-// RUN: mp-opt %s --split-input-file --mp-classify --onnx-raise-opset | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-classify=precision=fp16 --onnx-raise-opset \
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --onnx-raise-opset | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --onnx-raise-opset \
 // RUN:   | FileCheck %s --check-prefix=FP16
 // RUN: mp-opt %s --split-input-file --onnx-raise-opset=to=18 \
 // RUN:   | FileCheck %s --check-prefix=TO

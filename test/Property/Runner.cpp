@@ -127,15 +127,14 @@ void DecisionCheck::check(Operation *root) {
     if (!reason.empty())
       explained.insert(node);
   root->walk([&](Operation *op) {
-    auto opClass = op->getAttrOfType<StringAttr>(mark::opClass);
-    auto precision = op->getAttrOfType<TypeAttr>(mark::precision);
-    if (precision && !op->getAttrOfType<StringAttr>(mark::because))
+    PrecisionAttr precision = getPrecision(op);
+    if (precision && precision.getReason().empty())
       outcome.violations.push_back(onnxir::describe(op) +
                                    ": a precision without a reason");
-    if (!opClass || opClass.getValue() != "allow")
+    if (!hasClass(op, OpClass::Allow))
       return;
-    bool hasF32 = llvm::any_of(op->getOperandTypes(), isF32Tensor);
-    bool isLow = precision && !precision.getValue().isF32();
+    bool hasF32 = llvm::any_of(op->getOperandTypes(), onnxir::isF32Tensor);
+    bool isLow = precision && !precision.getType().isF32();
     if (hasF32 && !isLow && !explained.contains(onnxir::describe(op)))
       outcome.violations.push_back(onnxir::describe(op) +
                                    ": allowed, fp32, and no remark says why");
@@ -376,7 +375,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   registerAllPasses();
   DialectRegistry registry;
-  registry.insert<onnxir::ONNXDialect, training::MPDialect>();
+  registry.insert<onnxir::ONNXDialect, MPDialect>();
   if (argc == 3 && StringRef(argv[1]) == "--supports")
     return failed(parsePassPipeline(argv[2], llvm::nulls()));
   return serve(registry);

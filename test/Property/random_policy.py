@@ -36,7 +36,7 @@ class Policy:
         options = self.options.replace(" raise-opset=false", "")
         raising = "" if options != self.options else "onnx-raise-opset,"
         return (
-            f"builtin.module(mp-classify{{{options}}},{raising}"
+            f"builtin.module(mp-set-policy{{{options}}},mp-classify,{raising}"
             f"mp-assign{{assign={rule}}},mp-insert-casts,mp-simplify-casts,"
             "mp-convert-weights,mp-verify-precision)"
         )

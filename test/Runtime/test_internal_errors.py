@@ -39,7 +39,7 @@ if SANITIZED:
 # In the order of the pipeline.
 PASSES = [
     "onnx-specialize-functions",
-    "mp-annotate-units",
+    "mp-annotate-composites",
     "mp-annotate-ranges",
     "onnx-raise-opset",
     "mp-assign",
@@ -160,7 +160,7 @@ def scene():
 
 CASES = [(place, "segv") for place in PASSES] + [
     (place, kind)
-    for place in ("mp-annotate-units", "mp-insert-casts", "mp-verify-precision")
+    for place in ("mp-annotate-composites", "mp-insert-casts", "mp-verify-precision")
     for kind in KINDS
     if kind != "segv"
 ]
@@ -249,7 +249,7 @@ def test_options_survive(scene, flags):
     # A pattern that matches nothing is an error, if it gets there unchanged.
     expected = scene.run(scene.model, "--mixed-bf16", *flags, output=None)
     done = scene.run(
-        scene.model, "--mixed-bf16", *flags, "--debug-crash-in=mp-annotate-units"
+        scene.model, "--mixed-bf16", *flags, "--debug-crash-in=mp-annotate-composites"
     )
     assert done.returncode == INTERNAL
     path = scene.take_reproducer(done)
@@ -356,7 +356,7 @@ def mlir(scene):
     [
         (["--mixed-bf16"], "mp-assign"),
         (["--mp-mixed-precision=precision=bf16"], "mp-insert-casts"),
-        (["--mp-annotate-units", "--mp-classify"], "mp-classify"),
+        (["--mp-annotate-composites", "--mp-set-policy --mp-classify"], "mp-classify"),
         (["--pass-pipeline=builtin.module(mp-classify,mp-assign)"], "mp-assign"),
     ],
 )

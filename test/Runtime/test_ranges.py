@@ -160,7 +160,7 @@ CASES = {
 def passes(dtype, allow):
     """The pipeline without its analyses."""
     return [
-        f"--mp-classify=precision={dtype} allow={allow}", "--onnx-raise-opset",
+        f"--mp-set-policy=precision={dtype} --mp-classify allow={allow}", "--onnx-raise-opset",
         "--mp-assign", "--mp-insert-casts", "--mp-simplify-casts",
         "--mp-convert-weights", "--mp-verify-precision",
     ]

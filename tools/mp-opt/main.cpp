@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mp::installInternalErrorHandler(argc, argv);
   mlir::DialectRegistry registry;
-  registry.insert<mp::onnxir::ONNXDialect, mp::training::MPDialect>();
+  registry.insert<mp::onnxir::ONNXDialect, mp::MPDialect>();
   mp::registerLoweringDialects(registry);
   mp::registerAllPasses();
   if (argc > 1 && llvm::StringRef(argv[1]) == "diff")

@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
   ::signal(SIGXFSZ, SIG_IGN);
   installInternalErrorHandler();
   mlir::DialectRegistry registry;
-  registry.insert<onnxir::ONNXDialect, training::MPDialect>();
+  registry.insert<onnxir::ONNXDialect, MPDialect>();
   llvm::StringRef command = argc > 1 ? argv[1] : "--help";
   Arguments rest(argv + std::min(argc, 2), argv + argc);
   if (command == "run")

@@ -25,7 +25,7 @@ static constexpr const char *pluginVersion = MPOPT_VERSION;
 
 static void registerDialects(mlir::DialectRegistry *registry) {
   registry->insert<mp::kernel::KernelDialect, mp::onnxir::ONNXDialect,
-                   mp::runtime::RuntimeDialect, mp::training::MPDialect>();
+                   mp::runtime::RuntimeDialect, mp::MPDialect>();
 }
 
 static void registerPasses() { mp::registerAllPasses(); }

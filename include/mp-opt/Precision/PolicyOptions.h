@@ -13,6 +13,8 @@
 #ifndef MPOPT_PRECISION_POLICYOPTIONS_H
 #define MPOPT_PRECISION_POLICYOPTIONS_H
 
+#include "mp-opt/Dialect/MP/Attributes.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -22,22 +24,6 @@
 #include <vector>
 
 namespace mp {
-
-enum class OpClass : uint8_t {
-  /// Runs in 16 bit, accumulating in fp32.
-  Allow,
-  /// Runs in fp32 and yields fp32.
-  Deny,
-  /// Runs in the widest type among its float operands.
-  Promote,
-  /// Runs in the type of its first float operand.
-  Follow,
-};
-inline constexpr OpClass opClasses[] = {OpClass::Allow, OpClass::Deny,
-                                        OpClass::Promote, OpClass::Follow};
-
-llvm::StringRef stringifyOpClass(OpClass opClass);
-std::optional<OpClass> symbolizeOpClass(llvm::StringRef name);
 
 /// A word and where it stands.
 struct PolicyEntry {

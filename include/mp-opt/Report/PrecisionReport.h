@@ -60,7 +60,7 @@ struct ReportNode {
   /// The schema admits the 16-bit type now; the first opset that does, or 0.
   bool isAdmitted = false;
   int firstOpset = 0;
-  llvm::StringRef opClass, classReason, because, hazard, unit;
+  llvm::StringRef opClass, classReason, because, hazard, composite;
   /// Index into PrecisionReport::scopes.
   unsigned scope = 0;
   /// The control-flow node whose body holds it.

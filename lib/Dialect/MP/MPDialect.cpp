@@ -18,13 +18,14 @@ using namespace mlir;
 #define GET_OP_CLASSES
 #include "mp-opt/Dialect/MP/MPOps.cpp.inc"
 
-namespace mp::training {
+namespace mp {
 
 void MPDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "mp-opt/Dialect/MP/MPOps.cpp.inc"
       >();
+  registerAttributes();
 }
 
 LogicalResult LossSeedOp::verify() {
@@ -65,4 +66,4 @@ LogicalResult UpdateScaleOp::verify() {
   return success();
 }
 
-} // namespace mp::training
+} // namespace mp

@@ -78,6 +78,13 @@ public:
   void populateDefaultAttrs(const OperationName &, NamedAttrList &) override {}
   void printAssembly(Operation *op, OpAsmPrinter &printer, StringRef) override;
   LogicalResult verifyInvariants(Operation *op) override {
+    // What other dialects keep on a node is no discardable attribute, which
+    // MLIR would have them verify.
+    for (NamedAttribute entry : get(op).getEntries())
+      if (Dialect *owner = entry.getNameDialect();
+          owner && owner != op->getDialect() &&
+          failed(owner->verifyOperationAttribute(op, entry)))
+        return failure();
     return verifyNode(op);
   }
   LogicalResult verifyRegionInvariants(Operation *) override {

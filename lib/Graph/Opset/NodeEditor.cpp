@@ -9,7 +9,6 @@
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
 #include "mp-opt/Operators/OperatorTraits.h"
-#include "mp-opt/Precision/Policy.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -168,21 +167,19 @@ OperationState NodeEditor::getState(StringRef opType) {
 }
 
 void NodeEditor::mark(OperationState &state, StringRef opType) {
-  if (!node->hasAttr(mark::opClass))
+  if (!getClass(node))
     return;
-  addAttribute(state, mark::made, builder.getUnitAttr());
+  addAttribute(state, mark::adapter, builder.getUnitAttr());
   if (auto module = node->getParentOfType<ModuleOp>())
-    module->setAttr(mark::made, builder.getUnitAttr());
+    module->setAttr(mark::adapter, builder.getUnitAttr());
   // Nodes that only move data go the way of their neighbours; the others
   // compute sizes, indices and constants.
   bool movesData = getOperatorTraits("", opType).kind == OperatorKind::Movement;
   OpClass opClass = movesData ? OpClass::Follow : OpClass::Deny;
+  StringAttr reason = builder.getStringAttr(
+      opType == "Constant" ? "constant" : "made by raising the opset");
   addAttribute(state, mark::opClass,
-               builder.getStringAttr(stringifyOpClass(opClass)));
-  addAttribute(state, mark::reason,
-               builder.getStringAttr(opType == "Constant"
-                                         ? "constant"
-                                         : "made by raising the opset"));
+               ClassAttr::get(builder.getContext(), opClass, reason));
 }
 
 Value NodeEditor::create(StringRef opType, ValueRange operands, Type type,

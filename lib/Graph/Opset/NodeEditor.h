@@ -14,8 +14,9 @@
 #ifndef MPOPT_LIB_GRAPH_OPSET_NODEEDITOR_H
 #define MPOPT_LIB_GRAPH_OPSET_NODEEDITOR_H
 
+#include "mp-opt/Dialect/MP/Attributes.h"
+#include "mp-opt/Dialect/ONNX/Nodes.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
-#include "mp-opt/Precision/Casts.h"
 
 namespace mp {
 

@@ -97,9 +97,8 @@ static void splitByDirection(NodeEditor &editor) {
   Value shrunk = editor.create("Resize", {result, editor.getOperand(1), down},
                                type, "down");
   Operation *second = shrunk.getDefiningOp();
-  for (StringRef name :
-       {StringRef("mode"), StringRef(mark::opClass), StringRef(mark::reason),
-        StringRef("coordinate_transformation_mode")})
+  for (StringRef name : {StringRef("mode"), StringRef(mark::opClass),
+                         StringRef("coordinate_transformation_mode")})
     if (Attribute value = node->getAttr(name))
       second->setAttr(name, value);
   second->setAttr("nearest_mode", builder.getStringAttr("ceil"));

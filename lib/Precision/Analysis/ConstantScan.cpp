@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Dialect/MP/Attributes.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
-#include "mp-opt/Precision/Casts.h"
 
 #include "mp-opt/Support/Rounding.h"
 
@@ -34,10 +34,9 @@ std::optional<ElementKind> parseLowPrecision(llvm::StringRef name) {
 
 mlir::FailureOr<ElementKind> resolveLowPrecision(mlir::ModuleOp module,
                                                  llvm::StringRef option) {
-  auto chosen = module->getAttrOfType<mlir::TypeAttr>(mark::low);
+  mlir::Type chosen = getLowType(module);
   if (option.empty())
-    return chosen ? onnxir::getElementKind(chosen.getValue())
-                  : ElementKind::BFloat16;
+    return chosen ? onnxir::getElementKind(chosen) : ElementKind::BFloat16;
   if (std::optional<ElementKind> low = parseLowPrecision(option))
     return *low;
   return module.emitError()

@@ -7,7 +7,7 @@
 
 #include "mp-opt/Precision/Analysis/Constants.h"
 
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Dialect/MP/Attributes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

@@ -14,10 +14,10 @@
 
 #include "Carry.h"
 #include "SmallConstants.h"
+#include "mp-opt/Dialect/MP/Attributes.h"
 #include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -149,8 +149,9 @@ PowerFinder::Origin PowerFinder::getOrigin(Operation *node, Carry carry) {
 
 /// True if a list or the cost, not the user by name, has made the node 16 bit.
 bool PowerFinder::isLow(Operation *node) const {
-  auto type = node->getAttrOfType<TypeAttr>(mark::precision);
-  return type && !type.getValue().isF32() && !node->hasAttr(mark::isOverride);
+  Type type = getPrecisionType(node);
+  ClassAttr held = getClass(node);
+  return type && !type.isF32() && !(held && held.getIsOverride());
 }
 
 bool PowerFinder::readsPower(Operation *node) {

@@ -267,7 +267,7 @@ std::vector<ParameterCandidate> RoleFinder::run() {
       if (value && initializer.getValueAttr())
         add(op, value, initializer.getName());
     } else if (isNode(op) && isStandardOp(op, "Constant") && getElements(op) &&
-               !op->hasAttr(mark::unlisted)) {
+               !op->hasAttr(mark::added)) {
       // Those of an added loss have the mark.
       add(op, op->getResult(0), onnxir::getValueName(op->getResult(0)));
     }

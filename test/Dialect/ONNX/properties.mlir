@@ -7,9 +7,9 @@
 // form shows which, otherwise they are attributes among the others.
 onnx.graph {
 ^bb0(%x: tensor<?x4xf32>):
-  // CHECK: "onnx.Softmax"(%{{.*}}) {axis = 1 : i64, mp.class = "deny", onnx.name = "s", onnx.results = ["y"], other.mark} :
-  // GENERIC: "onnx.Softmax"(%{{.*}}) <{mp.class = "deny", onnx.name = "s", onnx.results = ["y"]}> {axis = 1 : i64, other.mark} :
-  %0 = "onnx.Softmax"(%x) {onnx.results = ["y"], other.mark, axis = 1 : i64, mp.class = "deny", onnx.name = "s"} : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  // CHECK: "onnx.Softmax"(%{{.*}}) {axis = 1 : i64, mp.class = #mp.class<deny{{.*}}>, onnx.name = "s", onnx.results = ["y"], other.mark} :
+  // GENERIC: "onnx.Softmax"(%{{.*}}) <{mp.class = #mp.class<deny{{.*}}>, onnx.name = "s", onnx.results = ["y"]}> {axis = 1 : i64, other.mark} :
+  %0 = "onnx.Softmax"(%x) {onnx.results = ["y"], other.mark, axis = 1 : i64, mp.class = #mp.class<deny>, onnx.name = "s"} : (tensor<?x4xf32>) -> tensor<?x4xf32>
   // CHECK: "onnx.Relu"(%{{.*}}) :
   // GENERIC: "onnx.Relu"(%{{.*}}) :
   %1 = "onnx.Relu"(%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>

@@ -34,7 +34,8 @@ static constexpr llvm::StringLiteral source = R"mlir(
   }
 )mlir";
 static constexpr llvm::StringLiteral pipeline =
-    "builtin.module(mp-classify{precision=bf16},mp-assign,mp-insert-casts)";
+    "builtin.module(mp-set-policy{precision=bf16},mp-classify,mp-assign,mp-"
+    "insert-casts)";
 
 int main() {
   mp::registerAllPasses();

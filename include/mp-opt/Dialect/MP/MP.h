@@ -16,6 +16,10 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "mp-opt/Dialect/MP/MPDialect.h.inc"
+#include "mp-opt/Dialect/MP/MPEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mp-opt/Dialect/MP/MPAttributes.h.inc"
 
 #define GET_OP_CLASSES
 #include "mp-opt/Dialect/MP/MPOps.h.inc"

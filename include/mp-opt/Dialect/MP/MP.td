@@ -14,11 +14,21 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def MP_Dialect : Dialect {
   let name = "mp";
-  let cppNamespace = "::mp::training";
-  let summary = "one training step, and the scaling of its loss";
+  let cppNamespace = "::mp";
+  let summary = "what passes decide about a graph, and one training step of it";
   let description = [{
-    What a graph of the onnx dialect needs beside its nodes to be a training
-    step: where the backward pass starts, where the gradients of parameters
+    Two things that a graph of the onnx dialect needs beside its nodes.
+
+    Decisions, as attributes that one pass writes and later ones obey
+    (Attributes.h has their accessors). On the module: the policy
+    (`#mp.policy`, written by `mp-set-policy`). On nodes: what the safety
+    analyses know (`#mp.hazard`, `#mp.composite`, `mp.shape_arithmetic`), the
+    class (`#mp.class`, `mp-classify`), the precision (`#mp.precision`,
+    `mp-assign`); on casts that passes insert, `mp.inserted`.
+    `mp-verify-precision` removes them all, but for `mp.summary`. The dialect
+    verifies where each may stand, and what it holds.
+
+    A training step, as ops: where the backward pass starts, where the gradients of parameters
     leave it, which value takes the place of which state. Loss scaling is
     written in these ops, and all of them become standard ONNX ops
     (`mp-expand-loss-scaling`) before a model is written.
@@ -38,6 +48,11 @@ def MP_Dialect : Dialect {
 
     All values here are fp32: the precision passes put casts in front of the
     operands that were computed in 16 bit.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
   }];
 }
 

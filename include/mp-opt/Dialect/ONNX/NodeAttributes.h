@@ -41,6 +41,8 @@ public:
   /// The element of `onnx.results` for this result; null if there is none.
   mlir::Attribute getResultName(unsigned index) const;
 
+  /// In no order, names and lists in the form that they are kept in.
+  llvm::ArrayRef<mlir::NamedAttribute> getEntries() const { return entries; }
   /// Sorted by name.
   llvm::SmallVector<mlir::NamedAttribute> getAll() const;
   llvm::hash_code getHash() const {

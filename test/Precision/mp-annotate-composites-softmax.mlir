@@ -1,11 +1,11 @@
-// RUN: mp-opt %s --split-input-file --mp-annotate-units | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-annotate-composites | FileCheck %s
 
 // CHECK-LABEL: @softmax
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"e"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"y"]
 module @softmax attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -23,14 +23,14 @@ module @softmax attributes {onnx.opset_import = [["", 17]]} {
 
 // Neg and Add for Sub, times the reciprocal.
 // CHECK-LABEL: @softmax_reciprocal
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"u"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"k"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"r"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"u"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"k"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"e"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"r"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"y"]
 module @softmax_reciprocal attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -51,9 +51,9 @@ module @softmax_reciprocal attributes {onnx.opset_import = [["", 17]]} {
 
 // Without the maximum.
 // CHECK-LABEL: @softmax_unshifted
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "Softmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"e"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"Softmax", 0>, onnx.results = {{\[}}"y"]
 module @softmax_unshifted attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -68,12 +68,12 @@ module @softmax_unshifted attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // CHECK-LABEL: @log_softmax
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"l"]
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"e"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"l"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"y"]
 module @log_softmax attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -92,9 +92,9 @@ module @log_softmax attributes {onnx.opset_import = [["", 17]]} {
 
 // Between them a bound.
 // CHECK-LABEL: @log_of_softmax
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"c"]
-// CHECK: mp.unit = "LogSoftmax", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"c"]
+// CHECK: mp.composite = #mp.composite<"LogSoftmax", 0>, onnx.results = {{\[}}"y"]
 module @log_of_softmax attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -111,12 +111,12 @@ module @log_of_softmax attributes {onnx.opset_import = [["", 17]]} {
 
 // The maximum that is added again belongs to it.
 // CHECK-LABEL: @log_sum_exp
-// CHECK: mp.unit = "ReduceLogSumExp", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "ReduceLogSumExp", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "ReduceLogSumExp", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
-// CHECK: mp.unit = "ReduceLogSumExp", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "ReduceLogSumExp", mp.unit_number = 0 : i64, onnx.results = {{\[}}"l"]
-// CHECK: mp.unit = "ReduceLogSumExp", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"ReduceLogSumExp", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"ReduceLogSumExp", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"ReduceLogSumExp", 0>, onnx.results = {{\[}}"e"]
+// CHECK: mp.composite = #mp.composite<"ReduceLogSumExp", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"ReduceLogSumExp", 0>, onnx.results = {{\[}}"l"]
+// CHECK: mp.composite = #mp.composite<"ReduceLogSumExp", 0>, onnx.results = {{\[}}"y"]
 module @log_sum_exp attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -135,11 +135,11 @@ module @log_sum_exp attributes {onnx.opset_import = [["", 17]]} {
 
 // x over its length, which is bounded from below.
 // CHECK-LABEL: @lp_norm
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"q"]
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"c"]
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"q"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"c"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"y"]
 module @lp_norm attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -158,10 +158,10 @@ module @lp_norm attributes {onnx.opset_import = [["", 17]]} {
 
 // As torch writes normalize().
 // CHECK-LABEL: @lp_norm_reduce_l2
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n"]
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"c"]
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"k"]
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"n"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"c"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"k"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"y"]
 module @lp_norm_reduce_l2 attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -179,9 +179,9 @@ module @lp_norm_reduce_l2 attributes {onnx.opset_import = [["", 17]]} {
 
 // x over its sum: the Relu is before x.
 // CHECK-LABEL: @sum_to_one
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "LpNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"LpNormalization", 0>, onnx.results = {{\[}}"y"]
+// CHECK-NOT: mp.composite
 module @sum_to_one attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -197,11 +197,11 @@ module @sum_to_one attributes {onnx.opset_import = [["", 17]]} {
 
 // A deviation that nothing is divided by.
 // CHECK-LABEL: @std_deviation
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"y"]
 module @std_deviation attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -217,10 +217,10 @@ module @std_deviation attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // CHECK-LABEL: @sigmoid
-// CHECK: mp.unit = "Sigmoid", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
-// CHECK: mp.unit = "Sigmoid", mp.unit_number = 0 : i64, onnx.results = {{\[}}"a"]
-// CHECK: mp.unit = "Sigmoid", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"Sigmoid", 0>, onnx.results = {{\[}}"e"]
+// CHECK: mp.composite = #mp.composite<"Sigmoid", 0>, onnx.results = {{\[}}"a"]
+// CHECK: mp.composite = #mp.composite<"Sigmoid", 0>, onnx.results = {{\[}}"y"]
+// CHECK-NOT: mp.composite
 module @sigmoid attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -236,9 +236,9 @@ module @sigmoid attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // CHECK-LABEL: @softplus
-// CHECK: mp.unit = "Softplus", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
-// CHECK: mp.unit = "Softplus", mp.unit_number = 0 : i64, onnx.results = {{\[}}"a"]
-// CHECK: mp.unit = "Softplus", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"Softplus", 0>, onnx.results = {{\[}}"e"]
+// CHECK: mp.composite = #mp.composite<"Softplus", 0>, onnx.results = {{\[}}"a"]
+// CHECK: mp.composite = #mp.composite<"Softplus", 0>, onnx.results = {{\[}}"y"]
 module @softplus attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -254,12 +254,12 @@ module @softplus attributes {onnx.opset_import = [["", 17]]} {
 
 // Infinite over infinite in fp16.
 // CHECK-LABEL: @tanh
-// CHECK: mp.unit = "Sinh", mp.unit_number = 0 : i64, onnx.results = {{\[}}"e"]
-// CHECK: mp.unit = "Sinh", mp.unit_number = 0 : i64, onnx.results = {{\[}}"f"]
-// CHECK: mp.unit = "Sinh", mp.unit_number = 0 : i64, onnx.results = {{\[}}"a"]
-// CHECK: mp.unit = "Sinh", mp.unit_number = 0 : i64, onnx.results = {{\[}}"b"]
-// CHECK: mp.unit = "Sinh", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"Sinh", 0>, onnx.results = {{\[}}"e"]
+// CHECK: mp.composite = #mp.composite<"Sinh", 0>, onnx.results = {{\[}}"f"]
+// CHECK: mp.composite = #mp.composite<"Sinh", 0>, onnx.results = {{\[}}"a"]
+// CHECK: mp.composite = #mp.composite<"Sinh", 0>, onnx.results = {{\[}}"b"]
+// CHECK: mp.composite = #mp.composite<"Sinh", 0>, onnx.results = {{\[}}"y"]
+// CHECK-NOT: mp.composite
 module @tanh attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):

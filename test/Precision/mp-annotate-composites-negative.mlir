@@ -1,8 +1,8 @@
-// RUN: mp-opt %s --split-input-file --mp-annotate-units | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-annotate-composites | FileCheck %s
 
 // The mean is of something else.
 // CHECK-LABEL: @not_mean_of_other
-// CHECK-NOT: mp.unit
+// CHECK-NOT: mp.composite
 module @not_mean_of_other attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %z: tensor<2x4x8xf32>):
@@ -16,7 +16,7 @@ module @not_mean_of_other attributes {onnx.opset_import = [["", 17]]} {
 
 // Nothing is squared.
 // CHECK-LABEL: @not_centering_alone
-// CHECK-NOT: mp.unit
+// CHECK-NOT: mp.composite
 module @not_centering_alone attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -30,7 +30,7 @@ module @not_centering_alone attributes {onnx.opset_import = [["", 17]]} {
 
 // A contraction makes data of the mean.
 // CHECK-LABEL: @not_squeeze_excite
-// CHECK-NOT: mp.unit
+// CHECK-NOT: mp.composite
 module @not_squeeze_excite attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8x8xf32>):
@@ -47,7 +47,7 @@ module @not_squeeze_excite attributes {onnx.opset_import = [["", 17]]} {
 
 // Nothing is divided.
 // CHECK-LABEL: @not_gate_by_mean
-// CHECK-NOT: mp.unit
+// CHECK-NOT: mp.composite
 module @not_gate_by_mean attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8x8xf32>):
@@ -62,7 +62,7 @@ module @not_gate_by_mean attributes {onnx.opset_import = [["", 17]]} {
 
 // The exponentials are of something else.
 // CHECK-LABEL: @not_divided_by_other
-// CHECK-NOT: mp.unit
+// CHECK-NOT: mp.composite
 module @not_divided_by_other attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %z: tensor<2x4x8xf32>):
@@ -78,7 +78,7 @@ module @not_divided_by_other attributes {onnx.opset_import = [["", 17]]} {
 
 // A sum of products is a contraction.
 // CHECK-LABEL: @not_contraction
-// CHECK-NOT: mp.unit
+// CHECK-NOT: mp.composite
 module @not_contraction attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %z: tensor<2x4x8xf32>):
@@ -93,7 +93,7 @@ module @not_contraction attributes {onnx.opset_import = [["", 17]]} {
 
 // An exponential that nothing bounds.
 // CHECK-LABEL: @not_exp_alone
-// CHECK-NOT: mp.unit
+// CHECK-NOT: mp.composite
 module @not_exp_alone attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):

@@ -1,14 +1,14 @@
-// RUN: mp-opt %s --split-input-file --mp-annotate-units | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-annotate-composites | FileCheck %s
 
 // No mean.
 // CHECK-LABEL: @rms_norm
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"r"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"r"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"n"]
+// CHECK-NOT: mp.composite
 module @rms_norm attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -31,11 +31,11 @@ module @rms_norm attributes {onnx.opset_import = [["", 17]]} {
 
 // The power -0.5.
 // CHECK-LABEL: @rms_norm_rsqrt
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"r"]
-// CHECK: mp.unit = "RMSNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"r"]
+// CHECK: mp.composite = #mp.composite<"RMSNormalization", 0>, onnx.results = {{\[}}"y"]
 module @rms_norm_rsqrt attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -53,9 +53,9 @@ module @rms_norm_rsqrt attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // CHECK-LABEL: @squared_error
-// CHECK: mp.unit = "ReduceSumSquare", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "ReduceSumSquare", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "ReduceSumSquare", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"ReduceSumSquare", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"ReduceSumSquare", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"ReduceSumSquare", 0>, onnx.results = {{\[}}"y"]
 module @squared_error attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %t: tensor<2x4x8xf32>):
@@ -69,9 +69,9 @@ module @squared_error attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // CHECK-LABEL: @absolute_error
-// CHECK: mp.unit = "ReduceL1", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "ReduceL1", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "ReduceL1", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"ReduceL1", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"ReduceL1", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"ReduceL1", 0>, onnx.results = {{\[}}"y"]
 module @absolute_error attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %t: tensor<2x4x8xf32>):
@@ -86,9 +86,9 @@ module @absolute_error attributes {onnx.opset_import = [["", 17]]} {
 
 // Weighted logarithms; the final mean is a reduction by itself.
 // CHECK-LABEL: @cross_entropy
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"s"]
+// CHECK-NOT: mp.composite
 module @cross_entropy attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %t: tensor<2x4x8xf32>):
@@ -106,15 +106,15 @@ module @cross_entropy attributes {onnx.opset_import = [["", 17]]} {
 
 // The product's order and 1 - p.
 // CHECK-LABEL: @binary_cross_entropy
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"a"]
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"i"]
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"b"]
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"q"]
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"k"]
-// CHECK: mp.unit = "NegativeLogLikelihoodLoss", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"a"]
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"i"]
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"b"]
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"q"]
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"k"]
+// CHECK: mp.composite = #mp.composite<"NegativeLogLikelihoodLoss", 0>, onnx.results = {{\[}}"y"]
+// CHECK-NOT: mp.composite
 module @binary_cross_entropy attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %t: tensor<2x4x8xf32>):
@@ -136,15 +136,15 @@ module @binary_cross_entropy attributes {onnx.opset_import = [["", 17]]} {
 
 // A dot product over two lengths.
 // CHECK-LABEL: @cosine
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p1"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s1"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n1"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n2"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"c"]
-// CHECK: mp.unit = "ReduceL2", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"p1"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"s1"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"n1"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"n2"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"n"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"c"]
+// CHECK: mp.composite = #mp.composite<"ReduceL2", 0>, onnx.results = {{\[}}"y"]
 module @cosine attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %t: tensor<2x4x8xf32>):
@@ -166,10 +166,10 @@ module @cosine attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // CHECK-LABEL: @softmax_grad
-// CHECK: mp.unit = "com.microsoft.SoftmaxGrad_13", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "com.microsoft.SoftmaxGrad_13", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "com.microsoft.SoftmaxGrad_13", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "com.microsoft.SoftmaxGrad_13", mp.unit_number = 0 : i64, onnx.results = {{\[}}"dx"]
+// CHECK: mp.composite = #mp.composite<"com.microsoft.SoftmaxGrad_13", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"com.microsoft.SoftmaxGrad_13", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"com.microsoft.SoftmaxGrad_13", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"com.microsoft.SoftmaxGrad_13", 0>, onnx.results = {{\[}}"dx"]
 module @softmax_grad attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%y: tensor<2x4x8xf32>, %dy: tensor<2x4x8xf32>):
@@ -186,12 +186,12 @@ module @softmax_grad attributes {onnx.opset_import = [["", 17]]} {
 
 // dy - x mean(dy x), with dy centered.
 // CHECK-LABEL: @layer_norm_grad
-// CHECK: mp.unit = "com.microsoft.LayerNormalizationGrad", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "com.microsoft.LayerNormalizationGrad", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "com.microsoft.LayerNormalizationGrad", mp.unit_number = 0 : i64, onnx.results = {{\[}}"k"]
-// CHECK: mp.unit = "com.microsoft.LayerNormalizationGrad", mp.unit_number = 0 : i64, onnx.results = {{\[}}"c"]
-// CHECK: mp.unit = "com.microsoft.LayerNormalizationGrad", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"com.microsoft.LayerNormalizationGrad", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"com.microsoft.LayerNormalizationGrad", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"com.microsoft.LayerNormalizationGrad", 0>, onnx.results = {{\[}}"k"]
+// CHECK: mp.composite = #mp.composite<"com.microsoft.LayerNormalizationGrad", 0>, onnx.results = {{\[}}"c"]
+// CHECK: mp.composite = #mp.composite<"com.microsoft.LayerNormalizationGrad", 0>, onnx.results = {{\[}}"d"]
+// CHECK-NOT: mp.composite
 module @layer_norm_grad attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%xh: tensor<2x4x8xf32>, %dy: tensor<2x4x8xf32>, %r: tensor<2x4x1xf32>):

@@ -1,4 +1,4 @@
-//===- AnnotateUnits.cpp - Mark nodes that stand for one op ---------------===//
+//===- AnnotateComposites.cpp - Mark nodes that stand for one op ----------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,22 +23,21 @@ using namespace mp::onnxir;
 
 namespace {
 
-struct AnnotateUnits : public mp::impl::AnnotateUnitsBase<AnnotateUnits> {
+struct AnnotateComposites : public mp::impl::AnnotateCompositesBase<AnnotateComposites> {
   void runOnOperation() override;
 };
 
 } // namespace
 
-void AnnotateUnits::runOnOperation() {
+void AnnotateComposites::runOnOperation() {
   Builder builder(&getContext());
   int64_t number = 0;
   for (Operation *scope : getScopes(getOperation()))
     for (const Composite &composite : findComposites(scope)) {
       auto name = builder.getStringAttr(
           getQualifiedName(composite.domain, composite.opType));
-      auto index = builder.getI64IntegerAttr(number++);
+      auto held = CompositeAttr::get(&getContext(), name, number++);
       for (Operation *node : composite.nodes)
-        setAttributes(node, {builder.getNamedAttr(mark::unit, name),
-                             builder.getNamedAttr(mark::unitNumber, index)});
+        node->setAttr(mark::composite, held);
     }
 }

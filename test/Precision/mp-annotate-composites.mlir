@@ -1,15 +1,15 @@
-// RUN: mp-opt %s --split-input-file --mp-annotate-units | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-annotate-composites | FileCheck %s
 
 // As torch exports it.
 // CHECK-LABEL: @layer_norm_torch
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"n"]
+// CHECK-NOT: mp.composite
 module @layer_norm_torch attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -34,15 +34,15 @@ module @layer_norm_torch attributes {onnx.opset_import = [["", 17]]} {
 
 // Axes as an input, a self product, a reciprocal, operands swapped, casts.
 // CHECK-LABEL: @layer_norm_axes_input
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"r"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"r"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"n"]
+// CHECK-NOT: mp.composite
 module @layer_norm_axes_input attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -70,19 +70,19 @@ module @layer_norm_axes_input attributes {onnx.opset_import = [["", 18]]} {
 
 // As tf2onnx writes Keras' batch_normalization form: x * r + (b - m * r).
 // CHECK-LABEL: @layer_norm_tf
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"mu"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"r"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"rg"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"a"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"c"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"k"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"mu"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"r"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"rg"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"a"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"c"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"k"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"y"]
 module @layer_norm_tf attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -111,15 +111,15 @@ module @layer_norm_tf attributes {onnx.opset_import = [["", 17]]} {
 
 // E[x^2] - E[x]^2, and a power of 0.5.
 // CHECK-LABEL: @layer_norm_mean_of_squares
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"q"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"mq"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"mm"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"q"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"mq"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"mm"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"y"]
 module @layer_norm_mean_of_squares attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -142,13 +142,13 @@ module @layer_norm_mean_of_squares attributes {onnx.opset_import = [["", 17]]} {
 
 // The mean of a pool.
 // CHECK-LABEL: @instance_norm
-// CHECK: mp.unit = "InstanceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "InstanceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "InstanceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "InstanceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "InstanceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "InstanceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "InstanceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"InstanceNormalization", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"InstanceNormalization", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"InstanceNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"InstanceNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"InstanceNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"InstanceNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"InstanceNormalization", 0>, onnx.results = {{\[}}"y"]
 module @instance_norm attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x3x8x8xf32>):
@@ -168,14 +168,14 @@ module @instance_norm attributes {onnx.opset_import = [["", 17]]} {
 
 // Channels are split into groups before and joined behind.
 // CHECK-LABEL: @group_norm
-// CHECK: mp.unit = "GroupNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "GroupNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "GroupNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "GroupNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "GroupNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "GroupNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "GroupNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"GroupNormalization", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"GroupNormalization", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"GroupNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"GroupNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"GroupNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"GroupNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"GroupNormalization", 0>, onnx.results = {{\[}}"n"]
+// CHECK-NOT: mp.composite
 module @group_norm attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>):
@@ -202,13 +202,13 @@ module @group_norm attributes {onnx.opset_import = [["", 17]]} {
 
 // Batch statistics.
 // CHECK-LABEL: @batch_norm_training
-// CHECK: mp.unit = "MeanVarianceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "MeanVarianceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "MeanVarianceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "MeanVarianceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "MeanVarianceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "MeanVarianceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "MeanVarianceNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"y"]
+// CHECK: mp.composite = #mp.composite<"MeanVarianceNormalization", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"MeanVarianceNormalization", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"MeanVarianceNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"MeanVarianceNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"MeanVarianceNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"MeanVarianceNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"MeanVarianceNormalization", 0>, onnx.results = {{\[}}"y"]
 module @batch_norm_training attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<8x3x4x4xf32>):
@@ -228,14 +228,14 @@ module @batch_norm_training attributes {onnx.opset_import = [["", 17]]} {
 
 // Scale and bias are no part.
 // CHECK-LABEL: @scaled_by_data
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"m"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"d"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"p"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"v"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"ve"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"s"]
-// CHECK: mp.unit = "LayerNormalization", mp.unit_number = 0 : i64, onnx.results = {{\[}}"n"]
-// CHECK-NOT: mp.unit
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"m"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"d"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"p"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"v"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"ve"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"s"]
+// CHECK: mp.composite = #mp.composite<"LayerNormalization", 0>, onnx.results = {{\[}}"n"]
+// CHECK-NOT: mp.composite
 module @scaled_by_data attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<2x4x8xf32>, %g: tensor<2x1x8xf32>):

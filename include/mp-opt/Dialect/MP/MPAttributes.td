@@ -1,0 +1,118 @@
+//===- MPAttributes.td - What precision passes tell each other -*- tablegen -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DIALECT_MP_MPATTRIBUTES_TD
+#define MPOPT_DIALECT_MP_MPATTRIBUTES_TD
+
+include "mp-opt/Dialect/MP/MP.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def MP_OpClass : I32EnumAttr<"OpClass", "what a policy says of an operator", [
+    I32EnumAttrCase<"Allow", 0, "allow">,
+    I32EnumAttrCase<"Deny", 1, "deny">,
+    I32EnumAttrCase<"Promote", 2, "promote">,
+    I32EnumAttrCase<"Follow", 3, "follow">,
+  ]> {
+  let cppNamespace = "::mp";
+  let genSpecializedAttr = 0;
+}
+
+class MP_Attr<string name, string attrMnemonic>
+    : AttrDef<MP_Dialect, name> {
+  let mnemonic = attrMnemonic;
+  let hasCustomAssemblyFormat = 1;
+}
+
+def MP_ClassAttr : MP_Attr<"Class", "class"> {
+  let summary = "the class of a node, and why it has it";
+  let description = [{
+    `mp.class` on a node, from `mp-classify` on. `reason` is why; `requested_by`
+    the flag or line where the user asks for it, and `denied_by` what stands
+    against a wish for 16 bit, if something does. `builtin` says that the class
+    is that of a built-in list, or of none; `override`, that a rule for nodes,
+    not a list of operators, gives it.
+
+    ```mlir
+    #mp.class<allow, reason = "built-in list", builtin>
+    #mp.class<deny, reason = "shape arithmetic", requested_by = "--allow", denied_by = "shape arithmetic">
+    ```
+  }];
+  let parameters = (ins "::mp::OpClass":$opClass,
+                    "::mlir::StringAttr":$reason,
+                    OptionalParameter<"::mlir::StringAttr">:$requestedBy,
+                    OptionalParameter<"::mlir::StringAttr">:$deniedBy,
+                    "bool":$isBuiltin, "bool":$isOverride);
+  let builders = [AttrBuilder<(ins "::mp::OpClass":$opClass,
+                                   "::mlir::StringAttr":$reason), [{
+    return $_get($_ctxt, opClass, reason, ::mlir::StringAttr(),
+                 ::mlir::StringAttr(), false, false);
+  }]>];
+}
+
+def MP_PrecisionAttr : MP_Attr<"Precision", "precision"> {
+  let summary = "the element type that a node is to run in, and why";
+  let description = [{
+    `mp.precision` on a node, from `mp-assign` on. A node with several type
+    variables (control flow, calls) has the type of each behind its own;
+    `none` for one that has no fp32 to decide about.
+
+    ```mlir
+    #mp.precision<bf16, reason = "built-in list">
+    #mp.precision<f32, variables = [f32, bf16, none], reason = "">
+    ```
+  }];
+  let parameters = (ins "::mlir::Type":$type,
+                    ArrayRefParameter<"::mlir::Type">:$variables,
+                    "::mlir::StringAttr":$reason);
+  let builders = [AttrBuilder<(ins "::mlir::Type":$type,
+                                   "::mlir::StringAttr":$reason), [{
+    return $_get($_ctxt, type, ::llvm::ArrayRef<::mlir::Type>(), reason);
+  }]>];
+}
+
+def MP_HazardAttr : MP_Attr<"Hazard", "hazard"> {
+  let summary = "why a node must not run in 16 bit";
+  let description = [{
+    `mp.hazard` on a node: `#mp.hazard<"accumulates 4096 elements, bf16 counts to 256">`.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$reason);
+}
+
+def MP_CompositeAttr : MP_Attr<"Composite", "composite"> {
+  let summary = "the op that a node and its like stand for";
+  let description = [{
+    `mp.composite` on each node of a decomposed op: the op's name, and a number
+    that the nodes of one op share: `#mp.composite<"LayerNormalization", 0>`.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$number);
+}
+
+def MP_PolicyAttr : MP_Attr<"Policy", "policy"> {
+  let summary = "what the user wants in 16 bit";
+  let description = [{
+    `mp.policy` on the module, from `mp-set-policy` on: the 16-bit type, and all
+    that flags, files and the model say beside it. An entry is a text and where
+    it stands.
+
+    ```mlir
+    #mp.policy<bf16>
+    #mp.policy<f16, {operators = {deny = [["Gelu", "--deny"]]}, strict = true}>
+    ```
+  }];
+  let parameters = (ins "::mlir::Type":$lowType,
+                    OptionalParameter<"::mlir::DictionaryAttr">:$options);
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Null where nobody says it.
+    template <typename T> T getOption(::llvm::StringRef name) const {
+      return getOptions() ? getOptions().template getAs<T>(name) : T();
+    }
+  }];
+}
+
+#endif // MPOPT_DIALECT_MP_MPATTRIBUTES_TD

@@ -1,0 +1,337 @@
+//===- Attributes.cpp - What passes tell each other -----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/MP/Attributes.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "mp-opt/Dialect/MP/MPEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mp-opt/Dialect/MP/MPAttributes.cpp.inc"
+
+namespace mp {
+
+void MPDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "mp-opt/Dialect/MP/MPAttributes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+/// ` = "text"`, behind a key.
+static ParseResult parseText(AsmParser &parser, StringAttr &text) {
+  std::string value;
+  if (parser.parseEqual() || parser.parseString(&value))
+    return failure();
+  text = StringAttr::get(parser.getContext(), value);
+  return success();
+}
+
+static void printText(AsmPrinter &printer, StringRef key, StringAttr text) {
+  if (text) {
+    printer << ", " << key << " = ";
+    printer.printString(text.getValue());
+  }
+}
+
+Attribute ClassAttr::parse(AsmParser &parser, Type) {
+  StringRef word;
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&word))
+    return {};
+  std::optional<OpClass> opClass = symbolizeOpClass(word);
+  if (!opClass) {
+    parser.emitError(place) << "unknown class '" << word
+                            << "', expected allow, deny, promote or follow";
+    return {};
+  }
+  StringAttr reason, requestedBy, deniedBy;
+  bool isBuiltin = false, isOverride = false;
+  while (succeeded(parser.parseOptionalComma())) {
+    place = parser.getCurrentLocation();
+    ParseResult parsed = parser.parseKeyword(&word);
+    if (succeeded(parsed)) {
+      if (word == "reason")
+        parsed = parseText(parser, reason);
+      else if (word == "requested_by")
+        parsed = parseText(parser, requestedBy);
+      else if (word == "denied_by")
+        parsed = parseText(parser, deniedBy);
+      else if (word == "builtin")
+        isBuiltin = true;
+      else if (word == "override")
+        isOverride = true;
+      else
+        parsed = parser.emitError(place) << "unknown key '" << word << "'";
+    }
+    if (failed(parsed))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  if (!reason)
+    reason = StringAttr::get(parser.getContext());
+  return get(parser.getContext(), *opClass, reason, requestedBy, deniedBy,
+             isBuiltin, isOverride);
+}
+
+void ClassAttr::print(AsmPrinter &printer) const {
+  printer << '<' << stringifyOpClass(getOpClass());
+  printText(printer, "reason", getReason());
+  printText(printer, "requested_by", getRequestedBy());
+  printText(printer, "denied_by", getDeniedBy());
+  printer << (getIsBuiltin() ? ", builtin" : "")
+          << (getIsOverride() ? ", override" : "") << '>';
+}
+
+Attribute PrecisionAttr::parse(AsmParser &parser, Type) {
+  Type type;
+  SmallVector<Type> variables;
+  StringAttr reason = StringAttr::get(parser.getContext());
+  if (parser.parseLess() || parser.parseType(type))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("variables"))) {
+      if (parser.parseEqual() ||
+          parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+            return parser.parseType(variables.emplace_back());
+          }))
+        return {};
+    } else if (parser.parseKeyword("reason") || parseText(parser, reason)) {
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), type, variables, reason);
+}
+
+void PrecisionAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getType();
+  if (!getVariables().empty()) {
+    printer << ", variables = [";
+    llvm::interleaveComma(getVariables(), printer);
+    printer << ']';
+  }
+  printText(printer, "reason", getReason());
+  printer << '>';
+}
+
+Attribute HazardAttr::parse(AsmParser &parser, Type) {
+  std::string reason;
+  if (parser.parseLess() || parser.parseString(&reason) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), StringAttr::get(parser.getContext(), reason));
+}
+
+void HazardAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printer.printString(getReason().getValue());
+  printer << '>';
+}
+
+Attribute CompositeAttr::parse(AsmParser &parser, Type) {
+  std::string name;
+  int64_t number = 0;
+  if (parser.parseLess() || parser.parseString(&name) || parser.parseComma() ||
+      parser.parseInteger(number) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), StringAttr::get(parser.getContext(), name),
+             number);
+}
+
+void CompositeAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printer.printString(getName().getValue());
+  printer << ", " << getNumber() << '>';
+}
+
+Attribute PolicyAttr::parse(AsmParser &parser, Type) {
+  Type lowType;
+  DictionaryAttr options;
+  if (parser.parseLess() || parser.parseType(lowType))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) && parser.parseAttribute(options))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<PolicyAttr>(parser.getContext(), lowType, options);
+}
+
+void PolicyAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getLowType();
+  if (getOptions())
+    printer << ", " << getOptions();
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+template <typename T> static bool is(Attribute attribute) {
+  return isa<T>(attribute);
+}
+
+/// A text and where it stands.
+static bool isEntry(Attribute attribute) {
+  auto pair = dyn_cast<ArrayAttr>(attribute);
+  return pair && pair.size() == 2 &&
+         llvm::all_of(pair, llvm::IsaPred<StringAttr>);
+}
+
+static bool isListOfEntries(Attribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  return list && llvm::all_of(list, isEntry);
+}
+
+/// Lists of operators by their classes.
+static bool isOperatorLists(Attribute attribute) {
+  auto lists = dyn_cast<DictionaryAttr>(attribute);
+  return lists && llvm::all_of(lists, [](NamedAttribute list) {
+           return symbolizeOpClass(list.getName().getValue()) &&
+                  isListOfEntries(list.getValue());
+         });
+}
+
+static bool isListOfRules(Attribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  return list && llvm::all_of(list, llvm::IsaPred<DictionaryAttr>);
+}
+
+LogicalResult PolicyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 Type lowType, DictionaryAttr options) {
+  if (!lowType.isF16() && !lowType.isBF16())
+    return emitError() << "expected f16 or bf16, got " << lowType;
+  struct Key {
+    StringLiteral name;
+    bool (*holds)(Attribute);
+  };
+  constexpr Key keys[] = {
+      {"assign", isEntry},
+      {"defaults", isOperatorLists},
+      {"dims", isListOfEntries},
+      {"min_saving", isEntry},
+      {"model_metadata", isEntry},
+      {"node_metadata", isEntry},
+      {"operators", isOperatorLists},
+      {"precision", isEntry},
+      {"raise_opset", is<BoolAttr>},
+      {"rules", isListOfRules},
+      {"strict", is<BoolAttr>},
+  };
+  for (NamedAttribute option :
+       options ? options.getValue() : ArrayRef<NamedAttribute>()) {
+    const Key *key = llvm::find_if(
+        keys, [&](const Key &key) { return key.name == option.getName(); });
+    if (key == std::end(keys))
+      return emitError() << "unknown option '" << option.getName().getValue()
+                         << "' of a policy";
+    if (!key->holds(option.getValue()))
+      return emitError() << "option '" << key->name << "' of a policy is "
+                         << option.getValue()
+                         << ", expected what mp-set-policy writes";
+  }
+  return success();
+}
+
+namespace {
+
+/// Where an attribute may stand.
+enum class Place : uint8_t { Module, Inside, Any };
+
+struct Rule {
+  StringLiteral name;
+  Place place;
+  bool (*holds)(Attribute);
+  StringLiteral expected;
+};
+
+} // namespace
+
+static bool isTypeArray(Attribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  return list && llvm::all_of(list, llvm::IsaPred<TypeAttr>);
+}
+
+static bool isF32(Attribute attribute) {
+  auto number = dyn_cast<FloatAttr>(attribute);
+  return number && number.getType().isF32();
+}
+
+static constexpr Rule rules[] = {
+    {mark::opClass, Place::Inside, is<ClassAttr>, "#mp.class"},
+    {mark::precision, Place::Inside, is<PrecisionAttr>, "#mp.precision"},
+    {mark::hazard, Place::Inside, is<HazardAttr>, "#mp.hazard"},
+    {mark::composite, Place::Inside, is<CompositeAttr>, "#mp.composite"},
+    {mark::shapeArithmetic, Place::Inside, is<UnitAttr>, "unit"},
+    {mark::added, Place::Inside, is<UnitAttr>, "unit"},
+    {mark::adapter, Place::Any, is<UnitAttr>, "unit"},
+    {mark::clamp, Place::Inside, isF32, "an f32"},
+    {mark::range, Place::Inside, is<DenseF64ArrayAttr>, "array<f64>"},
+    {mark::inserted, Place::Inside, is<UnitAttr>, "unit"},
+    {mark::policy, Place::Module, is<PolicyAttr>, "#mp.policy"},
+    {mark::inputTypes, Place::Module, isTypeArray, "types"},
+    {mark::outputTypes, Place::Module, isTypeArray, "types"},
+    {mark::costBytes, Place::Module, is<IntegerAttr>, "an integer"},
+    {mark::castsInserted, Place::Module, is<IntegerAttr>, "an integer"},
+    {mark::castsRemoved, Place::Module, is<IntegerAttr>, "an integer"},
+    {mark::elementsToZero, Place::Module, is<IntegerAttr>, "an integer"},
+    {mark::masksClamped, Place::Module, is<IntegerAttr>, "an integer"},
+    {mark::summary, Place::Module, is<DictionaryAttr>, "a dictionary"},
+    {mark::specialized, Place::Inside, is<StringAttr>, "a string"},
+    {mark::callee, Place::Inside, is<StringAttr>, "a string"},
+    {mark::untyped, Place::Inside, isTypeArray, "types"},
+};
+
+LogicalResult MPDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  const Rule *rule =
+      llvm::find_if(rules, [&](const Rule &rule) { return rule.name == name; });
+  // Lower stages keep theirs (BindArguments.cpp, ModelInterface.h).
+  if (rule == std::end(rules))
+    return success();
+  bool isModule = isa<ModuleOp>(op);
+  bool isPlaced =
+      rule->place == Place::Any || (rule->place == Place::Module) == isModule;
+  if (!isPlaced)
+    return op->emitOpError() << "'" << name << "' belongs on "
+                             << (isModule ? "a node" : "the module");
+  if (!rule->holds(attribute.getValue()))
+    return op->emitOpError() << "'" << name << "' is " << attribute.getValue()
+                             << ", expected " << rule->expected;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Access
+//===----------------------------------------------------------------------===//
+
+void addHazard(Operation *node, StringRef reason) {
+  MLIRContext *context = node->getContext();
+  if (!node->hasAttr(mark::hazard))
+    node->setAttr(mark::hazard,
+                  HazardAttr::get(context, StringAttr::get(context, reason)));
+}
+
+bool isTemporary(StringRef name) {
+  return name.starts_with("mp.") && name != mark::summary &&
+         name != mark::specialized && name != mark::callee &&
+         name != mark::untyped;
+}
+
+} // namespace mp
