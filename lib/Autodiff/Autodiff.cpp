@@ -42,10 +42,6 @@ Value NodeAdjoint::require(unsigned index, Type type) {
   return result;
 }
 
-LogicalResult NodeAdjoint::fail(const Twine &reason) const {
-  return node->emitError() << describe(node) << ": " << reason;
-}
-
 const GradientRule *findGradientRule(Operation *node) {
   static const llvm::StringMap<const GradientRule *> table = [] {
     llvm::StringMap<const GradientRule *> made;

@@ -25,9 +25,9 @@ static int64_t getClassAxis(const CrossEntropy &loss) {
 static Value getIgnored(NodeBuilder &b, const CrossEntropy &loss) {
   Value ignored = loss.ignored;
   if (!ignored) {
-    if (!loss.node->getAttr("ignore_index"))
+    if (!loss.node.states("ignore_index"))
       return {};
-    ignored = b.intScalar(getInt(loss.node, "ignore_index", 0));
+    ignored = b.intScalar(loss.node.getInt("ignore_index"));
   }
   return b.castLike(ignored, loss.labels);
 }
@@ -59,7 +59,7 @@ static Value getWeights(NodeBuilder &b, const CrossEntropy &loss,
 }
 
 static bool isMean(const CrossEntropy &loss) {
-  return getString(loss.node, "reduction", "mean") == "mean";
+  return loss.node.getString("reduction") == "mean";
 }
 
 /// What the mean divides by; 1 where nothing counts.
@@ -81,7 +81,7 @@ Value getLabelSlope(NodeBuilder &b, const CrossEntropy &loss) {
   if (weights)
     slope = b.mul(slope, weights);
   // A scalar fits everywhere.
-  return weights || getString(loss.node, "reduction", "mean") == "none"
+  return weights || loss.node.getString("reduction") == "none"
              ? spreadLabels(b, loss, slope)
              : slope;
 }
@@ -113,7 +113,7 @@ Value getLoss(NodeBuilder &b, const CrossEntropy &loss) {
   Value weights = getWeights(b, loss, element);
   if (weights)
     losses = b.mul(losses, weights);
-  if (getString(loss.node, "reduction", "mean") == "none")
+  if (loss.node.getString("reduction") == "none")
     return losses;
   Value sum = b.reduceSum(losses, {}, /*keepDims=*/false);
   return isMean(loss) ? b.div(sum, getTotal(b, loss, weights, element)) : sum;

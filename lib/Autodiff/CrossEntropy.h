@@ -13,13 +13,14 @@
 #ifndef MPOPT_LIB_AUTODIFF_CROSSENTROPY_H
 #define MPOPT_LIB_AUTODIFF_CROSSENTROPY_H
 
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 namespace mp {
 
 struct CrossEntropy {
   /// Has the attributes reduction and ignore_index.
-  mlir::Operation *node;
+  NodeView node;
   /// The gradient of the loss, and its operands; `weights` may be null.
   mlir::Value grad, logProb, labels, weights;
   /// A label that does not count, as an operand: it takes the place of the

@@ -43,10 +43,6 @@ void NodeDecomposition::replace(unsigned index, Value value) {
   setValueName(made, name);
 }
 
-LogicalResult NodeDecomposition::fail(const Twine &reason) const {
-  return node->emitError() << describe(node) << ": " << reason;
-}
-
 const Decomposition *findDecomposition(Operation *node) {
   static const llvm::StringMap<const Decomposition *> table = [] {
     llvm::StringMap<const Decomposition *> made;

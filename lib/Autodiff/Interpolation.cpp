@@ -36,8 +36,8 @@ public:
     Type type = getTensorElementType(resize.image.getType());
     element = type.isF64() ? type : Float32Type::get(b.getContext());
     coordinates =
-        getString(resize.node, "coordinate_transformation_mode", "half_pixel");
-    mode = getString(resize.node, "mode", "nearest");
+        resize.node.getString("coordinate_transformation_mode", "half_pixel");
+    mode = resize.node.getString("mode", "nearest");
   }
 
   bool isKnownMode() const;
@@ -75,8 +75,9 @@ static constexpr StringLiteral nearestModes[] = {
 bool Transposer::isKnownMode() const {
   return llvm::is_contained(coordinateModes, coordinates) &&
          llvm::is_contained(modes, mode) &&
-         llvm::is_contained(nearestModes, getString(resize.node, "nearest_mode",
-                                                    "round_prefer_floor"));
+         llvm::is_contained(
+             nearestModes,
+             resize.node.getString("nearest_mode", "round_prefer_floor"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,7 +91,7 @@ Value Transposer::findScale(const ResizedAxis &axis, Value sizes) {
     return b.castTo(b.slice(resize.scales, 0, axis.index, axis.index + 1),
                     element);
   StringRef policy =
-      getString(resize.node, "keep_aspect_ratio_policy", "stretch");
+      resize.node.getString("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch" || !sizes)
     return b.div(floatOf(axis.to), floatOf(axis.from));
   return sizes;
@@ -137,7 +138,7 @@ Value Transposer::findPlaces(const ResizedAxis &axis) {
 /// of them.
 Value Transposer::makeNearest(Value places, Value cells, Value last) {
   StringRef rounding =
-      getString(resize.node, "nearest_mode", "round_prefer_floor");
+      resize.node.getString("nearest_mode", "round_prefer_floor");
   bool isUp = rounding == "ceil" || rounding == "round_prefer_floor";
   double shift = llvm::StringSwitch<double>(rounding)
                      .Case("round_prefer_floor", -0.5)
@@ -158,8 +159,8 @@ Value Transposer::makeLinear(Value places, Value cells, Value last) {
 
 /// Four taps each; those outside count for the cell at the edge, or not at all.
 Value Transposer::makeCubic(Value places, Value cells, Value last) {
-  double a = getFloat(resize.node, "cubic_coeff_a", -0.75);
-  bool excludes = getInt(resize.node, "exclude_outside", 0);
+  double a = resize.node.getFloat("cubic_coeff_a", -0.75);
+  bool excludes = resize.node.getInt("exclude_outside", 0);
   Value floor = b.create("Floor", {places});
   SmallVector<Value> taps, weights;
   for (int64_t tap : {-1, 0, 1, 2}) {
@@ -238,12 +239,12 @@ static Value contract(NodeBuilder &b, Value value, int64_t axis, int64_t rank,
 
 Value Transposer::run() {
   int64_t rank = *NodeBuilder::getRank(resize.image);
-  SmallVector<int64_t> axes = llvm::to_vector(getInts(resize.node, "axes"));
+  SmallVector<int64_t> axes = resize.node.getInts("axes");
   if (axes.empty())
     axes = llvm::to_vector(llvm::seq<int64_t>(rank));
   SmallVector<double> scales = getConstantFloats(resize.scales);
   StringRef policy =
-      getString(resize.node, "keep_aspect_ratio_policy", "stretch");
+      resize.node.getString("keep_aspect_ratio_policy", "stretch");
   Value common;
   if (!resize.scales && resize.sizes && policy != "stretch") {
     SmallVector<Size> old;
@@ -285,7 +286,7 @@ Value getResizeGradient(NodeBuilder &b, Interpolation resize,
     *optional = dropEmpty(*optional);
   auto rank = NodeBuilder::getRank(resize.image);
   bool axesFit =
-      rank && llvm::all_of(getInts(resize.node, "axes"), [&](int64_t axis) {
+      rank && llvm::all_of(resize.node.getInts("axes"), [&](int64_t axis) {
         return axis >= -*rank && axis < *rank;
       });
   Transposer transposer(b, resize);
@@ -293,12 +294,12 @@ Value getResizeGradient(NodeBuilder &b, Interpolation resize,
     reason = "the rank of its operand is unknown";
   else if (!axesFit)
     reason = "its axes do not fit its operand";
-  else if (getInt(resize.node, "antialias", 0))
+  else if (resize.node.getInt("antialias", 0))
     reason = "there is no gradient for antialias";
   else if (!transposer.isKnownMode())
     reason = "there is no gradient for this mode";
   else if (!resize.roi &&
-           getString(resize.node, "coordinate_transformation_mode", "") ==
+           resize.node.getString("coordinate_transformation_mode", "") ==
                "tf_crop_and_resize")
     reason = "expected a region of interest";
   else

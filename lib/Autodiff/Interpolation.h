@@ -14,13 +14,14 @@
 #ifndef MPOPT_LIB_AUTODIFF_INTERPOLATION_H
 #define MPOPT_LIB_AUTODIFF_INTERPOLATION_H
 
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 namespace mp {
 
 struct Interpolation {
   /// Resize or its gradient: has the attributes.
-  mlir::Operation *node;
+  NodeView node;
   /// The gradient of the result, and the operands; all but the image may be
   /// null.
   mlir::Value grad, image, roi, scales, sizes;

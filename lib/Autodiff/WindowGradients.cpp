@@ -23,13 +23,13 @@ namespace mp {
 std::optional<Windows> readConvolution(NodeBuilder &b,
                                        const Convolution &convolution) {
   auto rank = NodeBuilder::getRank(convolution.image);
-  if (!rank || *rank < 3 || getInt(convolution.node, "group", 1) < 1)
+  if (!rank || *rank < 3 || convolution.node.getInt("group", 1) < 1)
     return std::nullopt;
   SizeMath math(b);
   SmallVector<Size> image = math.from(convolution.image, 2, *rank);
   SmallVector<Size> count = math.from(convolution.grad, 2, *rank);
   SmallVector<Size> kernel = math.from(convolution.weight, 2, *rank);
-  ArrayRef<int64_t> stated = getInts(convolution.node, "kernel_shape");
+  SmallVector<int64_t> stated = convolution.node.getInts("kernel_shape");
   if (!stated.empty() && stated.size() != kernel.size())
     return std::nullopt;
   for (auto [size, known] : llvm::zip(kernel, stated))
@@ -45,7 +45,8 @@ std::array<Value, 3> getConvGradients(NodeBuilder &b,
                                       const Windows &windows,
                                       std::array<bool, 3> wanted) {
   auto [node, grad, image, weight, isTransposed] = convolution;
-  int64_t group = getInt(node, "group", 1);
+  // The gradients have it without a default.
+  int64_t group = node.getInt("group", 1);
   std::array<Value, 3> found;
   if (wanted[0])
     found[0] = isTransposed ? collectWindows(b, grad, weight, windows, group)
@@ -65,9 +66,9 @@ std::array<Value, 3> getConvGradients(NodeBuilder &b,
 // Pools
 //===----------------------------------------------------------------------===//
 
-std::optional<Windows> readPool(NodeBuilder &b, Operation *node,
+std::optional<Windows> readPool(NodeBuilder &b, const NodeView &node,
                                 ArrayRef<Size> image, Value values) {
-  ArrayRef<int64_t> kernel = getInts(node, "kernel_shape");
+  SmallVector<int64_t> kernel = node.getInts("kernel_shape");
   int64_t rank = image.size();
   if (rank < 3 || rank != int64_t(kernel.size()) + 2)
     return std::nullopt;
@@ -151,10 +152,10 @@ static Value countCells(NodeBuilder &b, const Windows &windows, bool countPads,
   return factor == 1 ? product : b.scale(product, factor);
 }
 
-Value spreadMeans(NodeBuilder &b, Operation *node, Value values,
+Value spreadMeans(NodeBuilder &b, const NodeView &node, Value values,
                   ArrayRef<Size> image, const Windows &windows) {
   values = widen(b, values);
-  Value cells = countCells(b, windows, getInt(node, "count_include_pad", 0),
+  Value cells = countCells(b, windows, node.getFlag("count_include_pad"),
                            getTensorElementType(values.getType()));
   return spreadEvenly(b, b.div(values, cells), image, windows);
 }

@@ -19,7 +19,7 @@ namespace mp {
 
 /// What a convolution and its gradient are given; `node` is either of them.
 struct Convolution {
-  mlir::Operation *node;
+  NodeView node;
   /// The gradient of the result, and the operands.
   mlir::Value grad, image, weight;
   bool isTransposed = false;
@@ -37,7 +37,7 @@ std::array<mlir::Value, 3> getConvGradients(NodeBuilder &b,
 
 /// `node` is a pool or its gradient, of an image of these sizes (batch and
 /// channels too). Absent if an attribute does not fit.
-std::optional<Windows> readPool(NodeBuilder &b, mlir::Operation *node,
+std::optional<Windows> readPool(NodeBuilder &b, const NodeView &node,
                                 llvm::ArrayRef<Size> image, mlir::Value values);
 
 /// Each of `values` added to all cells of its window in an image of these
@@ -46,7 +46,7 @@ mlir::Value spreadEvenly(NodeBuilder &b, mlir::Value values,
                          llvm::ArrayRef<Size> image, const Windows &windows);
 /// The same of means over windows, those of the AveragePool (or its gradient)
 /// `node`; 16-bit floats become fp32.
-mlir::Value spreadMeans(NodeBuilder &b, mlir::Operation *node,
+mlir::Value spreadMeans(NodeBuilder &b, const NodeView &node,
                         mlir::Value values, llvm::ArrayRef<Size> image,
                         const Windows &windows);
 /// Each of `values` added to the cell that `indices` names: positions in the

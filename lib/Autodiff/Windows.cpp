@@ -29,18 +29,19 @@ Size getExtent(SizeMath &math, const WindowAxis &axis) {
 //===----------------------------------------------------------------------===//
 
 /// Strides and dilations; absent if a list does not fit.
-static std::optional<Windows> readSteps(Operation *node, ArrayRef<Size> image,
+static std::optional<Windows> readSteps(const NodeView &node,
+                                        ArrayRef<Size> image,
                                         ArrayRef<Size> kernel,
                                         ArrayRef<Size> count) {
-  ArrayRef<int64_t> strides = getInts(node, "strides");
-  ArrayRef<int64_t> dilations = getInts(node, "dilations");
+  SmallVector<int64_t> strides = node.getInts("strides");
+  SmallVector<int64_t> dilations = node.getInts("dilations");
   size_t rank = image.size();
   auto fits = [&](ArrayRef<int64_t> list, size_t size) {
     return list.empty() || list.size() == size;
   };
   auto isPositive = [](int64_t number) { return number > 0; };
   if (kernel.size() != rank || count.size() != rank || !fits(strides, rank) ||
-      !fits(dilations, rank) || !fits(getInts(node, "pads"), 2 * rank) ||
+      !fits(dilations, rank) || !fits(node.getInts("pads"), 2 * rank) ||
       !llvm::all_of(strides, isPositive) ||
       !llvm::all_of(dilations, isPositive))
     return std::nullopt;
@@ -55,8 +56,8 @@ static std::optional<Windows> readSteps(Operation *node, ArrayRef<Size> image,
   return windows;
 }
 
-static void setExplicitPads(Operation *node, Windows &windows) {
-  ArrayRef<int64_t> pads = getInts(node, "pads");
+static void setExplicitPads(const NodeView &node, Windows &windows) {
+  SmallVector<int64_t> pads = node.getInts("pads");
   for (size_t index = 0; !pads.empty() && index < windows.size(); ++index) {
     windows[index].begin = pads[index];
     windows[index].end = pads[index + windows.size()];
@@ -71,13 +72,13 @@ static void setPads(SizeMath &math, WindowAxis &axis, Size total,
   axis.end = oddInFront ? less : more;
 }
 
-std::optional<Windows> readWindows(NodeBuilder &b, Operation *node,
+std::optional<Windows> readWindows(NodeBuilder &b, const NodeView &node,
                                    ArrayRef<Size> image, ArrayRef<Size> kernel,
                                    ArrayRef<Size> count) {
   auto windows = readSteps(node, image, kernel, count);
   if (!windows)
     return std::nullopt;
-  StringRef mode = getString(node, "auto_pad", "NOTSET");
+  StringRef mode = node.getString("auto_pad");
   if (!mode.starts_with("SAME")) {
     if (mode != "VALID")
       setExplicitPads(node, *windows);
@@ -97,17 +98,18 @@ std::optional<Windows> readWindows(NodeBuilder &b, Operation *node,
   return windows;
 }
 
-std::optional<Windows> readTransposedWindows(NodeBuilder &b, Operation *node,
+std::optional<Windows> readTransposedWindows(NodeBuilder &b,
+                                             const NodeView &node,
                                              ArrayRef<Size> image,
                                              ArrayRef<Size> kernel,
                                              ArrayRef<Size> count) {
   auto windows = readSteps(node, image, kernel, count);
-  ArrayRef<int64_t> extra = getInts(node, "output_padding");
+  SmallVector<int64_t> extra = node.getInts("output_padding");
   if (!windows || (!extra.empty() && extra.size() != image.size()))
     return std::nullopt;
-  StringRef mode = getString(node, "auto_pad", "NOTSET");
+  StringRef mode = node.getString("auto_pad");
   bool isSame = mode.starts_with("SAME");
-  if (!isSame && getInts(node, "output_shape").empty()) {
+  if (!isSame && node.getInts("output_shape").empty()) {
     if (mode != "VALID")
       setExplicitPads(node, *windows);
     return windows;

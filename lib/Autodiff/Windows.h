@@ -17,6 +17,8 @@
 
 #include "Sizes.h"
 
+#include "mp-opt/Operators/NodeView.h"
+
 namespace mp {
 
 /// Along one axis.
@@ -36,13 +38,13 @@ Size getExtent(SizeMath &math, const WindowAxis &axis);
 /// Reads strides, dilations, pads and auto_pad of a convolution or pool (not of
 /// a transposed convolution). Absent if the attributes do not fit the number
 /// of axes.
-std::optional<Windows> readWindows(NodeBuilder &b, mlir::Operation *node,
+std::optional<Windows> readWindows(NodeBuilder &b, const NodeView &node,
                                    llvm::ArrayRef<Size> image,
                                    llvm::ArrayRef<Size> kernel,
                                    llvm::ArrayRef<Size> count);
 /// The same of a ConvTranspose: its result is the image.
 std::optional<Windows> readTransposedWindows(NodeBuilder &b,
-                                             mlir::Operation *node,
+                                             const NodeView &node,
                                              llvm::ArrayRef<Size> image,
                                              llvm::ArrayRef<Size> kernel,
                                              llvm::ArrayRef<Size> count);

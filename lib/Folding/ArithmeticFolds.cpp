@@ -72,7 +72,7 @@ Folded broadcast(const KnownTensor &tensor, ArrayRef<int64_t> shape) {
 /// All operands in their common shape; empty if one is not known.
 static SmallVector<KnownTensor> alignOperands(const FoldedNode &node) {
   SmallVector<const KnownTensor *> operands;
-  for (unsigned index = 0; index < node.size(); ++index) {
+  for (unsigned index = 0; index < node.getNumOperands(); ++index) {
     operands.push_back(node.in(index));
     if (!operands.back())
       return {};
@@ -200,10 +200,10 @@ static Folded foldReduction(const FoldedNode &node) {
   if (!operand || operand->elements.empty())
     return std::nullopt;
   bool coversAll = operand->shape.size() <= 1;
-  if (!coversAll && (node.has(1) || node.getNode()->hasAttr("axes")))
+  if (!coversAll && (node.has(1) || node.states("axes")))
     return std::nullopt;
   if (operand->shape.size() == 1 && !node.has(1) &&
-      getInt(node.getNode(), "noop_with_empty_axes", 0))
+      node.getFlag("noop_with_empty_axes"))
     return std::nullopt;
   BinaryFn fn = llvm::StringSwitch<BinaryFn>(node.getOpType())
                     .Case("ReduceSum", add)
@@ -213,7 +213,7 @@ static Folded foldReduction(const FoldedNode &node) {
   Element total = operand->elements.front();
   for (Element element : ArrayRef(operand->elements).drop_front())
     total = total && element ? fn(*total, *element) : std::nullopt;
-  bool keeps = getInt(node.getNode(), "keepdims", 1);
+  bool keeps = node.keepDims();
   return KnownTensor{SmallVector<int64_t>(keeps ? operand->shape.size() : 0, 1),
                      {total}};
 }

@@ -9,6 +9,7 @@
 #define MPOPT_LIB_FOLDING_FOLDRULES_H
 
 #include "mp-opt/Folding/KnownTensors.h"
+#include "mp-opt/Operators/NodeView.h"
 
 namespace mp {
 
@@ -19,15 +20,11 @@ inline constexpr int64_t maxKnownElements = 1024;
 using Folded = std::optional<KnownTensor>;
 
 /// A node with integer operands, as rules see it.
-class FoldedNode {
+class FoldedNode : public NodeView {
 public:
   FoldedNode(const KnownTensors &known, mlir::Operation *node)
-      : known(known), node(node) {}
+      : NodeView(node), known(known) {}
 
-  mlir::Operation *getNode() const { return node; }
-  mlir::StringRef getOpType() const { return onnxir::getOpType(node); }
-  bool has(unsigned operand) const { return hasOperand(node, operand); }
-  unsigned size() const { return node->getNumOperands(); }
   const KnownTensor *in(unsigned index) const {
     return has(index) ? known.lookup(node->getOperand(index)) : nullptr;
   }
@@ -37,7 +34,6 @@ public:
 
 private:
   const KnownTensors &known;
-  mlir::Operation *node;
 };
 
 using FoldRule = Folded (*)(const FoldedNode &);

@@ -30,8 +30,8 @@ static Folded foldShape(const FoldedNode &node) {
   auto clamp = [&](int64_t axis) {
     return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
   };
-  int64_t start = clamp(getInt(node.getNode(), "start", 0));
-  int64_t end = clamp(getInt(node.getNode(), "end", rank));
+  int64_t start = clamp(node.getInt("start"));
+  int64_t end = clamp(node.getInt("end", rank));
   KnownTensor result{{std::max<int64_t>(end - start, 0)}, {}};
   for (int64_t axis = start; axis < end; ++axis)
     result.elements.push_back(type.isDynamicDim(axis) ? Element()
@@ -70,21 +70,16 @@ static KnownTensor pick(const KnownTensor &data, int64_t axis,
   return result;
 }
 
-static std::optional<int64_t> normalize(int64_t axis, size_t rank) {
-  axis += axis < 0 ? int64_t(rank) : 0;
-  return axis >= 0 && axis < int64_t(rank) ? std::optional(axis) : std::nullopt;
-}
-
 static Folded foldGather(const FoldedNode &node) {
   const KnownTensor *data = node.in(0), *positions = node.in(1);
   auto indices = node.ints(1);
   if (!data || !indices)
     return std::nullopt;
-  auto axis = normalize(getInt(node.getNode(), "axis", 0), data->shape.size());
+  auto axis = node.axisIn(data->shape.size());
   if (!axis)
     return std::nullopt;
   for (int64_t &index : *indices) {
-    auto place = normalize(index, data->shape[*axis]);
+    auto place = normalizeAxis(index, data->shape[*axis]);
     if (!place)
       return std::nullopt;
     index = *place;
@@ -117,7 +112,7 @@ static Folded foldSlice(const FoldedNode &node) {
   KnownTensor result = *data;
   for (auto [start, end, given, step] :
        llvm::zip(*starts, *ends, *axes, *steps)) {
-    auto axis = normalize(given, result.shape.size());
+    auto axis = normalizeAxis(given, result.shape.size());
     if (!axis || step == 0)
       return std::nullopt;
     int64_t count = result.shape[*axis];
@@ -143,9 +138,7 @@ static Folded foldSlice(const FoldedNode &node) {
 
 static Folded foldConcat(const FoldedNode &node) {
   const KnownTensor *first = node.in(0);
-  auto axis =
-      first ? normalize(getInt(node.getNode(), "axis", 0), first->shape.size())
-            : std::nullopt;
+  auto axis = first ? node.axisIn(first->shape.size()) : std::nullopt;
   if (!axis)
     return std::nullopt;
   // Laid behind each other with that axis in front, then picked from.
@@ -154,7 +147,7 @@ static Folded foldConcat(const FoldedNode &node) {
     outer *= size;
   KnownTensor result{first->shape, {}};
   result.shape[*axis] = 0;
-  for (unsigned index = 0; index < node.size(); ++index) {
+  for (unsigned index = 0; index < node.getNumOperands(); ++index) {
     const KnownTensor *part = node.in(index);
     if (!part || part->shape.size() != first->shape.size())
       return std::nullopt;
@@ -166,7 +159,7 @@ static Folded foldConcat(const FoldedNode &node) {
   if (!countElements(result.shape))
     return std::nullopt;
   for (int64_t block = 0; block < outer; ++block)
-    for (unsigned index = 0; index < node.size(); ++index) {
+    for (unsigned index = 0; index < node.getNumOperands(); ++index) {
       ArrayRef<Element> from = node.in(index)->elements;
       size_t length = from.size() / outer;
       llvm::append_range(result.elements, from.slice(block * length, length));
@@ -194,9 +187,7 @@ static Folded foldTranspose(const FoldedNode &node) {
   if (!data)
     return std::nullopt;
   int64_t rank = data->shape.size();
-  SmallVector<int64_t> order(getInts(node.getNode(), "perm"));
-  if (order.empty())
-    order = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(rank)));
+  SmallVector<int64_t> order = node.permutation(rank);
   SmallVector<int64_t> strides(rank, 1), sorted(order);
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int64_t>(rank)))

@@ -71,4 +71,15 @@ SmallVector<int64_t> NodeView::getInts(StringRef name) const {
   return values;
 }
 
+SmallVector<int64_t> NodeView::permutation(int64_t rank) const {
+  SmallVector<int64_t> axes = getInts("perm");
+  if (axes.empty())
+    axes = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank)));
+  return axes;
+}
+
+LogicalResult NodeView::fail(const Twine &reason) const {
+  return node->emitError() << onnxir::describe(node) << ": " << reason;
+}
+
 } // namespace mp

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <charconv>
+
 using namespace llvm;
 
 namespace mp {
@@ -24,15 +26,20 @@ printDefault(const ::onnx::AttributeProto &value) {
       text += (text.size() == 1 ? "" : ", ") + toText(item);
     return text + "]";
   };
-  auto number = [](auto item) { return std::to_string(item); };
+  // Floats in the shortest form that is read as the same one.
+  auto number = [](auto item) {
+    char text[64];
+    return std::string(text, std::to_chars(text, std::end(text), item).ptr);
+  };
   auto quoted = [](const std::string &item) { return "\"" + item + "\""; };
   switch (value.type()) {
   case Proto::INT:
-    return std::to_string(value.i());
+    return number(value.i());
   case Proto::FLOAT:
-    return std::to_string(value.f());
+    return number(value.f());
   case Proto::STRING:
-    return quoted(value.s());
+    // GRU-1 has it misspelt.
+    return quoted(value.s() == "foward" ? "forward" : value.s());
   case Proto::INTS:
     return join(value.ints(), number);
   case Proto::FLOATS:

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Training/TrainingInfo.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
@@ -76,7 +77,7 @@ GradientExpander::findNamed(const llvm::StringMap<Value> &values) {
       return error() << "it names '" << name << "', which the model does not "
                      << "define";
   }
-  StringRef target = getString(node, "y", "");
+  StringRef target = NodeView(node).getString("y");
   y = values.lookup(target);
   if (!y)
     return error() << "it names '" << target << "', which the model does not "
@@ -138,7 +139,7 @@ LogicalResult GradientExpander::checkOrder() {
       findAncestors(gradients, [](Value) { return false; });
   for (Value value : wanted)
     if (sources.contains(value))
-      return error() << "'" << getString(node, "y", "") << "' depends on '"
+      return error() << "'" << NodeView(node).getString("y") << "' depends on '"
                      << onnxir::getValueName(value)
                      << "' through another Gradient; gradients of gradients "
                      << "are not supported";

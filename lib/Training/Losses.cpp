@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Training/Losses.h"
+#include "mp-opt/Operators/NodeView.h"
 
 #include "LossKinds.h"
 
@@ -129,7 +130,7 @@ bool LossBuilder::isSoftmaxOverClasses() {
   auto count = [&](int64_t axis) {
     return axis < 0 ? axis + type.getRank() : axis;
   };
-  return count(getInt(prediction.getDefiningOp(), "axis", -1)) ==
+  return count(NodeView(prediction.getDefiningOp()).axis()) ==
          count(request.classAxis);
 }
 

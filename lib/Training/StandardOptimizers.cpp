@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Training/TrainingInfo.h"
 
 using namespace mlir;
@@ -23,15 +24,13 @@ namespace {
 /// One of the tensors that an optimizer node updates.
 struct TensorUpdate {
   NodeBuilder &b;
-  Operation *node;
+  NodeView node;
   /// Scalars of the tensor's type.
   Value rate, count;
   Value tensor, gradient;
   SmallVector<Value, 2> states;
 
-  double number(StringRef name, double byDefault = 0) const {
-    return getFloat(node, name, byDefault);
-  }
+  double number(StringRef name) const { return node.getFloat(name); }
   Value regularized() {
     double norm = number("norm_coefficient");
     return norm ? b.add(b.scale(tensor, norm), gradient) : gradient;
@@ -65,7 +64,7 @@ static Value updateMomentum(TensorUpdate &u) {
   Value momentum = b.add(b.scale(u.states[0], alpha), share);
   u.states[0] = momentum;
   Value direction = momentum;
-  if (getString(u.node, "mode", "standard") == "nesterov")
+  if (u.node.getString("mode") == "nesterov")
     direction = b.add(gradient, b.scale(momentum, alpha));
   return b.sub(u.tensor, b.mul(u.rate, direction));
 }
@@ -78,20 +77,20 @@ static Value updateAdagrad(TensorUpdate &u) {
     rate = b.div(rate, b.addScalar(b.scale(u.count, decay), 1));
   u.states[0] = b.add(u.states[0], b.mul(gradient, gradient));
   Value root =
-      b.addScalar(b.create("Sqrt", {u.states[0]}), u.number("epsilon", 1e-6f));
+      b.addScalar(b.create("Sqrt", {u.states[0]}), u.number("epsilon"));
   return b.sub(u.tensor, b.div(b.mul(rate, gradient), root));
 }
 
 static Value updateAdam(TensorUpdate &u) {
   NodeBuilder &b = u.b;
   Value gradient = u.regularized();
-  double alpha = u.number("alpha", 0.9f), beta = u.number("beta", 0.999f);
+  double alpha = u.number("alpha"), beta = u.number("beta");
   u.states[0] =
       b.add(b.scale(u.states[0], alpha), b.scale(gradient, 1 - alpha));
   u.states[1] = b.add(b.scale(u.states[1], beta),
                       b.scale(b.mul(gradient, gradient), 1 - beta));
   Value root =
-      b.addScalar(b.create("Sqrt", {u.states[1]}), u.number("epsilon", 1e-6f));
+      b.addScalar(b.create("Sqrt", {u.states[1]}), u.number("epsilon"));
   Value one = b.scalarLike(1, u.rate);
   // Both factors are zero where the count is; they are not taken then.
   Value first = u.isFirst();
@@ -135,7 +134,8 @@ static LogicalResult expand(NodeBuilder &b, Operation *node,
            << describe(node) << ": expected 2 operands and " << kinds
            << " for each tensor, and " << kinds - 1 << " results for each, got "
            << node->getNumOperands() << " and " << node->getNumResults();
-  StringRef mode = getString(node, "mode", "standard");
+  // Only Momentum has modes.
+  StringRef mode = NodeView(node).getString("mode", "standard");
   if (mode != "standard" && mode != "nesterov")
     return node->emitError() << describe(node) << ": expected mode standard or "
                              << "nesterov, got '" << mode << "'";

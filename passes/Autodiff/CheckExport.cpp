@@ -14,6 +14,7 @@
 #include "Autodiff/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Operators/NodeView.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CHECKEXPORT
@@ -63,7 +64,7 @@ findNodes(GraphOp graph, llvm::function_ref<bool(Operation *)> isMeant) {
 
 static bool usesStatistics(Operation *node) {
   return isStandardOp(node, "BatchNormalization") &&
-         !getInt(node, "training_mode", 0);
+         !NodeView(node).getFlag("training_mode");
 }
 
 /// True for a Dropout that is the identity, whoever runs it.

@@ -13,6 +13,7 @@
 
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Training/ParameterTable.h"
 #include "mp-opt/Training/Parameters.h"
 
@@ -77,7 +78,7 @@ static void addStatistics(GraphOp graph, NodeBuilder &builder) {
   GraphEditor editor(graph);
   for (Operation &node : llvm::make_early_inc_range(editor.getBlock())) {
     bool updates = isStandardOp(&node, "BatchNormalization") &&
-                   getInt(&node, "training_mode", 0);
+                   NodeView(&node).getFlag("training_mode");
     if (!updates)
       continue;
     for (unsigned index : {1, 2}) {

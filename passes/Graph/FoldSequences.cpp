@@ -8,6 +8,7 @@
 #include "Graph/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 namespace mp {
@@ -68,10 +69,11 @@ SmallVector<Value> FoldSequences::split(NodeBuilder &builder, Operation *node) {
   auto type = dyn_cast<RankedTensorType>(node->getOperand(0).getType());
   if (!type)
     return {};
-  int64_t axis = getInt(node, "axis", 0);
-  axis += axis < 0 ? type.getRank() : 0;
-  if (axis < 0 || axis >= type.getRank())
+  NodeView view(node);
+  std::optional<int64_t> found = view.axisIn(type.getRank());
+  if (!found)
     return {};
+  int64_t axis = *found;
   std::optional<SmallVector<int64_t>> parts = getParts(node, axis);
   if (!parts || parts->empty())
     return {};
@@ -79,7 +81,7 @@ SmallVector<Value> FoldSequences::split(NodeBuilder &builder, Operation *node) {
   StringRef name = getNodeName(node);
   builder.setBase(name.empty() ? onnxir::getValueName(node->getResult(0))
                                : name);
-  bool isSingle = !hasOperand(node, 1) && !getInt(node, "keepdims", 1);
+  bool isSingle = !view.has(1) && !view.keepDims();
   SmallVector<Value> elements;
   if (parts->size() == 1) {
     elements.push_back(node->getOperand(0));

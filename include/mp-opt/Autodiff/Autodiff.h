@@ -17,6 +17,7 @@
 #ifndef MPOPT_AUTODIFF_AUTODIFF_H
 #define MPOPT_AUTODIFF_AUTODIFF_H
 
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -34,20 +35,18 @@ struct GradientOptions {
 };
 
 /// What rules see of the node that they differentiate.
-class NodeAdjoint {
+class NodeAdjoint : public NodeView {
 public:
   NodeAdjoint(NodeBuilder &builder, mlir::Operation *node,
               llvm::ArrayRef<mlir::Value> gradients,
               const llvm::DenseSet<mlir::Value> &wanted,
               const GradientOptions &options = {})
-      : b(builder), options(options), node(node), gradients(gradients),
+      : NodeView(node), b(builder), options(options), gradients(gradients),
         wanted(wanted) {}
 
   NodeBuilder &b;
   const GradientOptions options;
 
-  mlir::Operation *getNode() const { return node; }
-  bool has(unsigned operand) const { return hasOperand(node, operand); }
   /// Operand `index`; null if it is absent.
   mlir::Value in(unsigned index) const {
     return has(index) ? node->getOperand(index) : mlir::Value();
@@ -91,11 +90,7 @@ public:
     return node = b.extend(node, types);
   }
 
-  /// Why the node cannot be differentiated: an error that names it.
-  mlir::LogicalResult fail(const llvm::Twine &reason) const;
-
 private:
-  mlir::Operation *node;
   llvm::ArrayRef<mlir::Value> gradients;
   const llvm::DenseSet<mlir::Value> &wanted;
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> found;

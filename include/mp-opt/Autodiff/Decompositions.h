@@ -15,20 +15,19 @@
 #ifndef MPOPT_AUTODIFF_DECOMPOSITIONS_H
 #define MPOPT_AUTODIFF_DECOMPOSITIONS_H
 
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 namespace mp {
 
 /// One node that is written in others, which go in front of it.
-class NodeDecomposition {
+class NodeDecomposition : public NodeView {
 public:
   NodeDecomposition(NodeBuilder &builder, mlir::Operation *node)
-      : b(builder), node(node) {}
+      : NodeView(node), b(builder) {}
 
   NodeBuilder &b;
 
-  mlir::Operation *getNode() const { return node; }
-  bool has(unsigned operand) const { return hasOperand(node, operand); }
   /// Operand `index`; null if it is absent.
   mlir::Value in(unsigned index) const {
     return has(index) ? node->getOperand(index) : mlir::Value();
@@ -44,12 +43,6 @@ public:
   /// `value` takes the place of result `index`, cast to its element type.
   void replace(unsigned index, mlir::Value value);
   void replace(mlir::Value value) { replace(0, value); }
-
-  /// Why the node stays as it is: an error that names it.
-  mlir::LogicalResult fail(const llvm::Twine &reason) const;
-
-private:
-  mlir::Operation *node;
 };
 
 struct Decomposition {

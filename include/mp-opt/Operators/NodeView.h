@@ -30,7 +30,7 @@ std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);
 /// Cheap to make: the schema is looked up once, when it is first needed.
 class NodeView {
 public:
-  explicit NodeView(mlir::Operation *node) : node(node) {}
+  NodeView(mlir::Operation *node) : node(node) {}
 
   mlir::Operation *getNode() const { return node; }
   llvm::StringRef getOpType() const { return onnxir::getOpType(node); }
@@ -66,6 +66,11 @@ public:
     return normalizeAxis(axis(), rank);
   }
   bool keepDims() const { return getFlag("keepdims"); }
+  /// `perm`; without it, the reverse of a tensor's axes.
+  llvm::SmallVector<int64_t> permutation(int64_t rank) const;
+
+  /// Why something cannot be done with the node: an error that names it.
+  mlir::LogicalResult fail(const llvm::Twine &reason) const;
 
 protected:
   mlir::Operation *node;

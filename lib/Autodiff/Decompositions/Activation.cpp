@@ -32,7 +32,7 @@ static LogicalResult reluGrad(NodeDecomposition &op) {
 
 /// LeakyReluGrad(dY, Y)
 static LogicalResult leakyReluGrad(NodeDecomposition &op) {
-  double alpha = getFloat(op.getNode(), "alpha", 0.01);
+  double alpha = op.getFloat("alpha");
   selectPositive(op, op.b.scale(op.in(0), alpha));
   return success();
 }
@@ -109,7 +109,7 @@ static LogicalResult fastGeluGrad(NodeDecomposition &op) {
 
 /// QuickGeluGrad(dY, X): of x * s, s = sigmoid(alpha * x).
 static LogicalResult quickGeluGrad(NodeDecomposition &op) {
-  Value scaled = op.b.scale(op.wide(1), getFloat(op.getNode(), "alpha", 1.702));
+  Value scaled = op.b.scale(op.wide(1), op.getFloat("alpha"));
   Value sigmoid = op.b.create("Sigmoid", {scaled});
   Value rest = op.b.addScalar(op.b.mul(scaled, oneMinus(op, sigmoid)), 1);
   op.replace(op.b.mul(op.wide(0), op.b.mul(sigmoid, rest)));
@@ -133,7 +133,7 @@ static LogicalResult fastGelu(NodeDecomposition &op) {
 
 static LogicalResult quickGelu(NodeDecomposition &op) {
   Value x = op.wide(0);
-  Value scaled = op.b.scale(x, getFloat(op.getNode(), "alpha", 1.702));
+  Value scaled = op.b.scale(x, op.getFloat("alpha"));
   op.replace(op.b.mul(x, op.b.create("Sigmoid", {scaled})));
   return success();
 }

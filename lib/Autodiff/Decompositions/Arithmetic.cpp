@@ -18,8 +18,8 @@ namespace mp {
 
 /// The sum over one axis; for the ops without "_13", over all from there on.
 static FailureOr<Value> sumOver(NodeDecomposition &op, Value value) {
-  bool isFlat = !getOpType(op.getNode()).ends_with("_13");
-  int64_t axis = getInt(op.getNode(), "axis", isFlat ? 1 : -1);
+  bool isFlat = !op.getOpType().ends_with("_13");
+  int64_t axis = op.axis();
   if (!isFlat)
     return op.b.reduceSum(value, axis, /*keepDims=*/true);
   auto rank = NodeBuilder::getRank(value);
@@ -73,8 +73,8 @@ static LogicalResult divGrad(NodeDecomposition &op) {
 /// Scale(input, scale): a product, or a quotient if scale_down is set.
 static LogicalResult scale(NodeDecomposition &op) {
   Value input = op.wide(0), factor = op.b.castLike(op.in(1), input);
-  op.replace(op.b.create(getInt(op.getNode(), "scale_down", 0) ? "Div" : "Mul",
-                         {input, factor}));
+  op.replace(
+      op.b.create(op.getFlag("scale_down") ? "Div" : "Mul", {input, factor}));
   return success();
 }
 
@@ -82,11 +82,10 @@ static LogicalResult scale(NodeDecomposition &op) {
 /// all of them in one vector.
 static LogicalResult mixedPrecisionScale(NodeDecomposition &op) {
   Operation *node = op.getNode();
-  Type to =
-      getElementType(op.b.getContext(), ElementKind(getInt(node, "to", 1)));
+  Type to = getElementType(op.b.getContext(), ElementKind(op.getInt("to")));
   if (!isa_and_nonnull<FloatType>(to))
     return op.fail("its attribute 'to' is no float type");
-  bool isFused = getInt(node, "fuse_outputs", 0);
+  bool isFused = op.getFlag("fuse_outputs");
   SmallVector<Value> all;
   for (unsigned index = 1; index < node->getNumOperands(); ++index) {
     Value x = op.wide(index);
@@ -126,8 +125,8 @@ static LogicalResult reduceAllL2(NodeDecomposition &op) {
 static Value arrange(NodeDecomposition &op, unsigned index, StringRef turn,
                      StringRef move) {
   Value value = op.in(index);
-  bool isTurned = getInt(op.getNode(), turn, 0);
-  bool isMoved = getInt(op.getNode(), move, 0);
+  bool isTurned = op.getFlag(turn);
+  bool isMoved = op.getFlag(move);
   if (!isTurned && !isMoved)
     return value;
   auto rank = NodeBuilder::getRank(value);
@@ -152,7 +151,7 @@ static LogicalResult fusedMatMul(NodeDecomposition &op) {
   if (!a || !b)
     return op.fail("the rank of an operand is unknown");
   Value product = op.b.matmul(a, b);
-  double alpha = getFloat(op.getNode(), "alpha", 1);
+  double alpha = op.getFloat("alpha");
   op.replace(alpha == 1 ? product : op.b.scale(product, alpha));
   return success();
 }

@@ -24,7 +24,7 @@ namespace mp {
 /// ConcatTraining: Concat, and the lengths of its operands.
 static LogicalResult concatTraining(NodeDecomposition &op) {
   Operation *node = op.getNode();
-  int64_t axis = getInt(node, "axis", 0);
+  int64_t axis = op.axis();
   SmallVector<Value> operands(node->getOperands()), lengths;
   if (op.wants(0))
     op.replace(0, op.b.create("Concat", operands, op.b.attr("axis", axis)));
@@ -41,9 +41,8 @@ static LogicalResult concatTraining(NodeDecomposition &op) {
 static LogicalResult splitTraining(NodeDecomposition &op) {
   Operation *node = op.getNode();
   SmallVector<Type> types(node->getResultTypes());
-  Operation *split =
-      op.b.createNode("Split", {op.in(0), op.in(1)}, types,
-                      op.b.attr("axis", getInt(node, "axis", 0)));
+  Operation *split = op.b.createNode("Split", {op.in(0), op.in(1)}, types,
+                                     op.b.attr("axis", op.axis()));
   for (unsigned index = 0; index < types.size(); ++index)
     if (op.wants(index))
       op.replace(index, split->getResult(index));
@@ -128,8 +127,8 @@ static LogicalResult isFinite(NodeDecomposition &op) {
 /// IsAllFinite(X ...): no operand has an infinity or a NaN, or none of the
 /// one kind if an attribute says so.
 static LogicalResult isAllFinite(NodeDecomposition &op) {
-  bool onlyInf = getInt(op.getNode(), "isinf_only", 0);
-  bool onlyNaN = getInt(op.getNode(), "isnan_only", 0);
+  bool onlyInf = op.getFlag("isinf_only");
+  bool onlyNaN = op.getFlag("isnan_only");
   if (onlyInf && onlyNaN)
     return op.fail("both 'isinf_only' and 'isnan_only' are set");
   Value all;

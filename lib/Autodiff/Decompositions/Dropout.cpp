@@ -16,7 +16,7 @@ namespace mp {
 /// were; as it is where the mode says that nothing was dropped.
 static void writeMasked(NodeDecomposition &op, Value mask) {
   Value grad = op.wide(0);
-  double stated = getFloat(op.getNode(), "ratio", 0.5);
+  double stated = op.getFloat("ratio", 0.5);
   Value ratio =
       op.has(2) ? op.b.castLike(op.in(2), grad) : op.b.scalarLike(stated, grad);
   Value one = op.b.scalarLike(1, grad), zero = op.b.scalarLike(0, grad);

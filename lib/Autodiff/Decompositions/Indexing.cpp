@@ -86,7 +86,7 @@ static Value addRows(NodeDecomposition &op, Value rows, Value indices,
 static LogicalResult gatherGrad(NodeDecomposition &op) {
   NodeBuilder &b = op.b;
   Value shape = toInt64(op, 0), indices = toInt64(op, 1), grad = op.wide(2);
-  int64_t axis = getInt(op.getNode(), "axis", 0);
+  int64_t axis = op.axis();
   bool isFirst = axis == 0;
   if (isFirst && hasScatterAdd(op)) {
     op.replace(b.create(
@@ -115,10 +115,9 @@ static LogicalResult gatherElementsGrad(NodeDecomposition &op) {
   if (!hasScatterAdd(op))
     return op.fail("sums of scattered elements need opset 16 or newer");
   Value grad = op.wide(0);
-  op.replace(b.create("ScatterElements",
-                      {zeros(op, op.in(1), grad), op.in(2), grad},
-                      {b.attr("axis", getInt(op.getNode(), "axis", 0)),
-                       b.attr("reduction", StringRef("add"))}));
+  op.replace(b.create(
+      "ScatterElements", {zeros(op, op.in(1), grad), op.in(2), grad},
+      {b.attr("axis", op.axis()), b.attr("reduction", StringRef("add"))}));
   return success();
 }
 
@@ -129,7 +128,7 @@ static LogicalResult gatherNDGrad(NodeDecomposition &op) {
   if (!hasScatterAdd(op))
     return op.fail("sums of scattered elements need opset 16 or newer");
   Value shape = op.in(0), indices = op.in(1), grad = op.wide(2);
-  int64_t batchDims = getInt(op.getNode(), "batch_dims", 0);
+  int64_t batchDims = op.getInt("batch_dims");
   NamedAttribute add = b.attr("reduction", StringRef("add"));
   if (batchDims == 0) {
     op.replace(

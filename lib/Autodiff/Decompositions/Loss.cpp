@@ -82,7 +82,7 @@ static LogicalResult sparseLoss(NodeDecomposition &op) {
 
 /// `value` divided by the number of rows of `scores` if the loss is a mean.
 static Value divideByRows(NodeDecomposition &op, Value value, Value scores) {
-  if (getString(op.getNode(), "reduction", "mean") != "mean")
+  if (op.getString("reduction") != "mean")
     return value;
   SizeMath math(op.b);
   int64_t rank = *NodeBuilder::getRank(scores);

@@ -29,8 +29,8 @@ static LogicalResult batchNormInternal(NodeDecomposition &op) {
     return failOnRank(op);
   SmallVector<int64_t> axes = axesBesideChannels(*rank);
   Value x = op.wide(0);
-  double epsilon = getFloat(op.getNode(), "epsilon", 1e-5);
-  double momentum = getFloat(op.getNode(), "momentum", 0.9);
+  double epsilon = op.getFloat("epsilon");
+  double momentum = op.getFloat("momentum");
   Normalization norm = normalize(op.b, x, axes, epsilon);
   if (op.wants(0)) {
     Value scale = alongChannels(op.b, op.b.castLike(op.in(1), x), *rank);
@@ -87,10 +87,10 @@ static LogicalResult batchNormGrad(NodeDecomposition &op) {
 static std::optional<std::pair<int64_t, int64_t>>
 getAxisAndRank(NodeDecomposition &op, unsigned index) {
   auto rank = NodeBuilder::getRank(op.in(index));
-  int64_t axis = getInt(op.getNode(), "axis", -1);
-  if (!rank || axis < -*rank || axis >= *rank)
+  auto axis = rank ? op.axisIn(*rank) : std::nullopt;
+  if (!axis)
     return std::nullopt;
-  return std::pair(axis < 0 ? axis + *rank : axis, *rank);
+  return std::pair(*axis, *rank);
 }
 
 /// Gradients of X, scale and bias; scale and bias have the normalized axes.

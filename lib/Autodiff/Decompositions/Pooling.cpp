@@ -47,7 +47,7 @@ static LogicalResult maxPoolGrad(NodeDecomposition &op) {
   if (!windows)
     return failOnAttributes(op);
   op.replace(scatterToCells(op.b, op.in(0), op.in(1), *image, *windows,
-                            getInt(op.getNode(), "storage_order", 0)));
+                            op.getInt("storage_order", 0)));
   return success();
 }
 

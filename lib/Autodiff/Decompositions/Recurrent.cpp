@@ -87,14 +87,13 @@ private:
 } // namespace
 
 LogicalResult RecurrentNode::readAttributes() {
-  Operation *node = op.getNode();
-  StringRef direction = getString(node, "direction", "forward");
+  StringRef direction = op.getString("direction");
   if (!llvm::is_contained({"forward", "reverse", "bidirectional"}, direction))
     return op.fail("direction '" + direction + "' is unknown");
   directions = direction == "bidirectional" ? 2 : 1;
   isReverse = direction == "reverse";
-  isBatchFirst = getInt(node, "layout", 0);
-  isLinear = getInt(node, "linear_before_reset", 0);
+  isBatchFirst = op.getFlag("layout");
+  isLinear = op.getFlag("linear_before_reset");
   inputs = op.in(inputX);
   if (isBatchFirst)
     inputs = b.transpose(inputs, {1, 0, 2});
@@ -105,7 +104,7 @@ LogicalResult RecurrentNode::readAttributes() {
   };
   steps = sizeOf(inputs, 0);
   batch = sizeOf(inputs, 1);
-  hidden = getInt(node, "hidden_size", sizeOf(op.in(weightsR), 2));
+  hidden = op.getInt("hidden_size", sizeOf(op.in(weightsR), 2));
   if (hidden < 1 || hidden > INT32_MAX)
     hidden = ShapedType::kDynamic;
   return success();

@@ -74,15 +74,15 @@ private:
 
 LogicalResult RecurrentGrad::check() {
   Operation *node = op.getNode();
-  StringRef direction = getString(node, "direction", "forward");
+  StringRef direction = op.getString("direction");
   directions = direction == "bidirectional" ? 2 : 1;
   isReverse = direction == "reverse";
-  isLinear = getInt(node, "linear_before_reset", 0);
+  isLinear = op.getFlag("linear_before_reset");
   if (lengths())
     return op.fail("lengths of sequences are not supported");
-  if (getFloat(node, "clip", 0) > 0)
+  if (op.getFloat("clip", 0) > 0)
     return op.fail("clipping is not supported");
-  if (getInt(node, "input_forget", 0))
+  if (op.getFlag("input_forget"))
     return op.fail("coupled gates are not supported");
   if (isLSTM() && op.wants(6))
     return op.fail("the gradient of peepholes is not supported");

@@ -130,7 +130,7 @@ getActivations(NodeDecomposition &op, unsigned directions, unsigned direction,
 /// What goes into an activation is clipped first; by onnxruntime, the cell's
 /// state is not.
 Value Step::activate(unsigned index, Value value) {
-  double clip = getFloat(node, "clip", 0);
+  double clip = node.getFloat("clip", 0);
   if (clip > 0 && value != newCell)
     value = b.create(
         "Clip", {value, b.scalarLike(-clip, value), b.scalarLike(clip, value)});
@@ -166,7 +166,7 @@ static void writeLSTM(Step &step) {
     return weight ? b.add(gates[gate], b.mul(weight, cell)) : gates[gate];
   };
   Value input = step.activate(0, peep(0, step.cell));
-  Value forget = getInt(step.node, "input_forget", 0)
+  Value forget = step.node.getFlag("input_forget")
                      ? b.sub(b.scalarLike(1, input), input)
                      : step.activate(0, peep(2, step.cell));
   Value candidate = step.activate(1, gates[3]);
@@ -179,7 +179,7 @@ static void writeLSTM(Step &step) {
 /// Gates z, r, h.
 static void writeGRU(Step &step) {
   NodeBuilder &b = step.b;
-  bool isLinear = getInt(step.node, "linear_before_reset", 0);
+  bool isLinear = step.node.getFlag("linear_before_reset");
   SmallVector<Value> inputs = split(b, step.input, -1, 3);
   SmallVector<Value> recurrent = split(
       b, b.matmul(step.hidden, step.weights.recurrent), -1, isLinear ? 3 : 2);

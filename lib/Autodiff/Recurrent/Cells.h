@@ -42,7 +42,7 @@ struct Weights {
 
 struct Step {
   NodeBuilder &b;
-  mlir::Operation *node;
+  NodeView node;
   const Weights &weights;
   llvm::ArrayRef<Activation> activations;
   /// What the input contributes, with biases: [batch, gates * hidden].

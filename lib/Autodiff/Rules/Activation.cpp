@@ -38,10 +38,6 @@ static Value isGreater(NodeAdjoint &op, Value value, double bound) {
   return op.b.create("Greater", {value, op.b.scalarLike(bound, value)});
 }
 
-static double getAlpha(NodeAdjoint &op, double byDefault) {
-  return getFloat(op.getNode(), "alpha", byDefault);
-}
-
 //===----------------------------------------------------------------------===//
 // Piecewise linear
 //===----------------------------------------------------------------------===//
@@ -52,7 +48,7 @@ static LogicalResult reluRule(NodeAdjoint &op) {
 }
 
 static LogicalResult leakyReluRule(NodeAdjoint &op) {
-  double alpha = getAlpha(op, 0.01);
+  double alpha = op.getFloat("alpha");
   // The sign of the result is that of the operand.
   if (alpha >= 0)
     return byOp(op, "LeakyReluGrad", op.out(), op.b.floatAttr("alpha", alpha));
@@ -72,20 +68,20 @@ static LogicalResult preluRule(NodeAdjoint &op) {
 }
 
 static LogicalResult thresholdedReluRule(NodeAdjoint &op) {
-  return only(op, isGreater(op, op.in(0), getAlpha(op, 1)));
+  return only(op, isGreater(op, op.in(0), op.getFloat("alpha")));
 }
 
 static LogicalResult hardSigmoidRule(NodeAdjoint &op) {
   Value isBelow = op.b.create("Less", {op.out(), op.b.scalarLike(1, op.out())});
   Value isInside = op.b.create("And", {isGreater(op, op.out(), 0), isBelow});
-  op.set(0, op.b.where(isInside, op.b.scale(op.grad(), getAlpha(op, 0.2)),
+  op.set(0, op.b.where(isInside, op.b.scale(op.grad(), op.getFloat("alpha")),
                        op.b.scalarLike(0, op.grad())));
   return success();
 }
 
 static LogicalResult shrinkRule(NodeAdjoint &op) {
-  return only(op, isGreater(op, op.b.create("Abs", {op.in(0)}),
-                            getFloat(op.getNode(), "lambd", 0.5)));
+  return only(
+      op, isGreater(op, op.b.create("Abs", {op.in(0)}), op.getFloat("lambd")));
 }
 
 /// x * min(1, max(0, x / 6 + 1/2)): x / 3 + 1/2 in between.
@@ -103,13 +99,14 @@ static LogicalResult hardSwishRule(NodeAdjoint &op) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult eluRule(NodeAdjoint &op) {
-  Value slope = op.b.scale(op.b.create("Exp", {op.in(0)}), getAlpha(op, 1));
+  Value slope =
+      op.b.scale(op.b.create("Exp", {op.in(0)}), op.getFloat("alpha"));
   return only(op, isGreater(op, op.in(0), 0), op.b.mul(op.grad(), slope));
 }
 
 static LogicalResult seluRule(NodeAdjoint &op) {
-  double alpha = getAlpha(op, 1.67326319217681884765625);
-  double gamma = getFloat(op.getNode(), "gamma", 1.05070102214813232421875);
+  double alpha = op.getFloat("alpha");
+  double gamma = op.getFloat("gamma");
   Value slope =
       op.b.where(isGreater(op, op.in(0), 0), op.b.scalarLike(gamma, op.in(0)),
                  op.b.scale(op.b.create("Exp", {op.in(0)}), alpha * gamma));
@@ -118,7 +115,7 @@ static LogicalResult seluRule(NodeAdjoint &op) {
 }
 
 static LogicalResult celuRule(NodeAdjoint &op) {
-  Value ratio = op.b.scale(op.in(0), 1 / getAlpha(op, 1));
+  Value ratio = op.b.scale(op.in(0), 1 / op.getFloat("alpha"));
   Value slope = op.b.create("Exp", {ratio});
   return only(op, isGreater(op, op.in(0), 0), op.b.mul(op.grad(), slope));
 }
@@ -159,18 +156,18 @@ static LogicalResult mishRule(NodeAdjoint &op) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult geluRule(NodeAdjoint &op) {
-  bool isFast = getString(op.getNode(), "approximate", "none") == "tanh";
+  bool isFast = op.getString("approximate") == "tanh";
   return byOp(op, isFast ? "FastGeluGrad" : "GeluGrad", op.in(0));
 }
 
 static LogicalResult swishRule(NodeAdjoint &op) {
   return byOp(op, "QuickGeluGrad", op.in(0),
-              op.b.floatAttr("alpha", getAlpha(op, 1)));
+              op.b.floatAttr("alpha", op.getFloat("alpha")));
 }
 
 static LogicalResult quickGeluRule(NodeAdjoint &op) {
   return byOp(op, "QuickGeluGrad", op.in(0),
-              op.b.floatAttr("alpha", getAlpha(op, 1.702)));
+              op.b.floatAttr("alpha", op.getFloat("alpha")));
 }
 
 /// `name`(dY, X, B) is the gradient of X + B.

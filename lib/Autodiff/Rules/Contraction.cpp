@@ -61,9 +61,8 @@ static LogicalResult matMulRule(NodeAdjoint &op) {
 
 /// Y = alpha * A' * B' + beta * C, A' and B' transposed or not.
 static LogicalResult gemmRule(NodeAdjoint &op) {
-  Operation *node = op.getNode();
-  bool transA = getInt(node, "transA", 0), transB = getInt(node, "transB", 0);
-  NamedAttribute alpha = op.b.floatAttr("alpha", getFloat(node, "alpha", 1));
+  bool transA = op.getFlag("transA"), transB = op.getFlag("transB");
+  NamedAttribute alpha = op.b.floatAttr("alpha", op.getFloat("alpha"));
   auto gemm = [&](Value a, bool turnA, Value b, bool turnB) {
     return op.b.create("Gemm", {a, b},
                        {alpha, op.b.attr("transA", int64_t(turnA)),
@@ -77,7 +76,7 @@ static LogicalResult gemmRule(NodeAdjoint &op) {
                      : gemm(op.in(0), !transA, op.grad(), false));
   if (op.wants(2)) {
     Value sum = op.b.sumTo(op.grad(), op.in(2));
-    double beta = getFloat(node, "beta", 1);
+    double beta = op.getFloat("beta");
     op.set(2, beta == 1 ? sum : op.b.scale(sum, beta));
   }
   return success();
@@ -100,7 +99,7 @@ struct FusedOperand {
 
 static Value fusedMatMul(NodeAdjoint &op, FusedOperand a, FusedOperand b) {
   NodeBuilder &builder = op.b;
-  double alpha = getFloat(op.getNode(), "alpha", 1);
+  double alpha = op.getFloat("alpha");
   return builder.create("com.microsoft.FusedMatMul", {a.value, b.value},
                         {builder.floatAttr("alpha", alpha),
                          builder.attr("transA", int64_t(a.isTransposed)),
@@ -137,12 +136,9 @@ static void refineRank(Value value, int64_t rank) {
 
 /// Y = alpha * A' * B', of transposed or rearranged operands.
 static LogicalResult fusedMatMulRule(NodeAdjoint &op) {
-  Operation *node = op.getNode();
   FusedOperand grad{op.grad(), false, false};
-  FusedOperand a{op.in(0), getInt(node, "transA", 0) != 0,
-                 getInt(node, "transBatchA", 0) != 0};
-  FusedOperand b{op.in(1), getInt(node, "transB", 0) != 0,
-                 getInt(node, "transBatchB", 0) != 0};
+  FusedOperand a{op.in(0), op.getFlag("transA"), op.getFlag("transBatchA")};
+  FusedOperand b{op.in(1), op.getFlag("transB"), op.getFlag("transBatchB")};
   auto rankA = NodeBuilder::getRank(a.value);
   auto rankB = NodeBuilder::getRank(b.value);
   if (!rankA || !rankB)

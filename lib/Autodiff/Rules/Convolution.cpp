@@ -18,7 +18,7 @@ namespace mp {
 static SmallVector<NamedAttribute> getGradAttributes(NodeAdjoint &op,
                                                      const Windows &windows) {
   Operation *node = op.getNode();
-  auto attributes = getAttributes(op.b, windows, getInt(node, "group", 1));
+  auto attributes = getAttributes(op.b, windows, op.getInt("group"));
   bool hasPads = llvm::any_of(attributes, [](NamedAttribute entry) {
     return entry.getName() == "pads";
   });

@@ -33,7 +33,7 @@ static LogicalResult unsqueezeRule(NodeAdjoint &op) {
 }
 
 static LogicalResult transposeRule(NodeAdjoint &op) {
-  ArrayRef<int64_t> permutation = getInts(op.getNode(), "perm");
+  SmallVector<int64_t> permutation = op.getInts("perm");
   // Without one the order of the axes is reversed.
   if (permutation.empty()) {
     op.set(0, op.b.create("Transpose", {op.grad()}));
@@ -55,7 +55,7 @@ static LogicalResult transposeRule(NodeAdjoint &op) {
 
 static LogicalResult concatRule(NodeAdjoint &op) {
   Operation *node = op.getNode();
-  int64_t axis = getInt(node, "axis", 0);
+  int64_t axis = op.axis();
   if (node->getNumOperands() == 1) {
     op.set(0, op.grad());
     return success();
@@ -88,7 +88,7 @@ static LogicalResult splitRule(NodeAdjoint &op) {
       return op.fail("one of its results is left out");
     parts.push_back(op.gradOrZeros(index));
   }
-  op.set(0, op.b.concat(parts, getInt(op.getNode(), "axis", 0)));
+  op.set(0, op.b.concat(parts, op.axis()));
   return success();
 }
 
@@ -103,7 +103,7 @@ static LogicalResult sliceRule(NodeAdjoint &op) {
 /// Padding back to the operand's sizes takes away or puts zeros exactly where
 /// the op has put zeros or taken away.
 static LogicalResult centerCropPadRule(NodeAdjoint &op) {
-  ArrayRef<int64_t> axes = getInts(op.getNode(), "axes");
+  SmallVector<int64_t> axes = op.getInts("axes");
   Value sizes = op.b.shapeOf(op.in(0));
   SmallVector<NamedAttribute> attributes;
   if (!axes.empty()) {
@@ -149,8 +149,8 @@ static LogicalResult tileRule(NodeAdjoint &op) {
 
 static LogicalResult depthToSpaceRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
-  int64_t block = getInt(op.getNode(), "blocksize", 1);
-  if (getString(op.getNode(), "mode", "DCR") == "DCR") {
+  int64_t block = op.getInt("blocksize", 1);
+  if (op.getString("mode") == "DCR") {
     op.set(0, b.create("SpaceToDepth", {op.grad()}, b.attr("blocksize", block),
                        op.in(0).getType()));
     return success();
@@ -167,7 +167,7 @@ static LogicalResult depthToSpaceRule(NodeAdjoint &op) {
 }
 
 static LogicalResult spaceToDepthRule(NodeAdjoint &op) {
-  int64_t block = getInt(op.getNode(), "blocksize", 1);
+  int64_t block = op.getInt("blocksize", 1);
   op.set(0, op.b.create("DepthToSpace", {op.grad()},
                         op.b.attr("blocksize", block), op.in(0).getType()));
   return success();
@@ -175,10 +175,9 @@ static LogicalResult spaceToDepthRule(NodeAdjoint &op) {
 
 /// The op is its own inverse.
 static LogicalResult reverseSequenceRule(NodeAdjoint &op) {
-  Operation *node = op.getNode();
   op.set(0, op.b.create("ReverseSequence", {op.grad(), op.in(1)},
-                        {op.b.attr("batch_axis", getInt(node, "batch_axis", 1)),
-                         op.b.attr("time_axis", getInt(node, "time_axis", 0))},
+                        {op.b.attr("batch_axis", op.getInt("batch_axis")),
+                         op.b.attr("time_axis", op.getInt("time_axis"))},
                         op.in(0).getType()));
   return success();
 }
@@ -186,7 +185,7 @@ static LogicalResult reverseSequenceRule(NodeAdjoint &op) {
 /// What the op has set to zero has no gradient.
 static LogicalResult triluRule(NodeAdjoint &op) {
   op.set(0, op.b.create("Trilu", {op.grad(), op.in(1)},
-                        op.b.attr("upper", getInt(op.getNode(), "upper", 1))));
+                        op.b.attr("upper", op.getInt("upper"))));
   return success();
 }
 

@@ -130,7 +130,7 @@ static std::string getImplicitResult(ArrayRef<std::string> terms) {
 /// The equation of `op`; absent if it cannot be read.
 static std::optional<Product> parse(NodeAdjoint &op) {
   std::string text;
-  for (char c : getString(op.getNode(), "equation", ""))
+  for (char c : op.getString("equation"))
     if (c != ' ')
       text += c;
   for (size_t at; (at = text.find("...")) != std::string::npos;)
@@ -271,11 +271,11 @@ static bool fitsTerm(Value value, StringRef term) {
 static LogicalResult einsumRule(NodeAdjoint &op) {
   std::optional<Product> forward = parse(op);
   if (!forward)
-    return op.fail("its equation '" + getString(op.getNode(), "equation", "") +
+    return op.fail("its equation '" + op.getString("equation") +
                    "' cannot be read");
   if (!fitsTerm(op.out(), forward->result) ||
       !llvm::all_of_zip(forward->values, forward->terms, fitsTerm))
-    return op.fail("its equation '" + getString(op.getNode(), "equation", "") +
+    return op.fail("its equation '" + op.getString("equation") +
                    "' does not fit the ranks of its operands and result");
   for (unsigned index = 0; index < forward->terms.size(); ++index)
     if (op.wants(index) && failed(setGradient(op, *forward, index)))

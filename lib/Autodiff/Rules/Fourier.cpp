@@ -116,7 +116,7 @@ static LogicalResult dftRule(NodeAdjoint &op) {
     return op.fail("expected an operand of known rank, two or more");
   int64_t opset = getOpset(node, "").value_or(1);
   Transform of;
-  of.axis = opset < 20 ? getInt(node, "axis", 1) : -2;
+  of.axis = opset < 20 ? op.axis() : -2;
   if (op.has(2)) {
     auto axis = getConstantInts(op.in(2));
     if (!axis || axis->size() != 1)
@@ -128,8 +128,8 @@ static LogicalResult dftRule(NodeAdjoint &op) {
   of.axis += of.axis < 0 ? *rank : 0;
   if (of.axis < 0 || of.axis >= *rank - 1)
     return op.fail("its axis does not fit its operand");
-  of.isInverse = getInt(node, "inverse", 0);
-  of.isOneSided = getInt(node, "onesided", 0);
+  of.isInverse = op.getFlag("inverse");
+  of.isOneSided = op.getFlag("onesided");
   SizeMath math(op.b);
   Size signal = math.of(op.in(0), of.axis);
   of.length = signal;
@@ -153,7 +153,7 @@ static LogicalResult stftRule(NodeAdjoint &op) {
   Transform of;
   of.axis = 2;
   of.rank = 4;
-  of.isOneSided = getInt(op.getNode(), "onesided", 1);
+  of.isOneSided = op.getFlag("onesided");
   of.length = op.has(3) ? getSize(b, op.in(3)) : math.of(op.in(2), 0);
   Fourier fourier(b, getOpset(op.getNode(), "").value_or(1));
   Value frames =

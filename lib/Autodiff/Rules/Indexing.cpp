@@ -18,21 +18,19 @@ namespace mp {
 static LogicalResult gatherRule(NodeAdjoint &op) {
   op.set(0, op.b.create("com.microsoft.GatherGrad",
                         {op.b.shapeOf(op.in(0)), op.in(1), op.grad()},
-                        op.b.attr("axis", getInt(op.getNode(), "axis", 0)),
-                        op.in(0).getType()));
+                        op.b.attr("axis", op.axis()), op.in(0).getType()));
   return success();
 }
 
 static LogicalResult gatherElementsRule(NodeAdjoint &op) {
   op.set(0, op.b.create("com.microsoft.GatherElementsGrad",
                         {op.grad(), op.b.shapeOf(op.in(0)), op.in(1)},
-                        op.b.attr("axis", getInt(op.getNode(), "axis", 0)),
-                        op.in(0).getType()));
+                        op.b.attr("axis", op.axis()), op.in(0).getType()));
   return success();
 }
 
 static LogicalResult gatherNDRule(NodeAdjoint &op) {
-  int64_t batch = getInt(op.getNode(), "batch_dims", 0);
+  int64_t batch = op.getInt("batch_dims");
   op.set(0, op.b.create("com.microsoft.GatherNDGrad",
                         {op.b.shapeOf(op.in(0)), op.in(1), op.grad()},
                         op.b.attr("batch_dims", batch), op.in(0).getType()));
@@ -43,11 +41,11 @@ static LogicalResult gatherNDRule(NodeAdjoint &op) {
 static LogicalResult compressRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   Value places = b.reshape(b.create("NonZero", {op.in(1)}), {-1});
-  bool isFlat = !op.getNode()->hasAttr("axis");
+  bool isFlat = !op.states("axis");
   Value flat = isFlat ? b.reshape(op.in(0), {-1}) : op.in(0);
   Value grad =
       b.create("com.microsoft.GatherGrad", {b.shapeOf(flat), places, op.grad()},
-               b.attr("axis", getInt(op.getNode(), "axis", 0)), flat.getType());
+               b.attr("axis", op.axis()), flat.getType());
   op.set(0, isFlat ? b.reshapeLike(grad, op.in(0)) : grad);
   return success();
 }
@@ -73,7 +71,7 @@ private:
   Value scatter(Value data, Value updates, StringRef reduction) {
     SmallVector<NamedAttribute> attributes{b.attr("reduction", reduction)};
     if (!isND)
-      attributes.push_back(b.attr("axis", getInt(op.getNode(), "axis", 0)));
+      attributes.push_back(b.attr("axis", op.axis()));
     return b.create(isND ? "ScatterND" : "ScatterElements",
                     {data, op.in(1), updates}, attributes);
   }
@@ -82,7 +80,7 @@ private:
     if (isND)
       return b.create("GatherND", {value, op.in(1)});
     return b.create("GatherElements", {value, op.in(1)},
-                    b.attr("axis", getInt(op.getNode(), "axis", 0)));
+                    b.attr("axis", op.axis()));
   }
   Value isEqualTo(Value value, double number) {
     return b.create("Equal", {value, b.scalarLike(number, value)});
@@ -155,7 +153,7 @@ static LogicalResult scatterRule(NodeAdjoint &op, bool isND) {
       {"mul", &Scatter::multiplies},
       {"max", &Scatter::chooses},
       {"min", &Scatter::chooses}};
-  StringRef reduction = getString(op.getNode(), "reduction", "none");
+  StringRef reduction = op.getString("reduction");
   for (auto [name, method] : reductions)
     if (name == reduction)
       return (Scatter(op, isND).*method)();
@@ -187,7 +185,7 @@ static LogicalResult oneHotRule(NodeAdjoint &op) {
     Value values = b.constant(DenseElementsAttr::get(
         RankedTensorType::get({2}, element), ArrayRef<Attribute>(pair)));
     Value mask = b.create("OneHot", {op.in(0), op.in(1), values},
-                          b.attr("axis", getInt(op.getNode(), "axis", -1)));
+                          b.attr("axis", op.axis()));
     Value sum = b.reduceSum(b.mul(op.grad(), mask), {}, /*keepDims=*/false);
     sums.push_back(b.reshape(sum, {1}));
   }

@@ -67,9 +67,8 @@ private:
 
 ScanAdjoint::Sequence ScanAdjoint::getSequence(StringRef kind, unsigned index,
                                                Value value) {
-  ArrayRef<int64_t> axes = getInts(node, ("scan_" + kind + "_axes").str());
-  ArrayRef<int64_t> directions =
-      getInts(node, ("scan_" + kind + "_directions").str());
+  auto axes = op.getInts(("scan_" + kind + "_axes").str());
+  auto directions = op.getInts(("scan_" + kind + "_directions").str());
   Sequence found{index < axes.size() ? axes[index] : 0,
                  index < directions.size() ? directions[index] : 0};
   return found;
@@ -220,7 +219,7 @@ LogicalResult ScanAdjoint::run() {
   extendForward();
   // Lists that are given have an entry for each output.
   for (StringRef name : {"scan_output_axes", "scan_output_directions"}) {
-    SmallVector<int64_t> list(getInts(node, name));
+    SmallVector<int64_t> list = op.getInts(name);
     if (list.empty())
       continue;
     list.resize(node->getNumResults() - layout.states, 0);
@@ -232,7 +231,7 @@ LogicalResult ScanAdjoint::run() {
 
 static LogicalResult scanRule(NodeAdjoint &op) {
   Operation *node = op.getNode();
-  int64_t inputs = getInt(node, "num_scan_inputs", 0);
+  int64_t inputs = op.getInt("num_scan_inputs");
   unsigned operands = node->getNumOperands();
   if (inputs < 1 || inputs > operands || node->getNumRegions() != 1 ||
       node->getRegion(0).empty() ||

@@ -31,13 +31,11 @@ struct LayerNorm {
 
 static std::optional<LayerNorm> readLayerNorm(NodeAdjoint &op) {
   auto rank = NodeBuilder::getRank(op.in(0));
-  int64_t axis = getInt(op.getNode(), "axis", -1);
-  if (!rank || axis < -*rank || axis >= *rank)
+  auto axis = rank ? op.axisIn(*rank) : std::nullopt;
+  if (!axis)
     return std::nullopt;
-  if (axis < 0)
-    axis += *rank;
-  return LayerNorm{*rank, axis, axesFrom(axis, *rank),
-                   getFloat(op.getNode(), "epsilon", 1e-5)};
+  return LayerNorm{*rank, *axis, axesFrom(*axis, *rank),
+                   op.getFloat("epsilon")};
 }
 
 static LogicalResult failOnRank(NodeAdjoint &op) {
@@ -76,7 +74,7 @@ static Normalization findStatistics(NodeAdjoint &op, const LayerNorm &norm) {
   Value x = widen(op.b, op.in(0));
   if (!x.getType().isF32() && !getTensorElementType(x.getType()).isF32())
     return normalize(op.b, x, norm.axes, norm.epsilon);
-  if (getInt(op.getNode(), "stash_type", 1) != 1)
+  if (op.getInt("stash_type") != 1)
     return normalize(op.b, x, norm.axes, norm.epsilon);
   Type type = getStatisticsType(op, norm);
   Normalization found{norm.axes, true, {}, {}, {}};

@@ -96,10 +96,9 @@ static LogicalResult batchNormRule(NodeAdjoint &op) {
   auto rank = NodeBuilder::getRank(op.in(0));
   if (!rank || *rank < 2)
     return op.fail("expected an operand of known rank, 2 or more");
-  double epsilon = getFloat(op.getNode(), "epsilon", 1e-5);
-  return getInt(op.getNode(), "training_mode", 0)
-             ? trainedBatchNorm(op, *rank, epsilon)
-             : fixedBatchNorm(op, *rank, epsilon);
+  double epsilon = op.getFloat("epsilon");
+  return op.getFlag("training_mode") ? trainedBatchNorm(op, *rank, epsilon)
+                                     : fixedBatchNorm(op, *rank, epsilon);
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,9 +110,8 @@ static LogicalResult instanceNormRule(NodeAdjoint &op) {
   if (!rank || *rank < 3)
     return op.fail("expected an operand of known rank, 3 or more");
   Value grad = widen(op.b, op.grad());
-  Normalization norm =
-      normalize(op.b, widen(op.b, op.in(0)), axesFrom(2, *rank),
-                getFloat(op.getNode(), "epsilon", 1e-5));
+  Normalization norm = normalize(op.b, widen(op.b, op.in(0)),
+                                 axesFrom(2, *rank), op.getFloat("epsilon"));
   Value scale = alongChannels(op.b, widen(op.b, op.in(1)), *rank);
   if (op.wants(0))
     setNarrow(op, 0, getNormGradient(op.b, norm, op.b.mul(grad, scale)));
@@ -130,16 +128,15 @@ static LogicalResult instanceNormRule(NodeAdjoint &op) {
 /// element for each group, later for each channel.
 static LogicalResult groupNormRule(NodeAdjoint &op) {
   auto rank = NodeBuilder::getRank(op.in(0));
-  int64_t groups = getInt(op.getNode(), "num_groups", 0);
+  int64_t groups = op.getInt("num_groups");
   if (!rank || *rank < 3 || groups < 1)
     return op.fail("expected an operand of known rank, 3 or more");
-  const OpSchema *schema = getSchema(op.getNode());
-  bool perChannel = schema && schema->since >= 21;
+  bool perChannel = op.getVersion() >= 21;
   SmallVector<int64_t> grouped{0, groups, -1};
   Value grad = widen(op.b, op.grad());
   Normalization norm =
       normalize(op.b, op.b.reshape(widen(op.b, op.in(0)), grouped), 2,
-                getFloat(op.getNode(), "epsilon", 1e-5));
+                op.getFloat("epsilon"));
   // In the shape that scale and bias belong to.
   auto spread = [&](Value value) {
     return perChannel ? op.b.reshapeLike(value, op.in(0))
@@ -168,18 +165,16 @@ static LogicalResult groupNormRule(NodeAdjoint &op) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult meanVarianceRule(NodeAdjoint &op) {
-  SmallVector<int64_t> axes = llvm::to_vector(getInts(op.getNode(), "axes"));
-  if (axes.empty())
-    axes = {0, 2, 3};
   // The definition divides by the deviation + 1e-9: as good as no epsilon.
-  Normalization norm = normalize(op.b, widen(op.b, op.in(0)), axes, 1e-18);
+  Normalization norm =
+      normalize(op.b, widen(op.b, op.in(0)), op.getInts("axes"), 1e-18);
   setNarrow(op, 0, getNormGradient(op.b, norm, widen(op.b, op.grad())));
   return success();
 }
 
 static LogicalResult lpNormRule(NodeAdjoint &op) {
-  SmallVector<int64_t> axis{getInt(op.getNode(), "axis", -1)};
-  bool isSum = getInt(op.getNode(), "p", 2) == 1;
+  SmallVector<int64_t> axis{op.axis()};
+  bool isSum = op.getInt("p") == 1;
   Value x = widen(op.b, op.in(0)), y = widen(op.b, op.out());
   Value grad = widen(op.b, op.grad());
   Value size = isSum ? op.b.create("Abs", {x}) : op.b.mul(x, x);
@@ -215,18 +210,16 @@ static Value makeBand(NodeAdjoint &op, Value like, int64_t size) {
 /// around.
 static LogicalResult lrnRule(NodeAdjoint &op) {
   auto rank = NodeBuilder::getRank(op.in(0));
-  Operation *node = op.getNode();
-  int64_t size = getInt(node, "size", 1);
+  int64_t size = op.getInt("size");
   if (!rank || *rank < 2 || size < 1)
     return failOnRank(op);
-  double alpha = getFloat(node, "alpha", 1e-4),
-         beta = getFloat(node, "beta", .75);
+  double alpha = op.getFloat("alpha"), beta = op.getFloat("beta");
   Value x = op.b.reshape(widen(op.b, op.in(0)), {0, 0, -1});
   Value grad = op.b.reshape(widen(op.b, op.grad()), {0, 0, -1});
   Value band = makeBand(op, x, size);
   Value sums = op.b.addScalar(
       op.b.scale(op.b.matmul(band, op.b.mul(x, x)), alpha / double(size)),
-      getFloat(node, "bias", 1));
+      op.getFloat("bias"));
   Value factor = op.b.create("Pow", {sums, op.b.scalarLike(-beta, sums)});
   Value inner = op.b.div(op.b.mul(op.b.mul(grad, x), factor), sums);
   Value around = op.b.matmul(op.b.transpose(band, {1, 0}), inner);

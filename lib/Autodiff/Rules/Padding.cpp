@@ -52,9 +52,8 @@ static Value sumCopies(NodeAdjoint &op) {
   Value count = b.create("Size", {x});
   Value numbers = b.reshapeLike(
       b.create("Range", {b.intScalar(0), count, b.intScalar(1)}), x);
-  Value places =
-      b.create("Pad", {numbers, op.in(1), Value(), op.in(3)},
-               b.attr("mode", getString(op.getNode(), "mode", "constant")));
+  Value places = b.create("Pad", {numbers, op.in(1), Value(), op.in(3)},
+                          b.attr("mode", op.getString("mode")));
   Value sums = b.create(
       "com.microsoft.GatherGrad", {b.reshape(count, {1}), places, op.grad()},
       b.attr("axis", int64_t(0)),
@@ -65,7 +64,7 @@ static Value sumCopies(NodeAdjoint &op) {
 
 static LogicalResult padRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
-  if (getString(op.getNode(), "mode", "constant") != "constant") {
+  if (op.getString("mode") != "constant") {
     op.set(0, sumCopies(op));
     return success();
   }
@@ -103,7 +102,7 @@ static LogicalResult col2ImRule(NodeAdjoint &op) {
   Value planes = b.reshape(op.grad(), b.concat({b.ints({-1, 1}), op.in(1)}, 0));
   SmallVector<NamedAttribute> attributes;
   for (StringRef name : {"dilations", "pads", "strides"})
-    if (ArrayRef<int64_t> values = getInts(op.getNode(), name); !values.empty())
+    if (SmallVector<int64_t> values = op.getInts(name); !values.empty())
       attributes.push_back(b.attr(name, values));
   Value blocks = b.create("Conv", {planes, kernels}, attributes);
   op.set(0, b.reshapeLike(blocks, op.in(0)));

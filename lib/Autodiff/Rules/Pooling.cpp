@@ -63,7 +63,7 @@ static LogicalResult maxPoolRule(NodeAdjoint &op) {
   Value indices = op.require(
       1, withElementType(op.out().getType(), op.b.getBuilder().getI64Type()));
   // Runtimes take indices as they are, in rows.
-  bool isColumnMajor = getInt(op.getNode(), "storage_order", 0);
+  bool isColumnMajor = op.getFlag("storage_order");
   if (hasKnownImage(op.in(0)) && !isColumnMajor &&
       !getTensorElementType(op.in(0).getType()).isBF16())
     op.set(0, op.b.create("com.microsoft.MaxPoolGrad", {op.grad(), indices},
@@ -123,7 +123,7 @@ static LogicalResult lpPoolRule(NodeAdjoint &op) {
   auto pool = getPool(op);
   if (!pool)
     return failOnPool(op);
-  int64_t p = getInt(op.getNode(), "p", 2);
+  int64_t p = op.getInt("p");
   Value spread = spreadEvenly(op.b, divideByNorm(op, op.grad(), op.out(), p),
                               pool->image, pool->windows);
   op.set(0, op.b.mul(spread, powerBelow(op, op.in(0), p)));
@@ -131,7 +131,7 @@ static LogicalResult lpPoolRule(NodeAdjoint &op) {
 }
 
 static LogicalResult globalLpPoolRule(NodeAdjoint &op) {
-  int64_t p = getInt(op.getNode(), "p", 2);
+  int64_t p = op.getInt("p");
   Value share = divideByNorm(op, op.grad(), op.out(), p);
   op.set(0, op.b.mul(powerBelow(op, op.in(0), p), share));
   return success();

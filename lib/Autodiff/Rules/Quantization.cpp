@@ -87,12 +87,10 @@ static LogicalResult dequantizeRule(NodeAdjoint &op) {
   Type stored = getTensorElementType(op.in(0).getType());
   if (!rank || !scaleRank || !isa_and_nonnull<IntegerType, FloatType>(stored))
     return op.fail("the types of its operands are unknown");
-  int64_t axis = getInt(quantize, "axis", 1);
-  axis += axis < 0 ? *rank : 0;
-  bool hasAxis = axis >= 0 && axis < *rank;
-  if (*scaleRank > 1 || (*scaleRank == 1 && !hasAxis))
+  std::optional<int64_t> axis = NodeView(quantize).axisIn(*rank);
+  if (*scaleRank > 1 || (*scaleRank == 1 && !axis))
     return op.fail("there is no gradient for scales of blocks");
-  Value inside = findInside(op.b, quantize, axis, *rank);
+  Value inside = findInside(op.b, quantize, axis.value_or(0), *rank);
   Value gradient = op.b.castLike(op.grad(), source);
   op.set(source, op.b.where(inside, gradient, op.b.scalarLike(0, source)));
   return success();

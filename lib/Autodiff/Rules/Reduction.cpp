@@ -22,12 +22,12 @@ namespace mp {
 /// A gradient or result of the reduction `op` in a shape that broadcasts to
 /// that of its operand: with the reduced axes as sizes 1.
 static Value keepAxes(NodeAdjoint &op, Value reduced) {
-  if (getInt(op.getNode(), "keepdims", 1))
+  if (op.keepDims())
     return reduced;
   Value axes = op.in(1);
   if (!axes) {
     // One number, or what was not reduced at all.
-    if (getInt(op.getNode(), "noop_with_empty_axes", 0))
+    if (op.getFlag("noop_with_empty_axes"))
       return reduced;
     if (auto rank = NodeBuilder::getRank(op.in(0)))
       return op.b.reshape(reduced, SmallVector<int64_t>(*rank, 1));
@@ -40,7 +40,7 @@ static Value keepAxes(NodeAdjoint &op, Value reduced) {
 /// axes are kept.
 static Value reduceAlike(NodeAdjoint &op, StringRef name, Value value) {
   SmallVector<NamedAttribute> attributes{op.b.attr("keepdims", int64_t(1))};
-  int64_t isNoop = getInt(op.getNode(), "noop_with_empty_axes", 0);
+  int64_t isNoop = op.getInt("noop_with_empty_axes");
   if (isNoop)
     attributes.push_back(op.b.attr("noop_with_empty_axes", isNoop));
   return op.b.create(name, {value, op.in(1)}, attributes);
@@ -158,8 +158,8 @@ static LogicalResult prodRule(NodeAdjoint &op) {
 
 /// Each element is in the sums from its own on: the sum from the other end.
 static LogicalResult cumSumRule(NodeAdjoint &op) {
-  int64_t isReverse = getInt(op.getNode(), "reverse", 0);
-  int64_t isExclusive = getInt(op.getNode(), "exclusive", 0);
+  int64_t isReverse = op.getInt("reverse");
+  int64_t isExclusive = op.getInt("exclusive");
   op.set(0, op.b.create("CumSum", {op.grad(), op.in(1)},
                         {op.b.attr("reverse", int64_t(!isReverse)),
                          op.b.attr("exclusive", isExclusive)}));
@@ -170,7 +170,7 @@ static LogicalResult topKRule(NodeAdjoint &op) {
   Value indices = op.out(1);
   if (!hasResult(op.getNode(), 1))
     return op.fail("its indices are left out");
-  int64_t axis = getInt(op.getNode(), "axis", -1);
+  int64_t axis = op.axis();
   op.set(0, op.b.create("com.microsoft.GatherElementsGrad",
                         {op.grad(), op.b.shapeOf(op.in(0)), indices},
                         op.b.attr("axis", axis), op.in(0).getType()));
@@ -178,7 +178,7 @@ static LogicalResult topKRule(NodeAdjoint &op) {
 }
 
 static LogicalResult softmaxRule(NodeAdjoint &op) {
-  int64_t axis = getInt(op.getNode(), "axis", -1);
+  int64_t axis = op.axis();
   op.set(0, op.b.create("com.microsoft.SoftmaxGrad_13", {op.grad(), op.out()},
                         op.b.attr("axis", axis), op.in(0).getType()));
   return success();
@@ -186,7 +186,7 @@ static LogicalResult softmaxRule(NodeAdjoint &op) {
 
 static LogicalResult logSoftmaxRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
-  int64_t axis = getInt(op.getNode(), "axis", -1);
+  int64_t axis = op.axis();
   // The schema of LogSoftmaxGrad_13 leaves bfloat16 out.
   if (!getTensorElementType(op.in(0).getType()).isBF16()) {
     op.set(0, b.create("com.microsoft.LogSoftmaxGrad_13", {op.grad(), op.out()},

@@ -19,8 +19,8 @@ namespace mp {
 
 static LogicalResult resizeRule(NodeAdjoint &op) {
   // No other mode reads it.
-  if (op.wants(1) && getString(op.getNode(), "coordinate_transformation_mode",
-                               "") == "tf_crop_and_resize")
+  if (op.wants(1) &&
+      op.getString("coordinate_transformation_mode") == "tf_crop_and_resize")
     return op.fail("there is no gradient for its region of interest");
   if (!op.wants(0))
     return success();

@@ -33,7 +33,7 @@ struct RegionAxis {
 
 class Regions {
 public:
-  Regions(NodeBuilder &b, Operation *node, Value rois)
+  Regions(NodeBuilder &b, const NodeView &node, Value rois)
       : b(b), math(b), node(node), rois(rois),
         element(getTensorElementType(rois.getType())) {}
 
@@ -47,7 +47,7 @@ private:
 
   NodeBuilder &b;
   SizeMath math;
-  Operation *node;
+  NodeView node;
   Value rois;
   Type element;
 };
@@ -55,10 +55,10 @@ private:
 } // namespace
 
 Value Regions::makeMatrices(const RegionAxis &axis) {
-  bool isHalf = getString(node, "coordinate_transformation_mode",
-                          "half_pixel") == "half_pixel";
-  int64_t ratio = getInt(node, "sampling_ratio", 0);
-  double scale = getFloat(node, "spatial_scale", 1);
+  bool isHalf =
+      node.getString("coordinate_transformation_mode") == "half_pixel";
+  int64_t ratio = node.getInt("sampling_ratio");
+  double scale = node.getFloat("spatial_scale");
   Value begin = b.mul(column(axis.begin), number(scale));
   Value end = b.mul(column(axis.end), number(scale));
   Value length = b.sub(end, begin);
@@ -101,16 +101,15 @@ static LogicalResult roiAlignRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   if (NodeBuilder::getRank(op.in(0)) != 4)
     return op.fail("expected an image of known rank, four");
-  if (getString(op.getNode(), "mode", "avg") != "avg")
+  if (op.getString("mode") != "avg")
     return op.fail("there is a gradient for mode 'avg' only");
   SizeMath math(b);
   Value image = op.in(0), grad = widen(b, op.grad());
-  Regions regions(b, op.getNode(), b.castLike(op.in(1), grad));
-  auto getCells = [&](StringRef name) { return getInt(op.getNode(), name, 1); };
+  Regions regions(b, op, b.castLike(op.in(1), grad));
   Value rows = regions.makeMatrices(
-      {1, 3, getCells("output_height"), math.of(image, 2)});
-  Value columns =
-      regions.makeMatrices({0, 2, getCells("output_width"), math.of(image, 3)});
+      {1, 3, op.getInt("output_height"), math.of(image, 2)});
+  Value columns = regions.makeMatrices(
+      {0, 2, op.getInt("output_width"), math.of(image, 3)});
   Value parts = b.matmul(b.unsqueeze(b.transposeLast(rows), {1}), grad);
   parts = b.matmul(parts, b.unsqueeze(columns, {1}));
   op.set(0, b.create("com.microsoft.GatherGrad",

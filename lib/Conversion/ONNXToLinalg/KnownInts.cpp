@@ -45,8 +45,8 @@ static Ints foldShape(NodeLowering &node) {
   auto clamp = [&](int64_t axis) {
     return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
   };
-  int64_t start = clamp(getInt(node.getNode(), "start", 0));
-  int64_t end = clamp(getInt(node.getNode(), "end", rank));
+  int64_t start = clamp(node.getInt("start"));
+  int64_t end = clamp(node.getInt("end", rank));
   Sizes part(sizes.begin() + start, sizes.begin() + std::max(start, end));
   int64_t count = part.size();
   return KnownInts{std::move(part), {count}};
@@ -306,7 +306,7 @@ static Ints foldReduction(NodeLowering &node) {
   if (!axes)
     return std::nullopt;
   if (axes->empty()) {
-    if (getInt(node.getNode(), "noop_with_empty_axes", 0))
+    if (node.getFlag("noop_with_empty_axes"))
       return *data;
     axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   }
@@ -320,7 +320,7 @@ static Ints foldReduction(NodeLowering &node) {
   });
   if (!isWhole)
     return std::nullopt;
-  if (!getInt(node.getNode(), "keepdims", 1))
+  if (!node.keepDims())
     for (int64_t axis : llvm::reverse(*axes))
       result.shape.erase(result.shape.begin() + axis);
   return result;

@@ -27,7 +27,7 @@ using FoldFn = Ints (*)(NodeLowering &);
 std::optional<int64_t> countKnown(llvm::ArrayRef<int64_t> shape);
 
 /// `axis` in [0, rank); absent if it is not.
-std::optional<int64_t> wrapAxis(int64_t axis, int64_t rank);
+std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);
 
 /// The axes in the attribute `axes`, or in operand `operand` since it became
 /// one, wrapped and sorted. Empty if there are none; absent if they are not

@@ -40,15 +40,9 @@ std::optional<int64_t> countKnown(ArrayRef<int64_t> shape) {
   return count;
 }
 
-std::optional<int64_t> wrapAxis(int64_t axis, int64_t rank) {
-  if (axis < -rank || axis >= rank)
-    return std::nullopt;
-  return axis < 0 ? axis + rank : axis;
-}
-
 std::optional<SmallVector<int64_t>>
 getKnownAxes(NodeLowering &node, unsigned operand, int64_t rank) {
-  SmallVector<int64_t> axes(getInts(node.getNode(), "axes"));
+  SmallVector<int64_t> axes = node.getInts("axes");
   if (node.has(operand)) {
     auto given = node.constantInts(operand);
     if (!given)
@@ -56,7 +50,7 @@ getKnownAxes(NodeLowering &node, unsigned operand, int64_t rank) {
     axes = *given;
   }
   for (int64_t &axis : axes) {
-    std::optional<int64_t> wrapped = wrapAxis(axis, rank);
+    std::optional<int64_t> wrapped = normalizeAxis(axis, rank);
     if (!wrapped)
       return std::nullopt;
     axis = *wrapped;
@@ -154,11 +148,10 @@ static Ints foldReshape(NodeLowering &node) {
   if (!data)
     return std::nullopt;
   std::optional<SmallVector<int64_t>> shape =
-      node.has(1) ? node.constantInts(1)
-                  : llvm::to_vector(getInts(node.getNode(), "shape"));
+      node.has(1) ? node.constantInts(1) : node.getInts("shape");
   if (!shape)
     return reshapeAsDeclared(node, *data);
-  bool keepsZeros = getInt(node.getNode(), "allowzero", 0);
+  bool keepsZeros = node.getFlag("allowzero");
   int64_t rest = -1, others = 1;
   for (auto [axis, extent] : llvm::enumerate(*shape)) {
     if (extent == 0 && !keepsZeros) {
@@ -187,7 +180,7 @@ static Ints foldSqueeze(NodeLowering &node) {
   auto axes = getKnownAxes(node, 1, data->shape.size());
   if (!axes)
     return std::nullopt;
-  bool dropsAll = !node.has(1) && !node.getNode()->hasAttr("axes");
+  bool dropsAll = !node.has(1) && !node.states("axes");
   SmallVector<int64_t> shape;
   for (auto [axis, extent] : llvm::enumerate(data->shape))
     if (dropsAll ? extent != 1 : !llvm::is_contained(*axes, int64_t(axis)))
@@ -199,7 +192,7 @@ static Ints foldUnsqueeze(NodeLowering &node) {
   const KnownInts *data = node.getKnown(0);
   if (!data)
     return std::nullopt;
-  size_t added = getInts(node.getNode(), "axes").size();
+  size_t added = node.getInts("axes").size();
   if (node.has(1)) {
     auto given = node.constantInts(1);
     added = given ? given->size() : 0;
@@ -218,7 +211,7 @@ static Ints foldFlatten(NodeLowering &node) {
   if (!data)
     return std::nullopt;
   int64_t rank = data->shape.size();
-  int64_t axis = getInt(node.getNode(), "axis", 1);
+  int64_t axis = node.axis();
   axis = axis < 0 ? axis + rank : axis;
   if (axis < 0 || axis > rank)
     return std::nullopt;
@@ -241,9 +234,7 @@ static Ints foldTranspose(NodeLowering &node) {
   if (!data)
     return std::nullopt;
   int64_t rank = data->shape.size();
-  SmallVector<int64_t> order(getInts(node.getNode(), "perm"));
-  if (!node.getNode()->hasAttr("perm"))
-    order = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank)));
+  SmallVector<int64_t> order = node.permutation(rank);
   SmallVector<int64_t> sorted(order);
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
@@ -297,13 +288,13 @@ static Ints foldGather(NodeLowering &node) {
   const KnownInts *data = node.getKnown(0), *indices = node.getKnown(1);
   if (!data || !indices)
     return std::nullopt;
-  auto axis = wrapAxis(getInt(node.getNode(), "axis", 0), data->shape.size());
+  auto axis = node.axisIn(data->shape.size());
   auto positions = node.constantInts(1);
   if (!axis || !positions)
     return std::nullopt;
   int64_t extent = data->shape[*axis], added = indices->shape.size();
   for (int64_t &position : *positions) {
-    auto wrapped = wrapAxis(position, extent);
+    auto wrapped = normalizeAxis(position, extent);
     if (!wrapped)
       return std::nullopt;
     position = *wrapped;
@@ -332,7 +323,7 @@ static Ints foldConcat(NodeLowering &node) {
   if (parts.empty())
     return std::nullopt;
   SmallVector<int64_t> shape(parts.front()->shape);
-  auto axis = wrapAxis(getInt(node.getNode(), "axis", 0), shape.size());
+  auto axis = node.axisIn(shape.size());
   if (!axis)
     return std::nullopt;
   shape[*axis] = 0;
@@ -396,7 +387,7 @@ static std::optional<SmallVector<int64_t>>
 getSliceList(NodeLowering &node, StringRef name, unsigned operand) {
   if (node.getVersion() >= 10)
     return node.constantInts(operand);
-  return llvm::to_vector(getInts(node.getNode(), name));
+  return node.getInts(name);
 }
 
 static Ints foldSlice(NodeLowering &node) {
@@ -406,7 +397,7 @@ static Ints foldSlice(NodeLowering &node) {
   if (!data || !starts || !ends || starts->size() != ends->size())
     return std::nullopt;
   int64_t rank = data->shape.size();
-  bool hasAxes = node.has(3) || node.getNode()->hasAttr("axes");
+  bool hasAxes = node.has(3) || node.states("axes");
   SmallVector<int64_t> axes, steps(starts->size(), 1);
   if (hasAxes) {
     auto given = getSliceList(node, "axes", 3);
@@ -428,7 +419,7 @@ static Ints foldSlice(NodeLowering &node) {
   for (int64_t extent : data->shape)
     ranges.push_back({0, 1, extent});
   for (auto [axis, start, end, step] : llvm::zip(axes, *starts, *ends, steps)) {
-    auto wrapped = wrapAxis(axis, rank);
+    auto wrapped = normalizeAxis(axis, rank);
     if (!wrapped || step == 0)
       return std::nullopt;
     ranges[*wrapped] = cutRange(start, end, step, data->shape[*wrapped]);
@@ -448,7 +439,7 @@ static Ints foldSlice(NodeLowering &node) {
 static std::optional<SmallVector<int64_t>> getParts(NodeLowering &node,
                                                     int64_t extent) {
   int64_t count = node.getNode()->getNumResults();
-  SmallVector<int64_t> parts(getInts(node.getNode(), "split"));
+  SmallVector<int64_t> parts = node.getInts("split");
   if (node.has(1)) {
     auto given = node.constantInts(1);
     if (!given)
@@ -475,7 +466,7 @@ bool foldKnownSplit(NodeLowering &node) {
   const KnownInts *data = node.getKnown(0);
   if (!data)
     return false;
-  auto axis = wrapAxis(getInt(node.getNode(), "axis", 0), data->shape.size());
+  auto axis = node.axisIn(data->shape.size());
   auto parts = axis ? getParts(node, data->shape[*axis]) : std::nullopt;
   if (!parts)
     return false;

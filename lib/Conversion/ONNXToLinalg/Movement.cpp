@@ -108,8 +108,8 @@ FailureOr<Value> loadScalar(NodeLowering &node, unsigned operand) {
 FailureOr<Sizes> getAxisList(NodeLowering &node, StringRef name,
                              unsigned operand, unsigned count, int64_t rank) {
   Sizes axes;
-  if (node.getNode()->hasAttr(name)) {
-    for (int64_t axis : getInts(node.getNode(), name))
+  if (node.states(name)) {
+    for (int64_t axis : node.getInts(name))
       axes.push_back(node.e.size(axis));
   } else if (node.has(operand)) {
     std::optional<Sizes> given = node.ints(operand);

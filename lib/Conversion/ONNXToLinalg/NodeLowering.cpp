@@ -12,11 +12,6 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-int NodeLowering::getVersion() const {
-  const OpSchema *schema = getSchema(node);
-  return schema ? schema->since : 1;
-}
-
 TensorValue NodeLowering::in(unsigned index) {
   return graph.get(node->getOperand(index));
 }
@@ -70,8 +65,8 @@ std::optional<SmallVector<int64_t>> NodeLowering::constantInts(unsigned index) {
 
 FailureOr<SmallVector<int64_t>> NodeLowering::constantList(StringRef attribute,
                                                            unsigned operand) {
-  if (node->hasAttr(attribute))
-    return llvm::to_vector(getInts(node, attribute));
+  if (states(attribute))
+    return getInts(attribute);
   if (!has(operand))
     return SmallVector<int64_t>();
   std::optional<SmallVector<int64_t>> list = constantInts(operand);
@@ -214,9 +209,5 @@ void NodeLowering::discard(std::unique_ptr<Region> code) {
 }
 
 unsigned NodeLowering::getDepth() const { return graph.getDepth(); }
-
-LogicalResult NodeLowering::fail(const Twine &reason) const {
-  return node->emitError(describe(node)) << ": " << reason;
-}
 
 } // namespace mp

@@ -16,7 +16,7 @@
 
 #include "Emitter.h"
 
-#include "mp-opt/Dialect/ONNX/Nodes.h"
+#include "mp-opt/Operators/NodeView.h"
 
 namespace mp {
 
@@ -49,21 +49,14 @@ struct LoweredValue {
   explicit operator bool() const { return tensor || ints || list; }
 };
 
-class NodeLowering {
+class NodeLowering : public NodeView {
 public:
   NodeLowering(GraphLowering &graph, Emitter &emitter, mlir::Operation *node)
-      : e(emitter), s(emitter.s), graph(graph), node(node) {}
+      : NodeView(node), e(emitter), s(emitter.s), graph(graph) {}
 
   Emitter &e;
   Scalars &s;
 
-  mlir::Operation *getNode() const { return node; }
-  llvm::StringRef getOpType() const { return onnxir::getOpType(node); }
-  /// Version of the node's schema.
-  int getVersion() const;
-
-  unsigned getNumOperands() const { return node->getNumOperands(); }
-  bool has(unsigned operand) const { return hasOperand(node, operand); }
   /// Operand `index`, which must be there and be a tensor of numbers.
   TensorValue in(unsigned index);
   /// All operands.
@@ -104,6 +97,11 @@ public:
   /// next value is an output of the model.
   mlir::LogicalResult update(unsigned index, TensorValue value);
 
+  using NodeView::axis;
+  /// The attribute `axis` in [0, rank), an error if it is not.
+  mlir::FailureOr<int64_t> axis(int64_t rank) {
+    return normalizeAxis(axis(), rank);
+  }
   /// `axis` in [0, rank), an error if it is not.
   mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
   mlir::FailureOr<llvm::SmallVector<int64_t>>
@@ -131,12 +129,8 @@ public:
   /// In how many bodies the node is.
   unsigned getDepth() const;
 
-  /// Why the node cannot be lowered: an error that names it.
-  mlir::LogicalResult fail(const llvm::Twine &reason) const;
-
 private:
   GraphLowering &graph;
-  mlir::Operation *node;
 };
 
 struct LoweringRule {

@@ -73,7 +73,7 @@ static SmallVector<int64_t> getImageOrder(int64_t rank, bool toLast) {
 
 /// Operand 0 with its channels in front, as ONNX has them; null after an error.
 static Value getImage(NodeDecomposition &node) {
-  if (!getInt(node.getNode(), "channels_last", 0))
+  if (!node.getFlag("channels_last"))
     return node.in(0);
   std::optional<int64_t> rank = NodeBuilder::getRank(node.in(0));
   if (rank && *rank > 2)
@@ -84,7 +84,7 @@ static Value getImage(NodeDecomposition &node) {
 
 /// The result in the order that the operand has.
 static void replaceImage(NodeDecomposition &node, Value value) {
-  if (getInt(node.getNode(), "channels_last", 0))
+  if (node.getFlag("channels_last"))
     value = node.b.transpose(
         value, getImageOrder(*NodeBuilder::getRank(node.in(0)), true));
   node.replace(value);
@@ -145,7 +145,7 @@ static LogicalResult poolRule(NodeDecomposition &node) {
 }
 
 static LogicalResult reduceMeanRule(NodeDecomposition &node) {
-  ArrayRef<int64_t> axes = getInts(node.getNode(), "axes");
+  SmallVector<int64_t> axes = node.getInts("axes");
   SmallVector<Value> operands = {dequantize(node, 0)};
   // Opset 18 made an operand of the attribute.
   bool isOperand = getOpset(node.getNode(), "").value_or(0) >= 18;
@@ -164,8 +164,9 @@ static LogicalResult reduceMeanRule(NodeDecomposition &node) {
 /// last one.
 static LogicalResult softmaxRule(NodeDecomposition &node) {
   std::optional<int64_t> rank = NodeBuilder::getRank(node.in(0));
-  int64_t opset = getInt(node.getNode(), "opset", 13);
-  int64_t axis = getInt(node.getNode(), "axis", opset < 13 ? 1 : -1);
+  int64_t opset = node.getInt("opset", 13);
+  // As the runtime has it, and not its schema.
+  int64_t axis = node.states("axis") ? node.axis() : opset < 13 ? 1 : -1;
   bool isLast = axis == -1 || (rank && axis == *rank - 1);
   if (!isLast && (opset < 13 || getOpset(node.getNode(), "").value_or(0) < 13))
     return node.fail("its axis is " + Twine(axis) +
@@ -191,9 +192,8 @@ static Value rescale(NodeDecomposition &node, Value sums, Value scaleA,
 /// the result of floats where there is no scale for it.
 static LogicalResult gemmRule(NodeDecomposition &node) {
   auto operand = [&](unsigned index, StringRef transposes) {
-    bool isTransposed = getInt(node.getNode(), transposes, 0);
-    return isTransposed ? node.b.transpose(node.in(index), {1, 0})
-                        : node.in(index);
+    return node.getFlag(transposes) ? node.b.transpose(node.in(index), {1, 0})
+                                    : node.in(index);
   };
   Value sums = node.b.create(
       "MatMulInteger",
@@ -201,7 +201,7 @@ static LogicalResult gemmRule(NodeDecomposition &node) {
   if (node.has(6))
     sums = node.b.add(sums, node.in(6));
   Value value = rescale(node, sums, node.in(1), node.in(4));
-  double alpha = getFloat(node.getNode(), "alpha", 1);
+  double alpha = node.getFloat("alpha");
   if (alpha != 1)
     value = node.b.scale(value, alpha);
   node.replace(node.has(7) ? quantize(node, value, 7, 0) : value);
@@ -261,10 +261,9 @@ static Value unpackNibbles(NodeBuilder &b, Value packed, Type type,
 /// (a, b, scales, zero_points, g_idx, bias): the weight is [N, K] in blocks
 /// along K, each with a scale.
 static LogicalResult nbitsRule(NodeDecomposition &node) {
-  Operation *op = node.getNode();
   NodeBuilder &b = node.b;
-  int64_t k = getInt(op, "K", 0), n = getInt(op, "N", 0);
-  int64_t block = getInt(op, "block_size", 0), bits = getInt(op, "bits", 4);
+  int64_t k = node.getInt("K"), n = node.getInt("N");
+  int64_t block = node.getInt("block_size"), bits = node.getInt("bits");
   constexpr int64_t most = int64_t(1) << 31;
   if (k < 1 || n < 1 || block < 2 || block % 2 ||
       std::max({k, n, block}) > most)
@@ -273,7 +272,7 @@ static LogicalResult nbitsRule(NodeDecomposition &node) {
   if (bits != 4 || node.has(4))
     return node.fail("only weights of 4 bits in their order can be compiled");
   int64_t blocks = llvm::divideCeil(k, block);
-  Type type = Float32Type::get(op->getContext());
+  Type type = Float32Type::get(b.getContext());
   Value weight = unpackNibbles(b, node.in(1), type, {n, blocks, block});
   Value zero = b.scalar(8, type);
   if (node.has(3)) {

@@ -50,7 +50,7 @@ static FailureOr<SmallVector<int64_t>> readList(NodeLowering &node,
                                                 StringRef name, size_t count,
                                                 int64_t least,
                                                 int64_t byDefault) {
-  ArrayRef<int64_t> list = getInts(node.getNode(), name);
+  SmallVector<int64_t> list = node.getInts(name);
   if (list.empty())
     return SmallVector<int64_t>(count, byDefault);
   if (list.size() != count) {
@@ -63,7 +63,7 @@ static FailureOr<SmallVector<int64_t>> readList(NodeLowering &node,
       (void)node.fail("'" + name + "' has the number " + Twine(number));
       return failure();
     }
-  return SmallVector<int64_t>(list);
+  return list;
 }
 
 static FailureOr<SlidingWindows> readSteps(NodeLowering &node,
@@ -130,7 +130,7 @@ FailureOr<SlidingWindows> readSlidingWindows(NodeLowering &node,
   auto windows = readSteps(node, kernel);
   if (failed(windows))
     return failure();
-  StringRef mode = getString(node.getNode(), "auto_pad", "NOTSET");
+  StringRef mode = node.getString("auto_pad");
   for (auto [index, axis] : llvm::enumerate(*windows)) {
     axis.image = image[index];
     if (mode == "VALID")
@@ -159,16 +159,16 @@ FailureOr<SlidingWindows> readTransposedWindows(NodeLowering &node,
   auto extra = readList(node, "output_padding", kernel.size(), 0, 0);
   if (failed(extra))
     return failure();
-  ArrayRef<int64_t> shape = getInts(node.getNode(), "output_shape");
+  SmallVector<int64_t> shape = node.getInts("output_shape");
   // Some give the batch and the channels, too.
   if (shape.size() == kernel.size() + 2)
-    shape = shape.drop_front(2);
+    shape.erase(shape.begin(), shape.begin() + 2);
   if (!shape.empty() && shape.size() != kernel.size()) {
     (void)node.fail("'output_shape' has " + Twine(shape.size()) +
                     " numbers, expected " + Twine(kernel.size()));
     return failure();
   }
-  StringRef mode = getString(node.getNode(), "auto_pad", "NOTSET");
+  StringRef mode = node.getString("auto_pad");
   for (auto [index, axis] : llvm::enumerate(*windows)) {
     axis.count = count[index];
     Size full = e.add(axis.getExtent(e), e.size((*extra)[index]));

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Dialect/ONNX/Nodes.h"
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/RangeAnalysis.h"
 
@@ -225,14 +225,14 @@ static Interval ruleClip(const OperandRanges &in) {
 }
 
 static Interval ruleLeakyRelu(const OperandRanges &in) {
-  double alpha = getFloat(in.op, "alpha", 0.01);
+  double alpha = NodeView(in.op).getFloat("alpha");
   if (alpha < 0)
     return {};
   return mapRising(in(0), [&](double x) { return x < 0 ? alpha * x : x; });
 }
 
 static Interval ruleElu(const OperandRanges &in) {
-  double alpha = getFloat(in.op, "alpha", 1);
+  double alpha = NodeView(in.op).getFloat("alpha");
   if (alpha < 0)
     return {};
   return mapRising(in(0),
@@ -283,9 +283,8 @@ static Interval ruleOrZero(const OperandRanges &in) {
 }
 
 static Interval rulePad(const OperandRanges &in) {
-  Interval padding = in.has(2) ? in(2)
-                               : Interval::exactly(getFloat(in.op, "value", 0),
-                                                   getFloat(in.op, "value", 0));
+  double value = NodeView(in.op).getFloat("value");
+  Interval padding = in.has(2) ? in(2) : Interval::exactly(value, value);
   return in(0).join(padding).withoutWitness();
 }
 
@@ -418,10 +417,10 @@ static Interval ruleGemm(const OperandRanges &in) {
   auto transposed = in.op->getAttrOfType<IntegerAttr>("transA");
   double terms =
       getDim(in.op->getOperand(0), transposed && transposed.getInt() ? 0 : 1);
-  Interval bias = in.has(2) ? scale(in(2), getFloat(in.op, "beta", 1))
+  Interval bias = in.has(2) ? scale(in(2), NodeView(in.op).getFloat("beta"))
                             : Interval::exactly(0, 0);
-  return sumOfProducts(scale(a, getFloat(in.op, "alpha", 1)), in(1), terms,
-                       bias);
+  return sumOfProducts(scale(a, NodeView(in.op).getFloat("alpha")), in(1),
+                       terms, bias);
 }
 
 static Interval ruleConv(const OperandRanges &in) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Training/ParameterRoles.h"
+#include "mp-opt/Operators/NodeView.h"
 
 #include "ModuleScopes.h"
 #include "RoleRules.h"
@@ -144,8 +145,8 @@ void RoleFinder::followRegions(OpOperand &use, Step from,
       push(parent->getResult(index), from);
     return;
   }
-  unsigned states = op->getNumOperands() - getInt(op, "num_scan_inputs", 0);
-  if (isStandardOp(op, "Scan") && index >= states) {
+  if (isStandardOp(op, "Scan") &&
+      index + NodeView(op).getInt("num_scan_inputs") >= op->getNumOperands()) {
     Region &body = op->getRegion(0);
     if (index < body.getNumArguments())
       push(body.getArgument(index), from);

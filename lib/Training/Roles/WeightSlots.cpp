@@ -14,6 +14,7 @@
 #include "WeightSlots.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -141,7 +142,7 @@ bool isOuterProduct(Operation *node, unsigned operand) {
   if (!type || type.getRank() == 0 || getOpType(node) == "Einsum")
     return false;
   bool isRight = operand == 1;
-  if (getInt(node, isRight ? "transB" : "transA", 0))
+  if (NodeView(node).getFlag(isRight ? "transB" : "transA"))
     isRight = !isRight;
   int64_t axis =
       isRight && type.getRank() > 1 ? type.getRank() - 2 : type.getRank() - 1;

@@ -39,10 +39,10 @@ static LogicalResult gemmRule(NodeLowering &node) {
   product.a = node.in(0);
   product.b = node.in(1);
   product.element = node.outElement();
-  product.transposeA = getInt(node.getNode(), "transA", 0);
-  product.transposeB = getInt(node.getNode(), "transB", 0);
-  product.alpha = getFloat(node.getNode(), "alpha", 1);
-  double beta = getFloat(node.getNode(), "beta", 1);
+  product.transposeA = node.getFlag("transA");
+  product.transposeB = node.getFlag("transB");
+  product.alpha = node.getFloat("alpha");
+  double beta = node.getFloat("beta");
   if (product.a.getRank() != 2 || product.b.getRank() != 2)
     return node.fail("operands of Gemm are matrices");
   if (node.has(2) && beta != 0) {
@@ -54,15 +54,14 @@ static LogicalResult gemmRule(NodeLowering &node) {
 
 static LogicalResult fusedMatmulRule(NodeLowering &node) {
   MatrixProduct product;
-  Operation *op = node.getNode();
-  if (getInt(op, "transBatchA", 0) || getInt(op, "transBatchB", 0))
+  if (node.getFlag("transBatchA") || node.getFlag("transBatchB"))
     return node.fail("transposed batches cannot be compiled");
   product.a = node.in(0);
   product.b = node.in(1);
   product.element = node.outElement();
-  product.transposeA = getInt(op, "transA", 0);
-  product.transposeB = getInt(op, "transB", 0);
-  product.alpha = getFloat(op, "alpha", 1);
+  product.transposeA = node.getFlag("transA");
+  product.transposeB = node.getFlag("transB");
+  product.alpha = node.getFloat("alpha");
   return multiply(node, product);
 }
 

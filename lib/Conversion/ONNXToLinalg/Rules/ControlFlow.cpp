@@ -336,7 +336,7 @@ struct ScanInput {
 
 /// Entry `index` of a list that may be absent.
 static int64_t getEntry(NodeLowering &node, StringRef name, unsigned index) {
-  ArrayRef<int64_t> list = getInts(node.getNode(), name);
+  SmallVector<int64_t> list = node.getInts(name);
   return index < list.size() ? list[index] : 0;
 }
 
@@ -397,7 +397,7 @@ static FailureOr<TensorValue> moveFirstAxis(NodeLowering &node,
 /// The numbers of states and scanned inputs among `operands` operands.
 static FailureOr<unsigned> getStateCount(NodeLowering &node,
                                          unsigned operands) {
-  int64_t scanned = getInt(node.getNode(), "num_scan_inputs", 0);
+  int64_t scanned = node.getInt("num_scan_inputs");
   if (!llvm::all_of(node.operands(), [&](TensorValue x) { return bool(x); }) &&
       (node.getVersion() >= 9 || node.has(0))) {
     (void)node.fail("an operand is absent");

@@ -30,7 +30,8 @@ static LogicalResult checkProduct(NodeLowering &node, StringRef what, Size x,
 /// the weight's first axis.
 static FailureOr<int64_t> readGroups(NodeLowering &node, TensorValue image,
                                      TensorValue weight) {
-  int64_t groups = getInt(node.getNode(), "group", 1);
+  // The gradient has it without a default.
+  int64_t groups = node.getInt("group", 1);
   if (image.getRank() < 3 || image.getRank() != weight.getRank()) {
     (void)node.fail("an image of " + Twine(image.getRank()) +
                     " axes and a weight of " + Twine(weight.getRank()) +
@@ -60,7 +61,7 @@ static Sizes getSpace(Emitter &e, TensorValue tensor) {
 /// The weight's sizes, where `kernel_shape` has no other: an error if it does.
 static FailureOr<Sizes> getKernel(NodeLowering &node, TensorValue weight) {
   Sizes kernel = getSpace(node.e, weight);
-  ArrayRef<int64_t> stated = getInts(node.getNode(), "kernel_shape");
+  SmallVector<int64_t> stated = node.getInts("kernel_shape");
   if (!stated.empty() && stated.size() != kernel.size()) {
     (void)node.fail("'kernel_shape' has " + Twine(stated.size()) +
                     " numbers, expected " + Twine(kernel.size()));

@@ -22,13 +22,12 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult concatRule(NodeLowering &node) {
-  int64_t byDefault = node.getVersion() < 4 ? 1 : 0;
   SmallVector<TensorValue> operands = node.operands();
   if (operands.empty() ||
       !llvm::all_of(operands, [](TensorValue x) { return bool(x); }))
     return node.fail("an operand is absent");
-  auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", byDefault),
-                                 operands[0].getRank());
+  // Concat-1 has its default in prose; later ones have none.
+  auto axis = node.normalizeAxis(node.getInt("axis", 1), operands[0].getRank());
   if (failed(axis))
     return failure();
   FailureOr<TensorValue> result = concatenate(node, operands, *axis);
@@ -61,7 +60,7 @@ static FailureOr<Sizes> getEqualParts(NodeLowering &node, Size extent) {
 static FailureOr<Sizes> getParts(NodeLowering &node, Size extent) {
   Emitter &e = node.e;
   std::optional<Sizes> parts;
-  ArrayRef<int64_t> given = getInts(node.getNode(), "split");
+  SmallVector<int64_t> given = node.getInts("split");
   if (!given.empty()) {
     parts.emplace();
     for (int64_t part : given)
@@ -84,8 +83,7 @@ static FailureOr<Sizes> getParts(NodeLowering &node, Size extent) {
 static LogicalResult splitRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0);
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", 0), data.getRank());
+  auto axis = node.axis(data.getRank());
   if (failed(axis))
     return failure();
   Sizes extents = e.sizes(data);
@@ -170,7 +168,7 @@ static std::optional<Sizes> getBounds(NodeLowering &node, StringRef attribute,
   if (node.getVersion() >= 10)
     return node.ints(operand);
   Sizes result;
-  for (int64_t value : getInts(node.getNode(), attribute))
+  for (int64_t value : node.getInts(attribute))
     result.push_back(node.e.size(value));
   return result;
 }
@@ -288,7 +286,7 @@ static LogicalResult tileRule(NodeLowering &node) {
 
 /// The four sizes of an image, and the block's.
 static FailureOr<int64_t> getBlockSize(NodeLowering &node) {
-  int64_t block = getInt(node.getNode(), "blocksize", 0);
+  int64_t block = node.getInt("blocksize");
   if (node.in(0).getRank() != 4 || block <= 0 || block > (1 << 20)) {
     (void)node.fail("expected four axes and a positive block size, got " +
                     Twine(node.in(0).getRank()) + " axes and " + Twine(block));
@@ -309,7 +307,7 @@ static LogicalResult depthToSpaceRule(NodeLowering &node) {
   if (failed(checkEqual(node, e.product({depth, block, block}), x[1],
                         "%1 channels cannot be divided into blocks")))
     return failure();
-  bool byColumn = getString(node.getNode(), "mode", "DCR") == "CRD";
+  bool byColumn = node.getString("mode") == "CRD";
   Sizes parts = byColumn ? Sizes{x[0], depth, block, block, x[2], x[3]}
                          : Sizes{x[0], block, block, depth, x[2], x[3]};
   SmallVector<int64_t> order = {0, 3, 4, 1, 5, 2};
@@ -337,7 +335,7 @@ static LogicalResult spaceToDepthRule(NodeLowering &node) {
   TensorValue parts =
       e.reshape(data, {x[0], x[1], rows, block, columns, block});
   SmallVector<int64_t> order = {0, 3, 5, 1, 2, 4};
-  if (getString(node.getNode(), "mode", "DCR") == "CRD")
+  if (node.getString("mode") == "CRD")
     order = {0, 1, 3, 5, 2, 4};
   TensorValue turned = e.transpose(parts, order);
   node.set(e.reshape(turned,
@@ -353,8 +351,8 @@ static LogicalResult reverseSequenceRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue data = node.in(0), lengths = node.in(1);
-  int64_t batch = getInt(node.getNode(), "batch_axis", 1);
-  int64_t time = getInt(node.getNode(), "time_axis", 0);
+  int64_t batch = node.getInt("batch_axis");
+  int64_t time = node.getInt("time_axis");
   if (batch == time || batch < 0 || batch > 1 || time < 0 || time > 1 ||
       data.getRank() < 2 || lengths.getRank() != 1)
     return node.fail("expected two axes, 0 and 1, and a vector of lengths");
@@ -384,7 +382,7 @@ static LogicalResult triluRule(NodeLowering &node) {
   int64_t rank = data.getRank();
   if (rank < 2)
     return node.fail("expected at least two axes, got " + Twine(rank));
-  bool isUpper = getInt(node.getNode(), "upper", 1);
+  bool isUpper = node.getFlag("upper");
   Value diagonal = s.index(0);
   if (node.has(1)) {
     std::optional<Sizes> k = node.ints(1);

@@ -73,7 +73,7 @@ FailureOr<Labels> Equation::readLabels(StringRef text, int ellipsis) {
 
 LogicalResult Equation::read() {
   std::string text;
-  for (char letter : getString(node.getNode(), "equation", ""))
+  for (char letter : node.getString("equation"))
     if (letter != ' ')
       text.push_back(letter);
   auto [left, right] = StringRef(text).split("->");

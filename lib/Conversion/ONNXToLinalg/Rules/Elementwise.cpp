@@ -99,7 +99,7 @@ static Value sign(NodeLowering &node, Value x) {
 static Value modulo(NodeLowering &node, Value x, Value y, bool isUnsigned) {
   Scalars &s = node.s;
   Value rest = s.rem(x, y, isUnsigned);
-  if (isUnsigned || getInt(node.getNode(), "fmod", 0))
+  if (isUnsigned || node.getFlag("fmod"))
     return rest;
   Value zero = s.like(x, 0);
   Value differ = s.compare(Scalars::NE, s.compare(Scalars::LT, rest, zero),
@@ -167,9 +167,8 @@ static LogicalResult powRule(NodeLowering &node) {
 
 static LogicalResult clipRule(NodeLowering &node) {
   TensorValue x = node.in(0);
-  Operation *op = node.getNode();
   bool isUnsigned = x.isUnsigned();
-  bool byAttribute = op->hasAttr("min") || op->hasAttr("max");
+  bool byAttribute = node.states("min") || node.states("max");
   SmallVector<TensorValue> operands = {x};
   bool hasLow = node.has(1), hasHigh = node.has(2);
   for (unsigned index : {1, 2})
@@ -179,10 +178,10 @@ static LogicalResult clipRule(NodeLowering &node) {
     Scalars &s = node.s;
     Value result = values[0];
     if (byAttribute) {
-      if (op->hasAttr("min"))
-        result = s.max(result, s.like(result, getFloat(op, "min", 0)));
-      if (op->hasAttr("max"))
-        result = s.min(result, s.like(result, getFloat(op, "max", 0)));
+      if (node.states("min"))
+        result = s.max(result, s.like(result, node.getFloat("min")));
+      if (node.states("max"))
+        result = s.min(result, s.like(result, node.getFloat("max")));
       return result;
     }
     if (hasLow)
@@ -217,7 +216,7 @@ static Value shift(NodeLowering &node, Value x, Value y, bool isUnsigned) {
   Value limit = s.integer(x.getType(), width);
   Value fits = s.compare(Scalars::LT, y, limit, /*isUnsigned=*/true);
   Value zero = s.integer(x.getType(), 0);
-  if (getString(node.getNode(), "direction", "") == "LEFT") {
+  if (node.getString("direction") == "LEFT") {
     Value amount = s.select(fits, y, zero);
     Value shifted = arith::ShLIOp::create(s.b, s.loc, x, amount);
     return s.select(fits, shifted, zero);
@@ -247,9 +246,9 @@ static Value isInf(NodeLowering &node, Value x) {
   Value infinity = s.constant(x.getType(), INFINITY);
   Value high = s.compare(Scalars::EQ, x, infinity);
   Value low = s.compare(Scalars::EQ, x, s.constant(x.getType(), -INFINITY));
-  if (!getInt(node.getNode(), "detect_negative", 1))
+  if (!node.getFlag("detect_negative"))
     return high;
-  if (!getInt(node.getNode(), "detect_positive", 1))
+  if (!node.getFlag("detect_positive"))
     return low;
   return arith::OrIOp::create(s.b, s.loc, high, low);
 }
@@ -266,10 +265,6 @@ UNARY(exponential, s.exp(x))
 UNARY(logarithm, s.log(x))
 UNARY(sigmoid, s.sigmoid(x))
 
-static double getAlpha(NodeLowering &node, double byDefault) {
-  return getFloat(node.getNode(), "alpha", byDefault);
-}
-
 /// `x` where it is positive, else `otherwise`.
 static Value ifPositive(Scalars &s, Value x, Value otherwise) {
   return s.select(s.compare(Scalars::GT, x, s.like(x, 0)), x, otherwise);
@@ -282,7 +277,7 @@ static Value relu(NodeLowering &node, Value x) {
 
 static Value leakyRelu(NodeLowering &node, Value x) {
   Scalars &s = node.s;
-  Value scaled = s.mul(x, s.like(x, getAlpha(node, 0.01)));
+  Value scaled = s.mul(x, s.like(x, node.getFloat("alpha")));
   return s.select(s.compare(Scalars::LT, x, s.like(x, 0)), scaled, x);
 }
 
@@ -296,20 +291,21 @@ static Value exponentialMinusOne(Scalars &s, Value x) {
 static Value elu(NodeLowering &node, Value x) {
   Scalars &s = node.s;
   return ifPositive(
-      s, x, s.mul(s.like(x, getAlpha(node, 1)), exponentialMinusOne(s, x)));
+      s, x,
+      s.mul(s.like(x, node.getFloat("alpha")), exponentialMinusOne(s, x)));
 }
 
 static Value selu(NodeLowering &node, Value x) {
   Scalars &s = node.s;
-  double alpha = getAlpha(node, 1.67326319217681884765625);
-  double gamma = getFloat(node.getNode(), "gamma", 1.05070102214813232421875);
+  double alpha = node.getFloat("alpha");
+  double gamma = node.getFloat("gamma");
   Value low = s.mul(s.like(x, alpha), exponentialMinusOne(s, x));
   return s.mul(s.like(x, gamma), ifPositive(s, x, low));
 }
 
 static Value celu(NodeLowering &node, Value x) {
   Scalars &s = node.s;
-  Value alpha = s.like(x, getAlpha(node, 1));
+  Value alpha = s.like(x, node.getFloat("alpha"));
   Value low = s.mul(alpha, exponentialMinusOne(s, s.div(x, alpha)));
   Value zero = s.like(x, 0);
   return s.add(s.max(x, zero), s.min(low, zero));
@@ -317,14 +313,14 @@ static Value celu(NodeLowering &node, Value x) {
 
 static Value hardSigmoid(NodeLowering &node, Value x) {
   Scalars &s = node.s;
-  double beta = getFloat(node.getNode(), "beta", 0.5);
-  Value y = s.add(s.mul(x, s.like(x, getAlpha(node, 0.2))), s.like(x, beta));
+  double beta = node.getFloat("beta");
+  Value y = s.add(s.mul(x, s.like(x, node.getFloat("alpha"))), s.like(x, beta));
   return s.max(s.min(y, s.like(x, 1)), s.like(x, 0));
 }
 
 static Value thresholdedRelu(NodeLowering &node, Value x) {
   Scalars &s = node.s;
-  Value above = s.compare(Scalars::GT, x, s.like(x, getAlpha(node, 1)));
+  Value above = s.compare(Scalars::GT, x, s.like(x, node.getFloat("alpha")));
   return s.select(above, x, s.like(x, 0));
 }
 
@@ -341,7 +337,7 @@ UNARY(mish, s.mul(x, s.tanh(softplus(node, x))))
 static Value gelu(NodeLowering &node, Value x) {
   Scalars &s = node.s;
   Value inner;
-  if (getString(node.getNode(), "approximate", "none") == "tanh") {
+  if (node.getString("approximate") == "tanh") {
     Value cube = s.mul(s.mul(x, x), x);
     Value sum = s.add(x, s.mul(s.like(x, 0.044715), cube));
     inner = s.tanh(s.mul(s.like(x, 0.7978845608028654), sum));
@@ -353,8 +349,8 @@ static Value gelu(NodeLowering &node, Value x) {
 
 static Value shrink(NodeLowering &node, Value x) {
   Scalars &s = node.s;
-  double lambda = getFloat(node.getNode(), "lambd", 0.5);
-  Value bias = s.like(x, getFloat(node.getNode(), "bias", 0));
+  double lambda = node.getFloat("lambd");
+  Value bias = s.like(x, node.getFloat("bias"));
   Value high = s.compare(Scalars::GT, x, s.like(x, lambda));
   Value low = s.compare(Scalars::LT, x, s.like(x, -lambda));
   return s.select(low, s.add(x, bias),

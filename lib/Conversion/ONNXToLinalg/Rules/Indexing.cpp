@@ -47,8 +47,7 @@ static FailureOr<Size> getScalarIndex(NodeLowering &node, Size limit) {
 static LogicalResult gatherRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0), indices = node.in(1);
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", 0), data.getRank());
+  auto axis = node.axis(data.getRank());
   if (failed(axis))
     return failure();
   Sizes from = e.sizes(data), shape = e.sizes(indices);
@@ -105,7 +104,7 @@ static LogicalResult gatherElementsRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0), indices = node.in(1);
   int64_t rank = data.getRank();
-  auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", 0), rank);
+  auto axis = node.axis(rank);
   if (failed(axis))
     return failure();
   if (indices.getRank() != rank)
@@ -151,7 +150,7 @@ static LogicalResult gatherNDRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue data = node.in(0), indices = node.in(1);
-  int64_t batch = getInt(node.getNode(), "batch_dims", 0);
+  int64_t batch = node.getInt("batch_dims");
   int64_t rank = data.getRank();
   if (batch < 0 || batch >= rank || batch >= indices.getRank())
     return node.fail("'batch_dims' is " + Twine(batch));
@@ -245,7 +244,8 @@ static FailureOr<Scatter> getScatter(NodeLowering &node) {
   scatter.indices = node.in(1);
   scatter.updates = node.in(2);
   scatter.element = scatter.data.element;
-  scatter.reduction = getString(node.getNode(), "reduction", "none");
+  // Scatter, and ScatterElements before opset 16, have none.
+  scatter.reduction = node.getString("reduction", "none");
   auto combine = getCombination(scatter.reduction);
   if (!combine) {
     (void)node.fail("unknown reduction '" + scatter.reduction + "'");
@@ -276,7 +276,7 @@ static LogicalResult scatterElementsRule(NodeLowering &node) {
   TensorValue data = scatter->data, indices = scatter->indices,
               updates = scatter->updates;
   int64_t rank = data.getRank();
-  auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", 0), rank);
+  auto axis = node.axis(rank);
   if (failed(axis))
     return failure();
   if (indices.getRank() != rank || updates.getRank() != rank)
@@ -389,13 +389,13 @@ static LogicalResult tensorScatterRule(NodeLowering &node) {
   Scalars &s = node.s;
   TensorValue cache = node.in(0), update = node.in(1);
   int64_t rank = cache.getRank();
-  auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", -2), rank);
+  auto axis = node.axis(rank);
   if (failed(axis))
     return failure();
   if (*axis == 0 || update.getRank() != rank)
     return node.fail("expected an update with as many axes as the cache, and "
                      "another axis than 0");
-  bool isCircular = getString(node.getNode(), "mode", "linear") == "circular";
+  bool isCircular = node.getString("mode") == "circular";
   Sizes from = e.sizes(cache), given = e.sizes(update);
   for (int64_t other = 0; other < rank; ++other)
     if (other != *axis && failed(checkEqual(node, given[other], from[other],

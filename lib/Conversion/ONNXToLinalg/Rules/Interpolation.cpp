@@ -86,19 +86,16 @@ private:
 LogicalResult Resizing::readAttributes() {
   bool isUpsample = node.getOpType() == "Upsample";
   bool isFirst = isUpsample || node.getVersion() == 10;
-  mode = getString(op, "mode", "nearest").str();
+  mode = node.getString("mode").str();
   if (mode == "bilinear")
     mode = "linear";
-  transformation =
-      isFirst
-          ? "asymmetric"
-          : getString(op, "coordinate_transformation_mode", "half_pixel").str();
-  rounding = isFirst
-                 ? "floor"
-                 : getString(op, "nearest_mode", "round_prefer_floor").str();
-  smoothes = getInt(op, "antialias", 0) && mode != "nearest";
-  excludesOutside = getInt(op, "exclude_outside", 0);
-  cubic = getFloat(op, "cubic_coeff_a", -0.75);
+  transformation = isFirst
+                       ? "asymmetric"
+                       : node.getString("coordinate_transformation_mode").str();
+  rounding = isFirst ? "floor" : node.getString("nearest_mode").str();
+  smoothes = node.getFlag("antialias") && mode != "nearest";
+  excludesOutside = node.getFlag("exclude_outside");
+  cubic = node.getFloat("cubic_coeff_a");
   if (!llvm::is_contained({"nearest", "linear", "cubic"}, mode))
     return node.fail("'mode' is '" + mode + "'");
   if (!llvm::is_contained(
@@ -158,7 +155,7 @@ LogicalResult Resizing::readSizes(ArrayRef<Size> sizes,
 
 /// One scale for all axes: the least or the greatest.
 void Resizing::keepAspect(SmallVectorImpl<ResizeAxis> &all) {
-  StringRef policy = getString(op, "keep_aspect_ratio_policy", "stretch");
+  StringRef policy = node.getString("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch" || all.empty())
     return;
   Value common = all.front().scale;
@@ -205,9 +202,8 @@ LogicalResult Resizing::readScales(ArrayRef<int64_t> axes) {
       node.getOpType() == "Upsample" || node.getVersion() == 10 ? 1 : 2;
   if (auto list = op->getAttrOfType<DenseF32ArrayAttr>("scales"))
     known = SmallVector<double>(list.asArrayRef());
-  else if (op->hasAttr("height_scale"))
-    known = {1, 1, getFloat(op, "height_scale", 1),
-             getFloat(op, "width_scale", 1)};
+  else if (node.states("height_scale"))
+    known = {1, 1, node.getFloat("height_scale"), node.getFloat("width_scale")};
   else if (!node.has(index))
     return node.fail("neither scales nor sizes are given");
   else
@@ -277,13 +273,13 @@ LogicalResult Resizing::readRoi(ArrayRef<int64_t> axes) {
 
 LogicalResult Resizing::readAxes() {
   SmallVector<int64_t> axes;
-  for (int64_t axis : getInts(op, "axes")) {
+  for (int64_t axis : node.getInts("axes")) {
     FailureOr<int64_t> normal = node.normalizeAxis(axis, image.getRank());
     if (failed(normal))
       return failure();
     axes.push_back(*normal);
   }
-  if (!op->hasAttr("axes"))
+  if (!node.states("axes"))
     axes = llvm::to_vector(llvm::seq<int64_t>(0, image.getRank()));
   bool hasSizes = node.getOpType() == "Resize" && node.has(3);
   if (hasSizes) {
@@ -302,7 +298,7 @@ LogicalResult Resizing::readAxes() {
   llvm::erase_if(resized, [&](const ResizeAxis &axis) {
     return !axis.roiBegin && axis.from == axis.to &&
            (!axis.scale || hasSizes) &&
-           getString(op, "keep_aspect_ratio_policy", "stretch") == "stretch";
+           node.getString("keep_aspect_ratio_policy", "stretch") == "stretch";
   });
   for (const ResizeAxis &axis : resized) {
     if (Emitter::getConstant(axis.from).value_or(0) > 0)
@@ -383,7 +379,7 @@ void Resizing::copyNearest() {
   for (const ResizeAxis &axis : resized)
     sizes[axis.axis] = axis.to;
   Type element = node.outElement();
-  double outside = getFloat(op, "extrapolation_value", 0);
+  double outside = node.getFloat("extrapolation_value");
   image = e.generate(sizes, element, [&](ValueRange indices) {
     SmallVector<Value> place(indices);
     for (auto [axis, table] : llvm::zip(resized, tables))
@@ -474,7 +470,7 @@ void Resizing::interpolate(const ResizeAxis &axis) {
       });
   Sizes sizes = e.sizes(image);
   sizes[axis.axis] = axis.to;
-  double outside = getFloat(op, "extrapolation_value", 0);
+  double outside = node.getFloat("extrapolation_value");
   TensorValue source = image;
   image = e.generate(sizes, type, [&](ValueRange indices) {
     auto add = [&](Value tap, ValueRange sum) -> SmallVector<Value> {

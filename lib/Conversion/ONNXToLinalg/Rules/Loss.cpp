@@ -44,7 +44,7 @@ LogicalResult LabelLoss::verify() {
   if (scores.getRank() < 2 || labels.getRank() != scores.getRank() - 1)
     return node.fail("labels of " + Twine(labels.getRank()) +
                      " axes for scores of " + Twine(scores.getRank()));
-  StringRef reduction = getString(node.getNode(), "reduction", "mean");
+  StringRef reduction = node.getString("reduction");
   if (!llvm::is_contained({"none", "mean", "sum"}, reduction))
     return node.fail("'reduction' is '" + reduction + "'");
   Sizes sizes = e.sizes(scores);
@@ -71,10 +71,9 @@ LabelLoss::Label LabelLoss::read(Value label) {
   Scalars &s = node.s;
   Size classes = e.dim(scores, 1);
   Type type = getComputeType(scores.element);
-  Operation *op = node.getNode();
   Value weight = s.constant(type, 1), ignored;
-  if (op->hasAttr("ignore_index")) {
-    Value which = s.integer(label.getType(), getInt(op, "ignore_index", 0));
+  if (node.states("ignore_index")) {
+    Value which = s.integer(label.getType(), node.getInt("ignore_index"));
     ignored = s.compare(Scalars::EQ, label, which);
     label = s.select(ignored, s.like(label, 0), label);
   }
@@ -102,7 +101,7 @@ TensorValue LabelLoss::emit(function_ref<Value(ValueRange)> getLogarithm) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   Type type = getComputeType(scores.element), element = node.outElement();
-  StringRef reduction = getString(node.getNode(), "reduction", "mean");
+  StringRef reduction = node.getString("reduction");
   bool isWhole = reduction == "none";
   unsigned rank = labels.getRank();
   TensorValue losses =
@@ -122,7 +121,7 @@ TensorValue LabelLoss::emit(function_ref<Value(ValueRange)> getLogarithm) {
   TensorValue total = sum(losses);
   if (reduction == "sum")
     return e.cast(total, element);
-  bool isPlain = !weights && !node.getNode()->hasAttr("ignore_index");
+  bool isPlain = !weights && !node.states("ignore_index");
   if (isPlain) {
     Value count = s.fromIndex(e.index(e.product(e.sizes(labels))), type);
     return e.map(element, total,

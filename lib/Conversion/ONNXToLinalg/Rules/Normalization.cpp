@@ -17,9 +17,7 @@ static LogicalResult softmax(NodeLowering &node, bool isLog) {
   Scalars &s = node.s;
   TensorValue x = node.in(0);
   bool isFlat = node.getVersion() < 13;
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", isFlat ? 1 : -1),
-                         std::max<int64_t>(x.getRank(), 1));
+  auto axis = node.axis(std::max<int64_t>(x.getRank(), 1));
   if (failed(axis))
     return failure();
   SmallVector<int64_t> axes = {*axis};
@@ -62,9 +60,7 @@ static LogicalResult hardmaxRule(NodeLowering &node) {
   Sizes sizes = e.sizes(x);
   bool isFlat = node.getVersion() < 13;
   int64_t rank = x.getRank();
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", isFlat ? 1 : -1),
-                         std::max<int64_t>(rank, 1));
+  auto axis = node.axis(std::max<int64_t>(rank, 1));
   if (failed(axis))
     return failure();
   int64_t place = *axis;
@@ -175,8 +171,7 @@ static LogicalResult normalizeLayer(NodeLowering &node, bool subtractsMean) {
   TensorValue x = node.in(0), scale = node.in(1), bias;
   if (subtractsMean && node.has(2))
     bias = node.in(2);
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", -1), x.getRank());
+  auto axis = node.axis(x.getRank());
   if (failed(axis))
     return failure();
   for (TensorValue operand : {scale, bias})
@@ -184,7 +179,7 @@ static LogicalResult normalizeLayer(NodeLowering &node, bool subtractsMean) {
       return node.fail("a scale or bias of " + Twine(operand.getRank()) +
                        " axes for an operand of " + Twine(x.getRank()));
   auto axes = llvm::to_vector(llvm::seq<int64_t>(*axis, x.getRank()));
-  double epsilon = getFloat(node.getNode(), "epsilon", 1e-5);
+  double epsilon = node.getFloat("epsilon");
   TensorValue mean;
   if (subtractsMean)
     mean = getMean(e, x, axes);
@@ -241,8 +236,8 @@ static LogicalResult instanceNormRule(NodeLowering &node) {
     return failure();
   auto axes = llvm::to_vector(llvm::seq<int64_t>(2, x.getRank()));
   TensorValue mean = getMean(e, x, axes);
-  TensorValue factor = getFactor(e, getVariance(e, x, mean, axes),
-                                 getFloat(node.getNode(), "epsilon", 1e-5));
+  TensorValue factor =
+      getFactor(e, getVariance(e, x, mean, axes), node.getFloat("epsilon"));
   TensorValue scale = alongChannels(e, node.in(1), x.getRank());
   TensorValue bias = alongChannels(e, node.in(2), x.getRank());
   node.set(normalize(e, x, mean, factor, scale, bias, node.outElement()));
@@ -254,7 +249,7 @@ static LogicalResult groupNormRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue x = node.in(0);
   Sizes sizes = e.sizes(x);
-  int64_t groups = getInt(node.getNode(), "num_groups", 1);
+  int64_t groups = node.getInt("num_groups", 1);
   if (x.getRank() < 3 || groups < 1)
     return node.fail(Twine(groups) + " groups in an operand of " +
                      Twine(x.getRank()) + " axes");
@@ -272,8 +267,8 @@ static LogicalResult groupNormRule(NodeLowering &node) {
   TensorValue parts = e.reshape(x, split);
   auto axes = llvm::to_vector(llvm::seq<int64_t>(2, split.size()));
   TensorValue mean = getMean(e, parts, axes);
-  TensorValue factor = getFactor(e, getVariance(e, parts, mean, axes),
-                                 getFloat(node.getNode(), "epsilon", 1e-5));
+  TensorValue factor =
+      getFactor(e, getVariance(e, parts, mean, axes), node.getFloat("epsilon"));
   bool ofGroups = node.getVersion() < 21;
   SmallVector<TensorValue> vectors;
   for (unsigned index : {1, 2}) {
@@ -303,9 +298,9 @@ static LogicalResult groupNormRule(NodeLowering &node) {
 /// Before opset 7 `is_test` says it, then (until 14) the number of results.
 static bool isTraining(NodeLowering &node) {
   if (node.getVersion() >= 14)
-    return getInt(node.getNode(), "training_mode", 0);
+    return node.getFlag("training_mode");
   if (node.getVersion() < 7)
-    return !getInt(node.getNode(), "is_test", 0);
+    return !node.getFlag("is_test");
   return node.wants(1) || node.wants(2) || node.wants(3) || node.wants(4);
 }
 
@@ -313,7 +308,8 @@ static LogicalResult batchNormRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue x = node.in(0);
-  if (!getInt(node.getNode(), "spatial", 1))
+  // From opset 9 on there is nothing else.
+  if (!node.getInt("spatial", 1))
     return node.fail("'spatial' is 0: only statistics of channels can be "
                      "compiled");
   if (failed(checkChannels(node, x, {1, 2, 3, 4})))
@@ -322,7 +318,7 @@ static LogicalResult batchNormRule(NodeLowering &node) {
   TensorValue scale = alongChannels(e, node.in(1), rank);
   TensorValue bias = alongChannels(e, node.in(2), rank);
   TensorValue mean = node.in(3), variance = node.in(4);
-  double momentum = getFloat(node.getNode(), "momentum", 0.9);
+  double momentum = node.getFloat("momentum");
   if (isTraining(node)) {
     SmallVector<int64_t> axes = {0};
     llvm::append_range(axes, llvm::seq<int64_t>(2, rank));
@@ -347,7 +343,7 @@ static LogicalResult batchNormRule(NodeLowering &node) {
   }
   TensorValue factor =
       getFactor(e, e.cast(variance, getComputeType(variance.element)),
-                getFloat(node.getNode(), "epsilon", 1e-5));
+                node.getFloat("epsilon"));
   node.set(normalize(e, x, alongChannels(e, mean, rank),
                      alongChannels(e, factor, rank), scale, bias,
                      node.outElement()));
@@ -363,11 +359,10 @@ static LogicalResult lpNormRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue x = node.in(0);
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", -1), x.getRank());
+  auto axis = node.axis(x.getRank());
   if (failed(axis))
     return failure();
-  bool isFirst = getInt(node.getNode(), "p", 2) == 1;
+  bool isFirst = node.getInt("p") == 1;
   TensorValue powers =
       e.map(getComputeType(x.element), x, [&](ValueRange values) {
         return isFirst ? s.abs(values[0]) : s.mul(values[0], values[0]);
@@ -386,10 +381,7 @@ static LogicalResult meanVarianceNormRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue x = node.in(0);
-  SmallVector<int64_t> given(getInts(node.getNode(), "axes"));
-  if (!node.getNode()->hasAttr("axes"))
-    given = {0, 2, 3};
-  auto axes = node.normalizeAxes(given, x.getRank());
+  auto axes = node.normalizeAxes(node.getInts("axes"), x.getRank());
   if (failed(axes))
     return failure();
   TensorValue mean = getMean(e, x, *axes);
@@ -405,9 +397,8 @@ static LogicalResult meanVarianceNormRule(NodeLowering &node) {
 static LogicalResult localResponseRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
-  Operation *op = node.getNode();
   TensorValue x = node.in(0);
-  int64_t size = getInt(op, "size", 1);
+  int64_t size = node.getInt("size");
   if (x.getRank() < 2 || size < 1)
     return node.fail(Twine(size) + " channels of an operand of " +
                      Twine(x.getRank()) + " axes");
@@ -421,8 +412,8 @@ static LogicalResult localResponseRule(NodeLowering &node) {
                             e.b, e.loc, x.value, zeros, offsets, sizes, steps),
                         x.element};
   e.noteSizes(around.value, padded);
-  double alpha = getFloat(op, "alpha", 1e-4) / size;
-  double beta = getFloat(op, "beta", 0.75), bias = getFloat(op, "bias", 1);
+  double alpha = node.getFloat("alpha") / size;
+  double beta = node.getFloat("beta"), bias = node.getFloat("bias");
   node.set(e.generate(sizes, node.outElement(), [&](ValueRange i) {
     auto add = [&](Value tap, ValueRange sum) -> SmallVector<Value> {
       SmallVector<Value> place(i);

@@ -34,10 +34,10 @@ static LogicalResult argRule(NodeLowering &node, bool isMost) {
   Scalars &s = node.s;
   TensorValue x = node.in(0);
   int64_t rank = x.getRank();
-  auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", 0), rank);
+  auto axis = node.axis(rank);
   if (failed(axis))
     return failure();
-  bool isLast = getInt(node.getNode(), "select_last_index", 0);
+  bool isLast = node.getFlag("select_last_index");
   bool isUnsigned = x.isUnsigned();
   Type type = getComputeType(x.element), wide = e.b.getI64Type();
   Sizes from = e.sizes(x), to(from);
@@ -82,7 +82,7 @@ static LogicalResult argRule(NodeLowering &node, bool isMost) {
       });
   e.noteSizes(op.getResult(1), to);
   TensorValue result = {op.getResult(1), wide};
-  if (getInt(node.getNode(), "keepdims", 1)) {
+  if (node.keepDims()) {
     to.insert(to.begin() + *axis, e.size(1));
     result = e.reshape(result, to);
   }
@@ -105,7 +105,7 @@ static FailureOr<Size> getTopCount(NodeLowering &node, Size extent) {
   Emitter &e = node.e;
   Size k;
   if (node.getVersion() < 10) {
-    k = e.size(getInt(node.getNode(), "k", 0));
+    k = e.size(node.getInt("k"));
   } else if (auto given = node.ints(1); given && given->size() == 1) {
     k = given->front();
   } else {
@@ -128,15 +128,14 @@ static LogicalResult topKRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue x = node.in(0);
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", -1), x.getRank());
+  auto axis = node.axis(x.getRank());
   if (failed(axis))
     return failure();
   Sizes from = e.sizes(x), to(from), outer(from);
   FailureOr<Size> k = getTopCount(node, from[*axis]);
   if (failed(k))
     return failure();
-  bool isMost = getInt(node.getNode(), "largest", 1);
+  bool isMost = node.getFlag("largest");
   bool isUnsigned = x.isUnsigned();
   to[*axis] = *k;
   outer[*axis] = e.size(1);
@@ -181,8 +180,8 @@ static Value accumulateAlong(NodeLowering &node, int64_t axis, StepFn step,
                              double start) {
   Emitter &e = node.e;
   TensorValue x = node.in(0);
-  bool isExclusive = getInt(node.getNode(), "exclusive", 0);
-  bool isReverse = getInt(node.getNode(), "reverse", 0);
+  bool isExclusive = node.getFlag("exclusive");
+  bool isReverse = node.getFlag("reverse");
   Sizes sizes = e.sizes(x), across(sizes);
   across.erase(across.begin() + axis);
   // Sums of 16-bit floats are f32.

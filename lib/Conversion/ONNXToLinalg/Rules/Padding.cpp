@@ -38,7 +38,7 @@ static FailureOr<Borders> getBorders(NodeLowering &node, int64_t rank) {
   } else {
     pads.emplace();
     StringRef name = node.getVersion() < 2 ? "paddings" : "pads";
-    for (int64_t pad : getInts(node.getNode(), name))
+    for (int64_t pad : node.getInts(name))
       pads->push_back(e.size(pad));
   }
   if (!pads) {
@@ -156,7 +156,7 @@ static FailureOr<Value> getPadValue(NodeLowering &node, Type element) {
   Scalars &s = node.s;
   Type type = getComputeType(element);
   if (node.getVersion() < 11)
-    return s.constant(type, getFloat(node.getNode(), "value", 0));
+    return s.constant(type, node.getFloat("value"));
   if (!node.has(2))
     return s.constant(type, 0);
   if (std::optional<double> constant =
@@ -169,7 +169,7 @@ static FailureOr<Value> getPadValue(NodeLowering &node, Type element) {
 static LogicalResult padRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0);
-  StringRef mode = getString(node.getNode(), "mode", "constant");
+  StringRef mode = node.getString("mode");
   if (!llvm::is_contained({"constant", "reflect", "edge", "wrap"}, mode))
     return node.fail("unknown mode '" + mode + "'");
   FailureOr<Borders> borders = getBorders(node, data.getRank());
@@ -217,7 +217,7 @@ static LogicalResult eyeLikeRule(NodeLowering &node) {
   if (data.getRank() != 2)
     return node.fail("expected two axes, got " + Twine(data.getRank()));
   constexpr int64_t most = int64_t(1) << 62;
-  int64_t k = std::clamp(getInt(node.getNode(), "k", 0), -most, most);
+  int64_t k = std::clamp(node.getInt("k"), -most, most);
   Type element = node.outElement(), type = getComputeType(element);
   node.set(e.generate(e.sizes(data), element, [&](ValueRange indices) {
     Value column = e.index(e.add(Size(indices[0]), e.size(k)));
@@ -300,8 +300,7 @@ static LogicalResult oneHotRule(NodeLowering &node) {
     return node.fail("the depth is negative");
   e.check(s.compare(Scalars::GE, e.index(depth), s.index(0)),
           "the depth %0 is negative", depth, depth);
-  auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", -1),
-                                 indices.getRank() + 1);
+  auto axis = node.axis(indices.getRank() + 1);
   if (failed(axis))
     return failure();
   if (values.getRank() != 1 || !Emitter::isConstant(e.dim(values, 0), 2))

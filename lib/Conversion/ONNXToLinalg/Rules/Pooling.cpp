@@ -21,7 +21,7 @@ namespace mp {
 static FailureOr<SlidingWindows> readPool(NodeLowering &node,
                                           TensorValue image) {
   Emitter &e = node.e;
-  ArrayRef<int64_t> stated = getInts(node.getNode(), "kernel_shape");
+  SmallVector<int64_t> stated = node.getInts("kernel_shape");
   if (image.getRank() < 3 || int64_t(stated.size()) != image.getRank() - 2) {
     (void)node.fail("'kernel_shape' has " + Twine(stated.size()) +
                     " numbers for an image of " + Twine(image.getRank()) +
@@ -37,8 +37,7 @@ static FailureOr<SlidingWindows> readPool(NodeLowering &node,
     kernel.push_back(e.size(extent));
   }
   Sizes space(ArrayRef<Size>(e.sizes(image)).drop_front(2));
-  return readSlidingWindows(node, space, kernel,
-                            getInt(node.getNode(), "ceil_mode", 0));
+  return readSlidingWindows(node, space, kernel, node.getFlag("ceil_mode"));
 }
 
 /// The value that every other one is greater than, or equal to.
@@ -134,7 +133,7 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
     e.check(s.compare(Scalars::GT, e.index(cells), s.index(0)),
             "an image of %0 cells", cells, cells);
     node.set(1, findGreatest(e, image, padded, greatest, *windows,
-                             getInt(node.getNode(), "storage_order", 0)));
+                             node.getFlag("storage_order")));
   }
   return success();
 }
@@ -188,7 +187,7 @@ static LogicalResult averagePoolRule(NodeLowering &node) {
   auto windows = readPool(node, image);
   if (failed(windows))
     return failure();
-  bool countsPads = getInt(node.getNode(), "count_include_pad", 0);
+  bool countsPads = node.getFlag("count_include_pad");
   Type type = getComputeType(image.element);
   Value zero = s.constant(type, 0);
   TensorValue padded = padForWindows(e, image, *windows, zero);
@@ -222,8 +221,7 @@ static Value takeRoot(Scalars &s, Value x, double p) {
 
 /// An integer; a float in version 1.
 static double readExponent(NodeLowering &node) {
-  return node.getVersion() < 2 ? getFloat(node.getNode(), "p", 2)
-                               : double(getInt(node.getNode(), "p", 2));
+  return node.getVersion() < 2 ? node.getFloat("p") : double(node.getInt("p"));
 }
 
 static LogicalResult lpPoolRule(NodeLowering &node) {
@@ -312,7 +310,7 @@ static LogicalResult globalLpRule(NodeLowering &node) {
 static FailureOr<Sizes> getUnpooledSizes(NodeLowering &node,
                                          TensorValue values) {
   Emitter &e = node.e;
-  ArrayRef<int64_t> stated = getInts(node.getNode(), "kernel_shape");
+  SmallVector<int64_t> stated = node.getInts("kernel_shape");
   Sizes sizes = e.sizes(values), kernel;
   if (int64_t(stated.size()) != values.getRank() - 2) {
     (void)node.fail("'kernel_shape' has " + Twine(stated.size()) +
@@ -405,15 +403,15 @@ readPoolOfResult(NodeLowering &node, TensorValue grad, Sizes &space) {
   for (int64_t extent : type.getShape().drop_front(2))
     space.push_back(e.size(extent));
   Sizes kernel;
-  for (int64_t extent : getInts(node.getNode(), "kernel_shape"))
+  for (int64_t extent : node.getInts("kernel_shape"))
     kernel.push_back(e.size(extent));
   if (kernel.size() != space.size()) {
     (void)node.fail("'kernel_shape' has " + Twine(kernel.size()) +
                     " numbers, expected " + Twine(space.size()));
     return failure();
   }
-  auto windows = readSlidingWindows(node, space, kernel,
-                                    getInt(node.getNode(), "ceil_mode", 0));
+  auto windows =
+      readSlidingWindows(node, space, kernel, node.getFlag("ceil_mode"));
   if (failed(windows))
     return failure();
   for (auto [index, axis] : llvm::enumerate(*windows)) {
@@ -451,7 +449,7 @@ static LogicalResult averagePoolGradRule(NodeLowering &node) {
     return failure();
   sizes.truncate(2);
   llvm::append_range(sizes, space);
-  bool countsPads = getInt(node.getNode(), "count_include_pad", 0);
+  bool countsPads = node.getFlag("count_include_pad");
   Type compute = getComputeType(grad.element);
   Value zero = s.constant(compute, 0);
   node.set(e.generate(sizes, node.outElement(), [&](ValueRange i) {

@@ -32,11 +32,10 @@ static FailureOr<TensorValue> spreadParameter(NodeLowering &node, TensorValue x,
     return value;
   if (value.getRank() == 1 && Emitter::isConstant(sizes[0], 1))
     return e.reshape(value, {});
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", 1), x.getRank());
+  auto axis = node.normalizeAxis(node.getInt("axis", 1), x.getRank());
   if (failed(axis))
     return failure();
-  int64_t block = getInt(node.getNode(), "block_size", 0);
+  int64_t block = node.getInt("block_size");
   auto expect = [&](Size have, Size want) {
     if (have != want)
       e.check(node.s.compare(Scalars::EQ, e.index(have), e.index(want)),

@@ -40,12 +40,11 @@ static uint64_t mix(uint64_t z) {
 
 /// Seeds that are near each other lead to places far apart.
 static uint64_t getSeed(NodeLowering &node) {
-  Operation *op = node.getNode();
-  if (op->hasAttr("seed")) {
-    double seed = getFloat(op, "seed", 0);
+  if (node.states("seed")) {
+    double seed = node.getFloat("seed");
     return mix(llvm::bit_cast<uint64_t>(seed) + goldenRatio);
   }
-  return mix(llvm::xxh3_64bits(onnxir::describe(op)) + goldenRatio);
+  return mix(llvm::xxh3_64bits(onnxir::describe(node.getNode())) + goldenRatio);
 }
 
 namespace {
@@ -129,7 +128,7 @@ static FailureOr<Sizes> getRandomSizes(NodeLowering &node) {
   if (node.getNumOperands() > 0)
     return node.e.sizes(node.in(0));
   Sizes sizes;
-  for (int64_t extent : getInts(node.getNode(), "shape")) {
+  for (int64_t extent : node.getInts("shape")) {
     if (extent < 0) {
       (void)node.fail("size " + Twine(extent) + " in 'shape'");
       return failure();
@@ -148,10 +147,9 @@ static LogicalResult randomRule(NodeLowering &node, bool isNormal) {
   Type element = node.outElement();
   if (!isa_and_nonnull<FloatType>(element))
     return node.fail("expected a float output");
-  Operation *op = node.getNode();
-  double low = getFloat(op, isNormal ? "mean" : "low", 0);
+  double low = node.getFloat(isNormal ? "mean" : "low");
   double width =
-      isNormal ? getFloat(op, "scale", 1) : getFloat(op, "high", 1) - low;
+      isNormal ? node.getFloat("scale") : node.getFloat("high") - low;
   Type type = getComputeType(element);
   Generator random(node);
   node.set(e.generate(*sizes, element, [&](ValueRange indices) {
@@ -195,7 +193,7 @@ static LogicalResult multinomialRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue logits = node.in(0);
-  int64_t count = getInt(node.getNode(), "sample_size", 1);
+  int64_t count = node.getInt("sample_size");
   if (logits.getRank() != 2 || count < 0)
     return node.fail("expected a matrix and a number of samples");
   Sizes from = e.sizes(logits), to = {from[0], e.size(count)};
@@ -247,14 +245,13 @@ struct DropoutMode {
 static FailureOr<DropoutMode> getDropoutMode(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
-  Operation *op = node.getNode();
   DropoutMode mode;
   Type f32 = e.b.getF32Type();
   if (node.getVersion() < 12) {
     // From version 7 on, nodes are for inference.
-    if (node.getVersion() < 7 && !getInt(op, "is_test", 0))
+    if (node.getVersion() < 7 && !node.getFlag("is_test"))
       mode.isTraining = s.integer(e.b.getI1Type(), 1);
-    mode.ratio = s.constant(f32, getFloat(op, "ratio", 0.5));
+    mode.ratio = s.constant(f32, node.getFloat("ratio"));
     return mode;
   }
   mode.ratio = s.constant(f32, 0.5);

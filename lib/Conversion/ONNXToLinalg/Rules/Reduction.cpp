@@ -128,16 +128,15 @@ static SmallVector<Value> findFlags(NodeLowering &node, TensorValue list,
 static FailureOr<std::optional<Axes>> getAxes(NodeLowering &node,
                                               int64_t rank) {
   Axes axes;
-  bool isAttribute = node.getNode()->hasAttr("axes");
+  bool isAttribute = node.states("axes");
   if (isAttribute) {
-    axes.known = llvm::to_vector(getInts(node.getNode(), "axes"));
+    axes.known = node.getInts("axes");
   } else if (auto constants = node.constantInts(1)) {
     axes.known = *constants;
   } else if (node.has(1)) {
     std::optional<Sizes> list = node.ints(1);
-    if (!list && node.in(1) && node.in(1).getRank() == 1 &&
-        getInt(node.getNode(), "keepdims", 1)) {
-      bool all = !getInt(node.getNode(), "noop_with_empty_axes", 0);
+    if (!list && node.in(1) && node.in(1).getRank() == 1 && node.keepDims()) {
+      bool all = !node.getFlag("noop_with_empty_axes");
       axes.flags = findFlags(node, node.in(1), rank, all);
       return std::optional(axes);
     }
@@ -152,7 +151,7 @@ static FailureOr<std::optional<Axes>> getAxes(NodeLowering &node,
       return std::optional(axes);
     }
   }
-  if (axes.known.empty() && getInt(node.getNode(), "noop_with_empty_axes", 0))
+  if (axes.known.empty() && node.getFlag("noop_with_empty_axes"))
     return std::optional<Axes>();
   if (axes.known.empty())
     axes.known = llvm::to_vector(llvm::seq<int64_t>(0, rank));
@@ -244,7 +243,7 @@ static LogicalResult reduce(NodeLowering &node, const Reduction &reduction,
   };
   Emitter::BodyFn end = finish;
   node.set(reduceOver(
-      e, x, **axes, getInt(node.getNode(), "keepdims", 1), node.outElement(),
+      e, x, **axes, node.keepDims(), node.outElement(),
       reduction.start(s, type, isUnsigned),
       [&](Value value, Value sum) {
         return reduction.combine(s, sum, before(value), isUnsigned);
@@ -317,9 +316,9 @@ static LogicalResult logSumExpRule(NodeLowering &node) {
         Value sum = s.add(s.log(values[0]), values[1]);
         return s.convert(sum, element, node.outElement());
       });
-  if (!getInt(node.getNode(), "keepdims", 1) && !(*axes)->flags.empty()) {
+  if (!node.keepDims() && !(*axes)->flags.empty()) {
     result = dropFlagged(e, result, (*axes)->flags, (*axes)->count);
-  } else if (!getInt(node.getNode(), "keepdims", 1)) {
+  } else if (!node.keepDims()) {
     Sizes kept;
     for (auto [axis, extent] : llvm::enumerate(e.sizes(x)))
       if (!llvm::is_contained((*axes)->known, axis))

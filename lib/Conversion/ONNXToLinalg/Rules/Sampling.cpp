@@ -172,14 +172,13 @@ static void expectSize(NodeLowering &node, Size have, Size want,
 static LogicalResult gridSampleRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
-  Operation *op = node.getNode();
   TensorValue image = node.in(0), grid = node.in(1);
   int64_t rank = image.getRank() - 2;
   if (rank < 1 || grid.getRank() != rank + 2)
     return node.fail("a grid of " + Twine(grid.getRank()) +
                      " axes for an image of " + Twine(image.getRank()));
-  StringRef mode = getString(op, "mode", "linear");
-  StringRef padding = getString(op, "padding_mode", "zeros");
+  StringRef mode = node.getString("mode");
+  StringRef padding = node.getString("padding_mode");
   Sampler sampler{e, image};
   sampler.mode = mode == "nearest"          ? Interpolation::Nearest
                  : mode.ends_with("linear") ? Interpolation::Linear
@@ -187,7 +186,7 @@ static LogicalResult gridSampleRule(NodeLowering &node) {
   sampler.outside = padding == "zeros"    ? Outside::Zeros
                     : padding == "border" ? Outside::Border
                                           : Outside::Reflection;
-  sampler.alignsCorners = getInt(op, "align_corners", 0);
+  sampler.alignsCorners = node.getFlag("align_corners");
   Sizes from = e.sizes(image), places = e.sizes(grid);
   expectSize(node, places[0], from[0], "images in the grid");
   expectSize(node, places.back(), e.size(rank), "coordinates in the grid");
@@ -238,7 +237,7 @@ static LogicalResult affineGridRule(NodeLowering &node) {
     sizes.push_back(extent);
   }
   sizes.push_back(e.size(rank));
-  bool alignsCorners = getInt(node.getNode(), "align_corners", 0);
+  bool alignsCorners = node.getFlag("align_corners");
   Type type = getComputeType(theta.element);
   // Cells of an axis lie in [-1, 1], with their centers or edges at the ends.
   auto getPlace = [&](Value i, Size extent) {
@@ -382,7 +381,6 @@ Value RoiPooling::pool(ValueRange i, Value batch, ArrayRef<Size> bins) {
 static LogicalResult roiAlignRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
-  Operation *op = node.getNode();
   TensorValue image = node.in(0), rois = node.in(1), batches = node.in(2);
   if (image.getRank() != 4 || rois.getRank() != 2 || batches.getRank() != 1)
     return node.fail("expected an image of 4 axes, rois of 2 and indices of 1");
@@ -390,25 +388,24 @@ static LogicalResult roiAlignRule(NodeLowering &node) {
   Size count = e.dim(rois, 0);
   expectSize(node, e.dim(rois, 1), e.size(4), "numbers of a roi");
   expectSize(node, e.dim(batches, 0), count, "indices of images");
-  int64_t height = getInt(op, "output_height", 1);
-  int64_t width = getInt(op, "output_width", 1);
-  int64_t sampling = getInt(op, "sampling_ratio", 0);
+  int64_t height = node.getInt("output_height");
+  int64_t width = node.getInt("output_width");
+  int64_t sampling = node.getInt("sampling_ratio");
   constexpr int64_t most = 1 << 16;
   if (height < 0 || width < 0 || height > most || width > most ||
       sampling > most)
     return node.fail("a result of " + Twine(height) + " x " + Twine(width) +
                      " bins");
-  StringRef byDefault =
-      node.getVersion() < 16 ? "output_half_pixel" : "half_pixel";
-  bool isHalfPixel = getString(op, "coordinate_transformation_mode",
-                               byDefault) == "half_pixel";
+  // Before opset 16 no pixel was halved.
+  bool isHalfPixel =
+      node.getString("coordinate_transformation_mode") == "half_pixel";
   RoiPooling pooling{node,
                      image,
                      rois,
                      sampling,
-                     getFloat(op, "spatial_scale", 1),
+                     node.getFloat("spatial_scale"),
                      isHalfPixel,
-                     getString(op, "mode", "avg") == "max"};
+                     node.getString("mode") == "max"};
   Sizes bins = {e.size(height), e.size(width)};
   Sizes sizes = {count, from[1], bins[0], bins[1]};
   checkCells(node, image, sizes);
@@ -502,7 +499,7 @@ readDeformation(NodeLowering &node, TensorValue image,
                 const SlidingWindows &windows) {
   Emitter &e = node.e;
   DeformOperands from{image, node.in(2), TensorValue(),
-                      getInt(node.getNode(), "offset_group", 1)};
+                      node.getInt("offset_group")};
   auto channels = Emitter::getConstant(e.dim(image, 1));
   if (from.groups < 1 || !channels || *channels % from.groups != 0) {
     (void)node.fail(Twine(from.groups) +

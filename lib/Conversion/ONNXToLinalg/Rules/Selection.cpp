@@ -73,11 +73,10 @@ static LogicalResult compressRule(NodeLowering &node) {
   Scalars &s = node.s;
   TensorValue data = node.in(0), condition = node.in(1);
   int64_t axis = 0;
-  if (!node.getNode()->hasAttr("axis")) {
+  if (!node.states("axis")) {
     data = e.reshape(data, e.product(e.sizes(data)));
   } else {
-    auto normal =
-        node.normalizeAxis(getInt(node.getNode(), "axis", 0), data.getRank());
+    auto normal = node.axis(data.getRank());
     if (failed(normal))
       return failure();
     axis = *normal;
@@ -215,11 +214,10 @@ static LogicalResult uniqueRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue x = node.in(0);
   int64_t axis = 0;
-  if (!node.getNode()->hasAttr("axis")) {
+  if (!node.states("axis")) {
     x = e.reshape(x, e.product(e.sizes(x)));
   } else {
-    auto normal =
-        node.normalizeAxis(getInt(node.getNode(), "axis", 0), x.getRank());
+    auto normal = node.axis(x.getRank());
     if (failed(normal))
       return failure();
     axis = *normal;
@@ -233,7 +231,7 @@ static LogicalResult uniqueRule(NodeLowering &node) {
   TensorValue rows = e.reshape(
       turned, {sizes[0], e.product(ArrayRef<Size>(sizes).drop_front())});
   Groups groups = groupRows(e, rows);
-  if (!getInt(node.getNode(), "sorted", 1))
+  if (!node.getFlag("sorted"))
     orderByFirst(e, groups);
   Sizes to = e.sizes(x);
   to[axis] = groups.count;
@@ -366,7 +364,7 @@ static LogicalResult nonMaxSuppressionRule(NodeLowering &node) {
   Suppression suppression = {node,
                              boxes,
                              scores,
-                             getInt(node.getNode(), "center_point_box", 0) != 0,
+                             node.getFlag("center_point_box"),
                              s.constant(e.b.getF32Type(), 0),
                              Value(),
                              e.size(0)};

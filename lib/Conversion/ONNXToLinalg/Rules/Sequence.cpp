@@ -152,8 +152,7 @@ static FailureOr<Sizes> getPartSizes(NodeLowering &node, Size extent) {
 static LogicalResult splitToSequenceRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0);
-  auto axis =
-      node.normalizeAxis(getInt(node.getNode(), "axis", 0), data.getRank());
+  auto axis = node.axis(data.getRank());
   if (failed(axis))
     return failure();
   Sizes sizes = e.sizes(data);
@@ -161,7 +160,7 @@ static LogicalResult splitToSequenceRule(NodeLowering &node) {
   if (failed(parts))
     return failure();
   // Only parts of one, which are the default, lose their axis.
-  bool drops = !node.has(1) && !getInt(node.getNode(), "keepdims", 1);
+  bool drops = !node.has(1) && !node.keepDims();
   Sizes offsets(sizes.size(), e.size(0)), strides(sizes.size(), e.size(1));
   KnownList list;
   for (Size part : *parts) {
@@ -181,9 +180,9 @@ static LogicalResult concatFromSequenceRule(NodeLowering &node) {
     return failure();
   if (list->elements.empty())
     return node.fail("there is nothing to concatenate");
-  bool isNew = getInt(node.getNode(), "new_axis", 0);
+  bool isNew = node.getFlag("new_axis");
   int64_t rank = list->elements[0].getRank() + (isNew ? 1 : 0);
-  auto axis = node.normalizeAxis(getInt(node.getNode(), "axis", 0), rank);
+  auto axis = node.axis(rank);
   if (failed(axis))
     return failure();
   for (TensorValue &element : list->elements) {

@@ -17,7 +17,7 @@ static FailureOr<Sizes> resolveShape(NodeLowering &node, TensorValue data,
                                      Sizes shape) {
   Emitter &e = node.e;
   Sizes from = e.sizes(data);
-  bool allowZero = getInt(node.getNode(), "allowzero", 0);
+  bool allowZero = node.getFlag("allowzero");
   std::optional<unsigned> rest;
   Size others = e.size(1);
   for (auto [axis, extent] : llvm::enumerate(shape)) {
@@ -56,7 +56,7 @@ static Sizes resolveAtRunTime(NodeLowering &node, TensorValue data,
   Emitter &e = node.e;
   Scalars &s = node.s;
   Sizes from = e.sizes(data);
-  bool allowZero = getInt(node.getNode(), "allowzero", 0);
+  bool allowZero = node.getFlag("allowzero");
   Size others = e.size(1);
   for (auto [axis, extent] : llvm::enumerate(shape)) {
     Value value = e.index(extent);
@@ -81,9 +81,9 @@ static LogicalResult reshapeRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0);
   std::optional<Sizes> shape;
-  if (node.getNode()->hasAttr("shape")) {
+  if (node.states("shape")) {
     shape.emplace();
-    for (int64_t extent : getInts(node.getNode(), "shape"))
+    for (int64_t extent : node.getInts("shape"))
       shape->push_back(e.size(extent));
   } else {
     shape = node.ints(1);
@@ -91,7 +91,7 @@ static LogicalResult reshapeRule(NodeLowering &node) {
   if (!shape)
     return node.fail("the number of dimensions is known at run time only");
   // Sizes are not negative, so only those that were loaded may be -1.
-  bool isLoaded = !node.getNode()->hasAttr("shape") && !node.getKnown(1);
+  bool isLoaded = !node.states("shape") && !node.getKnown(1);
   if (isLoaded) {
     shape = resolveAtRunTime(node, data, *shape);
   } else {
@@ -112,7 +112,7 @@ static LogicalResult flattenRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue data = node.in(0);
   Sizes from = e.sizes(data);
-  int64_t rank = from.size(), axis = getInt(node.getNode(), "axis", 1);
+  int64_t rank = from.size(), axis = node.axis();
   if (axis < 0)
     axis += rank;
   if (axis < 0 || axis > rank)
@@ -127,7 +127,7 @@ static LogicalResult flattenRule(NodeLowering &node) {
 /// Axes that are known at run time only: absent where they are constants or
 /// not given.
 static std::optional<Sizes> getRunTimeAxes(NodeLowering &node) {
-  if (node.getNode()->hasAttr("axes") || !node.has(1) || node.constantInts(1))
+  if (node.states("axes") || !node.has(1) || node.constantInts(1))
     return std::nullopt;
   return node.ints(1);
 }
@@ -149,7 +149,7 @@ static LogicalResult squeezeRule(NodeLowering &node) {
   auto list = node.constantList("axes", 1);
   if (failed(list))
     return failure();
-  bool all = !node.getNode()->hasAttr("axes") && !node.has(1);
+  bool all = !node.states("axes") && !node.has(1);
   auto axes = node.normalizeAxes(*list, from.size());
   if (failed(axes))
     return failure();
@@ -217,10 +217,7 @@ static LogicalResult unsqueezeRule(NodeLowering &node) {
 
 static LogicalResult transposeRule(NodeLowering &node) {
   TensorValue data = node.in(0);
-  SmallVector<int64_t> permutation(getInts(node.getNode(), "perm"));
-  if (permutation.empty())
-    for (int64_t axis = data.getRank(); axis-- > 0;)
-      permutation.push_back(axis);
+  SmallVector<int64_t> permutation = node.permutation(data.getRank());
   auto axes = node.normalizeAxes(permutation, data.getRank());
   if (failed(axes))
     return failure();

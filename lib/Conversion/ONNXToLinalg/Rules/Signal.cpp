@@ -137,12 +137,11 @@ static constexpr int64_t mostPoints = int64_t(1) << 24;
 
 static LogicalResult dftRule(NodeLowering &node) {
   Emitter &e = node.e;
-  Operation *op = node.getNode();
   TensorValue x = node.in(0);
   Transform how;
   if (failed(checkParts(node, x, how.partsIn)))
     return failure();
-  int64_t axis = getInt(op, "axis", 1);
+  int64_t axis = node.axis();
   if (node.getVersion() >= 20) {
     axis = -2;
     if (node.has(2)) {
@@ -161,8 +160,8 @@ static LogicalResult dftRule(NodeLowering &node) {
   auto length = readInteger(node, 1);
   if (failed(length))
     return failure();
-  how.isInverse = getInt(op, "inverse", 0);
-  bool isHalf = getInt(op, "onesided", 0);
+  how.isInverse = node.getFlag("inverse");
+  bool isHalf = node.getFlag("onesided");
   how.isMirrored = how.isInverse && isHalf;
   Size given = e.dim(x, *normal);
   Size mirrored = e.mul(e.sub(given, e.size(1)), e.size(2));
@@ -218,7 +217,7 @@ static LogicalResult stftRule(NodeLowering &node) {
     return s.mul(value, s.convert(e.load(window, i[2]), window.element, type));
   });
   how.length = how.from = how.to = frame;
-  if (getInt(node.getNode(), "onesided", 1))
+  if (node.getFlag("onesided"))
     how.to = e.add(e.floorDiv(frame, e.size(2)), e.size(1));
   node.set(transform(e, frames, 2, how, node.outElement()));
   return success();
