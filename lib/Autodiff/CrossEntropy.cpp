@@ -15,6 +15,16 @@ using namespace mp::onnxir;
 
 namespace mp {
 
+LogicalResult checkClasses(const NodeView &node, Value scores,
+                           int64_t classAxis) {
+  auto rank = NodeBuilder::getRank(scores);
+  if (!rank)
+    return node.fail("the rank of its scores is unknown");
+  return *rank > std::max<int64_t>(classAxis, 0)
+             ? success()
+             : node.fail("its scores have no axis of classes");
+}
+
 static int64_t getClassAxis(const CrossEntropy &loss) {
   return loss.classAxis < 0
              ? loss.classAxis + *NodeBuilder::getRank(loss.logProb)

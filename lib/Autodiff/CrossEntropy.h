@@ -32,6 +32,9 @@ struct CrossEntropy {
   bool weighsLabels = false;
 };
 
+/// An error of `node` unless `scores` are known to have the axis of classes.
+mlir::LogicalResult checkClasses(const NodeView &node, mlir::Value scores,
+                                 int64_t classAxis);
 /// How much the loss grows with -log_prob of each label, with a size of 1 for
 /// the classes; fp32 for 16-bit values.
 mlir::Value getLabelSlope(NodeBuilder &b, const CrossEntropy &loss);

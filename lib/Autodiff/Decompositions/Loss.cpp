@@ -15,16 +15,6 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-static LogicalResult checkRank(NodeDecomposition &op, Value scores,
-                               int64_t classAxis) {
-  auto rank = NodeBuilder::getRank(scores);
-  if (!rank)
-    return op.fail("the rank of its scores is unknown");
-  return *rank > std::max<int64_t>(classAxis, 0)
-             ? success()
-             : op.fail("its scores have no axis of classes");
-}
-
 //===----------------------------------------------------------------------===//
 // Labels
 //===----------------------------------------------------------------------===//
@@ -33,7 +23,7 @@ static LogicalResult checkRank(NodeDecomposition &op, Value scores,
 /// operands exist in some forms only.
 static LogicalResult labelGrad(NodeDecomposition &op, int64_t classAxis,
                                bool weighsLabels) {
-  if (failed(checkRank(op, op.in(1), classAxis)))
+  if (failed(checkClasses(op, op.in(1), classAxis)))
     return failure();
   CrossEntropy loss{op.getNode(), op.in(0), op.in(1),  op.in(2),
                     op.in(3),     op.in(4), classAxis, weighsLabels};
@@ -55,7 +45,7 @@ static LogicalResult sparseGrad(NodeDecomposition &op) {
 /// Loss(scores, labels, weights, ignored label) -> loss, log_prob
 static LogicalResult labelLoss(NodeDecomposition &op, int64_t classAxis,
                                bool weighsLabels) {
-  if (failed(checkRank(op, op.in(0), classAxis)))
+  if (failed(checkClasses(op, op.in(0), classAxis)))
     return failure();
   Value logProb =
       op.b.create("LogSoftmax", {op.wide(0)}, op.b.attr("axis", classAxis));
@@ -96,7 +86,7 @@ static Value divideByRows(NodeDecomposition &op, Value value, Value scores) {
 
 /// SoftmaxCrossEntropy(scores, probabilities) -> loss, log_prob
 static LogicalResult probabilityLoss(NodeDecomposition &op) {
-  if (failed(checkRank(op, op.in(0), /*classAxis=*/-1)))
+  if (failed(checkClasses(op, op.in(0), /*classAxis=*/-1)))
     return failure();
   Value logProb =
       op.b.create("LogSoftmax", {op.wide(0)}, op.b.attr("axis", int64_t(-1)));
@@ -112,7 +102,7 @@ static LogicalResult probabilityLoss(NodeDecomposition &op) {
 
 /// SoftmaxCrossEntropyGrad(dY, log_prob, probabilities)
 static LogicalResult probabilityGrad(NodeDecomposition &op) {
-  if (failed(checkRank(op, op.in(1), /*classAxis=*/-1)))
+  if (failed(checkClasses(op, op.in(1), /*classAxis=*/-1)))
     return failure();
   Value prob = op.b.create("Exp", {op.wide(1)});
   Value slope = divideByRows(op, op.wide(0), op.in(1));

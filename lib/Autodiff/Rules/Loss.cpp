@@ -22,19 +22,9 @@ static SmallVector<NamedAttribute> copyAttributes(NodeAdjoint &op) {
   return attributes;
 }
 
-static LogicalResult checkRank(NodeAdjoint &op, Value scores,
-                               int64_t classAxis) {
-  auto rank = NodeBuilder::getRank(scores);
-  if (!rank)
-    return op.fail("the rank of its scores is unknown");
-  return *rank > std::max<int64_t>(classAxis, 0)
-             ? success()
-             : op.fail("its scores have no axis of classes");
-}
-
 /// SoftmaxCrossEntropyLoss(scores, labels, weights) -> loss, log_prob
 static LogicalResult crossEntropyRule(NodeAdjoint &op) {
-  if (failed(checkRank(op, op.in(0), 1)))
+  if (failed(checkClasses(op, op.in(0), 1)))
     return failure();
   // log_prob = scores - log sum exp scores
   Value arriving = op.grad(1);
@@ -53,7 +43,7 @@ static LogicalResult crossEntropyRule(NodeAdjoint &op) {
 
 /// NegativeLogLikelihoodLoss(log_prob, labels, weights)
 static LogicalResult likelihoodRule(NodeAdjoint &op) {
-  if (failed(checkRank(op, op.in(0), 1)))
+  if (failed(checkClasses(op, op.in(0), 1)))
     return failure();
   CrossEntropy loss{op.getNode(), op.grad(), op.in(0), op.in(1), op.in(2)};
   loss.classAxis = 1;

@@ -352,14 +352,19 @@ TensorValue Emitter::transpose(TensorValue tensor,
   if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
     return tensor;
   Sizes from = sizes(tensor), to;
-  unsigned rank = from.size();
-  SmallVector<AffineExpr> exprs(rank);
+  SmallVector<AffineExpr> exprs(from.size());
   for (auto [axis, source] : llvm::enumerate(permutation)) {
     to.push_back(from[source]);
     exprs[source] = b.getAffineDimExpr(axis);
   }
+  return copyFrom(tensor, exprs, to);
+}
+
+TensorValue Emitter::copyFrom(TensorValue tensor, ArrayRef<AffineExpr> places,
+                              ArrayRef<Size> to) {
+  unsigned rank = to.size();
   Value init = empty(to, tensor.element);
-  AffineMap maps[] = {AffineMap::get(rank, 0, exprs, b.getContext()),
+  AffineMap maps[] = {AffineMap::get(rank, 0, places, b.getContext()),
                       b.getMultiDimIdentityMap(rank)};
   auto op = linalg::GenericOp::create(
       b, loc, init.getType(), tensor.value, init, maps, getParallel(rank),
@@ -449,7 +454,7 @@ TensorValue Emitter::broadcastTo(TensorValue tensor, ArrayRef<Size> to) {
   Sizes from = sizes(tensor);
   if (from == Sizes(to))
     return tensor;
-  unsigned rank = to.size(), shift = rank - from.size();
+  unsigned shift = to.size() - from.size();
   SmallVector<AffineExpr> exprs;
   for (auto [axis, extent] : llvm::enumerate(from)) {
     if (!getConstant(extent) && extent != to[axis + shift])
@@ -464,16 +469,7 @@ TensorValue Emitter::broadcastTo(TensorValue tensor, ArrayRef<Size> to) {
     exprs.push_back(isConstant(extent, 1) ? b.getAffineConstantExpr(0)
                                           : b.getAffineDimExpr(axis + shift));
   }
-  Value init = empty(to, tensor.element);
-  AffineMap maps[] = {AffineMap::get(rank, 0, exprs, b.getContext()),
-                      b.getMultiDimIdentityMap(rank)};
-  auto op = linalg::GenericOp::create(
-      b, loc, init.getType(), tensor.value, init, maps, getParallel(rank),
-      [&](OpBuilder &nested, Location where, ValueRange arguments) {
-        linalg::YieldOp::create(nested, where, arguments[0]);
-      });
-  noteSizes(op.getResult(0), to);
-  return {op.getResult(0), tensor.element};
+  return copyFrom(tensor, exprs, to);
 }
 
 TensorValue Emitter::slice(TensorValue tensor, ArrayRef<Size> offsets,

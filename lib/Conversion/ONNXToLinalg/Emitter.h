@@ -194,6 +194,10 @@ public:
 private:
   Size fold(mlir::Value value);
   template <typename Op> Size binary(Size x, Size y);
+  /// Element i of the result, of the sizes `to`, is that at `places` of i.
+  TensorValue copyFrom(TensorValue tensor,
+                       llvm::ArrayRef<mlir::AffineExpr> places,
+                       llvm::ArrayRef<Size> to);
   Sizes broadcastPair(llvm::ArrayRef<Size> x, llvm::ArrayRef<Size> y);
 
   std::string what;

@@ -40,6 +40,19 @@ TensorValue takeAt(Emitter &e, TensorValue tensor, int64_t axis, Size index) {
   return {result, tensor.element};
 }
 
+SmallVector<TensorValue> takeParts(Emitter &e, TensorValue tensor,
+                                   Sizes extents, int64_t axis,
+                                   ArrayRef<Size> lengths) {
+  Sizes offsets(extents.size(), e.size(0)), strides(extents.size(), e.size(1));
+  SmallVector<TensorValue> parts;
+  for (Size length : lengths) {
+    extents[axis] = length;
+    parts.push_back(e.slice(tensor, offsets, extents, strides));
+    offsets[axis] = e.add(offsets[axis], length);
+  }
+  return parts;
+}
+
 TensorValue takeFirst(Emitter &e, TensorValue tensor, Size count) {
   Sizes extents = e.sizes(tensor);
   Sizes offsets(extents.size(), e.size(0)), strides(extents.size(), e.size(1));

@@ -20,6 +20,11 @@ mlir::Value insertSlice(Emitter &e, TensorValue source, mlir::Value dest,
 /// The part of `tensor` at `index` of `axis`, which it does not have.
 TensorValue takeAt(Emitter &e, TensorValue tensor, int64_t axis, Size index);
 
+/// The parts of these lengths that `tensor`, of these sizes, has along `axis`.
+llvm::SmallVector<TensorValue> takeParts(Emitter &e, TensorValue tensor,
+                                         Sizes sizes, int64_t axis,
+                                         llvm::ArrayRef<Size> lengths);
+
 /// The operands one behind the other; their other sizes agree, or the node
 /// fails.
 mlir::FailureOr<TensorValue> concatenate(NodeLowering &node,

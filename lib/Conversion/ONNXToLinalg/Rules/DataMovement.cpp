@@ -86,16 +86,13 @@ static LogicalResult splitRule(NodeLowering &node) {
   auto axis = node.axis(data.getRank());
   if (failed(axis))
     return failure();
-  Sizes extents = e.sizes(data);
-  FailureOr<Sizes> parts = getParts(node, extents[*axis]);
-  if (failed(parts))
+  Sizes sizes = e.sizes(data);
+  FailureOr<Sizes> lengths = getParts(node, sizes[*axis]);
+  if (failed(lengths))
     return failure();
-  Sizes offsets(extents.size(), e.size(0)), strides(extents.size(), e.size(1));
-  for (auto [index, part] : llvm::enumerate(*parts)) {
-    extents[*axis] = part;
-    node.set(index, e.slice(data, offsets, extents, strides));
-    offsets[*axis] = e.add(offsets[*axis], part);
-  }
+  for (auto [index, part] :
+       llvm::enumerate(takeParts(e, data, sizes, *axis, *lengths)))
+    node.set(index, part);
   return success();
 }
 

@@ -156,19 +156,16 @@ static LogicalResult splitToSequenceRule(NodeLowering &node) {
   if (failed(axis))
     return failure();
   Sizes sizes = e.sizes(data);
-  FailureOr<Sizes> parts = getPartSizes(node, sizes[*axis]);
-  if (failed(parts))
+  FailureOr<Sizes> lengths = getPartSizes(node, sizes[*axis]);
+  if (failed(lengths))
     return failure();
-  // Only parts of one, which are the default, lose their axis.
-  bool drops = !node.has(1) && !node.keepDims();
-  Sizes offsets(sizes.size(), e.size(0)), strides(sizes.size(), e.size(1));
   KnownList list;
-  for (Size part : *parts) {
-    sizes[*axis] = part;
-    list.elements.push_back(drops ? takeAt(e, data, *axis, offsets[*axis])
-                                  : e.slice(data, offsets, sizes, strides));
-    offsets[*axis] = e.add(offsets[*axis], part);
-  }
+  // Only parts of one, which are the default, lose their axis.
+  if (!node.has(1) && !node.keepDims())
+    for (size_t index = 0; index < lengths->size(); ++index)
+      list.elements.push_back(takeAt(e, data, *axis, e.size(index)));
+  else
+    list.elements = takeParts(e, data, sizes, *axis, *lengths);
   node.setList(0, list);
   return success();
 }
