@@ -49,11 +49,13 @@ std::array<Value, 3> getConvGradients(NodeBuilder &b,
   int64_t group = node.getInt("group", 1);
   std::array<Value, 3> found;
   if (wanted[0])
-    found[0] = isTransposed ? collectWindows(b, grad, weight, windows, group)
-                            : spreadWindows(b, grad, weight, windows, group);
+    found[0] = isTransposed
+                   ? writeForward(b, grad, weight, windows, group)
+                   : writeBackwardData(b, grad, weight, windows, group);
   if (wanted[1])
-    found[1] = isTransposed ? correlateWindows(b, grad, image, windows, group)
-                            : correlateWindows(b, image, grad, windows, group);
+    found[1] = isTransposed
+                   ? writeBackwardWeights(b, grad, image, windows, group)
+                   : writeBackwardWeights(b, image, grad, windows, group);
   if (wanted[2]) {
     SmallVector<int64_t> axes{0};
     llvm::append_range(axes, llvm::seq<int64_t>(2, 2 + windows.size()));
@@ -88,7 +90,7 @@ Value spreadEvenly(NodeBuilder &b, Value values, ArrayRef<Size> image,
   }
   Value cells = b.reshape(values, math.vector(single));
   Value weight = b.expand(b.scalarLike(1, values), math.vector(ones));
-  Value spread = spreadWindows(b, cells, weight, windows, 1);
+  Value spread = writeBackwardData(b, cells, weight, windows, 1);
   return b.reshape(spread, math.vector(image));
 }
 

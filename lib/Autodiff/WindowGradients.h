@@ -13,7 +13,7 @@
 #ifndef MPOPT_LIB_AUTODIFF_WINDOWGRADIENTS_H
 #define MPOPT_LIB_AUTODIFF_WINDOWGRADIENTS_H
 
-#include "Windows.h"
+#include "WindowNodes.h"
 
 namespace mp {
 

@@ -81,7 +81,7 @@ TensorValue ConvolutionEmitter::forward(TensorValue image, TensorValue weight,
     addBias(end, e.s, split(bias, 0), grouped, getRank() + 4 + grouped);
     end.finish = add;
   }
-  if (TensorValue lines = alongLines(split(image, 1), weight, end, false))
+  if (TensorValue lines = flattened(split(image, 1), weight, end, false))
     return merge(lines, 1);
   image = materializePads(image);
   auto maps = kernel::getConvMaps(e.b.getContext(), getRank(),
@@ -97,7 +97,8 @@ TensorValue ConvolutionEmitter::forward(TensorValue image, TensorValue weight,
   return merge(contract(e, image, weight, sizes, element, maps, {}, end), 1);
 }
 
-TensorValue ConvolutionEmitter::correlate(TensorValue grad, TensorValue image) {
+TensorValue ConvolutionEmitter::backwardWeights(TensorValue grad,
+                                                TensorValue image) {
   image = materializePads(image);
   bool grouped = groups != 1;
   auto maps = kernel::getConvMaps(e.b.getContext(), getRank(),
@@ -195,9 +196,9 @@ static SmallVector<AffineMap> getPhaseMaps(Emitter &e,
 }
 
 /// Stride 1: one contraction.
-TensorValue ConvolutionEmitter::spreadByOne(TensorValue grad,
-                                            TensorValue weight,
-                                            TensorValue bias) {
+TensorValue ConvolutionEmitter::backwardDataAtStrideOne(TensorValue grad,
+                                                        TensorValue weight,
+                                                        TensorValue bias) {
   bool grouped = groups != 1;
   ContractionEnd end;
   auto add = [&](ValueRange values) { return e.s.add(values[0], values[1]); };
@@ -205,7 +206,7 @@ TensorValue ConvolutionEmitter::spreadByOne(TensorValue grad,
     addBias(end, e.s, bias, grouped, getRank() + 4 + grouped);
     end.finish = add;
   }
-  if (TensorValue lines = alongLines(grad, weight, end, true))
+  if (TensorValue lines = flattened(grad, weight, end, true))
     return lines;
   auto maps = kernel::getConvInputGradientMaps(e.b.getContext(), getRank(),
                                                getWindow(windows, grouped));
@@ -219,9 +220,9 @@ TensorValue ConvolutionEmitter::spreadByOne(TensorValue grad,
   return contract(e, grad, weight, sizes, element, maps, {}, end);
 }
 
-TensorValue ConvolutionEmitter::spreadPhases(TensorValue grad,
-                                             TensorValue weight,
-                                             TensorValue bias) {
+TensorValue ConvolutionEmitter::backwardDataByPhases(TensorValue grad,
+                                                     TensorValue weight,
+                                                     TensorValue bias) {
   bool grouped = groups != 1;
   Sizes sizes = {e.dim(grad, 0)};
   if (grouped)
@@ -266,9 +267,9 @@ TensorValue ConvolutionEmitter::spreadPhases(TensorValue grad,
 
 /// The windows' values lie a stride apart in an image of zeros, which is
 /// convolved at stride 1.
-TensorValue ConvolutionEmitter::spreadDilated(TensorValue grad,
-                                              TensorValue weight,
-                                              TensorValue bias) {
+TensorValue ConvolutionEmitter::backwardDataDilated(TensorValue grad,
+                                                    TensorValue weight,
+                                                    TensorValue bias) {
   Sizes from = e.sizes(grad), to = from;
   Sizes offsets(from.size(), e.size(0)), steps(from.size(), e.size(1));
   unsigned first = from.size() - getRank();
@@ -286,13 +287,14 @@ TensorValue ConvolutionEmitter::spreadDilated(TensorValue grad,
   Value apart = tensor::InsertSliceOp::create(
       e.b, e.loc, grad.value, zeros.value, offsets, from, steps);
   e.noteSizes(apart, to);
-  return spreadByOne({apart, grad.element}, weight, bias);
+  return backwardDataAtStrideOne({apart, grad.element}, weight, bias);
 }
 
-TensorValue ConvolutionEmitter::spread(TensorValue grad, TensorValue weight,
-                                       TensorValue bias) {
+TensorValue ConvolutionEmitter::backwardData(TensorValue grad,
+                                             TensorValue weight,
+                                             TensorValue bias) {
   // More than these contractions would be more code than they save time.
-  constexpr int64_t mostPhases = 16;
+  constexpr int64_t maxPhases = 16;
   auto begins = collectConstants(windows, &SlidingAxis::begin);
   SlidingWindows inside = windows;
   if (!begins)
@@ -306,16 +308,16 @@ TensorValue ConvolutionEmitter::spread(TensorValue grad, TensorValue weight,
     bias = split(bias, 0);
   int64_t phases = 1;
   for (const SlidingAxis &axis : windows)
-    phases = std::min(phases, mostPhases + 1) *
-             std::min(axis.stride, mostPhases + 1);
+    phases =
+        std::min(phases, maxPhases + 1) * std::min(axis.stride, maxPhases + 1);
   TensorValue result;
   if (phases == 1)
-    result = spreadByOne(grad, weight, bias);
-  else if (phases <= mostPhases &&
+    result = backwardDataAtStrideOne(grad, weight, bias);
+  else if (phases <= maxPhases &&
            collectConstants(windows, &SlidingAxis::kernel))
-    result = spreadPhases(grad, weight, bias);
+    result = backwardDataByPhases(grad, weight, bias);
   else
-    result = spreadDilated(grad, weight, bias);
+    result = backwardDataDilated(grad, weight, bias);
   result = merge(result, 1);
   if (begins)
     return result;

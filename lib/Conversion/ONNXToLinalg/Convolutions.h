@@ -14,7 +14,7 @@
 #ifndef MPOPT_LIB_CONVERSION_CONVOLUTIONS_H
 #define MPOPT_LIB_CONVERSION_CONVOLUTIONS_H
 
-#include "Windows.h"
+#include "SlidingWindows.h"
 
 namespace mp {
 
@@ -31,9 +31,10 @@ struct ConvolutionEmitter {
   TensorValue forward(TensorValue image, TensorValue weight, TensorValue bias);
   /// grad: N x F x counts, weight: F x C/groups x kernel, bias: C or null;
   /// N x C x image. Also what a transposed convolution is.
-  TensorValue spread(TensorValue grad, TensorValue weight, TensorValue bias);
+  TensorValue backwardData(TensorValue grad, TensorValue weight,
+                           TensorValue bias);
   /// grad: N x F x counts, image: N x C x sizes; F x C/groups x kernel.
-  TensorValue correlate(TensorValue grad, TensorValue image);
+  TensorValue backwardWeights(TensorValue grad, TensorValue image);
 
 private:
   unsigned getRank() const { return windows.size(); }
@@ -43,17 +44,17 @@ private:
   /// The image with its pads, where these are computed or loops cannot read
   /// beyond it.
   TensorValue materializePads(TensorValue image);
-  /// At stride 1 and for known sizes (FlatConvolutions.cpp): `image` is one, or
-  /// for the gradient of one that of the result, split into groups like
+  /// At stride 1 and for known sizes (FlattenedConvolutions.cpp): `image` is
+  /// one, or for the gradient of one that of the result, split into groups like
   /// `weight`. Null where this does not suit.
-  TensorValue alongLines(TensorValue image, TensorValue weight,
-                         const ContractionEnd &end, bool isGradient);
-  TensorValue spreadPhases(TensorValue grad, TensorValue weight,
-                           TensorValue bias);
-  TensorValue spreadDilated(TensorValue grad, TensorValue weight,
-                            TensorValue bias);
-  TensorValue spreadByOne(TensorValue grad, TensorValue weight,
-                          TensorValue bias);
+  TensorValue flattened(TensorValue image, TensorValue weight,
+                        const ContractionEnd &end, bool isGradient);
+  TensorValue backwardDataByPhases(TensorValue grad, TensorValue weight,
+                                   TensorValue bias);
+  TensorValue backwardDataDilated(TensorValue grad, TensorValue weight,
+                                  TensorValue bias);
+  TensorValue backwardDataAtStrideOne(TensorValue grad, TensorValue weight,
+                                      TensorValue bias);
 };
 
 /// Reads what a Conv of `image` and `weight` is, and checks that they fit.

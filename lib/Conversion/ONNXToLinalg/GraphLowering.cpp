@@ -116,7 +116,7 @@ LogicalResult GraphLowering::lowerNode(Operation *node) {
         !get(operand) && !isa<SequenceType, OptionalType>(operand.getType()))
       return lowering.fail("operand '" + getValueName(operand) +
                            "' has a type that cannot be compiled");
-  if (foldKnownInts(lowering))
+  if (foldShape(lowering))
     return success();
   for (Value result : node->getResults())
     if (auto type = dyn_cast<TensorType>(result.getType());
@@ -128,7 +128,7 @@ LogicalResult GraphLowering::lowerNode(Operation *node) {
 }
 
 void GraphLowering::alias(Value value, Value same) {
-  if (const KnownInts *ints = getKnown(same))
+  if (const ShapeValue *ints = getKnown(same))
     bind(value, *ints);
   else if (TensorValue tensor = get(same))
     bind(value, tensor);
@@ -138,7 +138,7 @@ void GraphLowering::alias(Value value, Value same) {
 
 LoweredValue GraphLowering::read(Value value) {
   LoweredValue result;
-  if (const KnownInts *ints = getKnown(value))
+  if (const ShapeValue *ints = getKnown(value))
     result.ints = *ints;
   else
     result.tensor = get(value);
@@ -163,20 +163,20 @@ bool GraphLowering::addRepeated(unsigned nodes) {
 }
 
 /// Absent where the constant is none that shapes are computed with.
-static std::optional<KnownInts> readElements(Emitter &e,
-                                             DenseElementsAttr elements) {
+static std::optional<ShapeValue> readElements(Emitter &e,
+                                              DenseElementsAttr elements) {
   // Scales of the axes of an image; more floats are weights.
-  constexpr int64_t mostFloats = 8;
+  constexpr int64_t maxFloats = 8;
   Type element = elements.getElementType();
   int64_t count = elements.getNumElements();
-  KnownInts ints{{}, llvm::to_vector(elements.getType().getShape())};
+  ShapeValue ints{{}, llvm::to_vector(elements.getType().getShape())};
   if (element.isF32() || element.isF64()) {
-    if (count > mostFloats)
+    if (count > maxFloats)
       return std::nullopt;
     llvm::append_range(ints.values, elements.getValues<FloatAttr>());
     return ints;
   }
-  if (count > mostKnownInts || !isa<IntegerType>(element))
+  if (count > maxShapeElements || !isa<IntegerType>(element))
     return std::nullopt;
   bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
   for (const APInt &number : elements.getValues<APInt>())
@@ -185,7 +185,7 @@ static std::optional<KnownInts> readElements(Emitter &e,
   return ints;
 }
 
-const KnownInts *GraphLowering::getKnown(Value value) const {
+const ShapeValue *GraphLowering::getKnown(Value value) const {
   auto found = known.find(value);
   if (found != known.end())
     return found->second.get();
@@ -194,13 +194,13 @@ const KnownInts *GraphLowering::getKnown(Value value) const {
   if (constant == constants.end())
     return nullptr;
   auto elements = dyn_cast_or_null<DenseElementsAttr>(constant->second);
-  std::optional<KnownInts> ints;
+  std::optional<ShapeValue> ints;
   if (elements)
     ints = readElements(e, elements);
   if (!ints)
     return nullptr;
   return const_cast<GraphLowering *>(this)
-      ->known.try_emplace(value, std::make_unique<KnownInts>(std::move(*ints)))
+      ->known.try_emplace(value, std::make_unique<ShapeValue>(std::move(*ints)))
       .first->second.get();
 }
 
@@ -242,7 +242,7 @@ TensorValue GraphLowering::get(Value value) {
 }
 
 /// Up to this size, constants are part of the code.
-static constexpr int64_t mostInlineBytes = 256;
+static constexpr int64_t maxInlineBytes = 256;
 
 /// Small ones in the code, others as an argument of the function: both in its
 /// first block, so that they reach everywhere.
@@ -258,7 +258,7 @@ TensorValue GraphLowering::materialize(Attribute elements) {
   auto dense = dyn_cast<DenseElementsAttr>(elements);
   if (dense && (dense.isSplat() ||
                 type.getNumElements() * storage.getIntOrFloatBitWidth() / 8 <=
-                    mostInlineBytes)) {
+                    maxInlineBytes)) {
     if (type.getElementType().isInteger(1))
       dense = cast<DenseIntElementsAttr>(dense).mapValues(
           storage, [](const APInt &bit) { return bit.zext(8); });

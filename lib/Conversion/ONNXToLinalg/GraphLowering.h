@@ -29,9 +29,9 @@ public:
     known.erase(value);
     tensors[value] = tensor;
   }
-  void bind(mlir::Value value, KnownInts ints) {
+  void bind(mlir::Value value, ShapeValue ints) {
     tensors.erase(value);
-    known[value] = std::make_unique<KnownInts>(std::move(ints));
+    known[value] = std::make_unique<ShapeValue>(std::move(ints));
   }
   void bind(mlir::Value value, KnownList list) {
     lists[value] = std::make_unique<KnownList>(std::move(list));
@@ -44,7 +44,7 @@ public:
 
   /// Null where the value is no tensor of numbers, or was not emitted.
   TensorValue get(mlir::Value value);
-  const KnownInts *getKnown(mlir::Value value) const;
+  const ShapeValue *getKnown(mlir::Value value) const;
   const KnownList *getList(mlir::Value value) const {
     auto found = lists.find(value);
     return found == lists.end() ? nullptr : found->second.get();
@@ -77,7 +77,7 @@ private:
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Value, TensorValue> tensors;
   /// In places of their own: rules hold on to several at a time.
-  llvm::DenseMap<mlir::Value, std::unique_ptr<KnownInts>> known;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<ShapeValue>> known;
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownList>> lists;
   llvm::MapVector<unsigned, TensorValue> updates;
   std::vector<std::unique_ptr<mlir::Region>> discarded;

@@ -16,7 +16,7 @@ namespace mp {
 
 /// From this depth on, no sizes of states are assumed: each assumption that
 /// fails has all bodies inside emitted again.
-static constexpr unsigned mostAssumingDepth = 4;
+static constexpr unsigned maxAssumingDepth = 4;
 
 Iteration::Iteration(NodeLowering &node, Region &body)
     : node(node), e(node.e), s(node.s), body(body) {}
@@ -70,7 +70,7 @@ LogicalResult Iteration::sortResults(Code &code,
   if (results.size() < states.size() + (hasCondition ? 1 : 0))
     return node.fail("its body has too few outputs");
   if (hasCondition) {
-    const KnownInts *known = node.getKnownValue(getYield(body).getOperand(0));
+    const ShapeValue *known = node.getKnownValue(getYield(body).getOperand(0));
     bool always = known && known->values.size() == 1 &&
                   Emitter::getConstant(known->values[0]) == 1;
     if (!always) {
@@ -276,10 +276,10 @@ SmallVector<Value> Iteration::emitWhile(Code &code, ArrayRef<Value> starts,
 FailureOr<Iteration::Code> Iteration::emitSettledBody() {
   for (TensorValue state : states)
     assumed.push_back(e.sizes(state));
-  constexpr unsigned mostTries = 3;
+  constexpr unsigned maxTries = 3;
   for (unsigned tries = 0;; ++tries) {
     if (!keepsSizes &&
-        (tries == mostTries || node.getDepth() > mostAssumingDepth))
+        (tries == maxTries || node.getDepth() > maxAssumingDepth))
       for (Sizes &sizes : assumed)
         llvm::fill(sizes, Size());
     FailureOr<Code> code = emitBody();

@@ -32,14 +32,14 @@ Type NodeLowering::outElement(unsigned index) const {
   return getTensorElementType(node->getResult(index).getType());
 }
 
-const KnownInts *NodeLowering::getKnown(unsigned index) const {
+const ShapeValue *NodeLowering::getKnown(unsigned index) const {
   return has(index) ? graph.getKnown(node->getOperand(index)) : nullptr;
 }
 
 std::optional<Sizes> NodeLowering::ints(unsigned index) {
   if (!isa_and_nonnull<IntegerType>(inElement(index)))
     return std::nullopt;
-  if (const KnownInts *ints = getKnown(index))
+  if (const ShapeValue *ints = getKnown(index))
     return ints->values;
   TensorValue tensor = in(index);
   if (!tensor || !isa<IntegerType>(tensor.element) || tensor.getRank() > 1)
@@ -47,7 +47,7 @@ std::optional<Sizes> NodeLowering::ints(unsigned index) {
   Sizes extents = e.sizes(tensor);
   std::optional<int64_t> count =
       extents.empty() ? 1 : Emitter::getConstant(extents[0]);
-  if (!count || *count > mostKnownInts)
+  if (!count || *count > maxShapeElements)
     return std::nullopt;
   Sizes result;
   for (int64_t position = 0; position < *count; ++position)
@@ -58,7 +58,7 @@ std::optional<Sizes> NodeLowering::ints(unsigned index) {
 std::optional<SmallVector<int64_t>> NodeLowering::constantInts(unsigned index) {
   if (!has(index))
     return std::nullopt;
-  if (const KnownInts *ints = getKnown(index))
+  if (const ShapeValue *ints = getKnown(index))
     return mlir::getConstantIntValues(ints->values);
   return getConstantInts(node->getOperand(index));
 }
@@ -87,7 +87,7 @@ void NodeLowering::set(unsigned result, TensorValue value) {
   graph.bind(onnx, value);
 }
 
-void NodeLowering::setKnown(unsigned result, KnownInts ints) {
+void NodeLowering::setKnown(unsigned result, ShapeValue ints) {
   if (hasResult(node, result))
     graph.bind(node->getResult(result), std::move(ints));
 }
@@ -194,11 +194,11 @@ Region *NodeLowering::getRegion(StringRef name) const {
   return nullptr;
 }
 
-void NodeLowering::bindKnown(Value value, KnownInts ints) {
+void NodeLowering::bindKnown(Value value, ShapeValue ints) {
   graph.bind(value, std::move(ints));
 }
 
-const KnownInts *NodeLowering::getKnownValue(Value value) const {
+const ShapeValue *NodeLowering::getKnownValue(Value value) const {
   return graph.getKnown(value);
 }
 

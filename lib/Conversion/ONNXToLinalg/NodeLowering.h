@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What lowering rules see. Integers that shapes are made of are known as sizes
-// where possible (`KnownInts`): constants, sizes of tensors and what is
+// where possible (`ShapeValue`): constants, sizes of tensors and what is
 // computed from them need no memory, and shapes made of them are static.
 //
 //===----------------------------------------------------------------------===//
@@ -23,11 +23,11 @@ namespace mp {
 class GraphLowering;
 
 /// Tensors of more elements than this are not looked at as shapes.
-constexpr int64_t mostKnownInts = 64;
+constexpr int64_t maxShapeElements = 64;
 
 /// The elements of a small integer or boolean tensor, row-major; or constants
 /// of a float tensor that sizes are computed with, as float attributes.
-struct KnownInts {
+struct ShapeValue {
   Sizes values;
   llvm::SmallVector<int64_t> shape;
 };
@@ -43,7 +43,7 @@ struct KnownList {
 /// What a value of the model is in the code: one of these.
 struct LoweredValue {
   TensorValue tensor;
-  std::optional<KnownInts> ints;
+  std::optional<ShapeValue> ints;
   std::optional<KnownList> list;
 
   explicit operator bool() const { return tensor || ints || list; }
@@ -74,7 +74,7 @@ public:
   /// The same, if all are constants.
   std::optional<llvm::SmallVector<int64_t>> constantInts(unsigned index);
   /// What is known of an operand without loading it.
-  const KnownInts *getKnown(unsigned index) const;
+  const ShapeValue *getKnown(unsigned index) const;
 
   /// An attribute or, since it became one, operand with a list of integers;
   /// empty if it is not given; a failure if they are not constant.
@@ -83,7 +83,7 @@ public:
 
   void set(unsigned result, TensorValue value);
   void set(TensorValue value) { set(0, value); }
-  void setKnown(unsigned result, KnownInts ints);
+  void setKnown(unsigned result, ShapeValue ints);
   /// Result 0 is operand `index`.
   void forward(unsigned index);
   /// Result `index` is the value `same`, whatever it is.
@@ -119,8 +119,8 @@ public:
   repeatBody(mlir::Region &body, llvm::ArrayRef<LoweredValue> arguments);
   LoweredValue read(unsigned operand) const;
   void bind(unsigned result, const LoweredValue &value);
-  void bindKnown(mlir::Value value, KnownInts ints);
-  const KnownInts *getKnownValue(mlir::Value value) const;
+  void bindKnown(mlir::Value value, ShapeValue ints);
+  const ShapeValue *getKnownValue(mlir::Value value) const;
   /// Null where the value is no tensor of numbers.
   TensorValue getTensor(mlir::Value value);
   /// Code that turned out not to be needed. It lives as long as the lowering:
@@ -141,7 +141,7 @@ struct LoweringRule {
 
 /// Computes the node on known integers, if all that it needs is known and its
 /// operator is one that shapes are computed with.
-bool foldKnownInts(NodeLowering &node);
+bool foldShape(NodeLowering &node);
 
 } // namespace mp
 

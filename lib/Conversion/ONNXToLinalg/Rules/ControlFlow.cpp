@@ -251,8 +251,8 @@ static LogicalResult repeatLoop(NodeLowering &node, Region &body) {
   SmallVector<SmallVector<TensorValue>> outputs(results - states.size());
   for (int64_t i = 0; i < limit; ++i) {
     SmallVector<LoweredValue> arguments(2);
-    arguments[0].ints = KnownInts{{e.size(i)}, {}};
-    arguments[1].ints = KnownInts{{e.size(1)}, {}};
+    arguments[0].ints = ShapeValue{{e.size(i)}, {}};
+    arguments[1].ints = ShapeValue{{e.size(1)}, {}};
     llvm::append_range(arguments, states);
     auto values = node.repeatBody(body, arguments);
     if (failed(values))
@@ -462,7 +462,7 @@ static LogicalResult scanBatches(NodeLowering &node, Region &body) {
   if (failed(stateCount))
     return failure();
   // Each of the batch is a loop of its own.
-  constexpr int64_t mostBatches = 64;
+  constexpr int64_t maxBatches = 64;
   std::optional<int64_t> batch;
   for (unsigned index = 1; index < node.getNumOperands(); ++index) {
     TensorValue operand = node.in(index);
@@ -470,11 +470,11 @@ static LogicalResult scanBatches(NodeLowering &node, Region &body) {
       return node.fail("operand " + Twine(index) +
                        " has no batch or sequence axis");
     auto count = Emitter::getConstant(e.dim(operand, 0));
-    if (!count || *count < 1 || *count > mostBatches ||
+    if (!count || *count < 1 || *count > maxBatches ||
         (batch && *batch != *count))
       return node.fail("Scan-8 with batches of unknown or different sizes, of "
                        "none or more than " +
-                       Twine(mostBatches) + " cannot be compiled");
+                       Twine(maxBatches) + " cannot be compiled");
     batch = count;
   }
   if (node.has(0) &&

@@ -139,7 +139,7 @@ static LogicalResult convTransposeRule(NodeLowering &node) {
   if (failed(windows))
     return failure();
   ConvolutionEmitter convolution{e, *windows, *groups, node.outElement()};
-  node.set(convolution.spread(values, weight, *bias));
+  node.set(convolution.backwardData(values, weight, *bias));
   return success();
 }
 
@@ -179,8 +179,8 @@ static LogicalResult convGradRule(NodeLowering &node) {
       continue;
     ConvolutionEmitter part = *convolution;
     part.element = node.outElement(index);
-    node.set(index, index == 0 ? part.spread(grad, weight, TensorValue())
-                               : part.correlate(grad, image));
+    node.set(index, index == 0 ? part.backwardData(grad, weight, TensorValue())
+                               : part.backwardWeights(grad, image));
   }
   if (node.wants(2))
     node.set(2, sumChannels(node, grad, node.outElement(2)));

@@ -126,7 +126,7 @@ static Size wrap(Emitter &e, Size x, Size extent) {
 }
 
 /// Steps of this size leave one element; more would overflow.
-static constexpr int64_t mostStep = int64_t(1) << 62;
+static constexpr int64_t maxStep = int64_t(1) << 62;
 
 static AxisSlice sliceAxis(Emitter &e, Size start, Size end, Size step,
                            Size extent) {
@@ -139,10 +139,10 @@ static AxisSlice sliceAxis(Emitter &e, Size start, Size end, Size step,
     Size length = e.sub(clamp(e, end, zero, extent), begin);
     if (!Emitter::isConstant(begin, 0))
       length = e.max(length, zero);
-    step = e.size(std::min(*constant, mostStep));
+    step = e.size(std::min(*constant, maxStep));
     return {begin, e.ceilDiv(length, step), step};
   }
-  Size low = e.size(-mostStep), high = e.size(mostStep);
+  Size low = e.size(-maxStep), high = e.size(maxStep);
   step = e.max(e.min(step, high), low);
   bool isBackward = Emitter::getConstant(step).value_or(0) < 0;
   Value isForward = s.compare(Scalars::GT, e.index(step), s.index(0));
@@ -386,8 +386,8 @@ static LogicalResult triluRule(NodeLowering &node) {
     if (!k || k->size() != 1)
       return node.fail("expected one number of a diagonal");
     // Further out than any tensor reaches, but no sum overflows.
-    Size bound = e.size(mostStep);
-    diagonal = e.index(e.max(e.min(k->front(), bound), e.size(-mostStep)));
+    Size bound = e.size(maxStep);
+    diagonal = e.index(e.max(e.min(k->front(), bound), e.size(-maxStep)));
   }
   node.set(e.map(data.element, data, [&](ValueRange values) {
     Value row = linalg::IndexOp::create(e.b, e.loc, rank - 2);

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Rules.h"
-#include "../Windows.h"
+#include "../SlidingWindows.h"
 
 using namespace mlir;
 
@@ -77,7 +77,7 @@ static SlidingAxis getCells(Emitter &e, Size count) {
 static TensorValue reduceInPasses(Emitter &e, TensorValue padded,
                                   const SlidingWindows &windows, Value init,
                                   function_ref<Value(Value, Value)> combine) {
-  constexpr int64_t mostBytes = 1 << 20;
+  constexpr int64_t maxBytes = 1 << 20;
   SlidingWindows others = windows, last = windows;
   others.back() = getCells(e, e.sizes(padded).back());
   Size bytes = e.mul(
@@ -99,7 +99,7 @@ static TensorValue reduceInPasses(Emitter &e, TensorValue padded,
   uint64_t steps = llvm::SaturatingMultiplyAdd<uint64_t>(
       count(others), windows.back().stride, count(last));
   std::optional<int64_t> known = Emitter::getConstant(bytes);
-  if (!known || *known > mostBytes || steps > count(windows))
+  if (!known || *known > maxBytes || steps > count(windows))
     return reduceWindows(e, padded, windows, init, combine);
   TensorValue between = reduceWindows(e, padded, others, init, combine);
   return reduceWindows(e, between, last, init, combine);
@@ -132,8 +132,8 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
       cells = e.mul(cells, axis.image);
     e.check(s.compare(Scalars::GT, e.index(cells), s.index(0)),
             "an image of %0 cells", cells, cells);
-    node.set(1, findGreatest(e, image, padded, greatest, *windows,
-                             node.getFlag("storage_order")));
+    node.set(1, findMaxIndices(e, image, padded, greatest, *windows,
+                               node.getFlag("storage_order")));
   }
   return success();
 }

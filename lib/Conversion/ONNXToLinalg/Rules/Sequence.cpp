@@ -121,17 +121,17 @@ static LogicalResult eraseRule(NodeLowering &node) {
 static FailureOr<Sizes> getPartSizes(NodeLowering &node, Size extent) {
   Emitter &e = node.e;
   std::optional<int64_t> total = Emitter::getConstant(extent);
-  constexpr int64_t mostParts = 4096;
+  constexpr int64_t maxParts = 4096;
   if (!node.has(1) || (node.in(1) && node.in(1).getRank() == 0)) {
     int64_t part = 1;
     if (node.has(1)) {
       auto given = node.constantInts(1);
       part = given && given->size() == 1 ? given->front() : 0;
     }
-    if (!total || part < 1 || *total / part > mostParts) {
+    if (!total || part < 1 || *total / part > maxParts) {
       (void)node.fail("the number of parts is known at run time only, or more "
                       "than " +
-                      Twine(mostParts));
+                      Twine(maxParts));
       return failure();
     }
     Sizes parts;

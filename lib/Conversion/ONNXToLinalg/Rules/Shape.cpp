@@ -239,7 +239,7 @@ static LogicalResult expandRule(NodeLowering &node) {
   return success();
 }
 
-/// Of tensors whose rank or size foldKnownInts could not tell.
+/// Of tensors whose rank or size foldShape could not tell.
 static LogicalResult shapeRule(NodeLowering &node) {
   return node.fail("operand has a type that cannot be compiled");
 }

@@ -133,7 +133,7 @@ static void checkRange(NodeLowering &node, Size value, Size low, Size high,
   e.check(fits, what + " %0, expected at most %1", value, high);
 }
 
-static constexpr int64_t mostPoints = int64_t(1) << 24;
+static constexpr int64_t maxPoints = int64_t(1) << 24;
 
 static LogicalResult dftRule(NodeLowering &node) {
   Emitter &e = node.e;
@@ -166,7 +166,7 @@ static LogicalResult dftRule(NodeLowering &node) {
   Size given = e.dim(x, *normal);
   Size mirrored = e.mul(e.sub(given, e.size(1)), e.size(2));
   how.length = length->value_or(how.isMirrored ? mirrored : given);
-  checkRange(node, how.length, e.size(1), e.size(mostPoints), "a length of");
+  checkRange(node, how.length, e.size(1), e.size(maxPoints), "a length of");
   Size half = e.add(e.floorDiv(how.length, e.size(2)), e.size(1));
   how.from = e.min(given, how.isMirrored ? half : how.length);
   how.to = isHalf && !how.isInverse ? half : how.length;
@@ -202,7 +202,7 @@ static LogicalResult stftRule(NodeLowering &node) {
   }
   Size frame = *length ? **length : window ? e.dim(window, 0) : sizes[1];
   checkRange(node, frame, e.size(1), sizes[1], "a frame of");
-  checkRange(node, **step, e.size(1), e.size(mostPoints), "a step of");
+  checkRange(node, **step, e.size(1), e.size(maxPoints), "a step of");
   if (window && e.dim(window, 0) != frame)
     e.check(s.compare(Scalars::EQ, e.index(e.dim(window, 0)), e.index(frame)),
             "a window of %0 for frames of %1", e.dim(window, 0), frame);
@@ -262,7 +262,7 @@ static LogicalResult melRule(NodeLowering &node) {
     auto number = readInteger(node, index);
     if (failed(number) || !*number)
       return failure();
-    checkRange(node, **number, e.size(1), e.size(mostPoints),
+    checkRange(node, **number, e.size(1), e.size(maxPoints),
                "operand #" + Twine(index) + " is");
     numbers.push_back(**number);
   }

@@ -1,4 +1,4 @@
-//===- KnownMovement.cpp - Known integers that change their places --------===//
+//===- ShapeMovement.cpp - Known integers that change their places --------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KnownInts.h"
+#include "ShapeFolding.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -31,10 +31,10 @@ std::optional<int64_t> countKnown(ArrayRef<int64_t> shape) {
     return 0;
   int64_t count = 1;
   for (int64_t extent : shape) {
-    if (extent > mostKnownInts)
+    if (extent > maxShapeElements)
       return std::nullopt;
     count *= extent;
-    if (count > mostKnownInts)
+    if (count > maxShapeElements)
       return std::nullopt;
   }
   return count;
@@ -88,9 +88,9 @@ int64_t getPlace(ArrayRef<int64_t> indices, ArrayRef<int64_t> shape) {
 }
 
 std::optional<SmallVector<int64_t>>
-broadcastKnown(ArrayRef<const KnownInts *> operands) {
+broadcastKnown(ArrayRef<const ShapeValue *> operands) {
   SmallVector<int64_t> shape;
-  for (const KnownInts *operand : operands) {
+  for (const ShapeValue *operand : operands) {
     if (!operand)
       return std::nullopt;
     ArrayRef<int64_t> other(operand->shape);
@@ -109,9 +109,9 @@ broadcastKnown(ArrayRef<const KnownInts *> operands) {
 /// The elements of `data` at the places that `getSource` tells; absent where
 /// it gives a place that is none.
 static Ints
-takePlaces(const KnownInts &data, ArrayRef<int64_t> shape,
+takePlaces(const ShapeValue &data, ArrayRef<int64_t> shape,
            llvm::function_ref<int64_t(ArrayRef<int64_t>)> getSource) {
-  KnownInts result{{}, SmallVector<int64_t>(shape)};
+  ShapeValue result{{}, SmallVector<int64_t>(shape)};
   bool isWhole = forEachIndex(shape, [&](ArrayRef<int64_t> indices) {
     int64_t place = getSource(indices);
     if (place < 0 || place >= int64_t(data.values.size()))
@@ -126,14 +126,14 @@ takePlaces(const KnownInts &data, ArrayRef<int64_t> shape,
 // Reshape, Squeeze, Unsqueeze, Flatten
 //===----------------------------------------------------------------------===//
 
-static Ints withShape(const KnownInts &data, SmallVector<int64_t> shape) {
+static Ints withShape(const ShapeValue &data, SmallVector<int64_t> shape) {
   if (countKnown(shape) != int64_t(data.values.size()))
     return std::nullopt;
-  return KnownInts{data.values, std::move(shape)};
+  return ShapeValue{data.values, std::move(shape)};
 }
 
 /// The shape of a Reshape whose sizes are not constants, as it is declared.
-static Ints reshapeAsDeclared(NodeLowering &node, const KnownInts &data) {
+static Ints reshapeAsDeclared(NodeLowering &node, const ShapeValue &data) {
   auto declared =
       dyn_cast<RankedTensorType>(node.getNode()->getResult(0).getType());
   if (!declared || (!declared.hasStaticShape() && declared.getRank() != 1))
@@ -144,7 +144,7 @@ static Ints reshapeAsDeclared(NodeLowering &node, const KnownInts &data) {
 }
 
 static Ints foldReshape(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   if (!data)
     return std::nullopt;
   std::optional<SmallVector<int64_t>> shape =
@@ -161,11 +161,11 @@ static Ints foldReshape(NodeLowering &node) {
     }
     if (extent == -1 && rest < 0)
       rest = axis;
-    else if (extent < 0 || extent > mostKnownInts)
+    else if (extent < 0 || extent > maxShapeElements)
       return std::nullopt;
     else
-      others *= std::min(extent, mostKnownInts);
-    if (others > mostKnownInts)
+      others *= std::min(extent, maxShapeElements);
+    if (others > maxShapeElements)
       return std::nullopt;
   }
   if (rest >= 0)
@@ -174,7 +174,7 @@ static Ints foldReshape(NodeLowering &node) {
 }
 
 static Ints foldSqueeze(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   if (!data)
     return std::nullopt;
   auto axes = getKnownAxes(node, 1, data->shape.size());
@@ -189,7 +189,7 @@ static Ints foldSqueeze(NodeLowering &node) {
 }
 
 static Ints foldUnsqueeze(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   if (!data)
     return std::nullopt;
   size_t added = node.getInts("axes").size();
@@ -207,7 +207,7 @@ static Ints foldUnsqueeze(NodeLowering &node) {
 }
 
 static Ints foldFlatten(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   if (!data)
     return std::nullopt;
   int64_t rank = data->shape.size();
@@ -221,7 +221,7 @@ static Ints foldFlatten(NodeLowering &node) {
 }
 
 static Ints foldIdentity(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   return data ? Ints(*data) : std::nullopt;
 }
 
@@ -230,7 +230,7 @@ static Ints foldIdentity(NodeLowering &node) {
 //===----------------------------------------------------------------------===//
 
 static Ints foldTranspose(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   if (!data)
     return std::nullopt;
   int64_t rank = data->shape.size();
@@ -251,11 +251,11 @@ static Ints foldTranspose(NodeLowering &node) {
 }
 
 static Ints foldExpand(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   auto wanted = node.constantInts(1);
   if (!data || !wanted)
     return std::nullopt;
-  KnownInts target{{}, *wanted};
+  ShapeValue target{{}, *wanted};
   auto shape = broadcastKnown({data, &target});
   if (!shape)
     return std::nullopt;
@@ -265,14 +265,14 @@ static Ints foldExpand(NodeLowering &node) {
 }
 
 static Ints foldTile(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   auto repeats = node.constantInts(1);
   if (!data || node.getVersion() < 6 || !repeats ||
       repeats->size() != data->shape.size())
     return std::nullopt;
   SmallVector<int64_t> shape(data->shape);
   for (auto [extent, times] : llvm::zip(shape, *repeats)) {
-    if (times < 0 || times > mostKnownInts || extent > mostKnownInts)
+    if (times < 0 || times > maxShapeElements || extent > maxShapeElements)
       return std::nullopt;
     extent *= times;
   }
@@ -285,7 +285,7 @@ static Ints foldTile(NodeLowering &node) {
 }
 
 static Ints foldGather(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0), *indices = node.getKnown(1);
+  const ShapeValue *data = node.getKnown(0), *indices = node.getKnown(1);
   if (!data || !indices)
     return std::nullopt;
   auto axis = node.axisIn(data->shape.size());
@@ -313,7 +313,7 @@ static Ints foldGather(NodeLowering &node) {
 }
 
 static Ints foldConcat(NodeLowering &node) {
-  SmallVector<const KnownInts *> parts;
+  SmallVector<const ShapeValue *> parts;
   for (unsigned index = 0; index < node.getNumOperands(); ++index) {
     parts.push_back(node.getKnown(index));
     if (!parts.back() ||
@@ -328,9 +328,9 @@ static Ints foldConcat(NodeLowering &node) {
     return std::nullopt;
   shape[*axis] = 0;
   // The elements of all parts, one behind the other, and where they begin.
-  KnownInts all;
+  ShapeValue all;
   SmallVector<int64_t> begins, firsts;
-  for (const KnownInts *part : parts) {
+  for (const ShapeValue *part : parts) {
     for (auto [other, extent] : llvm::enumerate(part->shape))
       if (int64_t(other) != *axis && extent != shape[other])
         return std::nullopt;
@@ -391,7 +391,7 @@ getSliceList(NodeLowering &node, StringRef name, unsigned operand) {
 }
 
 static Ints foldSlice(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   auto starts = getSliceList(node, "starts", 1);
   auto ends = getSliceList(node, "ends", 2);
   if (!data || !starts || !ends || starts->size() != ends->size())
@@ -463,7 +463,7 @@ static std::optional<SmallVector<int64_t>> getParts(NodeLowering &node,
 }
 
 bool foldKnownSplit(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   if (!data)
     return false;
   auto axis = node.axisIn(data->shape.size());
@@ -471,7 +471,7 @@ bool foldKnownSplit(NodeLowering &node) {
   if (!parts)
     return false;
   // The results are set when all are known.
-  SmallVector<KnownInts> results;
+  SmallVector<ShapeValue> results;
   int64_t begin = 0;
   for (int64_t part : *parts) {
     SmallVector<int64_t> shape(data->shape);
@@ -491,7 +491,7 @@ bool foldKnownSplit(NodeLowering &node) {
   return true;
 }
 
-FoldFn findKnownMovement(StringRef op) {
+FoldFn findShapeMovement(StringRef op) {
   return llvm::StringSwitch<FoldFn>(op)
       .Case("Concat", foldConcat)
       .Case("Expand", foldExpand)

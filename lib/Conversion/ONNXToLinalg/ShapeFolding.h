@@ -1,16 +1,17 @@
-//===- KnownInts.h - Shapes are computed while compiling --------*- C++ -*-===//
+//===- ShapeFolding.h - Shapes are computed while compiling ------*- C++
+//-*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the folds of KnownInts.cpp and KnownMovement.cpp have in common.
+// What the folds of ShapeFolding.cpp and ShapeMovement.cpp have in common.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CONVERSION_KNOWNINTS_H
-#define MPOPT_LIB_CONVERSION_KNOWNINTS_H
+#ifndef MPOPT_LIB_CONVERSION_SHAPEFOLDING_H
+#define MPOPT_LIB_CONVERSION_SHAPEFOLDING_H
 
 #include "NodeLowering.h"
 
@@ -18,11 +19,11 @@ namespace mp {
 
 /// Absent where an operand is not known, or the node is one that the rules
 /// should refuse.
-using Ints = std::optional<KnownInts>;
+using Ints = std::optional<ShapeValue>;
 /// What a node computes on known integers.
 using FoldFn = Ints (*)(NodeLowering &);
 
-/// The number of elements; absent where it is more than `mostKnownInts`, or
+/// The number of elements; absent where it is more than `maxShapeElements`, or
 /// the shape is none.
 std::optional<int64_t> countKnown(llvm::ArrayRef<int64_t> shape);
 
@@ -47,7 +48,7 @@ int64_t getPlace(llvm::ArrayRef<int64_t> indices,
 
 /// The shape that those of the operands give together.
 std::optional<llvm::SmallVector<int64_t>>
-broadcastKnown(llvm::ArrayRef<const KnownInts *> operands);
+broadcastKnown(llvm::ArrayRef<const ShapeValue *> operands);
 
 /// Floats in which sizes are computed.
 bool isKnownFloat(mlir::Type element);
@@ -56,10 +57,10 @@ bool foldsFloats(NodeLowering &node);
 Ints foldKnownFloats(NodeLowering &node);
 
 /// The fold of an operator that moves data; null if there is none.
-FoldFn findKnownMovement(llvm::StringRef op);
+FoldFn findShapeMovement(llvm::StringRef op);
 /// Split, which has several results. False if they are not known.
 bool foldKnownSplit(NodeLowering &node);
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CONVERSION_KNOWNINTS_H
+#endif // MPOPT_LIB_CONVERSION_SHAPEFOLDING_H

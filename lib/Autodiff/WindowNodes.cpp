@@ -1,11 +1,11 @@
-//===- Windows.cpp - Sliding windows and their transposes -----------------===//
+//===- WindowNodes.cpp - Sliding windows and their transposes -------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Windows.h"
+#include "WindowNodes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -161,8 +161,8 @@ static void clearPads(Windows &windows) {
 // Images from windows
 //===----------------------------------------------------------------------===//
 
-Value spreadWindows(NodeBuilder &b, Value values, Value weight,
-                    const Windows &windows, int64_t group) {
+Value writeBackwardData(NodeBuilder &b, Value values, Value weight,
+                        const Windows &windows, int64_t group) {
   SizeMath math(b);
   // What the windows reach beyond the image; less than 0 where they do not
   // reach its end.
@@ -215,8 +215,8 @@ static Value materializePads(SizeMath &math, Value image, Windows &windows) {
   return math.pad(image, 2, begins, ends);
 }
 
-Value collectWindows(NodeBuilder &b, Value image, Value weight,
-                     const Windows &windows, int64_t group) {
+Value writeForward(NodeBuilder &b, Value image, Value weight,
+                   const Windows &windows, int64_t group) {
   SizeMath math(b);
   Windows padded = windows;
   image = materializePads(math, image, padded);
@@ -249,8 +249,8 @@ static Value swapBatch(NodeBuilder &b, Value value, int64_t rank,
   return b.reshape(b.transpose(parts, order), math.vector(joined));
 }
 
-Value correlateWindows(NodeBuilder &b, Value image, Value values,
-                       const Windows &windows, int64_t group) {
+Value writeBackwardWeights(NodeBuilder &b, Value image, Value values,
+                           const Windows &windows, int64_t group) {
   SizeMath math(b);
   int64_t rank = 2 + int64_t(windows.size());
   // The values are the kernel: its cells lie a stride apart.

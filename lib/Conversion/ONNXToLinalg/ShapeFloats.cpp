@@ -1,4 +1,4 @@
-//===- KnownFloats.cpp - Sizes that are computed in floats ----------------===//
+//===- ShapeFloats.cpp - Sizes that are computed in floats ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KnownInts.h"
+#include "ShapeFolding.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -73,10 +73,10 @@ static Size castOne(NodeLowering &node, Size value, Type from, Type to) {
 }
 
 static Ints foldCast(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   if (!data)
     return std::nullopt;
-  KnownInts result{{}, data->shape};
+  ShapeValue result{{}, data->shape};
   for (Size value : data->values) {
     result.values.push_back(
         castOne(node, value, node.inElement(0), node.outElement()));
@@ -120,7 +120,7 @@ static std::optional<unsigned> getArity(StringRef op) {
 }
 
 static Ints foldNumbers(NodeLowering &node, NumberFn fn) {
-  SmallVector<const KnownInts *> operands;
+  SmallVector<const ShapeValue *> operands;
   for (unsigned index = 0; index < node.getNumOperands(); ++index) {
     operands.push_back(node.getKnown(index));
     if (node.inElement(index) != node.outElement())
@@ -130,10 +130,10 @@ static Ints foldNumbers(NodeLowering &node, NumberFn fn) {
   if (!shape || operands.empty() ||
       getArity(node.getOpType()).value_or(operands.size()) != operands.size())
     return std::nullopt;
-  KnownInts result{{}, *shape};
+  ShapeValue result{{}, *shape};
   bool isWhole = forEachIndex(*shape, [&](ArrayRef<int64_t> indices) {
     SmallVector<double> numbers;
-    for (const KnownInts *operand : operands) {
+    for (const ShapeValue *operand : operands) {
       auto number =
           getFloat(operand->values[getPlace(indices, operand->shape)]);
       if (!number)
@@ -148,14 +148,14 @@ static Ints foldNumbers(NodeLowering &node, NumberFn fn) {
 
 /// Clip by the bounds that there are.
 static Ints foldClip(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   if (!data || node.getVersion() < 11)
     return std::nullopt;
-  KnownInts result = *data;
+  ShapeValue result = *data;
   for (unsigned operand : {1, 2}) {
     if (!node.has(operand))
       continue;
-    const KnownInts *bound = node.getKnown(operand);
+    const ShapeValue *bound = node.getKnown(operand);
     auto limit = bound && bound->values.size() == 1
                      ? getFloat(bound->values.front())
                      : std::nullopt;
@@ -188,7 +188,7 @@ Ints foldKnownFloats(NodeLowering &node) {
   // What is left neither changes the element type nor reads integers.
   if (node.inElement(0) != node.outElement())
     return std::nullopt;
-  if (FoldFn movement = findKnownMovement(op))
+  if (FoldFn movement = findShapeMovement(op))
     return movement(node);
   if (op == "Clip")
     return foldClip(node);

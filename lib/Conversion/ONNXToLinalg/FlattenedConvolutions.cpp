@@ -1,4 +1,4 @@
-//===- FlatConvolutions.cpp - Convolutions along lines --------------------===//
+//===- FlattenedConvolutions.cpp - Convolutions along lines ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,12 +39,12 @@ struct FlatAxis {
 } // namespace
 
 /// Sizes up to which the arithmetic below stays far from overflow.
-constexpr int64_t mostCells = int64_t(1) << 20;
-constexpr double mostElements = 1e12;
+constexpr int64_t maxCells = int64_t(1) << 20;
+constexpr double maxElements = 1e12;
 /// Channels of results for which packing windows costs much more than it saves,
 /// and how many times as much may then be computed.
-constexpr int64_t mostFew = 7;
-constexpr double mostWaste = 8;
+constexpr int64_t maxFlattenedChannels = 7;
+constexpr double maxWaste = 8;
 
 /// The axes, if their sizes are known; without pitches.
 static std::optional<SmallVector<FlatAxis>>
@@ -59,7 +59,7 @@ readAxes(const SlidingWindows &windows, bool isGradient) {
         *image < 1 || *count < 1 || *kernel < 1)
       return std::nullopt;
     for (int64_t size : {*image, *begin, *count, *kernel, axis.dilation})
-      if (size > mostCells)
+      if (size > maxCells)
         return std::nullopt;
     FlatAxis flat{*image, *begin, *count, *kernel, axis.dilation};
     if (isGradient) {
@@ -87,12 +87,12 @@ static bool layOut(MutableArrayRef<FlatAxis> axes) {
     pitch *= axis.padded;
     reach += axis.getReach() * axis.pitch;
     waste *= static_cast<double>(axis.padded) / axis.count;
-    if (static_cast<double>(pitch) * mostCells > mostElements)
+    if (static_cast<double>(pitch) * maxCells > maxElements)
       return false;
   }
   // The windows that do not exist reach into one more row.
   axes.front().padded += reach > 0;
-  return axes.size() > 1 && volume > 1 && waste <= mostWaste;
+  return axes.size() > 1 && volume > 1 && waste <= maxWaste;
 }
 
 static TensorValue padImage(Emitter &e, TensorValue image,
@@ -149,16 +149,15 @@ static SmallVector<AffineMap> getFlatMaps(MLIRContext *context,
   return {get(image), get(weight), get(result)};
 }
 
-TensorValue ConvolutionEmitter::alongLines(TensorValue image,
-                                           TensorValue weight,
-                                           const ContractionEnd &end,
-                                           bool isGradient) {
+TensorValue ConvolutionEmitter::flattened(TensorValue image, TensorValue weight,
+                                          const ContractionEnd &end,
+                                          bool isGradient) {
   auto axes = readAxes(windows, isGradient);
   bool grouped = groups != 1;
   Size channels = e.dim(weight, grouped + (isGradient ? 1 : 0));
   auto few = Emitter::getConstant(channels);
-  if (!axes || !isa<FloatType>(element) || !few || *few > mostFew ||
-      !layOut(*axes))
+  if (!axes || !isa<FloatType>(element) || !few ||
+      *few > maxFlattenedChannels || !layOut(*axes))
     return {};
   auto maps = getFlatMaps(e.b.getContext(), *axes, grouped, isGradient);
   Sizes sizes = e.sizes(image);

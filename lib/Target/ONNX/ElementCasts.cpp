@@ -1,4 +1,4 @@
-//===- Rounding.cpp - Conversion of elements while they are written -------===//
+//===- ElementCasts.cpp - Conversion of elements while they are written ---===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

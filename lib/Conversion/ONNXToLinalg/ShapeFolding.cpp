@@ -1,4 +1,4 @@
-//===- KnownInts.cpp - Shapes are computed while compiling ----------------===//
+//===- ShapeFolding.cpp - Shapes are computed while compiling -------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KnownInts.h"
+#include "ShapeFolding.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -28,9 +28,9 @@ static std::optional<int64_t> getConstant(Size size) {
 // Sizes of tensors
 //===----------------------------------------------------------------------===//
 
-static Ints foldShape(NodeLowering &node) {
+static Ints foldShapeOp(NodeLowering &node) {
   Sizes sizes;
-  if (const KnownInts *known = node.getKnown(0)) {
+  if (const ShapeValue *known = node.getKnown(0)) {
     for (int64_t extent : known->shape)
       sizes.push_back(node.e.size(extent));
   } else {
@@ -40,7 +40,7 @@ static Ints foldShape(NodeLowering &node) {
     sizes = node.e.sizes(tensor);
   }
   if (node.getOpType() == "Size")
-    return KnownInts{{node.e.product(sizes)}, {}};
+    return ShapeValue{{node.e.product(sizes)}, {}};
   int64_t rank = sizes.size();
   auto clamp = [&](int64_t axis) {
     return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
@@ -49,7 +49,7 @@ static Ints foldShape(NodeLowering &node) {
   int64_t end = clamp(node.getInt("end", rank));
   Sizes part(sizes.begin() + start, sizes.begin() + std::max(start, end));
   int64_t count = part.size();
-  return KnownInts{std::move(part), {count}};
+  return ShapeValue{std::move(part), {count}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,7 +72,7 @@ static Ints foldConstantOfShape(NodeLowering &node) {
   } else {
     return std::nullopt;
   }
-  return KnownInts{Sizes(*count, node.e.size(value)), *shape};
+  return ShapeValue{Sizes(*count, node.e.size(value)), *shape};
 }
 
 static Ints foldRange(NodeLowering &node) {
@@ -81,12 +81,12 @@ static Ints foldRange(NodeLowering &node) {
   auto isOne = [](auto &list) { return list && list->size() == 1; };
   if (!isOne(start) || !isOne(limit) || !isOne(delta) || delta->front() == 0)
     return std::nullopt;
-  KnownInts result{{}, {0}};
+  ShapeValue result{{}, {0}};
   for (int64_t i = start->front();
        delta->front() > 0 ? i < limit->front() : i > limit->front();
        i += delta->front()) {
     result.values.push_back(node.e.size(i));
-    if (int64_t(result.values.size()) > mostKnownInts)
+    if (int64_t(result.values.size()) > maxShapeElements)
       return std::nullopt;
   }
   result.shape[0] = result.values.size();
@@ -94,7 +94,7 @@ static Ints foldRange(NodeLowering &node) {
 }
 
 static Ints foldNonZero(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   auto list = node.constantInts(0);
   if (!data || !list || data->shape.empty())
     return std::nullopt;
@@ -109,7 +109,7 @@ static Ints foldNonZero(NodeLowering &node) {
   });
   if (!isWhole)
     return std::nullopt;
-  KnownInts result{{}, {rank, int64_t(rows.front().size())}};
+  ShapeValue result{{}, {rank, int64_t(rows.front().size())}};
   for (const Sizes &row : rows)
     llvm::append_range(result.values, row);
   return result;
@@ -205,7 +205,7 @@ static bool isOrdered(Type element) {
 
 /// Max and Min take any number of operands, others two.
 static Ints foldBinary(NodeLowering &node, BinaryFn fn) {
-  SmallVector<const KnownInts *> operands;
+  SmallVector<const ShapeValue *> operands;
   for (unsigned index = 0; index < node.getNumOperands(); ++index) {
     operands.push_back(node.getKnown(index));
     if (!operands.back() || !isOrdered(node.inElement(index)))
@@ -215,10 +215,10 @@ static Ints foldBinary(NodeLowering &node, BinaryFn fn) {
   if (!shape || operands.empty())
     return std::nullopt;
   Type element = node.outElement();
-  KnownInts result{{}, *shape};
+  ShapeValue result{{}, *shape};
   bool isWhole = forEachIndex(*shape, [&](ArrayRef<int64_t> indices) {
     Size value;
-    for (const KnownInts *operand : operands) {
+    for (const ShapeValue *operand : operands) {
       Size next = operand->values[getPlace(indices, operand->shape)];
       value = operand == operands.front() && !value ? next
                                                     : fn(node.e, value, next);
@@ -232,14 +232,14 @@ static Ints foldBinary(NodeLowering &node, BinaryFn fn) {
 }
 
 static Ints foldWhere(NodeLowering &node) {
-  const KnownInts *condition = node.getKnown(0), *x = node.getKnown(1),
-                  *y = node.getKnown(2);
+  const ShapeValue *condition = node.getKnown(0), *x = node.getKnown(1),
+                   *y = node.getKnown(2);
   auto shape = broadcastKnown({condition, x, y});
   if (!shape)
     return std::nullopt;
-  KnownInts result{{}, *shape};
+  ShapeValue result{{}, *shape};
   bool isWhole = forEachIndex(*shape, [&](ArrayRef<int64_t> indices) {
-    auto at = [&](const KnownInts *operand) {
+    auto at = [&](const ShapeValue *operand) {
       return operand->values[getPlace(indices, operand->shape)];
     };
     std::optional<int64_t> test = getConstant(at(condition));
@@ -253,13 +253,13 @@ static Ints foldWhere(NodeLowering &node) {
 
 /// Cast between integers, Not, Abs, Neg: on each value.
 static Ints foldUnary(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   Type to = node.outElement();
   if (!data || !isa_and_nonnull<IntegerType>(to))
     return std::nullopt;
   StringRef op = node.getOpType();
   unsigned width = to.getIntOrFloatBitWidth();
-  KnownInts result{{}, data->shape};
+  ShapeValue result{{}, data->shape};
   for (Size value : data->values) {
     std::optional<int64_t> number = getConstant(value);
     if (op == "Cast" && width == 64) {
@@ -293,7 +293,7 @@ static SmallVector<int64_t> collapse(ArrayRef<int64_t> shape,
 
 /// ReduceSum, ReduceProd, ReduceMax and ReduceMin.
 static Ints foldReduction(NodeLowering &node) {
-  const KnownInts *data = node.getKnown(0);
+  const ShapeValue *data = node.getKnown(0);
   BinaryFn fn = getBinary(llvm::StringSwitch<StringRef>(node.getOpType())
                               .Case("ReduceSum", "Add")
                               .Case("ReduceProd", "Mul")
@@ -310,7 +310,7 @@ static Ints foldReduction(NodeLowering &node) {
       return *data;
     axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   }
-  KnownInts result{{}, collapse(data->shape, *axes)};
+  ShapeValue result{{}, collapse(data->shape, *axes)};
   result.values.resize(*countKnown(result.shape));
   bool isWhole = forEachIndex(data->shape, [&](ArrayRef<int64_t> indices) {
     Size value = data->values[getPlace(indices, data->shape)];
@@ -327,7 +327,7 @@ static Ints foldReduction(NodeLowering &node) {
 }
 
 static FoldFn getFold(StringRef op) {
-  if (FoldFn movement = findKnownMovement(op))
+  if (FoldFn movement = findShapeMovement(op))
     return movement;
   return llvm::StringSwitch<FoldFn>(op)
       .Case("ConstantOfShape", foldConstantOfShape)
@@ -345,7 +345,7 @@ static Ints foldInts(NodeLowering &node) {
     return std::nullopt;
   StringRef op = node.getOpType();
   if (op == "Shape" || op == "Size")
-    return foldShape(node);
+    return foldShapeOp(node);
   if (foldsFloats(node))
     return std::nullopt;
   if (BinaryFn binary = getBinary(op))
@@ -354,7 +354,7 @@ static Ints foldInts(NodeLowering &node) {
   return fold ? fold(node) : std::nullopt;
 }
 
-bool foldKnownInts(NodeLowering &node) {
+bool foldShape(NodeLowering &node) {
   if (!onnxir::getDomain(node.getNode()).empty() ||
       !node.getNode()->getNumResults())
     return false;
@@ -365,7 +365,7 @@ bool foldKnownInts(NodeLowering &node) {
   Ints result = foldInts(node);
   if (!result && foldsFloats(node))
     result = foldKnownFloats(node);
-  if (!result || int64_t(result->values.size()) > mostKnownInts)
+  if (!result || int64_t(result->values.size()) > maxShapeElements)
     return false;
   node.setKnown(0, std::move(*result));
   return true;

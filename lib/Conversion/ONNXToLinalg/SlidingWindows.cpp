@@ -1,11 +1,11 @@
-//===- Windows.cpp - Sliding windows --------------------------------------===//
+//===- SlidingWindows.cpp - Sliding windows -------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Windows.h"
+#include "SlidingWindows.h"
 
 using namespace mlir;
 
@@ -43,9 +43,9 @@ collectConstants(const SlidingWindows &windows, Size SlidingAxis::*field) {
 //===----------------------------------------------------------------------===//
 
 /// Steps and pads beyond this would make sizes overflow.
-static constexpr int64_t mostCells = int64_t(1) << 31;
+static constexpr int64_t maxCells = int64_t(1) << 31;
 
-/// A list of `count` integers in [least, mostCells], or all `byDefault`.
+/// A list of `count` integers in [least, maxCells], or all `byDefault`.
 static FailureOr<SmallVector<int64_t>> readList(NodeLowering &node,
                                                 StringRef name, size_t count,
                                                 int64_t least,
@@ -59,7 +59,7 @@ static FailureOr<SmallVector<int64_t>> readList(NodeLowering &node,
     return failure();
   }
   for (int64_t number : list)
-    if (number < least || number > mostCells) {
+    if (number < least || number > maxCells) {
       (void)node.fail("'" + name + "' has the number " + Twine(number));
       return failure();
     }
@@ -230,15 +230,15 @@ AffineMap getWindowMap(MLIRContext *context, const SlidingWindows &windows) {
 }
 
 /// Cells of a window up to which they are written out one by one.
-constexpr int64_t mostWrittenOut = 16;
+constexpr int64_t maxWrittenOut = 16;
 
 SmallVector<TensorValue> sliceCells(Emitter &e, TensorValue image,
                                     const SlidingWindows &windows) {
   auto kernel = collectConstants(windows, &SlidingAxis::kernel);
   int64_t volume = 1;
   for (int64_t extent : kernel.value_or(SmallVector<int64_t>{}))
-    volume *= std::min(extent, mostWrittenOut + 1);
-  if (!kernel || volume < 1 || volume > mostWrittenOut)
+    volume *= std::min(extent, maxWrittenOut + 1);
+  if (!kernel || volume < 1 || volume > maxWrittenOut)
     return {};
   Sizes sizes = e.sizes(image);
   sizes.truncate(2);

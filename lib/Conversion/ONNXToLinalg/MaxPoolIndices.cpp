@@ -1,4 +1,4 @@
-//===- GreatestCells.cpp - Where the greatest of each window is -----------===//
+//===- MaxPoolIndices.cpp - Where the greatest of each window is ----------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Windows.h"
+#include "SlidingWindows.h"
 
 using namespace mlir;
 
@@ -151,9 +151,9 @@ TensorValue Search::byLoops(TensorValue greatest) {
   });
 }
 
-TensorValue findGreatest(Emitter &e, TensorValue image, TensorValue padded,
-                         TensorValue greatest, const SlidingWindows &windows,
-                         bool isColumnMajor) {
+TensorValue findMaxIndices(Emitter &e, TensorValue image, TensorValue padded,
+                           TensorValue greatest, const SlidingWindows &windows,
+                           bool isColumnMajor) {
   Search search{e, image, windows, isColumnMajor};
   SmallVector<TensorValue> cells = sliceCells(e, padded, windows);
   return cells.empty() ? search.byLoops(greatest)

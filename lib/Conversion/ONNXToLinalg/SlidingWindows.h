@@ -1,4 +1,4 @@
-//===- Windows.h - Sliding windows ------------------------------*- C++ -*-===//
+//===- SlidingWindows.h - Sliding windows -----------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CONVERSION_WINDOWS_H
-#define MPOPT_LIB_CONVERSION_WINDOWS_H
+#ifndef MPOPT_LIB_CONVERSION_SLIDINGWINDOWS_H
+#define MPOPT_LIB_CONVERSION_SLIDINGWINDOWS_H
 
 #include "NodeLowering.h"
 
@@ -78,9 +78,9 @@ llvm::SmallVector<TensorValue> sliceCells(Emitter &e, TensorValue image,
 /// the whole of `image`, of which spatial axes count from the last to the first
 /// if `isColumnMajor`. `padded` has the lowest value around it, `greatest` is
 /// NaN where a window has one.
-TensorValue findGreatest(Emitter &e, TensorValue image, TensorValue padded,
-                         TensorValue greatest, const SlidingWindows &windows,
-                         bool isColumnMajor);
+TensorValue findMaxIndices(Emitter &e, TensorValue image, TensorValue padded,
+                           TensorValue greatest, const SlidingWindows &windows,
+                           bool isColumnMajor);
 
 /// The map of a padded image, over the dimensions n, c, counts, kernel.
 mlir::AffineMap getWindowMap(mlir::MLIRContext *context,
@@ -88,4 +88,4 @@ mlir::AffineMap getWindowMap(mlir::MLIRContext *context,
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CONVERSION_WINDOWS_H
+#endif // MPOPT_LIB_CONVERSION_SLIDINGWINDOWS_H

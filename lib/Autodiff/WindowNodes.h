@@ -1,4 +1,5 @@
-//===- Windows.h - Sliding windows and their transposes ---------*- C++ -*-===//
+//===- WindowNodes.h - Convolutions and what they share ----------*- C++
+//-*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_AUTODIFF_WINDOWS_H
-#define MPOPT_LIB_AUTODIFF_WINDOWS_H
+#ifndef MPOPT_LIB_AUTODIFF_WINDOWNODES_H
+#define MPOPT_LIB_AUTODIFF_WINDOWNODES_H
 
 #include "Sizes.h"
 
@@ -56,19 +57,18 @@ getAttributes(NodeBuilder &b, const Windows &windows, int64_t group);
 
 /// The image (N x C x sizes) whose windows `values` (N x M x counts) stand for:
 /// each times `weight` (M x C/group x kernel), added where windows overlap.
-mlir::Value spreadWindows(NodeBuilder &b, mlir::Value values,
-                          mlir::Value weight, const Windows &windows,
-                          int64_t group);
+mlir::Value writeBackwardData(NodeBuilder &b, mlir::Value values,
+                              mlir::Value weight, const Windows &windows,
+                              int64_t group);
 /// The products of windows of `image` with `weight`: a convolution.
-mlir::Value collectWindows(NodeBuilder &b, mlir::Value image,
-                           mlir::Value weight, const Windows &windows,
-                           int64_t group);
+mlir::Value writeForward(NodeBuilder &b, mlir::Value image, mlir::Value weight,
+                         const Windows &windows, int64_t group);
 /// The products of windows of `image` with `values`, summed over the batch and
 /// the windows: M x C/group x kernel.
-mlir::Value correlateWindows(NodeBuilder &b, mlir::Value image,
-                             mlir::Value values, const Windows &windows,
-                             int64_t group);
+mlir::Value writeBackwardWeights(NodeBuilder &b, mlir::Value image,
+                                 mlir::Value values, const Windows &windows,
+                                 int64_t group);
 
 } // namespace mp
 
-#endif // MPOPT_LIB_AUTODIFF_WINDOWS_H
+#endif // MPOPT_LIB_AUTODIFF_WINDOWNODES_H
