@@ -78,7 +78,7 @@ def FuseRows : Pass<"mp-fuse-rows"> {
     reductions and all that only they share; between them, nothing bigger than
     a row is written.
 
-    Example: test/Plugin/mp-fuse-rows.mlir
+    Example: test/Lowering/mp-fuse-rows.mlir
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
@@ -273,6 +273,8 @@ def ConvertKernelScratchToLLVM : Pass<"convert-kernel-scratch-to-llvm", "::mlir:
   let description = [{
     After: `kernel.scratch` is a call of `mp_scratch`. The casts that are left
     go away with `finalize-memref-to-llvm` and `reconcile-unrealized-casts`.
+
+    Example: test/Lowering/convert-kernel-scratch-to-llvm.mlir
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

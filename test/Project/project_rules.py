@@ -8,7 +8,8 @@ dependencies  tools -> passes -> lib -> MLIR and ONNX, never the other way;
               `onnx/...` in lib/Schema and lib/Target/ONNX only; command line
               options in tools only
 format        clang-format has nothing to change (--fix: let it)
-pass-tests    every pass of a Passes.td has a test/**/FLAG.mlir
+pass-tests    every pass of a Passes.td has a test/**/FLAG.mlir, and its
+              description names an example (or several) that is a test file
 shell         bash, and shellcheck where there is one, accept every script
 spdx          every source and script names the license at its head
 
@@ -44,6 +45,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 COMMAND_LINE_OPTION = re.compile(r"\bcl::(?:opt|list|bits|alias)\b")
 # Pass<"flag", ...>, InterfacePass<"flag", ...>, or a class made of these.
 PASS = re.compile(r'^def\s+\w+\s*:\s*\w*Pass<\s*"([^"]+)"', re.M)
+EXAMPLES = re.compile(r"\bExamples?:((?:\s+`?test/[\w./-]+\w`?[,.]?)+)")
 
 
 def files(root, folders, suffixes=("",)):
@@ -131,10 +133,20 @@ def check_format(root, options):
 def check_pass_tests(root, _):
     tests = {path.name for path in files(root, ["test"], (".mlir",))}
     for path in files(root, ["passes"], ("Passes.td",)):
-        for flag in PASS.findall(path.read_text(encoding="utf-8")):
+        place = path.relative_to(root)
+        # What stands in front of the first pass, then a flag and the text up to
+        # the next one in turns.
+        parts = PASS.split(path.read_text(encoding="utf-8"))[1:]
+        for flag, text in zip(parts[::2], parts[1::2]):
             if flag + ".mlir" not in tests:
-                relative = path.relative_to(root)
-                yield f"{relative}: pass '{flag}' has no test/**/{flag}.mlir"
+                yield f"{place}: pass '{flag}' has no test/**/{flag}.mlir"
+            examples = EXAMPLES.search(text)
+            if not examples:
+                yield f"{place}: pass '{flag}' names no example"
+                continue
+            for name in re.findall(r"test/[\w./-]+\w", examples[1]):
+                if not (root / name).is_file():
+                    yield f"{place}: '{name}', an example of '{flag}': no file"
 
 
 def check_shell(root, _):

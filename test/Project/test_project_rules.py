@@ -27,7 +27,10 @@ CLEAN = {
     + '#include "Conversion.h"\n#include "onnx/onnx_pb.h"\n',
     "lib/Target/ONNX/Conversion.h": SPDX,
     "passes/Precision/Passes.td": SPDX
-    + 'def Classify : Pass<"mp-classify", "mlir::ModuleOp"> {}\n',
+    + 'def Classify : Pass<"mp-classify", "mlir::ModuleOp"> {\n'
+    + "  let description = [{\n"
+    + "    Example: test/Precision/mp-classify.mlir\n"
+    + "  }];\n}\n",
     "passes/Precision/Passes.h": SPDX,
     "passes/Precision/Classify.cpp": SPDX + '#include "Precision/Passes.h"\n',
     "passes/InitAllPasses.h": SPDX,
@@ -152,6 +155,24 @@ class ProjectRules(unittest.TestCase):
                 "passes/Graph/Passes.td",
                 f"def A : {base} {{}}\n",
                 "'onnx-a' has no test",
+            )
+
+    def test_pass_without_example(self):
+        for text, message in (
+            ("", "names no example"),
+            ("Example: test/Graph/onnx-b.mlir", "'test/Graph/onnx-b.mlir', an"),
+            (
+                "Examples: test/Precision/mp-classify.mlir,\n"
+                "    `test/Graph/onnx-b.mlir`.",
+                "'test/Graph/onnx-b.mlir', an example of 'onnx-a': no file",
+            ),
+        ):
+            self.assert_found(
+                "pass-tests",
+                "passes/Graph/Passes.td",
+                'def A : Pass<"onnx-a"> {\n  let description = [{'
+                f"\n    {text}\n  }}];\n}}\n",
+                message,
             )
 
     def test_shell_syntax(self):
