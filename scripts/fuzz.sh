@@ -34,7 +34,7 @@ done
 sanitized=$build/sanitized
 corpus=$sanitized/corpus
 mkdir -p "$sanitized/crashes"
-"$sanitized/bin/fuzz-mutants" "$root/fuzz/seeds" "$root/test/Runtime/traps" \
+"$sanitized/bin/fuzz-mutants" "$root/fuzz/seeds" "$root/test/models/traps" \
   --corpus="$corpus/seeds"
 status=0
 for target in "${targets[@]}"; do

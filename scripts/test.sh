@@ -22,7 +22,7 @@ END
 # say_what_all_adds: the sweeps, and how many cases more they run.
 say_what_all_adds() {
   printf 'Whole sweeps instead of samples:\n'
-  "$cache/venv/bin/python" -B "$root/test/Runtime/sweeps.py"
+  "$cache/venv/bin/python" -B "$root/test/Support/sweeps.py"
 }
 
 arguments=()

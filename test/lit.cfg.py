@@ -25,7 +25,7 @@ roundtrip = lit_config.params.get("roundtrip") == "1"
 config.name = "mp-opt"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".onnxtxt", ".test"]
-config.excludes = ["Inputs", "Install", "Project", "Runtime", "models"]
+config.excludes = ["Inputs", "Install", "Project", "models"]
 if config.sanitize:
     # A stock mlir-opt has no run time of sanitizers; signals are theirs.
     config.excludes += ["Plugin", "internal-errors.test", "mp-fuse-rows.mlir"]

@@ -18,7 +18,7 @@ import onnx
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Support"))
 from operators import OPERATORS  # noqa: E402
 import reference_ops  # noqa: E402
 from support import run_mp_opt, scratch_dir  # noqa: E402

@@ -22,7 +22,7 @@ import pytest
 from onnx import AttributeProto, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "Runtime"))
+sys.path.insert(0, str(ROOT / "test" / "Support"))
 
 from support import scratch_dir  # noqa: E402
 

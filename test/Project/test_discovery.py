@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 TEST = pathlib.Path(__file__).resolve().parents[1]
-NOT_LIT = {"Inputs", "Install", "Project", "Runtime", "models"}
+NOT_LIT = {"Inputs", "Install", "Project", "models"}
 
 
 def main():

@@ -185,7 +185,7 @@ class ProjectRules(unittest.TestCase):
             ("lib/Schema/New.cpp", "int a;\n"),
             ("scripts/new.sh", "true\n"),
             (".ci/run", "#!/bin/sh\n"),
-            ("test/Runtime/test_new.py", "pass\n"),
+            ("test/Precision/test_new.py", "pass\n"),
         ):
             self.assert_found("spdx", name, text, "SPDX")
 

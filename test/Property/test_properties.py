@@ -7,7 +7,7 @@ import sys
 import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "Runtime")]
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "Support")]
 
 import sweeps
 from properties import RUNNER, check_many, describe

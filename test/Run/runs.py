@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Support"))
 from support import MODELS, run_mp_opt, scratch_dir  # noqa: E402,F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

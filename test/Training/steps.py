@@ -9,7 +9,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtime"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Support"))
 from support import run_mp_opt, scratch_dir  # noqa: E402
 
 UPDATED = "_new"

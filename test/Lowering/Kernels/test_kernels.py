@@ -10,7 +10,7 @@ import tempfile
 import numpy
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Runtime"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Support"))
 import kernels
 import sweeps
 from kernels import Contraction, DTYPES

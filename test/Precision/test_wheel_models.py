@@ -7,14 +7,13 @@ second conversion leaves alone.
 
 import concurrent.futures
 import functools
-import pathlib
 
 import onnx
 import pytest
 import sweeps
+from node_cases import DATA
 from support import DTYPES, run_mp_opt, scratch_dir
 
-DATA = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data"
 MODELS = sorted(DATA.glob("**/*.onnx"))
 
 
@@ -70,7 +69,7 @@ def test_there_are_models():
 
 @functools.lru_cache(maxsize=None)
 def sampled():
-    return sweeps.sample("Runtime/test_wheel_models.py", MODELS, classes)
+    return sweeps.sample("Precision/test_wheel_models.py", MODELS, classes)
 
 
 def test_round_trip():

@@ -11,34 +11,28 @@ import concurrent.futures
 import functools
 import itertools
 import pathlib
-import warnings
 
 import numpy as np
 import onnx
 import pytest
-from onnx import AttributeProto
 from onnx.reference import ReferenceEvaluator
 
+from node_cases import (
+    CASES,
+    EXPANDED_CASES,
+    all_cases,
+    environment,
+    has_subgraphs,
+    is_valid,
+)
 from support import DTYPES, run_mp_opt, scratch_dir
 
-CASES, EXPANDED_CASES = 1404, 480  # of onnx 1.23.2
 BATCH = 100
 CHUNKS = 6
 WORKERS = 2
 KNOWN_FAILURES = pathlib.Path(__file__).with_name(
     "node_cases_known_failures.txt"
 )
-
-
-@functools.lru_cache(maxsize=None)
-def all_cases():
-    with warnings.catch_warnings():
-        # The generators overflow and divide by zero on purpose.
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        cases = collect_testcases()
-    return sorted(cases, key=lambda case: case.name)
 
 
 @functools.lru_cache(maxsize=None)
@@ -53,19 +47,6 @@ def known_failures(test):
 
 
 # Batches ---------------------------------------------------------------------
-
-
-def environment(model):
-    opsets = sorted((o.domain, o.version) for o in model.opset_import)
-    return model.ir_version, opsets
-
-
-def has_subgraphs(model):
-    return any(
-        attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-        for node in model.graph.node
-        for attribute in node.attribute
-    )
 
 
 def batches(cases):
@@ -206,14 +187,6 @@ def check_round_trip(model, stem):
         raise AssertionError(
             f"the model changed; {compare_outputs(model, actual)}"
         )
-
-
-def is_valid(model):
-    try:
-        onnx.checker.check_model(model, full_check=True)
-    except Exception:
-        return False
-    return True
 
 
 def check_mixed(model, stem):

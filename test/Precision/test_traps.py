@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small models (traps/*.onnxtxt) that converters are known to get wrong.
+"""Small models (models/traps/*.onnxtxt) that converters are known to get wrong.
 
 Both mixed flags must give a valid model that stays as it is when converted
 again and has the numbers of the source: with storage rounded (--emulate), and
 in fp16 as it is. onnxruntime, which computes much of fp16 in fp32, and ONNX's
 reference evaluator, which rounds strictly, must both say so. Outputs keep
-their types. With every op denied, no byte changes. traps/README.md says what
-each trap is and where the others are tested.
+their types. With every op denied, no byte changes. models/traps/README.md says
+what each trap is and where the others are tested.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 from support import DTYPES, UNIT_ROUNDOFF, op_types, run_mp_opt
 
-TRAPS = pathlib.Path(__file__).parent / "traps"
+TRAPS = pathlib.Path(__file__).parents[1] / "models" / "traps"
 NAMES = sorted(p.stem for p in TRAPS.glob("*.onnxtxt"))
 # A few roundings in a row.
 GROWTH = 8

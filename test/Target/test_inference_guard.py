@@ -11,8 +11,8 @@ import subprocess
 
 import onnx
 import pytest
+from node_cases import CASES, all_cases
 from support import MODELS, MP_OPT, scratch_dir
-from test_node_cases import CASES, all_cases
 
 GUARD = pathlib.Path(MP_OPT).with_name("inference-guard")
 

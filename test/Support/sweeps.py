@@ -32,10 +32,10 @@ SWEEPS = {
     "Property/test_properties.py": Sweep(
         "random models under random policies", 1500, 5000
     ),
-    "Runtime/test_reproducible.py": Sweep(
+    "Tools/test_reproducible.py": Sweep(
         "models and pipelines, each run in every environment", 4, 8
     ),
-    "Runtime/test_wheel_models.py": Sweep("models of ONNX's own tests", 51, 149),
+    "Precision/test_wheel_models.py": Sweep("models of ONNX's own tests", 51, 149),
 }
 
 

@@ -24,7 +24,7 @@ from support import (
     DTYPES, ELEMENT_TYPE, MP_OPT, processor_seconds, run_mp_opt,
 )
 
-TRAPS = pathlib.Path(__file__).parent / "traps"
+TRAPS = pathlib.Path(__file__).parents[1] / "models" / "traps"
 NAMES = sorted(p.stem for p in TRAPS.glob("*.onnxtxt"))
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 FLOAT = TensorProto.FLOAT

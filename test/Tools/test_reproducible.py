@@ -148,7 +148,7 @@ def classes(case):
 
 @pytest.mark.parametrize(
     "pipeline,relative",
-    sweeps.sample("Runtime/test_reproducible.py", CASES, classes),
+    sweeps.sample("Tools/test_reproducible.py", CASES, classes),
 )
 def test_one_digest(pipeline, relative):
     source = support.staged(relative)

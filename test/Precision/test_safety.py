@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What no list of operators keeps right, and the safety analyses do.
 
-Every model (safety/*.onnxtxt) runs in the strict reference evaluator, which
+Every model (models/safety/*.onnxtxt) runs in the strict reference evaluator, which
 computes each node in the type that the model says, against its own fp32 run.
 Without the analysis that the model is about, each of them is wrong by far in
 at least one of the types named here.
@@ -15,7 +15,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 from support import UNIT_ROUNDOFF, relative_rms, run_mp_opt
 
-MODELS = pathlib.Path(__file__).parent / "safety"
+MODELS = pathlib.Path(__file__).parents[1] / "models" / "safety"
 # A contraction's operands, its result, and a product behind it.
 GROWTH = 4
 

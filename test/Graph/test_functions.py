@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models with model-local functions, big and hostile ones among them.
 
-What converts well is in traps/function_*.onnxtxt; here is what must come back
+What converts well is in models/traps/function_*.onnxtxt; here is what must come back
 as it was, and what grows without bounds where every call has its own clone.
 """
 
@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 from support import DTYPES, run_mp_opt
 
-TRAPS = pathlib.Path(__file__).parent / "traps"
+TRAPS = pathlib.Path(__file__).parents[1] / "models" / "traps"
 FUNCTIONS = sorted(p.stem for p in TRAPS.glob("function*.onnxtxt"))
 SECONDS = 20
 IMPORTS = [helper.make_opsetid("", 22), helper.make_opsetid("loc", 1)]

@@ -20,10 +20,9 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+from node_cases import DATA, all_cases, environment, has_subgraphs, is_valid
 from opset_cases import old_cases
 from support import MP_OPT, run_mp_opt, scratch_dir
-from test_node_cases import all_cases, environment, has_subgraphs, is_valid
-from test_wheel_models import DATA
 
 # The newest opset that onnxruntime 1.31 loads.
 NEWEST = 26
