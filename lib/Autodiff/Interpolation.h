@@ -20,7 +20,7 @@
 namespace mp {
 
 struct Interpolation {
-  /// Resize or its gradient: has the attributes.
+  /// Resize or its gradient: has the attributes, the latter without defaults.
   NodeView node;
   /// The gradient of the result, and the operands; all but the image may be
   /// null.

@@ -104,7 +104,7 @@ static LogicalResult mixedPrecisionScale(NodeDecomposition &op) {
 /// ReduceAllL2(X ...): the norm of all elements of all operands.
 static LogicalResult reduceAllL2(NodeDecomposition &op) {
   SmallVector<Value> squares;
-  for (unsigned index = 0; index < op.getNode()->getNumOperands(); ++index) {
+  for (unsigned index = 0; index < op.getNumOperands(); ++index) {
     Value x = op.b.castTo(op.in(index), Float32Type::get(op.b.getContext()));
     if (isa<Float64Type>(getTensorElementType(op.in(index).getType())))
       x = op.in(index);

@@ -132,7 +132,7 @@ static LogicalResult isAllFinite(NodeDecomposition &op) {
   if (onlyInf && onlyNaN)
     return op.fail("both 'isinf_only' and 'isnan_only' are set");
   Value all;
-  for (unsigned index = 0; index < op.getNode()->getNumOperands(); ++index) {
+  for (unsigned index = 0; index < op.getNumOperands(); ++index) {
     Value mask = onlyNaN ? isNaN(op, index) : isInfinite(op, index);
     if (!onlyInf && !onlyNaN)
       mask = op.b.create("Or", {mask, isNaN(op, index)});

@@ -139,7 +139,7 @@ static std::optional<Product> parse(NodeAdjoint &op) {
   Product product;
   SmallVector<StringRef> terms;
   left.split(terms, ',');
-  if (terms.size() != op.getNode()->getNumOperands())
+  if (terms.size() != op.getNumOperands())
     return std::nullopt;
   for (auto [term, value] : llvm::zip(terms, op.getNode()->getOperands())) {
     if (!isTerm(term, /*isResult=*/false))

@@ -114,14 +114,14 @@ static LogicalResult powRule(NodeAdjoint &op) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult sumRule(NodeAdjoint &op) {
-  for (unsigned index = 0; index < op.getNode()->getNumOperands(); ++index)
+  for (unsigned index = 0; index < op.getNumOperands(); ++index)
     if (op.wants(index))
       op.set(index, op.b.sumTo(op.grad(), op.in(index)));
   return success();
 }
 
 static LogicalResult meanRule(NodeAdjoint &op) {
-  unsigned count = op.getNode()->getNumOperands();
+  unsigned count = op.getNumOperands();
   Value share = op.b.scale(op.grad(), 1.0 / count);
   for (unsigned index = 0; index < count; ++index)
     if (op.wants(index))

@@ -50,8 +50,7 @@ private:
 class LoopAdjoint : IterationAdjoint {
 public:
   explicit LoopAdjoint(NodeAdjoint &op)
-      : IterationAdjoint(
-            op, {unsigned(op.getNode()->getNumOperands()) - 2, 2, 2, 1}) {}
+      : IterationAdjoint(op, {unsigned(op.getNumOperands()) - 2, 2, 2, 1}) {}
 
   LogicalResult run();
 

@@ -42,7 +42,7 @@ static Value quantize(NodeDecomposition &node, Value value, unsigned scale,
 
 /// The operator that QLinearX is on floats.
 static StringRef getFloatOp(NodeDecomposition &node) {
-  StringRef op = getOpType(node.getNode());
+  StringRef op = node.getOpType();
   op.consume_front("QLinear");
   return op;
 }
@@ -120,7 +120,7 @@ static LogicalResult whereRule(NodeDecomposition &node) {
 
 /// (y_scale, y_zero, then x, scale and zero of each part)
 static LogicalResult concatRule(NodeDecomposition &node) {
-  unsigned count = node.getNode()->getNumOperands();
+  unsigned count = node.getNumOperands();
   if (count < 5 || count % 3 != 2)
     return node.fail("found " + Twine(count) +
                      " operands, expected three for each part behind two");
@@ -235,9 +235,9 @@ static LogicalResult sameRule(NodeDecomposition &node) {
   if (!image)
     return failure();
   SmallVector<Value> operands = {image};
-  for (unsigned index = 1; index < node.getNode()->getNumOperands(); ++index)
+  for (unsigned index = 1; index < node.getNumOperands(); ++index)
     operands.push_back(node.in(index));
-  replaceImage(node, node.b.create(getOpType(node.getNode()), operands,
+  replaceImage(node, node.b.create(node.getOpType(), operands,
                                    getAttributes(node, {"channels_last"})));
   return success();
 }

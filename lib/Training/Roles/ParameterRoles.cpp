@@ -145,12 +145,14 @@ void RoleFinder::followRegions(OpOperand &use, Step from,
       push(parent->getResult(index), from);
     return;
   }
-  if (isStandardOp(op, "Scan") &&
-      index + NodeView(op).getInt("num_scan_inputs") >= op->getNumOperands()) {
-    Region &body = op->getRegion(0);
-    if (index < body.getNumArguments())
-      push(body.getArgument(index), from);
-    return;
+  if (isStandardOp(op, "Scan")) {
+    unsigned scanned = NodeView(op).getInt("num_scan_inputs");
+    if (index >= op->getNumOperands() - scanned) {
+      Region &body = op->getRegion(0);
+      if (index < body.getNumArguments())
+        push(body.getArgument(index), from);
+      return;
+    }
   }
   candidate.uses.push_back(rules.judge({op, index, from.isPeriodic}));
   candidate.uses.back().node = op;
