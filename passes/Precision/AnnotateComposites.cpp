@@ -13,7 +13,7 @@
 #include "mp-opt/Precision/Patterns/Composites.h"
 
 namespace mp {
-#define GEN_PASS_DEF_ANNOTATEUNITS
+#define GEN_PASS_DEF_ANNOTATECOMPOSITES
 #include "Precision/Passes.h.inc"
 } // namespace mp
 
