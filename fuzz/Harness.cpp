@@ -12,8 +12,8 @@
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/PolicyFile.h"
+#include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Policy/PolicyFile.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "InitAllPasses.h"

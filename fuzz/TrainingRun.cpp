@@ -9,7 +9,7 @@
 
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Graph/Casts.h"
 
 #include "Autodiff/Passes.h"
 #include "Graph/Passes.h"

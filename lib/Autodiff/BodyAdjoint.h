@@ -9,7 +9,7 @@
 #define MPOPT_LIB_AUTODIFF_BODYADJOINT_H
 
 #include "mp-opt/Autodiff/Autodiff.h"
-#include "mp-opt/Target/ONNX/NodeCopier.h"
+#include "mp-opt/Graph/NodeCopier.h"
 
 namespace mp {
 

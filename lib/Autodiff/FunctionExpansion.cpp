@@ -12,7 +12,7 @@
 
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Autodiff/Decompositions.h"
-#include "mp-opt/Target/ONNX/FunctionBodies.h"
+#include "mp-opt/Graph/FunctionBodies.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

@@ -14,8 +14,8 @@
 #ifndef MPOPT_LIB_AUTODIFF_INTERPOLATION_H
 #define MPOPT_LIB_AUTODIFF_INTERPOLATION_H
 
+#include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Operators/NodeView.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 namespace mp {
 

@@ -14,7 +14,7 @@
 #ifndef MPOPT_LIB_AUTODIFF_NORMGRADIENTS_H
 #define MPOPT_LIB_AUTODIFF_NORMGRADIENTS_H
 
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 
 namespace mp {
 

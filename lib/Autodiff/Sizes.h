@@ -13,7 +13,7 @@
 #ifndef MPOPT_LIB_AUTODIFF_SIZES_H
 #define MPOPT_LIB_AUTODIFF_SIZES_H
 
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 
 namespace mp {
 

@@ -7,8 +7,8 @@
 
 #include "mp-opt/Report/ReportForms.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"

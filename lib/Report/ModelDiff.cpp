@@ -7,7 +7,7 @@
 
 #include "mp-opt/Report/ModelDiff.h"
 
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Report/ReportForms.h"
 
 #include "llvm/ADT/StringSet.h"

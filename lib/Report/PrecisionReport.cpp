@@ -7,13 +7,13 @@
 
 #include "mp-opt/Report/PrecisionReport.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Policy.h"
-#include "mp-opt/Precision/PrecisionRemarks.h"
-#include "mp-opt/Precision/SavedValues.h"
-#include "mp-opt/Precision/TypeSlots.h"
+#include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
+#include "mp-opt/Precision/Assignment/SavedValues.h"
+#include "mp-opt/Precision/Assignment/TypeSlots.h"
+#include "mp-opt/Precision/Policy/Policy.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -10,7 +10,7 @@
 
 #include "LossKinds.h"
 
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Support/Nearest.h"
 
 using namespace mlir;

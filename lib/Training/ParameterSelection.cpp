@@ -7,7 +7,7 @@
 
 #include "mp-opt/Training/ParameterSelection.h"
 
-#include "mp-opt/Precision/NodeOverrides.h"
+#include "mp-opt/Precision/Policy/NodeOverrides.h"
 #include "mp-opt/Support/ConfigFile.h"
 #include "mp-opt/Support/Nearest.h"
 

@@ -16,9 +16,9 @@
 
 #include "Roles/ConstantContents.h"
 #include "Roles/ModuleScopes.h"
-#include "mp-opt/Precision/NodeOverrides.h"
+#include "mp-opt/Graph/NodeBuilder.h"
+#include "mp-opt/Precision/Policy/NodeOverrides.h"
 #include "mp-opt/Support/Nearest.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringSet.h"

@@ -8,8 +8,8 @@
 #include "Graph/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Graph/ValueSizes.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 #include "llvm/ADT/StringSet.h"
 

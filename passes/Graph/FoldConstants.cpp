@@ -15,7 +15,7 @@
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Folding/KnownTensors.h"
-#include "mp-opt/Target/ONNX/SubgraphInliner.h"
+#include "mp-opt/Graph/SubgraphInliner.h"
 
 #include "llvm/ADT/SetVector.h"
 

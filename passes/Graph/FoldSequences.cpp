@@ -8,8 +8,8 @@
 #include "Graph/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Operators/NodeView.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 namespace mp {
 #define GEN_PASS_DEF_FOLDSEQUENCES

@@ -13,9 +13,9 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Graph/FunctionBodies.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/OpsetUpgrade.h"
-#include "mp-opt/Target/ONNX/FunctionBodies.h"
 
 namespace mp {
 #define GEN_PASS_DEF_INLINEFUNCTIONS

@@ -13,9 +13,9 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/InferredTypes.h"
-#include "mp-opt/Precision/Casts.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -7,12 +7,12 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/OpsetUpgrade.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Policy.h"
-#include "mp-opt/Precision/PrecisionRemarks.h"
+#include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
+#include "mp-opt/Precision/Policy/Policy.h"
 
 #include <map>
 

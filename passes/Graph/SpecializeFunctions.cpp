@@ -18,11 +18,11 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/InferredTypes.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/PrecisionRemarks.h"
+#include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 #include "mp-opt/Target/ONNX/NodeTypes.h"
 
 namespace mp {

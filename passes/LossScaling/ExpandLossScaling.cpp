@@ -7,8 +7,8 @@
 
 #include "LossScaling/Passes.h"
 
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
+#include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -7,7 +7,7 @@
 
 #include "LossScaling/Passes.h"
 
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Training/LossScaling.h"
 
 namespace mp {

@@ -8,8 +8,8 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
-#include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Patterns/Composites.h"
 
 namespace mp {
@@ -23,7 +23,8 @@ using namespace mp::onnxir;
 
 namespace {
 
-struct AnnotateComposites : public mp::impl::AnnotateCompositesBase<AnnotateComposites> {
+struct AnnotateComposites
+    : public mp::impl::AnnotateCompositesBase<AnnotateComposites> {
   void runOnOperation() override;
 };
 

@@ -7,9 +7,9 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/Parameters.h"
-#include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Precision/Patterns/MaskAnalysis.h"
 #include "mp-opt/Precision/Patterns/MaskSums.h"
 

@@ -8,9 +8,9 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Analysis/HazardAnalysis.h"
-#include "mp-opt/Precision/Casts.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ANNOTATERANGES

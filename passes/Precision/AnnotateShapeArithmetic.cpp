@@ -7,9 +7,9 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Analysis/ShapeArithmetic.h"
-#include "mp-opt/Precision/Casts.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ANNOTATESHAPEARITHMETIC

@@ -9,7 +9,7 @@
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Graph/Casts.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ANNOTATEUPDATES

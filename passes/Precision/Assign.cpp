@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Precision/Passes.h"
-#include "mp-opt/Precision/PrecisionRemarks.h"
+#include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
-#include "mp-opt/Precision/Assignment.h"
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Assignment/Assignment.h"
 
 namespace mp {
 #define GEN_PASS_DEF_ASSIGN

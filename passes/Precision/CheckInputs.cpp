@@ -7,8 +7,8 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Precision/Analysis/UnboundedInputs.h"
-#include "mp-opt/Precision/Casts.h"
 
 #include "llvm/Support/Regex.h"
 

@@ -7,9 +7,9 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/PolicyOptions.h"
+#include "mp-opt/Precision/Policy/PolicyOptions.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CHECKSTRICT

@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Precision/Passes.h"
-#include "mp-opt/Precision/PrecisionRemarks.h"
+#include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/Classification.h"
-#include "mp-opt/Precision/NodeOverrides.h"
-#include "mp-opt/Precision/PolicyAttribute.h"
+#include "mp-opt/Precision/Assignment/Classification.h"
+#include "mp-opt/Precision/Policy/NodeOverrides.h"
+#include "mp-opt/Precision/Policy/PolicyAttribute.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CLASSIFY

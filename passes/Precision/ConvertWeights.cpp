@@ -7,13 +7,13 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 #include "mp-opt/Precision/Patterns/MaskAnalysis.h"
-#include "mp-opt/Precision/PrecisionRemarks.h"
 
 namespace mp {
 #define GEN_PASS_DEF_CONVERTWEIGHTS

@@ -13,10 +13,10 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
 
 namespace mp {
 #define GEN_PASS_DEF_EMULATE

@@ -13,8 +13,8 @@
 
 #include "Precision/Passes.h"
 
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/TypeSlots.h"
+#include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Assignment/TypeSlots.h"
 
 #include "llvm/ADT/MapVector.h"
 

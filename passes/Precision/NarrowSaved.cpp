@@ -9,10 +9,10 @@
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Assignment/SavedValues.h"
 #include "mp-opt/Precision/Patterns/Choices.h"
-#include "mp-opt/Precision/SavedValues.h"
 
 namespace mp {
 #define GEN_PASS_DEF_NARROWSAVED

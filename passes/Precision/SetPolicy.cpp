@@ -7,8 +7,8 @@
 
 #include "Precision/Passes.h"
 
-#include "mp-opt/Precision/PolicyAttribute.h"
-#include "mp-opt/Precision/PolicyFile.h"
+#include "mp-opt/Precision/Policy/PolicyAttribute.h"
+#include "mp-opt/Precision/Policy/PolicyFile.h"
 
 namespace mp {
 #define GEN_PASS_DEF_SETPOLICY

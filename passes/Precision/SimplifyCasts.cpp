@@ -12,10 +12,10 @@
 
 #include "Precision/Passes.h"
 
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Assignment.h"
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Precision/Assignment/Assignment.h"
 
 namespace mp {
 #define GEN_PASS_DEF_SIMPLIFYCASTS

@@ -7,9 +7,9 @@
 
 #include "Precision/Passes.h"
 
-#include "mp-opt/Precision/Casts.h"
-#include "mp-opt/Precision/PrecisionRemarks.h"
-#include "mp-opt/Precision/TypeSlots.h"
+#include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
+#include "mp-opt/Precision/Assignment/TypeSlots.h"
 
 #include "mlir/IR/Remarks.h"
 

@@ -14,8 +14,8 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
-#include "mp-opt/Precision/Casts.h"
 #include "mp-opt/Support/Rounding.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"

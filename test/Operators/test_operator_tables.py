@@ -10,7 +10,7 @@ import onnx
 import pytest
 from support import MP_OPT, ROOT, operator_rows
 
-LIB = ROOT / "lib" / "Precision"
+LIB = ROOT / "lib" / "Precision" / "Policy"
 # Written by older versions of torch's and onnxruntime's exporters.
 HISTORIC = {"MaxPoolGrad", "SparseSoftmaxCrossEntropy", "SparseSoftmaxCrossEntropyGrad"}
 

@@ -11,7 +11,7 @@
 #include "Verification.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "LossScaling/Passes.h"

@@ -14,7 +14,7 @@
 #include "ModelInput.h"
 
 #include "mp-opt/Execution/CodeCache.h"
-#include "mp-opt/Precision/PolicyFile.h"
+#include "mp-opt/Precision/Policy/PolicyFile.h"
 
 #include "Pipelines/Pipelines.h"
 

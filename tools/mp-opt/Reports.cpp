@@ -9,7 +9,7 @@
 
 #include "mp-opt/Support/AtomicFile.h"
 
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Graph/Casts.h"
 
 #include "mlir/Pass/Pass.h"
 

@@ -17,8 +17,8 @@
 #ifndef MPOPT_AUTODIFF_AUTODIFF_H
 #define MPOPT_AUTODIFF_AUTODIFF_H
 
+#include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Operators/NodeView.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

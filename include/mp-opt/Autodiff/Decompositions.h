@@ -15,8 +15,8 @@
 #ifndef MPOPT_AUTODIFF_DECOMPOSITIONS_H
 #define MPOPT_AUTODIFF_DECOMPOSITIONS_H
 
+#include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Operators/NodeView.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
 
 namespace mp {
 

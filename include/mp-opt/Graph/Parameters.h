@@ -1,4 +1,4 @@
-//===- Parameters.h - Inputs that a training step keeps -------*- C++ -*-===//
+//===- Parameters.h - Inputs that a training step keeps ---------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -19,7 +19,7 @@
 #define MPOPT_REPORT_PRECISIONREPORT_H
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
-#include "mp-opt/Precision/ByteCount.h"
+#include "mp-opt/Precision/Assignment/ByteCount.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

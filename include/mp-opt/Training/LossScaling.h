@@ -16,7 +16,7 @@
 #define MPOPT_TRAINING_LOSSSCALING_H
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 
 #include "llvm/Support/Error.h"
 

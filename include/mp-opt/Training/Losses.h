@@ -28,7 +28,7 @@
 #define MPOPT_TRAINING_LOSSES_H
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 
 #include "llvm/Support/Error.h"
 

@@ -31,7 +31,7 @@
 #define MPOPT_TRAINING_OPTIMIZERS_H
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/Error.h"

@@ -16,7 +16,7 @@
 #define MPOPT_TRAINING_TRAININGINFO_H
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Target/ONNX/NodeBuilder.h"
+#include "mp-opt/Graph/NodeBuilder.h"
 
 namespace mp {
 

@@ -12,8 +12,8 @@
 #include "Rules.h"
 #include "mp-opt/Autodiff/Decompositions.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Target/ONNX/FunctionBodies.h"
-#include "mp-opt/Target/ONNX/SizeNames.h"
+#include "mp-opt/Graph/FunctionBodies.h"
+#include "mp-opt/Graph/SizeNames.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"

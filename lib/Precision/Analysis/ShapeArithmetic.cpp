@@ -16,11 +16,11 @@
 #include "mp-opt/Precision/Analysis/ShapeArithmetic.h"
 
 #include "../../Graph/ValueFlow.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
 
 #include <deque>
 

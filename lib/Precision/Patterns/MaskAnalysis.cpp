@@ -14,9 +14,9 @@
 #include "mp-opt/Precision/Patterns/MaskAnalysis.h"
 
 #include "MaskSteps.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
-#include "mp-opt/Precision/Casts.h"
 
 #include "llvm/ADT/StringSwitch.h"
 

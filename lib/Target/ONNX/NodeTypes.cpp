@@ -247,4 +247,22 @@ void NodeTypes::inferResults(Operation *node,
     result.setType(refine(result.getType(), type));
 }
 
+Attribute NodeTypes::getPlainForm(Attribute attribute, StringRef name) {
+  auto kept = dyn_cast<ProtoAttr>(attribute);
+  if (!kept)
+    return attribute;
+  MLIRContext *context = attribute.getContext();
+  ScopedDiagnosticHandler silence(context,
+                                  [](Diagnostic &) { return success(); });
+  auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
+  ::onnx::AttributeProto proto;
+  proto.set_name(name.str());
+  TensorSource source(nullptr, ExternalData("", {}));
+  if (failed(attrToProto(kept.getFields(), proto, emitError)))
+    return attribute;
+  FailureOr<Attribute> plain =
+      convertAttribute(context, proto, source, emitError);
+  return succeeded(plain) ? *plain : attribute;
+}
+
 } // namespace mp

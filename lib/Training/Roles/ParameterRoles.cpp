@@ -12,7 +12,7 @@
 #include "RoleRules.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
-#include "mp-opt/Precision/Casts.h"
+#include "mp-opt/Graph/Casts.h"
 
 #include <cmath>
 #include <map>

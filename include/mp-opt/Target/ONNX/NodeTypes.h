@@ -50,6 +50,10 @@ public:
   static mlir::Attribute resolve(mlir::Attribute attribute,
                                  const AttributeValues &attributes);
 
+  /// A function's default in the form that an attribute of a node has.
+  static mlir::Attribute getPlainForm(mlir::Attribute attribute,
+                                      llvm::StringRef name);
+
   /// The values of the function's attributes in `call`, a node with the
   /// attributes `attributes` in force: the call's own, else the defaults.
   static AttributeValues getValues(onnxir::FunctionOp function,

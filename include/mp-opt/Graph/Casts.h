@@ -1,0 +1,67 @@
+//===- Casts.h - Casts that passes insert -----------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_GRAPH_CASTS_H
+#define MPOPT_GRAPH_CASTS_H
+
+#include "mp-opt/Dialect/MP/Attributes.h"
+#include "mp-opt/Dialect/ONNX/Nodes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mp {
+
+/// "bf16", "fp16", "f32": how names and remarks write an element type.
+llvm::StringRef getPrecisionName(mlir::Type elementType);
+
+/// Makes casts with unique names.
+class CastBuilder {
+public:
+  explicit CastBuilder(mlir::ModuleOp module);
+
+  /// A cast of `value` to `elementType` right after the definition of
+  /// `value`, called `<value>_cast_<type>`.
+  mlir::OpResult create(mlir::Value value, mlir::Type elementType);
+  /// The same at the builder's place.
+  mlir::OpResult create(mlir::OpBuilder &builder, mlir::Value value,
+                        mlir::Type elementType);
+  UniqueNames &getNames() { return names; }
+
+private:
+  mlir::Attribute getTo(mlir::Operation *scope, mlir::Type elementType);
+
+  UniqueNames names;
+  mlir::OperationName castName;
+  /// Names of a cast's attributes, looked up once.
+  struct Keys {
+    mlir::StringAttr inserted, name, results, to;
+  } keys;
+  /// What `to` is, by who imports the opset, and the type.
+  llvm::DenseMap<std::pair<mlir::Operation *, mlir::Type>, mlir::Attribute>
+      targets;
+};
+
+/// Sets the type of a Cast, in the form of its opset's Cast.
+void setCastType(mlir::Operation *cast, ElementKind kind);
+
+/// The element type that a Cast's `to` asks for; null if it is none.
+mlir::Type getCastType(mlir::Operation *cast);
+
+/// True for a Cast that a pass has inserted.
+bool isInsertedCast(mlir::Operation *op);
+
+/// Removes every `mp.` attribute but the module's mp.summary and those that
+/// clones of functions are known by until they are merged.
+void stripMarks(mlir::ModuleOp module);
+
+/// Adds to a counter attribute of the module.
+void addToCounter(mlir::ModuleOp module, llvm::StringRef name, int64_t count);
+
+} // namespace mp
+
+#endif // MPOPT_GRAPH_CASTS_H

@@ -1,0 +1,87 @@
+//===- TypeSlots.h - What must share one float type -------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A type slot is a set of operands, results and region values of one op that
+// have one float type whatever that type is. An ordinary node has one slot,
+// its float signature. A result of If has a slot with what its branches yield,
+// a state of Loop or Scan one with its start, its body's argument, what the
+// body yields and the result; so have a function's arguments and results with
+// those of its calls, and the elements of a sequence or an optional.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_ASSIGNMENT_TYPESLOTS_H
+#define MPOPT_PRECISION_ASSIGNMENT_TYPESLOTS_H
+
+#include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Precision/Analysis/FloatSignature.h"
+
+namespace mp {
+
+/// The float type (16, 32 or 64 bits) of a tensor, of the tensors in a
+/// sequence, or of what an optional holds; null for every other type.
+mlir::Type getFloatElement(mlir::Type type);
+/// The same type around another float type.
+mlir::Type withFloatElement(mlir::Type type, mlir::Type elementType);
+/// True if getFloatElement is fp32.
+bool holdsF32(mlir::Type type);
+
+struct TypeSlot {
+  /// Operands of the op.
+  llvm::SmallVector<mlir::OpOperand *, 2> reads;
+  /// Results of the op and arguments of its regions.
+  llvm::SmallVector<mlir::Value, 2> writes;
+  /// Operands of the yields of its regions.
+  llvm::SmallVector<mlir::OpOperand *, 2> yields;
+  /// Undefined if nothing in the slot is a float.
+  ElementKind kind = ElementKind::Undefined;
+  /// Why the slot cannot be 16 bit at any opset; empty if only the types that
+  /// the schema admits can stand against it.
+  llvm::StringRef obstacle;
+  /// The values need not have one type, but keep those that they have.
+  bool isIndependent = false;
+  /// A value that iterations of a loop or scan hand to the next.
+  bool isState = false;
+
+  /// Formal parameters that must admit the type.
+  struct Formal {
+    bool isInput;
+    unsigned index;
+    TypeShape shape;
+    friend bool operator==(const Formal &a, const Formal &b) {
+      return a.isInput == b.isInput && a.index == b.index && a.shape == b.shape;
+    }
+  };
+  llvm::SmallVector<Formal, 2> formals;
+
+  /// True if `schema`, of whatever version, lets the slot be `low`.
+  bool admits(const OpSchema &schema, ElementKind low) const;
+  /// The first opset from `schema` on at which the slot can be `low`; 0 if
+  /// there is none.
+  int getFirstOpset(const OpSchema &schema, const OpFamily &family,
+                    ElementKind low) const;
+};
+
+using TypeSlots = llvm::SmallVector<TypeSlot, 1>;
+
+/// True for control flow, and for nodes that move tensors in and out of
+/// sequences and optionals: they compute nothing, so that their types may be
+/// what their neighbours want.
+bool joinsTypes(mlir::Operation *op);
+
+/// The slots of an op; none for ops that keep their types whatever happens.
+/// Those of one op always come in the same order.
+TypeSlots getTypeSlots(mlir::Operation *op, const OpSchema *schema,
+                       const FunctionTable &functions);
+
+/// The element type that mp-assign has given the slot of this number; null if
+/// it has given none.
+mlir::Type getAssignedType(mlir::Operation *op, unsigned slot);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_ASSIGNMENT_TYPESLOTS_H

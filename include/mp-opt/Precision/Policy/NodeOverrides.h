@@ -1,0 +1,62 @@
+//===- NodeOverrides.h - What the user says about nodes ---------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the nodes that the rules of a policy select: by name, regular
+// expression, region, condition or metadata. A name, and what a node's own
+// metadata asks for, beat the other rules; two rules of one rank that want
+// different things of a node are an error, and so is one that selects nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_POLICY_NODEOVERRIDES_H
+#define MPOPT_PRECISION_POLICY_NODEOVERRIDES_H
+
+#include "mp-opt/Dialect/ONNX/Nodes.h"
+#include "mp-opt/Precision/Policy/Policy.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace mp {
+
+class NodeOverrides {
+public:
+  /// Applies the rules to all graphs of `module`. Fails with a diagnostic.
+  static mlir::FailureOr<NodeOverrides> compute(mlir::ModuleOp module,
+                                                const PolicyOptions &options);
+
+  /// The rule that decides a node; null if there is none.
+  const NodeRule *lookup(mlir::Operation *node) const {
+    return rules.lookup(node);
+  }
+
+private:
+  llvm::DenseMap<mlir::Operation *, const NodeRule *> rules;
+  /// Rules that nodes make themselves, in their metadata.
+  std::vector<std::unique_ptr<NodeRule>> own;
+
+  friend class OverrideFinder;
+};
+
+/// Fails if `text` is no regular expression, or one that takes too long.
+llvm::Error checkRegex(llvm::StringRef text);
+
+/// The nodes on a path from `from` to `to`, each the name of nodes or of a
+/// value, with both ends. Fails with a diagnostic if an end does not exist or
+/// there is no path.
+mlir::FailureOr<std::vector<mlir::Operation *>>
+findRegion(mlir::ModuleOp module, const NodeRule &rule);
+
+/// True if the conditions of `rule` hold for a node. What is not known does
+/// not hold.
+bool holds(const NodeRule &rule, mlir::Operation *node);
+/// Fails if no version of the rule's operator has what a condition asks about.
+mlir::LogicalResult checkConditions(const NodeRule &rule, mlir::ModuleOp module,
+                                    const SchemaRegistry &schemas);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_POLICY_NODEOVERRIDES_H

@@ -1,0 +1,509 @@
+//===- PrecisionGraph.cpp - What may be 16 bit, and what it costs ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrecisionGraph.h"
+
+#include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Graph/Parameters.h"
+#include "mp-opt/Precision/Patterns/Choices.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
+
+static bool admitsCast(Operation *scope, ElementKind low) {
+  auto *dialect = scope->getContext()->getLoadedDialect<ONNXDialect>();
+  const OpSchema *cast = dialect->getSchemas()
+                             .lookup("", "Cast")
+                             ->at(getOpset(scope, "").value_or(1));
+  return cast && cast->typesOf(cast->outputs[0]).containsTensor(low);
+}
+
+PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
+                               std::vector<NodePrecision> &nodes,
+                               const AssignmentOptions &options)
+    : context(module.getContext()), low(getElementKind(lowType)),
+      lowName(getPrecisionName(lowType)), nodes(nodes), options(options),
+      functions(module), sizes(options.dimensions), range(low),
+      slots(nodes.size()) {
+  // Most nodes are one variable with one result and two operands.
+  variables.reserve(nodes.size());
+  parents.reserve(nodes.size());
+  values.reserve(nodes.size());
+  producers.reserve(nodes.size());
+  consumers.reserve(2 * nodes.size());
+  unsigned nextNode = 0;
+  forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
+  forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
+  forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
+  fixStates();
+  for (SmallVector<int, 1> &list : slots)
+    for (int &variable : list)
+      variable = find(variable);
+  forEachScope(module, [&](Operation *scope) { addValues(scope); });
+}
+
+void PrecisionGraph::addScope(Operation *scope, unsigned &nextNode) {
+  if (auto graph = dyn_cast<GraphOp>(scope)) {
+    llvm::DenseSet<Value> parameters = collectParameters(graph);
+    weak.insert(parameters.begin(), parameters.end());
+    for (auto [argument, initializer] : collectDefaults(graph))
+      defaults[argument] = initializer;
+  }
+  SchemaCache schemas(scope);
+  bool canCast = admitsCast(scope, low);
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isNode(op))
+      addNode(nextNode++, schemas, canCast);
+    else if (mp::isConstant(op))
+      addConstant(op, std::nullopt);
+  });
+}
+
+int PrecisionGraph::find(int variable) {
+  while (parents[variable] != variable)
+    variable = parents[variable] = parents[parents[variable]];
+  return variable;
+}
+
+/// Makes two variables one; f32 wins.
+int PrecisionGraph::join(int variable, int other) {
+  variable = find(variable);
+  other = find(other);
+  if (variable == other)
+    return variable;
+  auto [to, from] = std::minmax(variable, other);
+  parents[from] = to;
+  variables[to].kind = Variable::Joint;
+  variables[to].neverNarrows |= variables[from].neverNarrows;
+  if (variables[from].state == Variable::F32 &&
+      variables[to].state != Variable::F32) {
+    variables[to].state = Variable::F32;
+    variables[to].reason = variables[from].reason;
+  }
+  return to;
+}
+
+void PrecisionGraph::addConstant(Operation *op, std::optional<unsigned> node) {
+  Value value = op->getResult(0);
+  if (!isF32Tensor(value.getType()))
+    return;
+  bool isDenied = node && nodes[*node].opClass == OpClass::Deny;
+  if (node)
+    nodes[*node].state = isDenied ? NodePrecision::F32 : NodePrecision::Other;
+  if (isDenied)
+    return;
+  Variable variable;
+  variable.node = node;
+  variable.kind = Variable::Constant;
+  producers[value] = int(variables.size());
+  parents.push_back(int(variables.size()));
+  variables.push_back(std::move(variable));
+  weak.insert(value);
+}
+
+/// A node without a slot of f32: nothing is to be decided.
+static void settleFixed(NodePrecision &entry, ArrayRef<TypeSlot> typeSlots) {
+  Operation *op = entry.node;
+  bool is16Bit = llvm::any_of(typeSlots, [](const TypeSlot &slot) {
+    return slot.kind == ElementKind::Float16 ||
+           slot.kind == ElementKind::BFloat16;
+  });
+  bool hasF32 = llvm::any_of(op->getResultTypes(), holdsF32) ||
+                llvm::any_of(op->getOperandTypes(), holdsF32);
+  entry.state = hasF32 && !is16Bit ? NodePrecision::F32 : NodePrecision::Other;
+  if (!entry.reason || is16Bit)
+    entry.reason = StringAttr::get(
+        op->getContext(), is16Bit ? "16 bit in the source" : "no f32 operand");
+}
+
+void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
+                             bool canCast) {
+  NodePrecision &entry = nodes[index];
+  Operation *op = entry.node;
+  if (mp::isConstant(op))
+    return addConstant(op, index);
+  const SchemaCache::Entry &schema = schemas.lookup(op);
+  TypeSlots typeSlots = getTypeSlots(op, schema.schema, functions);
+  bool hasFloat = llvm::any_of(typeSlots, [](const TypeSlot &slot) {
+    return slot.kind == ElementKind::Float;
+  });
+  if (!hasFloat)
+    return settleFixed(entry, typeSlots);
+  // What a call passes may have to be cast inside, at another opset.
+  if (FunctionOp callee = functions.lookup(op))
+    canCast &= admitsCast(callee, low);
+  bool isWeakNode = true;
+  for (const TypeSlot &slot : typeSlots) {
+    int variable = int(variables.size());
+    variables.emplace_back();
+    parents.push_back(variable);
+    variables[variable].node = index;
+    slots[index].push_back(variable);
+    if (slot.kind != ElementKind::Float) {
+      variables[variable].kind = Variable::NoFloat;
+      variables[variable].state = Variable::F32;
+      continue;
+    }
+    fixSlot(variables[variable], slot, entry, schema, canCast);
+    auto add = [&](auto &map, auto key) {
+      auto [it, isNew] = map.try_emplace(key, variable);
+      if (!isNew)
+        variable = it->second = join(it->second, variable);
+    };
+    for (OpOperand *read : slot.reads) {
+      add(consumers, read);
+      isWeakNode &= weak.contains(read->get());
+    }
+    for (OpOperand *yield : slot.yields)
+      add(consumers, yield);
+    for (Value write : slot.writes)
+      add(producers, write);
+    // Operands come before; what a list has decided is a value like others.
+    bool mayBeWeak =
+        entry.opClass == OpClass::Promote || entry.opClass == OpClass::Follow;
+    if (variables[variable].kind == Variable::Node && isWeakNode && mayBeWeak &&
+        !slot.reads.empty())
+      weak.insert(slot.writes.begin(), slot.writes.end());
+    if (slot.isState && slot.writes.size() && slot.yields.size())
+      if (auto argument = dyn_cast<BlockArgument>(slot.writes.front()))
+        loopStates.push_back({variable, argument, slot.yields.front()->get()});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What is fixed
+//===----------------------------------------------------------------------===//
+
+/// Null if the slot may be 16 bit.
+StringAttr PrecisionGraph::getLegalityReason(const TypeSlot &slot,
+                                             const SchemaCache::Entry &schema,
+                                             bool canCast) const {
+  if (!slot.obstacle.empty())
+    return getReason(slot.obstacle);
+  if (schema.isExtension)
+    return getReason("the op came after the opset in force");
+  if (schema.schema && !slot.admits(*schema.schema, low)) {
+    int first = slot.getFirstOpset(*schema.schema, *schema.family, low);
+    std::string reason =
+        (schema.schema->getDisplayName() + " does not admit " + lowName).str();
+    if (first)
+      reason += ", opset " + std::to_string(first) + " does";
+    return getReason(reason);
+  }
+  return canCast
+             ? StringAttr()
+             : getReason("Cast does not admit " + lowName + " at this opset");
+}
+
+/// A weak value fits if all constants that it is made of do.
+bool PrecisionGraph::fits(Value value) {
+  // Operands first, each value once: many users ask about the same weights.
+  SmallVector<Value> worklist = {value};
+  while (!worklist.empty()) {
+    Value next = worklist.back();
+    bool isWeak = isF32Tensor(next.getType()) && weak.contains(next);
+    Operation *source = next.getDefiningOp();
+    if (!source)
+      source = defaults.lookup(next);
+    if (fitting.contains(next) || !isWeak || !source ||
+        mp::isConstant(source)) {
+      if (!fitting.contains(next))
+        fitting[next] = !isWeak || !source || range.fits(source);
+      worklist.pop_back();
+      continue;
+    }
+    bool allKnown = true, allFit = true;
+    for (Value operand : source->getOperands()) {
+      auto it = fitting.find(operand);
+      if (it == fitting.end()) {
+        worklist.push_back(operand);
+        allKnown = false;
+      } else {
+        allFit &= it->second;
+      }
+    }
+    if (!allKnown)
+      continue;
+    fitting[next] = allFit;
+    worklist.pop_back();
+  }
+  return fitting.lookup(value);
+}
+
+/// Names an operand that would not survive; null if all would.
+StringAttr PrecisionGraph::getWideConstant(const TypeSlot &slot) {
+  auto isWide = [&](Value value) {
+    if (weak.contains(value))
+      return !fits(value);
+    // A constant that the user keeps f32 would be cast all the same.
+    Operation *source = value.getDefiningOp();
+    return source && mp::isConstant(source) && isF32Tensor(value.getType()) &&
+           !range.fits(source);
+  };
+  for (ArrayRef<OpOperand *> operands : {slot.reads, slot.yields})
+    for (OpOperand *operand : operands)
+      if (isWide(operand->get()))
+        return getReason("constant '" + onnxir::getValueName(operand->get()) +
+                         "' is out of range");
+  return {};
+}
+
+void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
+                             const NodePrecision &entry,
+                             const SchemaCache::Entry &schema, bool canCast) {
+  Operation *op = entry.node;
+  bool isJoint = op->getNumRegions() || isa<CustomOp>(op);
+  variable.kind = isJoint ? Variable::Joint : Variable::Node;
+  // The model's own casts read what is there, and no list makes them round
+  // more than they do.
+  bool isOwnCast = isStandardOp(op, "Cast") &&
+                   (entry.isBuiltin || entry.opClass != OpClass::Deny);
+  auto fix = [&](Variable::State state, StringAttr reason) {
+    variable.state = state;
+    variable.reason = reason;
+  };
+  if (entry.opClass == OpClass::Deny && !isOwnCast)
+    return fix(Variable::F32, entry.reason);
+  if (StringAttr reason = getLegalityReason(slot, schema, canCast))
+    return fix(Variable::F32, reason);
+  if (StringAttr wide = getWideConstant(slot))
+    return fix(Variable::F32, wide);
+  if (isJoint)
+    return;
+  variable.isAsked = entry.isOverride;
+  if (entry.opClass == OpClass::Allow && !isOwnCast)
+    return fix(Variable::Low, entry.reason);
+  bool isUsersPromote = entry.opClass == OpClass::Promote && !entry.isBuiltin;
+  variable.neverNarrows =
+      isOwnCast || isUsersPromote || !getOperatorTraits(op).has(Narrow);
+}
+
+/// Moves elements or selects among them, and computes nothing.
+static bool isExact(Operation *op) {
+  return getOperatorTraits(op).has(Exact) && !op->hasAttr("reduction");
+}
+
+/// True if the state is added to, or otherwise computed with, on its way to
+/// the next iteration, so that roundings pile up. What goes through a
+/// contraction is computed anew. True as well once the search has taken too
+/// long: f32 is never wrong.
+bool PrecisionGraph::accumulates(
+    BlockArgument state, Value next,
+    const llvm::DenseMap<Operation *, unsigned> &indices) {
+  Block *body = state.getOwner();
+  // Per value whether something was computed on the way to it.
+  llvm::DenseSet<std::pair<Value, unsigned>> seen;
+  SmallVector<std::pair<Value, unsigned>> worklist = {{state, 0}};
+  while (!worklist.empty()) {
+    auto [value, computed] = worklist.pop_back_val();
+    if (!seen.insert({value, computed}).second)
+      continue;
+    if (value == next && computed)
+      return true;
+    for (Operation *user : value.getUsers()) {
+      // All states together, so that many long ones cost no square.
+      if (!stateBudget)
+        return true;
+      --stateBudget;
+      Operation *op = body->findAncestorOpInBlock(*user);
+      auto index = indices.find(op);
+      if (!op || index == indices.end() ||
+          nodes[index->second].opClass == OpClass::Allow)
+        continue;
+      unsigned computes = computed || op != user || !isExact(op);
+      for (Value result : op->getResults())
+        if (holdsF32(result.getType()))
+          worklist.emplace_back(result, computes);
+    }
+  }
+  return false;
+}
+
+void PrecisionGraph::fixStates() {
+  if (loopStates.empty())
+    return;
+  llvm::DenseMap<Operation *, unsigned> indices;
+  for (auto [index, entry] : llvm::enumerate(nodes))
+    indices[entry.node] = index;
+  for (const LoopState &state : loopStates) {
+    Variable &variable = variables[find(state.variable)];
+    if (variable.state == Variable::F32 ||
+        !accumulates(state.argument, state.next, indices))
+      continue;
+    variable.state = Variable::F32;
+    variable.reason = getReason("iterations accumulate in '" +
+                                onnxir::getValueName(state.argument) + "'");
+  }
+}
+
+/// Nothing casts a sequence: who makes it and who uses it agree.
+void PrecisionGraph::joinContainers(Operation *scope) {
+  auto visit = [&](Value value) {
+    if (!holdsF32(value.getType()) || isF32Tensor(value.getType()))
+      return;
+    auto producer = producers.find(value);
+    bool isFixed = producer == producers.end();
+    int variable = isFixed ? -1 : find(producer->second);
+    for (OpOperand &use : value.getUses()) {
+      auto consumer = consumers.find(&use);
+      if (consumer == consumers.end())
+        isFixed = true;
+      else
+        variable = variable < 0 ? find(consumer->second)
+                                : join(variable, consumer->second);
+    }
+    if (!isFixed || variable < 0)
+      return;
+    Variable &joined = variables[find(variable)];
+    if (joined.state == Variable::F32)
+      return;
+    joined.state = Variable::F32;
+    joined.reason = getReason("'" + onnxir::getValueName(value) +
+                              "' is used where its type cannot change");
+  };
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      llvm::for_each(region.getArguments(), visit);
+    llvm::for_each(op->getResults(), visit);
+  });
+}
+
+/// Who asks which element a node took reads what the node read, and what it
+/// yielded: with one side rounded and not the other, nothing would be equal.
+void PrecisionGraph::joinChoices(Operation *scope) {
+  for (const Choice &choice : findChoices(scope, ChoiceKind::Equality)) {
+    auto producer = producers.find(choice.chosen);
+    if (producer == producers.end())
+      continue;
+    int chooser = find(producer->second);
+    SmallVector<int, 4> others;
+    auto add = [&](const auto &map, auto key) {
+      if (auto it = map.find(key); it != map.end())
+        others.push_back(it->second);
+    };
+    add(consumers, &choice.comparison->getOpOperand(0));
+    for (Operation *movement : choice.movements)
+      add(producers, movement->getResult(0));
+    Variable::Kind kind = variables[chooser].kind;
+    auto node = variables[chooser].node;
+    bool isLow = variables[chooser].state == Variable::Low;
+    if (isLow && node && nodes[*node].isBuiltin)
+      continue;
+    for (int other : others) {
+      Variable &variable = variables[find(other)];
+      if (!isLow) {
+        chooser = join(chooser, other);
+      } else if (variable.state == Variable::Free) {
+        variable.state = Variable::Low;
+        variable.reason = variables[chooser].reason;
+      }
+    }
+    variables[chooser].kind = kind;
+    variables[chooser].node = node;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+void PrecisionGraph::addValue(Value value) {
+  if (!holdsF32(value.getType()))
+    return;
+  ValueEntry entry;
+  entry.value = value;
+  entry.elements = sizes.getElements(value);
+  unsigned index = values.size();
+  if (auto it = producers.find(value); it != producers.end()) {
+    entry.producer = find(it->second);
+    variables[entry.producer].writes.push_back(index);
+  }
+  // What runs in f32 has f32 results, whatever they are made of.
+  bool isF32 = entry.producer == fixedF32
+                   ? !isa<BlockArgument>(value)
+                   : variables[entry.producer].state == Variable::F32;
+  entry.isWeak = weak.contains(value) && !isF32;
+  for (OpOperand &use : value.getUses()) {
+    auto it = consumers.find(&use);
+    if (it == consumers.end()) {
+      entry.hasF32Use = true;
+      continue;
+    }
+    entry.consumers.push_back(find(it->second));
+  }
+  // Each once, in the order of the nodes.
+  llvm::sort(entry.consumers);
+  entry.consumers.erase(
+      std::unique(entry.consumers.begin(), entry.consumers.end()),
+      entry.consumers.end());
+  for (int consumer : entry.consumers)
+    variables[consumer].reads.push_back(index);
+  values.push_back(std::move(entry));
+}
+
+void PrecisionGraph::addValues(Operation *scope) {
+  sizes.add(scope);
+  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        addValue(argument);
+    for (OpResult result : op->getResults())
+      addValue(result);
+  });
+}
+
+StringAttr PrecisionGraph::getOperandReason(const ValueEntry &value) const {
+  StringRef name = onnxir::getValueName(value.value);
+  return name.empty() ? getReason("an operand is f32")
+                      : getReason("operand '" + name + "' is f32");
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+int64_t PrecisionGraph::getCastBytes(const ValueEntry &value) const {
+  bool isCopied =
+      isConstant(value.producer) && getLowBytes(value) <= options.maxWeightCopy;
+  return isCopied ? getLowBytes(value) : 3 * getLowBytes(value);
+}
+
+int64_t PrecisionGraph::getCost(const ValueEntry &value, Uses uses) const {
+  bool anyLow = uses.lowConsumers;
+  bool anyF32 = value.hasF32Use || uses.lowConsumers < value.consumers.size();
+  bool isStoredLow =
+      isConstant(value.producer) ? anyLow && !anyF32 : uses.isProducerLow;
+  int64_t bytes = (isStoredLow ? 1 : 2) * getLowBytes(value);
+  if (isStoredLow ? anyF32 : anyLow)
+    bytes += isStoredLow ? 3 * getLowBytes(value) : getCastBytes(value);
+  return bytes;
+}
+
+int64_t PrecisionGraph::getCost(const ValueEntry &value) const {
+  auto isLow = [&](int variable) {
+    return variables[variable].state == Variable::Low;
+  };
+  Uses uses;
+  uses.isProducerLow = value.producer != fixedF32 && isLow(value.producer);
+  uses.lowConsumers = llvm::count_if(value.consumers, isLow);
+  return getCost(value, uses);
+}
+
+int64_t PrecisionGraph::getCost() const {
+  int64_t bytes = 0;
+  for (const ValueEntry &value : values)
+    bytes += getCost(value);
+  return bytes;
+}
+
+} // namespace mp

@@ -1,0 +1,157 @@
+//===- PrecisionGraph.h - What may be 16 bit, and what it costs -*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The problem that the minimum cut solves. Variables are type slots (joined
+// where several ops share a value's type, as a function's calls do) and
+// constants; each is 16 bit, f32, or free. Values have a producer and
+// consumers among them, and a size.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_PRECISION_ASSIGNMENT_PRECISIONGRAPH_H
+#define MPOPT_LIB_PRECISION_ASSIGNMENT_PRECISIONGRAPH_H
+
+#include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
+#include "mp-opt/Precision/Assignment/Assignment.h"
+#include "mp-opt/Precision/Assignment/TypeSlots.h"
+
+namespace mp {
+
+class PrecisionGraph {
+public:
+  /// No variable: f32 whatever happens.
+  static constexpr int fixedF32 = -1;
+
+  struct Variable {
+    enum Kind : uint8_t { Node, Joint, Constant, NoFloat };
+    /// Index into the nodes; of a constant that is no node, none.
+    std::optional<unsigned> node;
+    Kind kind = Node;
+    enum State : uint8_t { Free, F32, Low };
+    State state = Free;
+    /// 16 bit only if all that it reads is 16 bit or made of constants.
+    bool neverNarrows = false;
+    /// A rule for nodes asks for 16 bit.
+    bool isAsked = false;
+    /// Null if there is none yet.
+    mlir::StringAttr reason;
+    /// Values by index.
+    llvm::SmallVector<unsigned, 4> reads, writes;
+  };
+
+  struct ValueEntry {
+    mlir::Value value;
+    int producer = fixedF32;
+    /// Variables, each once, in order of their first use.
+    llvm::SmallVector<int, 4> consumers;
+    bool hasF32Use = false;
+    /// Made of constants and parameters only.
+    bool isWeak = false;
+    int64_t elements = 0;
+  };
+
+  PrecisionGraph(mlir::ModuleOp module, mlir::Type lowType,
+                 std::vector<NodePrecision> &nodes,
+                 const AssignmentOptions &options);
+
+  std::vector<Variable> &getVariables() { return variables; }
+  llvm::ArrayRef<ValueEntry> getValues() const { return values; }
+  const AssignmentOptions &getOptions() const { return options; }
+
+  /// The variable of each slot of a node, in the order of getTypeSlots.
+  llvm::ArrayRef<int> getSlots(unsigned node) const { return slots[node]; }
+
+  bool isConstant(int variable) const {
+    return variable >= 0 && variables[variable].kind == Variable::Constant;
+  }
+
+  /// Bytes of the 16-bit form of a value, and of a cast of it: what it reads
+  /// and writes. A small constant is stored twice rather than cast.
+  int64_t getLowBytes(const ValueEntry &value) const {
+    return 2 * value.elements;
+  }
+  int64_t getCastBytes(const ValueEntry &value) const;
+
+  /// Who is 16 bit around a value.
+  struct Uses {
+    bool isProducerLow = false;
+    unsigned lowConsumers = 0;
+  };
+  /// The bytes of a value and of its cast. A constant is stored in 16 bit if
+  /// all its users are 16 bit.
+  int64_t getCost(const ValueEntry &value, Uses uses) const;
+  /// The same, and the sum over all values, as the variables stand now.
+  int64_t getCost(const ValueEntry &value) const;
+  int64_t getCost() const;
+
+  /// The 16-bit type's name, for reasons.
+  llvm::StringRef getLowName() const { return lowName; }
+
+  /// A reason with this text.
+  mlir::StringAttr getReason(const llvm::Twine &text) const {
+    return mlir::StringAttr::get(context, text);
+  }
+  /// That `value`, which is an operand, is f32.
+  mlir::StringAttr getOperandReason(const ValueEntry &value) const;
+
+private:
+  void addScope(mlir::Operation *scope, unsigned &nextNode);
+  void addNode(unsigned index, SchemaCache &schemas, bool canCast);
+  void addConstant(mlir::Operation *op, std::optional<unsigned> node);
+  void fixSlot(Variable &variable, const TypeSlot &slot,
+               const NodePrecision &entry, const SchemaCache::Entry &schema,
+               bool canCast);
+  mlir::StringAttr getLegalityReason(const TypeSlot &slot,
+                                     const SchemaCache::Entry &schema,
+                                     bool canCast) const;
+  mlir::StringAttr getWideConstant(const TypeSlot &slot);
+  bool fits(mlir::Value value);
+  int join(int variable, int other);
+  int find(int variable);
+  void addValues(mlir::Operation *scope);
+  void addValue(mlir::Value value);
+  bool accumulates(mlir::BlockArgument state, mlir::Value next,
+                   const llvm::DenseMap<mlir::Operation *, unsigned> &indices);
+  void joinContainers(mlir::Operation *scope);
+  void joinChoices(mlir::Operation *scope);
+  void fixStates();
+
+  mlir::MLIRContext *context;
+  ElementKind low;
+  llvm::StringRef lowName;
+  std::vector<NodePrecision> &nodes;
+  AssignmentOptions options;
+  FunctionTable functions;
+  ValueSizes sizes;
+  ConstantRange range;
+
+  std::vector<Variable> variables;
+  std::vector<ValueEntry> values;
+  std::vector<llvm::SmallVector<int, 1>> slots;
+
+  llvm::DenseMap<mlir::Value, int> producers;
+  llvm::DenseMap<mlir::OpOperand *, int> consumers;
+  std::vector<int> parents;
+  /// Of values that are made of constants and parameters.
+  llvm::DenseSet<mlir::Value> weak;
+  llvm::DenseMap<mlir::Value, mlir::Operation *> defaults;
+  llvm::DenseMap<mlir::Value, bool> fitting;
+  /// Slots of loops' states: variable, body argument, what is yielded.
+  struct LoopState {
+    int variable;
+    mlir::BlockArgument argument;
+    mlir::Value next;
+  };
+  std::vector<LoopState> loopStates;
+  /// Uses that the search for accumulating states may still look at.
+  uint64_t stateBudget = 1000000;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_PRECISION_ASSIGNMENT_PRECISIONGRAPH_H
