@@ -7,7 +7,7 @@
 
 #include "mp-opt/Data/Checkpoint.h"
 
-#include "mp-opt/Support/Folder.h"
+#include "mp-opt/Support/Directory.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -238,7 +238,7 @@ Error CheckpointFolder::write(const Checkpoint &checkpoint,
     return failed;
   }
   // The new folder's name must be as safe as its files before others go.
-  ErrorOr<Folder> folder = Folder::open(path);
+  ErrorOr<Directory> folder = Directory::open(path);
   std::error_code error = folder ? folder->sync() : folder.getError();
   if (error)
     return createStringError("cannot write " + path + ": " + error.message());

@@ -218,7 +218,7 @@ AtomicFile::create(StringRef path, LeftoverFn onLeftover) {
   if (sys::path::is_separator(real.back()) || name == "." || name == "..")
     return file->fail(std::make_error_code(std::errc::is_a_directory));
   file->name = file->base = name.str();
-  ErrorOr<Folder> folder = Folder::open(sys::path::parent_path(real));
+  ErrorOr<Directory> folder = Directory::open(sys::path::parent_path(real));
   if (!folder)
     return file->fail(folder.getError());
   file->folder = *folder;
@@ -229,7 +229,7 @@ AtomicFile::create(StringRef path, LeftoverFn onLeftover) {
 }
 
 Expected<std::unique_ptr<AtomicFile>>
-AtomicFile::createPart(const Folder &folder, const AtomicFile &main,
+AtomicFile::createPart(const Directory &folder, const AtomicFile &main,
                        const Twine &shown) {
   std::unique_ptr<AtomicFile> file(new AtomicFile());
   file->shown = shown.str();
@@ -360,7 +360,7 @@ static Error placeParts(ArrayRef<AtomicFile *> parts) {
     if (Error failed = part->place())
       return failed;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const Folder &folder = parts[i]->getFolder();
+    const Directory &folder = parts[i]->getFolder();
     if (i && folder.getIdentity() == parts[i - 1]->getFolder().getIdentity())
       continue;
     if (std::error_code error = folder.sync())
@@ -373,7 +373,7 @@ Error AtomicFile::commit() { return commitTogether({}, *this); }
 
 Error commitTogether(ArrayRef<AtomicFile *> parts, AtomicFile &main,
                      ArrayRef<std::string> obsolete,
-                     const Folder *obsoleteFolder) {
+                     const Directory *obsoleteFolder) {
   if (main.direct)
     return Error::success();
   if (Error failed = main.expose())

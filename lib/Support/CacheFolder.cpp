@@ -103,14 +103,14 @@ bool isPrivateFile(const struct stat &status) {
          !mayOthersWrite(status);
 }
 
-Expected<Folder> openPrivateFolder(StringRef path) {
+Expected<Directory> openPrivateFolder(StringRef path) {
   auto fail = [&](const Twine &reason) {
     return createStringError("'" + path + "': " + reason);
   };
   if (std::error_code error = sys::fs::create_directories(
           path, /*IgnoreExisting=*/true, sys::fs::owner_all))
     return fail(error.message());
-  ErrorOr<Folder> folder = Folder::open(path);
+  ErrorOr<Directory> folder = Directory::open(path);
   if (!folder)
     return fail(folder.getError().message());
   struct stat status;

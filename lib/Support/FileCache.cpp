@@ -36,7 +36,7 @@ static constexpr StringLiteral temporaryBase = "kept";
 
 Expected<FileCache> FileCache::open(StringRef path, StringRef suffix,
                                     uint64_t limit) {
-  Expected<Folder> folder = openPrivateFolder(path);
+  Expected<Directory> folder = openPrivateFolder(path);
   if (!folder)
     return folder.takeError();
   return FileCache(std::move(*folder), suffix, limit);
@@ -196,7 +196,7 @@ std::error_code FileCache::write(StringRef name,
 }
 
 /// The folder, locked by this process; not open if others have it for too long.
-static Descriptor lockFolder(const Folder &folder) {
+static Descriptor lockFolder(const Directory &folder) {
   constexpr int tries = 100;
   constexpr useconds_t pause = 20000;
   Descriptor lock(

@@ -60,7 +60,7 @@ bool isTemporaryName(StringRef name, StringRef base, int folder) {
   return isTemporary(name, getPrefix(base, folder));
 }
 
-void removeLeftovers(const Folder &folder, StringRef base,
+void removeLeftovers(const Directory &folder, StringRef base,
                      AtomicFile::LeftoverFn onLeftover) {
   ErrorOr<std::vector<std::string>> names = folder.list();
   if (!names)

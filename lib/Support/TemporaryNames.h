@@ -22,7 +22,7 @@ bool isTemporaryName(llvm::StringRef name, llvm::StringRef base, int folder);
 /// Removes files of `folder` with such names that nobody has locked, after
 /// `onLeftover` has seen them. Only the user's own: in a folder of many users
 /// anyone may leave anything. What cannot be removed stays.
-void removeLeftovers(const Folder &folder, llvm::StringRef base,
+void removeLeftovers(const Directory &folder, llvm::StringRef base,
                      AtomicFile::LeftoverFn onLeftover);
 
 } // namespace mp

@@ -80,7 +80,7 @@ private:
   llvm::Error generate(ModuleOp module);
   llvm::Error link();
   llvm::Error commit(StringRef header);
-  llvm::Error checkHeader(const Folder &folder, StringRef name) const;
+  llvm::Error checkHeader(const Directory &folder, StringRef name) const;
   std::string getLinker() const;
 
   Format format;
@@ -223,7 +223,7 @@ llvm::Error CodeWriter::link() {
 }
 
 /// A header of someone else's is not replaced.
-llvm::Error CodeWriter::checkHeader(const Folder &folder,
+llvm::Error CodeWriter::checkHeader(const Directory &folder,
                                     StringRef name) const {
   auto old = llvm::MemoryBuffer::getFile(folder.getPath(name));
   if (old && !(*old)->getBuffer().split("\n").first.contains(headerMark))
@@ -244,7 +244,7 @@ llvm::Error CodeWriter::commit(StringRef header) {
   if ((*main)->isDirect())
     return (*main)->commit();
   std::string name = getStem(output) + ".h";
-  const Folder &folder = (*main)->getFolder();
+  const Directory &folder = (*main)->getFolder();
   if (llvm::Error failed = checkHeader(folder, name))
     return failed;
   auto part =

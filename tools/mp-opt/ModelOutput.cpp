@@ -101,7 +101,7 @@ llvm::Error ModelOutput::checkDataFiles(ModuleOp module) {
 
 using Content = std::unique_ptr<llvm::MemoryBuffer>;
 
-static llvm::ErrorOr<Content> readBelow(const Folder &folder, StringRef name,
+static llvm::ErrorOr<Content> readBelow(const Directory &folder, StringRef name,
                                         struct stat &status) {
   auto file = folder.openFile(name);
   if (!file)
@@ -203,7 +203,7 @@ llvm::Error ModelOutput::addCopy(StringRef name) {
   if (!content)
     return content.takeError();
   std::string shown = "'" + folder->getPath(name) + "'";
-  auto target = folder->openFolder(path::parent_path(name), &madeFolders);
+  auto target = folder->openDirectory(path::parent_path(name), &madeFolders);
   if (!target)
     return llvm::createStringError("cannot write " + shown + ": " +
                                    target.getError().message());
@@ -234,7 +234,7 @@ llvm::Error ModelOutput::addCopy(StringRef name) {
 llvm::Error ModelOutput::addCopies(ArrayRef<std::string> names) {
   for (const std::string &name : names)
     needed.insert(name);
-  auto from = Folder::open(path::parent_path(options.input));
+  auto from = Directory::open(path::parent_path(options.input));
   if (main->isDirect() ||
       (from && from->getIdentity() == folder->getIdentity()))
     return llvm::Error::success();
@@ -249,7 +249,7 @@ llvm::Error ModelOutput::addCopies(ArrayRef<std::string> names) {
 //===----------------------------------------------------------------------===//
 
 llvm::Error ModelOutput::open() {
-  if (auto opened = Folder::open(path::parent_path(options.output)))
+  if (auto opened = Directory::open(path::parent_path(options.output)))
     folder = *opened;
   auto created = AtomicFile::create(
       options.output, [&](StringRef leftover) { removeUnused(leftover); });

@@ -65,7 +65,7 @@ private:
   std::vector<FileIdentity> inputFiles;
 
   /// The output's folder, where its data go.
-  std::optional<Folder> folder;
+  std::optional<Directory> folder;
   std::unique_ptr<AtomicFile> main;
   std::vector<std::unique_ptr<AtomicFile>> parts;
   /// The data files that the output refers to.

@@ -8,7 +8,7 @@
 #ifndef MPOPT_SUPPORT_ATOMICFILE_H
 #define MPOPT_SUPPORT_ATOMICFILE_H
 
-#include "mp-opt/Support/Folder.h"
+#include "mp-opt/Support/Directory.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -45,7 +45,7 @@ public:
   /// through a link. It belongs to `main`: it has its permissions and temporary
   /// names like it. Messages call it `shown`.
   static llvm::Expected<std::unique_ptr<AtomicFile>>
-  createPart(const Folder &folder, const AtomicFile &main,
+  createPart(const Directory &folder, const AtomicFile &main,
              const llvm::Twine &shown);
 
   ~AtomicFile();
@@ -76,14 +76,14 @@ public:
   /// It writes to a device, a pipe, ...
   bool isDirect() const { return direct; }
   /// Where the target is, and its name there.
-  const Folder &getFolder() const { return *folder; }
+  const Directory &getFolder() const { return *folder; }
   const std::string &getName() const { return name; }
 
 private:
   friend llvm::Error commitTogether(llvm::ArrayRef<AtomicFile *> parts,
                                     AtomicFile &main,
                                     llvm::ArrayRef<std::string> obsolete,
-                                    const Folder *obsoleteFolder);
+                                    const Directory *obsoleteFolder);
   AtomicFile() = default;
   llvm::Error failNow() const;
   llvm::Error openTemporary();
@@ -96,7 +96,7 @@ private:
 
   /// What messages call it.
   std::string shown;
-  std::optional<Folder> folder;
+  std::optional<Directory> folder;
   std::string name;
   /// The target's name where temporary names come from.
   std::string base;
@@ -119,7 +119,7 @@ private:
 /// name - the new main, then the old one - names the parts to be removed.
 llvm::Error commitTogether(llvm::ArrayRef<AtomicFile *> parts, AtomicFile &main,
                            llvm::ArrayRef<std::string> obsolete = {},
-                           const Folder *obsoleteFolder = nullptr);
+                           const Directory *obsoleteFolder = nullptr);
 
 /// Flushes standard output; fails if anything written to it got lost.
 llvm::Error flushStandardOutput();

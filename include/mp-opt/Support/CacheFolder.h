@@ -8,7 +8,7 @@
 #ifndef MPOPT_SUPPORT_CACHEFOLDER_H
 #define MPOPT_SUPPORT_CACHEFOLDER_H
 
-#include "mp-opt/Support/Folder.h"
+#include "mp-opt/Support/Directory.h"
 
 #include "llvm/Support/Error.h"
 
@@ -23,7 +23,7 @@ std::string getCacheFolder();
 /// Opens the folder at `path` for what this user alone may write, with mode
 /// 0700 if it has to be made. Fails where it is another user's, others may
 /// write there, this process may not, or it is on another machine's disk.
-llvm::Expected<Folder> openPrivateFolder(llvm::StringRef path);
+llvm::Expected<Directory> openPrivateFolder(llvm::StringRef path);
 
 /// Whether the open file is a regular one that nobody but this user may write.
 bool isPrivateFile(const struct stat &status);

@@ -8,7 +8,7 @@
 #ifndef MPOPT_SUPPORT_FILECACHE_H
 #define MPOPT_SUPPORT_FILECACHE_H
 
-#include "mp-opt/Support/Folder.h"
+#include "mp-opt/Support/Directory.h"
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -45,7 +45,7 @@ public:
   void remove(llvm::StringRef key) const;
 
 private:
-  FileCache(Folder folder, llvm::StringRef suffix, uint64_t limit)
+  FileCache(Directory folder, llvm::StringRef suffix, uint64_t limit)
       : folder(std::move(folder)), suffix(suffix), limit(limit) {}
   std::string getName(llvm::StringRef key) const;
   bool isOwn(llvm::StringRef name) const;
@@ -53,7 +53,7 @@ private:
   std::error_code write(llvm::StringRef name,
                         llvm::ArrayRef<llvm::StringRef> parts) const;
 
-  Folder folder;
+  Directory folder;
   std::string suffix;
   uint64_t limit;
 };

@@ -15,8 +15,8 @@
 #include "ProtoAttr.h"
 #include "WireFormat.h"
 
+#include "mp-opt/Support/Directory.h"
 #include "mp-opt/Support/FileContent.h"
-#include "mp-opt/Support/Folder.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "onnx/defs/printer.h"

@@ -54,7 +54,7 @@ Expected<Descriptor> ExternalData::openLinked(StringRef name,
       return fail(name,
                   what + "; --external-data-root=DIR allows such files below "
                          "DIR");
-    auto opened = Folder::open(top);
+    auto opened = Directory::open(top);
     if (!opened)
       return fail(name, opened.getError().message());
     auto file = opened->openFile(*rest);
@@ -83,7 +83,7 @@ Expected<Descriptor> ExternalData::open(StringRef name) {
   if (!isBelow(name))
     return fail(name, "expected a path below the model's folder");
   if (!folder) {
-    ErrorOr<Folder> opened = Folder::open(folderPath);
+    ErrorOr<Directory> opened = Directory::open(folderPath);
     if (!opened)
       return fail(name, opened.getError().message());
     folder = *opened;

@@ -16,7 +16,7 @@
 #ifndef MPOPT_LIB_TARGET_ONNX_EXTERNALDATA_H
 #define MPOPT_LIB_TARGET_ONNX_EXTERNALDATA_H
 
-#include "mp-opt/Support/Folder.h"
+#include "mp-opt/Support/Directory.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -51,7 +51,7 @@ private:
 
   std::string folderPath;
   std::vector<std::string> roots;
-  std::optional<Folder> folder;
+  std::optional<Directory> folder;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
 };
 

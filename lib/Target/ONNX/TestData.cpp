@@ -113,7 +113,7 @@ Expected<TestData> readTestData(StringRef folder) {
   auto fail = [&](std::error_code error) {
     return createStringError(folder + ": cannot read it: " + error.message());
   };
-  ErrorOr<Folder> opened = Folder::open(folder);
+  ErrorOr<Directory> opened = Directory::open(folder);
   if (!opened)
     return fail(opened.getError());
   auto names = opened->list();

@@ -1,4 +1,4 @@
-//===- Folder.h - Files below a folder, and nowhere else --------*- C++ -*-===//
+//===- Directory.h - Files below a folder, and nowhere else -----*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_SUPPORT_FOLDER_H
-#define MPOPT_SUPPORT_FOLDER_H
+#ifndef MPOPT_SUPPORT_DIRECTORY_H
+#define MPOPT_SUPPORT_DIRECTORY_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorOr.h"
@@ -61,11 +61,11 @@ bool isBelow(llvm::StringRef name);
 llvm::StringRef shortenName(llvm::StringRef name, size_t room);
 
 /// A folder that stays the same whatever happens to its path.
-class Folder {
+class Directory {
 public:
   /// Opens the folder at `path`, which is the user's: links in it are
   /// followed. The empty path is the current folder.
-  static llvm::ErrorOr<Folder> open(llvm::StringRef path);
+  static llvm::ErrorOr<Directory> open(llvm::StringRef path);
 
   /// Opens the file `name` below for reading, never through a link: those end
   /// with too_many_symbolic_link_levels. It may be of any type; a pipe without
@@ -73,9 +73,9 @@ public:
   llvm::ErrorOr<Descriptor> openFile(llvm::StringRef name) const;
   /// Opens the folder `name` below, in the same way; the empty name is this
   /// folder. With `made`, creates what is missing and says what that was.
-  llvm::ErrorOr<Folder>
-  openFolder(llvm::StringRef name,
-             std::vector<std::string> *made = nullptr) const;
+  llvm::ErrorOr<Directory>
+  openDirectory(llvm::StringRef name,
+                std::vector<std::string> *made = nullptr) const;
 
   /// The names in the folder.
   llvm::ErrorOr<std::vector<std::string>> list() const;
@@ -88,7 +88,7 @@ public:
   std::string getPath(llvm::StringRef name) const;
 
 private:
-  Folder(Descriptor descriptor, std::string path)
+  Directory(Descriptor descriptor, std::string path)
       : descriptor(std::make_shared<Descriptor>(std::move(descriptor))),
         path(std::move(path)) {}
 
@@ -103,4 +103,4 @@ mapFile(const Descriptor &file, const struct stat &status,
 
 } // namespace mp
 
-#endif // MPOPT_SUPPORT_FOLDER_H
+#endif // MPOPT_SUPPORT_DIRECTORY_H

@@ -1,4 +1,4 @@
-//===- Folder.cpp - Files below a folder, and nowhere else ----------------===//
+//===- Directory.cpp - Files below a folder, and nowhere else -------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Support/Folder.h"
+#include "mp-opt/Support/Directory.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -107,32 +107,32 @@ openBeneath(int folder, const std::string &name, int flags) {
   return ErrorOr<Descriptor>(errnoAsErrorCode());
 }
 
-ErrorOr<Folder> Folder::open(StringRef path) {
+ErrorOr<Directory> Directory::open(StringRef path) {
   std::string name = path.empty() ? "." : path.str();
   int number = sys::RetryAfterSignal(-1, ::open, name.c_str(),
                                      O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (number < 0)
     return errnoAsErrorCode();
-  return Folder(Descriptor(number), path.str());
+  return Directory(Descriptor(number), path.str());
 }
 
-ErrorOr<Descriptor> Folder::openFile(StringRef name) const {
+ErrorOr<Descriptor> Directory::openFile(StringRef name) const {
   if (!isBelow(name))
     return std::make_error_code(std::errc::invalid_argument);
   int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
   if (auto opened = openBeneath(get(), name.str(), flags))
     return std::move(*opened);
-  ErrorOr<Folder> parent = openFolder(sys::path::parent_path(name));
+  ErrorOr<Directory> parent = openDirectory(sys::path::parent_path(name));
   if (!parent)
     return parent.getError();
   return openAt(parent->get(), sys::path::filename(name).str(), flags);
 }
 
-ErrorOr<Folder> Folder::openFolder(StringRef name,
-                                   std::vector<std::string> *made) const {
+ErrorOr<Directory>
+Directory::openDirectory(StringRef name, std::vector<std::string> *made) const {
   if (!name.empty() && !isBelow(name))
     return std::make_error_code(std::errc::invalid_argument);
-  Folder folder = *this;
+  Directory folder = *this;
   SmallString<256> sofar;
   for (StringRef part :
        make_range(sys::path::begin(name), sys::path::end(name))) {
@@ -145,7 +145,7 @@ ErrorOr<Folder> Folder::openFolder(StringRef name,
         openAt(folder.get(), part.str(), O_PATH | O_DIRECTORY);
     if (!next)
       return next.getError();
-    folder = Folder(std::move(*next), getPath(sofar));
+    folder = Directory(std::move(*next), getPath(sofar));
   }
   return folder;
 }
@@ -154,7 +154,7 @@ ErrorOr<Folder> Folder::openFolder(StringRef name,
 // The folder itself
 //===----------------------------------------------------------------------===//
 
-ErrorOr<std::vector<std::string>> Folder::list() const {
+ErrorOr<std::vector<std::string>> Directory::list() const {
   ErrorOr<Descriptor> self = openAt(get(), ".", O_RDONLY | O_DIRECTORY);
   if (!self)
     return self.getError();
@@ -169,7 +169,7 @@ ErrorOr<std::vector<std::string>> Folder::list() const {
   return names;
 }
 
-std::error_code Folder::sync() const {
+std::error_code Directory::sync() const {
   ErrorOr<Descriptor> self = openAt(get(), ".", O_RDONLY | O_DIRECTORY);
   if (!self)
     return self.getError();
@@ -179,13 +179,13 @@ std::error_code Folder::sync() const {
   return {};
 }
 
-FileIdentity Folder::getIdentity() const {
+FileIdentity Directory::getIdentity() const {
   struct stat status = {};
   ::fstat(get(), &status);
   return FileIdentity(status);
 }
 
-std::string Folder::getPath(StringRef name) const {
+std::string Directory::getPath(StringRef name) const {
   SmallString<256> joined(path);
   sys::path::append(joined, name);
   return joined.str().str();
