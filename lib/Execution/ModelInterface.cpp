@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Execution/ModelInterface.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
@@ -18,10 +19,10 @@ namespace mp {
 /// What mp-bind-arguments says of a value; absent if it did not.
 static std::optional<ProgramValue> readValue(DictionaryAttr description) {
   ProgramValue value;
-  if (auto name = description.getAs<StringAttr>(lowered::name))
+  if (auto name = description.getAs<StringAttr>(mark::name))
     value.name = name.str();
   auto whole = description.getAs<TypeAttr>("type");
-  auto element = description.getAs<TypeAttr>(lowered::element);
+  auto element = description.getAs<TypeAttr>(mark::element);
   auto type =
       whole ? dyn_cast<RankedTensorType>(whole.getValue()) : RankedTensorType();
   if (!type || !element)
@@ -29,15 +30,15 @@ static std::optional<ProgramValue> readValue(DictionaryAttr description) {
   for (int64_t size : type.getShape())
     value.sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
   value.kind = onnxir::getElementKind(element.getValue());
-  value.hasDefault = description.contains(lowered::constant);
-  if (auto state = description.getAs<IntegerAttr>(lowered::state))
+  value.hasDefault = description.contains(mark::constant);
+  if (auto state = description.getAs<IntegerAttr>(mark::state))
     value.state = state.getInt();
   return value;
 }
 
 static FailureOr<Tensor> readConstant(ModuleOp module,
                                       DictionaryAttr description) {
-  auto value = description.getAs<TypedAttr>(lowered::constant);
+  auto value = description.getAs<TypedAttr>(mark::constant);
   if (!value)
     return LogicalResult(module.emitError("found ")
                          << description
@@ -79,27 +80,27 @@ static std::vector<TypedAttr> getValues(ModuleOp module, StringRef name) {
   auto list = module->getAttrOfType<ArrayAttr>(name);
   for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>())
     values.push_back(
-        cast<DictionaryAttr>(entry).getAs<TypedAttr>(lowered::constant));
+        cast<DictionaryAttr>(entry).getAs<TypedAttr>(mark::constant));
   return values;
 }
 
 std::vector<TypedAttr> getConstantValues(ModuleOp module) {
-  return getValues(module, "mp.constants");
+  return getValues(module, mark::constants);
 }
 
 std::vector<TypedAttr> getDefaultValues(ModuleOp module) {
-  return getValues(module, "mp.inputs");
+  return getValues(module, mark::inputs);
 }
 
 FailureOr<ModelInterface> readInterface(ModuleOp module) {
   ModelInterface result;
-  auto inputs = readValues(module, "mp.inputs");
-  auto outputs = succeeded(inputs) ? readValues(module, "mp.outputs") : inputs;
+  auto inputs = readValues(module, mark::inputs);
+  auto outputs = succeeded(inputs) ? readValues(module, mark::outputs) : inputs;
   if (failed(outputs))
     return failure();
   result.inputs = std::move(*inputs);
   result.outputs = std::move(*outputs);
-  auto inputList = module->getAttrOfType<ArrayAttr>("mp.inputs");
+  auto inputList = module->getAttrOfType<ArrayAttr>(mark::inputs);
   for (auto [input, entry] : llvm::zip(result.inputs, inputList)) {
     result.defaults.emplace_back();
     if (!input.hasDefault)
@@ -109,7 +110,7 @@ FailureOr<ModelInterface> readInterface(ModuleOp module) {
       return failure();
     result.defaults.back() = *read;
   }
-  auto constants = module->getAttrOfType<ArrayAttr>("mp.constants");
+  auto constants = module->getAttrOfType<ArrayAttr>(mark::constants);
   for (Attribute entry :
        constants ? constants.getValue() : ArrayRef<Attribute>()) {
     auto description = dyn_cast<DictionaryAttr>(entry);
@@ -120,9 +121,9 @@ FailureOr<ModelInterface> readInterface(ModuleOp module) {
       return failure();
     result.constants.push_back(*read);
   }
-  if (auto arena = module->getAttrOfType<IntegerAttr>("mp.arena"))
+  if (auto arena = module->getAttrOfType<IntegerAttr>(mark::arena))
     result.arenaBytes = arena.getInt();
-  if (auto slots = module->getAttrOfType<IntegerAttr>("mp.kept"))
+  if (auto slots = module->getAttrOfType<IntegerAttr>(mark::cacheEntries))
     result.numSlots = slots.getInt();
   return result;
 }

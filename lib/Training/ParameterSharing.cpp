@@ -33,9 +33,6 @@ namespace mp {
 // Tying
 //===----------------------------------------------------------------------===//
 
-/// On an initializer that the user wants to be one.
-static constexpr StringLiteral tiedMark = "mp.tied";
-
 static bool haveSameElements(Operation *lhs, Operation *rhs) {
   auto left = FloatElements::get(lhs), right = FloatElements::get(rhs);
   if (!left || !right || left->getShape() != right->getShape())
@@ -72,7 +69,7 @@ static void replaceBy(InitializerOp first, InitializerOp second,
     value = builder.transpose(value, {1, 0});
   }
   second.getResult().replaceAllUsesWith(value);
-  first->setAttr(tiedMark, builder.getBuilder().getUnitAttr());
+  first->setAttr(mark::tied, builder.getBuilder().getUnitAttr());
 }
 
 static LogicalResult tieList(GraphOp graph, NodeBuilder &builder,
@@ -386,7 +383,7 @@ LogicalResult splitParameters(GraphOp graph, ArrayRef<std::string> untie,
   std::vector<ParameterChoice> all;
   for (ParameterChoice &choice : choices) {
     bool isWanted = choice.candidate.isUniform &&
-                    !choice.candidate.constant->hasAttr(tiedMark);
+                    !choice.candidate.constant->hasAttr(mark::tied);
     bool isMatched = false;
     for (auto &[pattern, isUsed] : patterns)
       if (pattern.match(choice.candidate.name) &&

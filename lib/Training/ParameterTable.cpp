@@ -57,12 +57,12 @@ void setParameterTable(ModuleOp module,
                         llvm::to_vector_of<StringRef>(record.sharers)));
     entries.push_back(fields.getDictionary(module.getContext()));
   }
-  module->setAttr(parametersMark, builder.getArrayAttr(entries));
+  module->setAttr(mark::parameters, builder.getArrayAttr(entries));
 }
 
 std::vector<ParameterRecord> getParameterTable(ModuleOp module) {
   std::vector<ParameterRecord> records;
-  auto entries = module->getAttrOfType<ArrayAttr>(parametersMark);
+  auto entries = module->getAttrOfType<ArrayAttr>(mark::parameters);
   if (!entries)
     return records;
   for (Attribute entry : entries) {

@@ -113,7 +113,7 @@ Value findValue(GraphOp graph, StringRef name) {
 
 FailureOr<Value> findLoss(GraphOp graph, StringRef name) {
   if (name.empty())
-    if (auto marked = graph->getAttrOfType<StringAttr>(lossMark))
+    if (auto marked = graph->getAttrOfType<StringAttr>(mark::loss))
       name = marked.getValue();
   if (name.empty())
     return graph.emitError() << "there is no loss to differentiate";

@@ -38,6 +38,6 @@ void AddLoss::runOnOperation() {
   FailureOr<Value> found = addLosses(graph, builder, losses, classAxis);
   if (failed(found))
     return signalPassFailure();
-  graph->setAttr(lossMark,
+  graph->setAttr(mark::loss,
                  StringAttr::get(&getContext(), onnxir::getValueName(*found)));
 }

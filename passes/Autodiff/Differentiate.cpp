@@ -46,7 +46,7 @@ private:
 FailureOr<SmallVector<Value>> Differentiate::findParameters(GraphOp graph) {
   SmallVector<Value> parameters;
   SmallVector<StringRef> names(wrt.begin(), wrt.end());
-  if (auto marked = graph->getAttrOfType<ArrayAttr>(trainedMark);
+  if (auto marked = graph->getAttrOfType<ArrayAttr>(mark::trained);
       marked && names.empty())
     for (auto name : marked.getAsRange<StringAttr>())
       names.push_back(name);

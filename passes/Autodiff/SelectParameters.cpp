@@ -165,7 +165,7 @@ LogicalResult ParameterInputs::make(MutableArrayRef<ParameterChoice> choices) {
   }
   if (!added.empty())
     (void)editor.makeInputs(added);
-  graph->setAttr(trainedMark, builder.getBuilder().getArrayAttr(names));
+  graph->setAttr(mark::trained, builder.getBuilder().getArrayAttr(names));
   return success();
 }
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering/Passes.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
@@ -98,7 +99,7 @@ void BindArguments::bindArguments(func::FuncOp main) {
   if (inPlace)
     for (unsigned index = 0; index < main.getNumResults(); ++index)
       if (auto state =
-              main.getResultAttrOfType<IntegerAttr>(index, lowered::state))
+              main.getResultAttrOfType<IntegerAttr>(index, mark::state))
         replaced.insert(state.getInt());
   unsigned count = main.getNumArguments();
   SmallVector<Attribute> inputList, constantList, names, types;
@@ -111,7 +112,7 @@ void BindArguments::bindArguments(func::FuncOp main) {
     DictionaryAttr description =
         describe(attributes, block.getArgument(index).getType());
     Value memref;
-    if (auto name = attributes.getAs<StringAttr>(lowered::name)) {
+    if (auto name = attributes.getAs<StringAttr>(mark::name)) {
       names.push_back(name);
       types.push_back(TypeAttr::get(type));
       memref = runtime::InputOp::create(builder, loc, type, inputs,
@@ -136,8 +137,8 @@ void BindArguments::bindArguments(func::FuncOp main) {
     runtime::CheckInputsOp::create(builder, loc, inputs,
                                    attributes.getArrayAttr(names),
                                    attributes.getArrayAttr(types));
-  getOperation()->setAttr("mp.inputs", attributes.getArrayAttr(inputList));
-  getOperation()->setAttr("mp.constants",
+  getOperation()->setAttr(mark::inputs, attributes.getArrayAttr(inputList));
+  getOperation()->setAttr(mark::constants,
                           attributes.getArrayAttr(constantList));
 }
 
@@ -158,7 +159,7 @@ void BindArguments::bindResults(func::FuncOp main) {
   SmallVector<std::pair<Value, Value>> plain;
   SmallVector<std::pair<Value, unsigned>> states;
   for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
-    auto state = main.getResultAttrOfType<IntegerAttr>(index, lowered::state);
+    auto state = main.getResultAttrOfType<IntegerAttr>(index, mark::state);
     list.push_back(describe(main.getResultAttrDict(index), value.getType()));
     MemRefType type = getMemRefType(value.getType());
     if (state && inPlace) {
@@ -188,7 +189,7 @@ void BindArguments::bindResults(func::FuncOp main) {
   Value ok = arith::ConstantIntOp::create(late, loc, 0, 32);
   func::ReturnOp::create(late, loc, ok);
   terminator.erase();
-  getOperation()->setAttr("mp.outputs",
+  getOperation()->setAttr(mark::outputs,
                           Builder(&getContext()).getArrayAttr(list));
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering/Passes.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mp-opt/Conversion/RuntimeToLLVM.h"
 
@@ -102,10 +103,10 @@ LogicalResult ConvertToLLVM::convert() {
 
 /// What outlining knows of pointers: nothing else reaches what they point to.
 static void markExclusive(LLVM::LLVMFuncOp function) {
-  auto positions = function->getAttrOfType<DenseI64ArrayAttr>("mp.exclusive");
+  auto positions = function->getAttrOfType<DenseI64ArrayAttr>(mark::exclusive);
   if (!positions)
     return;
-  function->removeAttr("mp.exclusive");
+  function->removeAttr(mark::exclusive);
   for (int64_t position : positions.asArrayRef())
     function.setArgAttr(position, LLVM::LLVMDialect::getNoAliasAttrName(),
                         UnitAttr::get(function.getContext()));

@@ -383,7 +383,7 @@ static NextStates findNextStates(Operation *root) {
     Block &block = function.getBody().front();
     for (OpOperand &next : block.getTerminator()->getOpOperands())
       if (auto state = function.getResultAttrOfType<IntegerAttr>(
-              next.getOperandNumber(), lowered::state))
+              next.getOperandNumber(), mark::state))
         states[block.getArgument(state.getInt())] = &next;
   });
   return states;

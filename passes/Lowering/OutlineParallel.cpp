@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering/Passes.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -286,7 +287,7 @@ func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
   auto function =
       func::FuncOp::create(b, loc, "body", b.getFunctionType(types, {}));
   function.setPrivate();
-  function->setAttr("mp.exclusive",
+  function->setAttr(mark::exclusive,
                     b.getDenseI64ArrayAttr(getExclusive(captures)));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToEnd(entry);

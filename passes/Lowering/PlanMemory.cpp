@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering/Passes.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -123,7 +124,7 @@ void PlanMemory::runOnOperation() {
   std::vector<Buffer> buffers = findBuffers(block);
   int64_t total = assignPlaces(buffers);
   OpBuilder b(&block, block.begin());
-  getOperation()->setAttr("mp.arena", b.getI64IntegerAttr(total));
+  getOperation()->setAttr(mark::arena, b.getI64IntegerAttr(total));
   if (buffers.empty())
     return;
   Location loc = main.getLoc();

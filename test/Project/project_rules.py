@@ -7,7 +7,11 @@ usage: project_rules.py RULE [--root FOLDER] [--clang-format TOOL] [--fix]
 dependencies  tools -> passes -> lib -> MLIR and ONNX, never the other way;
               `onnx/...` in lib/Schema and lib/Target/ONNX only; command line
               options in tools only
+              and within lib, no folder sees one behind it (LAYERS)
 format        clang-format has nothing to change (--fix: let it)
+marks         attributes of the mp dialect are named in Dialect/MP only
+operators     a file that tells many operators apart by name is lib/Operators,
+              or a rule for each of them
 pass-tests    every pass of a Passes.td has a test/**/FLAG.mlir, and its
               description names an example (or several) that is a test file
 shell         bash, and shellcheck where there is one, accept every script
@@ -40,6 +44,33 @@ ABOVE = {
     "lib": ("passes", "tools"),
     "passes": ("tools",),
 }
+
+# The folders of lib, in order: none sees one that stands behind it.
+LAYERS = (
+    "Support", "Schema", "Data",
+    "Dialect/ONNX", "Dialect/MP", "Dialect/Runtime", "Dialect/Kernel",
+    "Operators", "Target/ONNX", "Graph", "Folding",
+    "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
+    "Precision/Assignment",
+    "Autodiff", "Training", "Report", "Conversion", "Runtime", "Execution",
+)  # fmt: skip
+# Files may name fewer operators than this.
+MANY_OPERATORS = 8
+# Where each operator has a rule of its own, or stands in a list by its name.
+NAMES_OPERATORS = re.compile(
+    r"lib/Operators/|/Rules/|/Opset/|/Decompositions/|/Recurrent/"
+    r"|lib/Folding/\w+Folds|ONNXToLinalg/Shape\w+|/RangeRules\.cpp"
+    r"|lib/Graph/OpsetUpgrade\.cpp"
+)
+# Lists of the policy, which are wishes, and the names that composites get.
+LISTS_OPERATORS = (
+    "lib/Precision/Patterns/ReductionComposites.cpp",
+    "lib/Precision/Policy/Profiles.cpp",
+    "lib/Precision/Policy/TorchNames.cpp",
+)
+OPERATOR_ROW = re.compile(r'\{"(\w+)",')
+# A name that is asked for, not one of a node that is made.
+NAME = re.compile(r'(?<!create\()(?<!add\()(?<!return )"([A-Z]\w+)"')
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 COMMAND_LINE_OPTION = re.compile(r"\bcl::(?:opt|list|bits|alias)\b")
@@ -88,7 +119,41 @@ def forbidden_layer(root, path, header):
     return None
 
 
+def find_layer(path):
+    """The place in LAYERS of a file, given from the root; -1 for others."""
+    name = re.sub(r"^(lib|include/mp-opt)/", "", path)
+    fitting = [layer for layer in LAYERS if name.startswith(layer + "/")]
+    is_inside = name != path and fitting
+    return LAYERS.index(max(fitting, key=len)) if is_inside else -1
+
+
+def find_later_layer(root, path, header):
+    """The folder of lib behind its own that `path` reaches, or none."""
+    own = find_layer(path.relative_to(root).as_posix())
+    for base in (path.parent, root / "include", root / "lib"):
+        target = pathlib.Path(os.path.normpath(base / header))
+        if target.is_file() and target.is_relative_to(root):
+            layer = find_layer(target.relative_to(root).as_posix())
+            return LAYERS[layer] if layer > own >= 0 else None
+    return None
+
+
+def check_layers(root, place, path, header):
+    later = find_later_layer(root, path, header)
+    if later:
+        yield f"{place}: '{header}' belongs to {later}, which stands behind"
+
+
+def check_known_layers(root):
+    """Every folder of lib has its place in the order."""
+    for path in files(root, ["lib", "include/mp-opt"], CODE):
+        name = path.relative_to(root).as_posix()
+        if find_layer(name) < 0:
+            yield f"{name}:1: its folder is not in LAYERS of project_rules.py"
+
+
 def check_dependencies(root, _):
+    yield from check_known_layers(root)
     for path in files(root, CODE_FOLDERS, (*CODE, ".td")):
         relative = path.relative_to(root).as_posix()
         for number, line in numbered_lines(path):
@@ -99,6 +164,7 @@ def check_dependencies(root, _):
                 above = forbidden_layer(root, path, header)
                 if above:
                     yield f"{place}: '{header}' belongs to {above}/"
+                yield from check_layers(root, place, path, header)
                 if header.startswith("onnx/") and not relative.startswith(
                     USES_ONNX
                 ):
@@ -128,6 +194,36 @@ def check_format(root, options):
             yield os.path.relpath(line, root)
     if done.returncode != 0 and ": error:" not in done.stderr:
         yield f"{options.clang_format}: {done.stderr.strip()}"
+
+
+def check_marks(root, _):
+    for path in files(root, CODE_FOLDERS, CODE):
+        name = path.relative_to(root).as_posix()
+        if "/Dialect/MP/" in name:
+            continue
+        for number, line in numbered_lines(path):
+            if re.search(r'"mp\.[a-z]', line.partition("//")[0]):
+                yield f"{name}:{number}: attributes of mp: see Dialect/MP"
+
+
+def check_operators(root, _):
+    known = set()
+    for path in files(root, ["lib/Operators"], CODE):
+        known.update(OPERATOR_ROW.findall(path.read_text(encoding="utf-8")))
+    for path in files(root, CODE_FOLDERS, CODE):
+        name = path.relative_to(root).as_posix()
+        if NAMES_OPERATORS.search(name) or name in LISTS_OPERATORS:
+            continue
+        found = known & {
+            word
+            for _, line in numbered_lines(path)
+            for word in NAME.findall(line.partition("//")[0])
+        }
+        if len(found) >= MANY_OPERATORS:
+            yield (
+                f"{name}:1: tells {len(found)} operators apart by name: ask "
+                "lib/Operators"
+            )
 
 
 def check_pass_tests(root, _):
@@ -180,6 +276,8 @@ def check_spdx(root, _):
 RULES = {
     "dependencies": check_dependencies,
     "format": check_format,
+    "marks": check_marks,
+    "operators": check_operators,
     "pass-tests": check_pass_tests,
     "shell": check_shell,
     "spdx": check_spdx,

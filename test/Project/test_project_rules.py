@@ -14,7 +14,10 @@ import project_rules
 
 SCRIPT = pathlib.Path(__file__).with_name("project_rules.py")
 ROOT = SCRIPT.parents[2]
-RULES = ("dependencies", "format", "pass-tests", "shell", "spdx")
+RULES = (
+    "dependencies", "format", "marks", "operators", "pass-tests", "shell",
+    "spdx",
+)  # fmt: skip
 SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
 
 # A small tree that keeps all rules.
@@ -89,6 +92,32 @@ class ProjectRules(unittest.TestCase):
                 f'#include "{header}"\n',
                 "belongs to passes/",
             )
+
+    def test_lib_includes_later_folder(self):
+        self.assert_found(
+            "dependencies",
+            "lib/Schema/Schema.cpp",
+            '#include "../Target/ONNX/Conversion.h"\n',
+            "belongs to Target/ONNX, which stands behind",
+        )
+
+    def test_folder_without_place(self):
+        self.assert_found(
+            "dependencies", "lib/Drawer/A.cpp", SPDX, "is not in LAYERS"
+        )
+
+    def test_mark_outside_its_dialect(self):
+        text = 'auto a = op->getAttr("mp.class");\n'
+        self.assert_found("marks", "lib/Schema/Schema.cpp", text, "Dialect/MP")
+
+    def test_file_that_names_operators(self):
+        names = [f"Op{letter}" for letter in "ABCDEFGH"]
+        rows = "".join(f'    {{"{name}", other}},\n' for name in names)
+        asks = "".join(f'bool x = is(op, "{name}");\n' for name in names)
+        table = {"lib/Operators/StandardOperators.cpp": SPDX + rows}
+        for text, code in (asks, 1), (asks.replace("OpA", "Own"), 0):
+            found = run("operators", {**table, "lib/Schema/Schema.cpp": text})
+            self.assertEqual(found[0], code, found[1])
 
     def test_lib_includes_tool(self):
         self.assert_found(

@@ -15,23 +15,13 @@
 #ifndef MPOPT_CONVERSION_ONNXTOLINALG_H
 #define MPOPT_CONVERSION_ONNXTOLINALG_H
 
+#include "mp-opt/Dialect/MP/AttributeNames.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mp {
-
-/// Attributes of arguments and results of `main`.
-namespace lowered {
-/// The name in ONNX; constants have none.
-inline constexpr llvm::StringLiteral name = "mp.name";
-/// ONNX's element type.
-inline constexpr llvm::StringLiteral element = "mp.element";
-/// The elements of a constant, or of an input's default.
-inline constexpr llvm::StringLiteral constant = "mp.constant";
-/// On a result: the argument whose next state it is.
-inline constexpr llvm::StringLiteral state = "mp.state";
-} // namespace lowered
 
 struct ONNXToLinalgOptions {
   /// Sizes of symbolic dimensions, by name.

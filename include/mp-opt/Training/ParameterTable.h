@@ -14,6 +14,7 @@
 #define MPOPT_TRAINING_PARAMETERTABLE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include <string>
 #include <vector>
@@ -36,9 +37,6 @@ struct ParameterRecord {
   /// The modules that share it, where there are several.
   std::vector<std::string> sharers;
 };
-
-/// On the module: one dictionary a record.
-inline constexpr llvm::StringLiteral parametersMark = "mp.parameters";
 
 void setParameterTable(mlir::ModuleOp module,
                        const std::vector<ParameterRecord> &records);

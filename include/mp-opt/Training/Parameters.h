@@ -8,14 +8,10 @@
 #ifndef MPOPT_TRAINING_PARAMETERS_H
 #define MPOPT_TRAINING_PARAMETERS_H
 
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 
 namespace mp {
-
-/// On the main graph: the name of its loss.
-inline constexpr llvm::StringLiteral lossMark = "mp.loss";
-/// On the main graph: names of the inputs that are trained.
-inline constexpr llvm::StringLiteral trainedMark = "mp.trained";
 
 /// The value that the main graph defines under this name; null if there is
 /// none.

@@ -7,6 +7,7 @@
 
 #include "Outline.h"
 #include "Blocked.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -342,7 +343,8 @@ SmallVector<ContractOp> outlineContracts(ModuleOp module,
     op.erase();
   }
   if (slots.size() > 0)
-    module->setAttr("mp.kept", builder.getI64IntegerAttr(slots.size()));
+    module->setAttr(mark::cacheEntries,
+                    builder.getI64IntegerAttr(slots.size()));
   return outlined;
 }
 

@@ -271,8 +271,8 @@ TensorValue GraphLowering::materialize(Attribute elements) {
   }
   unsigned index = function.getNumArguments();
   (void)function.insertArgument(index, stored, {}, e.loc);
-  function.setArgAttr(index, lowered::constant, elements);
-  function.setArgAttr(index, lowered::element,
+  function.setArgAttr(index, mark::constant, elements);
+  function.setArgAttr(index, mark::element,
                       TypeAttr::get(type.getElementType()));
   result.value = function.getArgument(index);
   return result;

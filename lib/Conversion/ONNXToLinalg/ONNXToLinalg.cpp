@@ -206,14 +206,13 @@ LogicalResult ModelLowering::createFunction() {
   function.addEntryBlock();
   GraphEditor editor(graph);
   for (auto [index, input] : llvm::enumerate(graph.getBody().getArguments())) {
-    function.setArgAttr(index, lowered::name,
+    function.setArgAttr(index, mark::name,
                         builder.getStringAttr(getValueName(input)));
-    function.setArgAttr(index, lowered::element,
+    function.setArgAttr(index, mark::element,
                         TypeAttr::get(getTensorElementType(input.getType())));
     if (InitializerOp initializer = editor.getDefault(input))
       if (initializer.getValueAttr())
-        function.setArgAttr(index, lowered::constant,
-                            initializer.getValueAttr());
+        function.setArgAttr(index, mark::constant, initializer.getValueAttr());
   }
   builder.setInsertionPointToStart(&function.getBody().front());
   return success();
@@ -287,16 +286,15 @@ void ModelLowering::describeResults(ArrayRef<TensorValue> results) {
     auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
     if (!name)
       name = builder.getStringAttr(getValueName(yield.getOperand(index)));
-    function.setResultAttr(index, lowered::name, name);
-    function.setResultAttr(index, lowered::element,
-                           TypeAttr::get(value.element));
+    function.setResultAttr(index, mark::name, name);
+    function.setResultAttr(index, mark::element, TypeAttr::get(value.element));
     StringRef state = name.getValue();
     if (!state.consume_back("_new"))
       continue;
     auto found = inputs.find(state);
     if (found != inputs.end() &&
         function.getArgumentTypes()[found->second] == value.value.getType())
-      function.setResultAttr(index, lowered::state,
+      function.setResultAttr(index, mark::state,
                              builder.getI64IntegerAttr(found->second));
   }
 }
@@ -307,12 +305,12 @@ void ModelLowering::describeUpdates(const GraphLowering &lowering,
   for (auto [index, update] : llvm::enumerate(lowering.getUpdates())) {
     unsigned input = update.first, result = first + index;
     StringRef name = getValueName(graph.getBody().getArgument(input));
-    function.setResultAttr(result, lowered::name,
+    function.setResultAttr(result, mark::name,
                            builder.getStringAttr(name + "_new"));
-    function.setResultAttr(result, lowered::element,
+    function.setResultAttr(result, mark::element,
                            TypeAttr::get(update.second.element));
     if (function.getArgumentTypes()[input] == update.second.value.getType())
-      function.setResultAttr(result, lowered::state,
+      function.setResultAttr(result, mark::state,
                              builder.getI64IntegerAttr(input));
   }
 }

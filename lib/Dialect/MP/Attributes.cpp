@@ -295,6 +295,16 @@ static constexpr Rule rules[] = {
     {mark::specialized, Place::Inside, is<StringAttr>, "a string"},
     {mark::callee, Place::Inside, is<StringAttr>, "a string"},
     {mark::untyped, Place::Inside, isTypeArray, "types"},
+    {mark::loss, Place::Inside, is<StringAttr>, "a string"},
+    {mark::trained, Place::Inside, is<ArrayAttr>, "an array"},
+    {mark::parameters, Place::Module, is<ArrayAttr>, "an array"},
+    {mark::tied, Place::Inside, is<Attribute>, "anything"},
+    {mark::inputs, Place::Module, is<ArrayAttr>, "an array"},
+    {mark::outputs, Place::Module, is<ArrayAttr>, "an array"},
+    {mark::constants, Place::Module, is<ArrayAttr>, "an array"},
+    {mark::arena, Place::Module, is<IntegerAttr>, "an integer"},
+    {mark::cacheEntries, Place::Module, is<IntegerAttr>, "an integer"},
+    {mark::exclusive, Place::Inside, is<DenseI64ArrayAttr>, "array<i64>"},
 };
 
 LogicalResult MPDialect::verifyOperationAttribute(Operation *op,
@@ -302,9 +312,9 @@ LogicalResult MPDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attribute.getName();
   const Rule *rule =
       llvm::find_if(rules, [&](const Rule &rule) { return rule.name == name; });
-  // Lower stages keep theirs (BindArguments.cpp, ModelInterface.h).
   if (rule == std::end(rules))
-    return success();
+    return op->emitOpError() << "'" << name << "' is no attribute of the mp "
+                             << "dialect";
   bool isModule = isa<ModuleOp>(op);
   bool isPlaced =
       rule->place == Place::Any || (rule->place == Place::Module) == isModule;

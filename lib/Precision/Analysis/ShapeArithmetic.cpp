@@ -131,7 +131,8 @@ static bool isOuterProduct(Operation *op) {
       return !isalpha(c) || output.contains(c);
     });
   }
-  if (!isStandardOp(op, "MatMul") || op->getNumOperands() != 2)
+  // Products of matrices are linear; convolutions add a bias.
+  if (!getOperatorTraits(op).has(Linear) || op->getNumOperands() != 2)
     return false;
   auto left = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
   auto right = dyn_cast<RankedTensorType>(op->getOperand(1).getType());
@@ -159,7 +160,8 @@ Origin Origins::getOperands(Operation *op, bool asFloat) const {
 
 static bool isCastOfIntegers(Value value) {
   Operation *op = value.getDefiningOp();
-  return op && isStandardOp(op, "Cast") && op->getNumOperands() == 1 &&
+  return op && getOperatorTraits(op).math == OperatorMath::Cast &&
+         op->getNumOperands() == 1 &&
          !isFloatTensor(op->getOperand(0).getType());
 }
 
@@ -289,9 +291,10 @@ enum class End : uint8_t { None, Cast, Size, Angle };
 } // namespace
 
 static End getEnd(Operation *user, unsigned operand) {
-  if (getOperatorTraits(user).hasRole(OperandRole::Shape, operand))
+  const OperatorTraits &traits = getOperatorTraits(user);
+  if (traits.hasRole(OperandRole::Shape, operand))
     return End::Size;
-  if (isStandardOp(user, "Cast"))
+  if (traits.math == OperatorMath::Cast)
     return End::Cast;
   return isStandardOp(user, "Sin") || isStandardOp(user, "Cos") ? End::Angle
                                                                 : End::None;

@@ -99,3 +99,12 @@ onnx.graph {
   %0 = "onnx.Relu"(%x) {mp.clamp = 1.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
   onnx.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+onnx.graph {
+^bb0(%x: tensor<4xf32>):
+  // expected-error @below {{'mp.clas' is no attribute of the mp dialect}}
+  %0 = "onnx.Relu"(%x) {mp.clas = #mp.class<deny>} : (tensor<4xf32>) -> tensor<4xf32>
+  onnx.yield %0 : tensor<4xf32>
+}

@@ -1,0 +1,109 @@
+//===- AttributeNames.h - Attributes of the mp dialect ----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All attributes that passes leave for later ones: where they stand, what they
+// are, and until when. The dialect's verifier knows the same (Attributes.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DIALECT_MP_ATTRIBUTENAMES_H
+#define MPOPT_DIALECT_MP_ATTRIBUTENAMES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mp {
+
+namespace mark {
+
+// Of the precision passes; mp-verify-precision removes them.
+
+/// On a node: ClassAttr (mp-classify), PrecisionAttr (mp-assign).
+inline constexpr llvm::StringLiteral opClass = "mp.class";
+inline constexpr llvm::StringLiteral precision = "mp.precision";
+/// On a node, before it has a class: HazardAttr, CompositeAttr; the float value
+/// computes shapes or indices (unit).
+inline constexpr llvm::StringLiteral hazard = "mp.hazard";
+inline constexpr llvm::StringLiteral composite = "mp.composite";
+inline constexpr llvm::StringLiteral shapeArithmetic = "mp.shape_arithmetic";
+/// On a node that this compiler has added to the user's (a loss, what an
+/// optimizer computes): lists of operators do not speak of it, so that none of
+/// their wishes is refused, and its constants are no parameters (unit).
+inline constexpr llvm::StringLiteral added = "mp.added";
+/// On a node that raising the opset has made, and on the module if there are
+/// such nodes (unit).
+inline constexpr llvm::StringLiteral adapter = "mp.opset_adapter";
+/// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
+inline constexpr llvm::StringLiteral clamp = "mp.clamp";
+/// On a constant: what one reading of its elements has told (f64 array;
+/// ConstantRange writes and reads it).
+inline constexpr llvm::StringLiteral range = "mp.range";
+/// On a Cast: inserted by a pass, not the user's (unit).
+inline constexpr llvm::StringLiteral inserted = "mp.inserted";
+/// On the module: PolicyAttr (mp-set-policy).
+inline constexpr llvm::StringLiteral policy = "mp.policy";
+/// On the module: types of the graph's inputs and outputs at the start.
+inline constexpr llvm::StringLiteral inputTypes = "mp.input_types";
+inline constexpr llvm::StringLiteral outputTypes = "mp.output_types";
+/// On the module, counters (i64): bytes of all float values and their casts,
+/// as assigned; casts so far; elements that conversion made zero; constants
+/// with elements that were clamped.
+inline constexpr llvm::StringLiteral costBytes = "mp.cost_bytes";
+inline constexpr llvm::StringLiteral castsInserted = "mp.casts_inserted";
+inline constexpr llvm::StringLiteral castsRemoved = "mp.casts_removed";
+inline constexpr llvm::StringLiteral elementsToZero = "mp.elements_to_zero";
+inline constexpr llvm::StringLiteral masksClamped = "mp.masks_clamped";
+
+/// On the module, the one that stays: what the pipeline has done (dictionary).
+inline constexpr llvm::StringLiteral summary = "mp.summary";
+
+// Of onnx-specialize-functions, until onnx-merge-functions.
+
+/// On a function: it is the clone, typed for one call, of the function of this
+/// name (string). On the call: the clone's name. On a node of the main graph:
+/// the types (array) that its results and the inputs of its subgraphs have in
+/// the model.
+inline constexpr llvm::StringLiteral specialized = "mp.specialized";
+inline constexpr llvm::StringLiteral callee = "mp.callee";
+inline constexpr llvm::StringLiteral untyped = "mp.untyped";
+
+// Of training passes.
+
+/// On the main graph: the name of its loss (string), and the names of the
+/// inputs that are trained (array).
+inline constexpr llvm::StringLiteral loss = "mp.loss";
+inline constexpr llvm::StringLiteral trained = "mp.trained";
+/// On the module: one dictionary for each candidate (ParameterTable.h).
+inline constexpr llvm::StringLiteral parameters = "mp.parameters";
+/// On an initializer that the user wants to be one with others.
+inline constexpr llvm::StringLiteral tied = "mp.tied";
+
+// Of lowering. On arguments and results of `main`:
+
+/// The name in ONNX; constants have none.
+inline constexpr llvm::StringLiteral name = "mp.name";
+/// ONNX's element type.
+inline constexpr llvm::StringLiteral element = "mp.element";
+/// The elements of a constant, or of an input's default.
+inline constexpr llvm::StringLiteral constant = "mp.constant";
+/// On a result: the argument whose next state it is.
+inline constexpr llvm::StringLiteral state = "mp.state";
+
+/// On the module, for ModelInterface.h: what the arguments of the program are
+/// (arrays), the bytes of its arena, the number of its cache entries.
+inline constexpr llvm::StringLiteral inputs = "mp.inputs";
+inline constexpr llvm::StringLiteral outputs = "mp.outputs";
+inline constexpr llvm::StringLiteral constants = "mp.constants";
+inline constexpr llvm::StringLiteral arena = "mp.arena";
+inline constexpr llvm::StringLiteral cacheEntries = "mp.kept";
+/// On the body of a parallel loop: pointers that nothing else reaches.
+inline constexpr llvm::StringLiteral exclusive = "mp.exclusive";
+
+} // namespace mark
+
+} // namespace mp
+
+#endif // MPOPT_DIALECT_MP_ATTRIBUTENAMES_H
