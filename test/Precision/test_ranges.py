@@ -160,7 +160,8 @@ CASES = {
 def passes(dtype, allow):
     """The pipeline without its analyses."""
     return [
-        f"--mp-set-policy=precision={dtype} --mp-classify allow={allow}", "--onnx-raise-opset",
+        f"--mp-set-policy=precision={dtype} allow={allow}", "--mp-classify",
+        "--onnx-raise-opset",
         "--mp-assign", "--mp-insert-casts", "--mp-simplify-casts",
         "--mp-convert-weights", "--mp-verify-precision",
     ]

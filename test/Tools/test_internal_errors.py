@@ -356,8 +356,8 @@ def mlir(scene):
     [
         (["--mixed-bf16"], "mp-assign"),
         (["--mp-mixed-precision=precision=bf16"], "mp-insert-casts"),
-        (["--mp-annotate-composites", "--mp-set-policy --mp-classify"], "mp-classify"),
-        (["--pass-pipeline=builtin.module(mp-classify,mp-assign)"], "mp-assign"),
+        (["--mp-annotate-composites", "--mp-set-policy", "--mp-classify"], "mp-classify"),
+        (["--pass-pipeline=builtin.module(mp-set-policy,mp-classify,mp-assign)"], "mp-assign"),
     ],
 )
 def test_mlir_input(scene, mlir, flags, place, threads):
