@@ -10,7 +10,7 @@
 // the absence means the old behaviour (one table, from ONNX's documentation),
 // or in outputs that the node does not have. Lists of integers that became
 // inputs of the same name are moved. Every other step has an adapter
-// (lib/Precision/Opset), or it is refused with a reason.
+// (lib/Graph/Opset), or it is refused with a reason.
 //
 //===----------------------------------------------------------------------===//
 
