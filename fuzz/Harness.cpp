@@ -252,7 +252,9 @@ bool Harness::convert(ModuleOp module, Mode mode) {
   PassManager manager(context.get(), ModuleOp::getOperationName());
   manager.enableVerifier(true);
   MixedPrecisionOptions options;
-  options.precision = mode == Mode::FP16 ? "fp16" : "bf16";
+  PolicyRequest request;
+  request.precision = mode == Mode::FP16 ? "fp16" : "bf16";
+  options.policy.set(request);
   buildMixedPrecisionPipeline(manager, options);
   if (mode == Mode::Emulate)
     buildEmulationPipeline(manager);

@@ -94,7 +94,9 @@ LogicalResult train(ModuleOp module, bool half) {
     return failure();
   return run(module, [&](OpPassManager &pm) {
     MixedPrecisionOptions options;
-    options.precision = "fp16";
+    PolicyRequest request;
+    request.precision = "fp16";
+    options.policy.set(request);
     if (half)
       buildMixedPrecisionPipeline(pm, options);
     buildTrainingExport(pm);

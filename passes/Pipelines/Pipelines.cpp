@@ -20,24 +20,6 @@ using namespace mlir;
 
 namespace mp {
 
-static SetPolicyOptions getPolicyOptions(const MixedPrecisionOptions &from) {
-  SetPolicyOptions options;
-  options.precision = from.precision;
-  options.allow.assign(from.allow.begin(), from.allow.end());
-  options.deny.assign(from.deny.begin(), from.deny.end());
-  options.promote.assign(from.promote.begin(), from.promote.end());
-  options.allowNodes.assign(from.allowNodes.begin(), from.allowNodes.end());
-  options.denyNodes.assign(from.denyNodes.begin(), from.denyNodes.end());
-  options.allowFiles.assign(from.allowFiles.begin(), from.allowFiles.end());
-  options.denyFiles.assign(from.denyFiles.begin(), from.denyFiles.end());
-  options.promoteFiles.assign(from.promoteFiles.begin(),
-                              from.promoteFiles.end());
-  options.gaudiConfig = from.gaudiConfig;
-  options.policyFile = from.policy;
-  options.strict = from.strict;
-  return options;
-}
-
 static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
   AssignOptions options;
   options.rule = from.assign;
@@ -51,7 +33,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  AddPassesFn addReports) {
   pm.addPass(createSpecializeFunctions());
-  pm.addPass(createSetPolicy(getPolicyOptions(options)));
+  pm.addPass(createSetPolicy(options.policy.get()));
   pm.addPass(createInjectLossScaling({options.lossScale}));
   pm.addPass(createAnnotateUpdates());
   pm.addPass(createAnnotateComposites());

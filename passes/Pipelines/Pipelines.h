@@ -8,6 +8,7 @@
 #ifndef MPOPT_PASSES_PIPELINES_PIPELINES_H
 #define MPOPT_PASSES_PIPELINES_PIPELINES_H
 
+#include "Precision/PolicyOptionSet.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -16,22 +17,9 @@ namespace mp {
 
 struct MixedPrecisionOptions
     : public mlir::PassPipelineOptions<MixedPrecisionOptions> {
-  Option<std::string> precision{*this, "precision",
-                                llvm::cl::desc("16-bit type: bf16 or fp16"),
-                                llvm::cl::init("")};
-  ListOption<std::string> allow{*this, "allow",
-                                llvm::cl::desc("operators that run in 16 bit")};
-  ListOption<std::string> deny{*this, "deny",
-                               llvm::cl::desc("operators that stay fp32")};
-  ListOption<std::string> promote{
-      *this, "promote",
-      llvm::cl::desc("operators that run in the widest type of operands")};
-  ListOption<std::string> allowNodes{
-      *this, "allow-nodes",
-      llvm::cl::desc("patterns for names of nodes that run in 16 bit")};
-  ListOption<std::string> denyNodes{
-      *this, "deny-nodes",
-      llvm::cl::desc("patterns for names of nodes that stay fp32")};
+  /// What is wanted in 16 bit.
+  PolicyOptionSet<Option<std::string>, Option<bool>, ListOption<std::string>>
+      policy{*this};
   Option<std::string> assign{
       *this, "assign",
       llvm::cl::desc("rule between allow and deny: min-cut or first-operand"),
@@ -46,25 +34,6 @@ struct MixedPrecisionOptions
       *this, "max-weight-copy",
       llvm::cl::desc("bytes up to which a constant is stored in both types"),
       llvm::cl::init(4096)};
-  ListOption<std::string> allowFiles{
-      *this, "allow-files",
-      llvm::cl::desc("files with operators that run in 16 bit")};
-  ListOption<std::string> denyFiles{
-      *this, "deny-files",
-      llvm::cl::desc("files with operators that stay fp32")};
-  ListOption<std::string> promoteFiles{
-      *this, "promote-files",
-      llvm::cl::desc("files with operators that run in their widest type")};
-  Option<std::string> gaudiConfig{
-      *this, "gaudi-config",
-      llvm::cl::desc("gaudi_config.json with operator lists")};
-  Option<std::string> policy{
-      *this, "policy",
-      llvm::cl::desc("policy in YAML, or a policy of Keras by its name")};
-  Option<bool> strict{
-      *this, "strict",
-      llvm::cl::desc("make it an error that a wish cannot be granted"),
-      llvm::cl::init(false)};
   Option<bool> raiseOpset{
       *this, "raise-opset",
       llvm::cl::desc("raise the opset if the 16-bit type needs a newer one"),

@@ -9,6 +9,7 @@
 #define MPOPT_PASSES_PRECISION_PASSES_H
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Precision/Policy/PolicyRequest.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -17,6 +18,10 @@ namespace mp {
 
 #define GEN_PASS_DECL
 #include "Precision/Passes.h.inc"
+
+/// With the options of a request. (TableGen knows options that it lists itself,
+/// not those of getPolicyFields().)
+std::unique_ptr<mlir::Pass> createSetPolicy(const PolicyRequest &request);
 
 #define GEN_PASS_REGISTRATION
 #include "Precision/Passes.h.inc"

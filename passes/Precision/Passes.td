@@ -147,35 +147,13 @@ def SetPolicy : PrecisionPass<"mp-set-policy"> {
     An unknown precision, an operator that nobody knows, one on two lists or
     twice on one, and a file that cannot be read are errors.
 
+    Options: `precision`, lists of operators (`allow`, `deny`, `promote`), of
+    patterns for nodes (`allow-nodes`, `deny-nodes`) and of files (`allow-files`,
+    `deny-files`, `promote-files`), `gaudi-config`, `policy` and `strict`, as
+    include/mp-opt/Precision/Policy/PolicyRequest.h has them for flags as well.
+
     Example: test/Precision/mp-set-policy.mlir
   }];
-  let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"\"",
-           "16-bit type: bf16 or fp16; by default what the policy says, else "
-           "bf16">,
-    ListOption<"allow", "allow", "std::string",
-               "operators that run in 16 bit">,
-    ListOption<"deny", "deny", "std::string", "operators that stay fp32">,
-    ListOption<"promote", "promote", "std::string",
-               "operators that run in the widest type of their operands">,
-    ListOption<"allowNodes", "allow-nodes", "std::string",
-               "regular expressions for whole names of nodes that run in 16 "
-               "bit">,
-    ListOption<"denyNodes", "deny-nodes", "std::string",
-               "regular expressions for whole names of nodes that stay fp32">,
-    ListOption<"allowFiles", "allow-files", "std::string",
-               "files with operators that run in 16 bit, one a line">,
-    ListOption<"denyFiles", "deny-files", "std::string",
-               "files with operators that stay fp32">,
-    ListOption<"promoteFiles", "promote-files", "std::string",
-               "files with operators that run in their widest type">,
-    Option<"gaudiConfig", "gaudi-config", "std::string", /*default=*/"\"\"",
-           "gaudi_config.json with operator lists">,
-    Option<"policyFile", "policy", "std::string", /*default=*/"\"\"",
-           "policy in YAML, or a policy of Keras by its name">,
-    Option<"strict", "strict", "bool", /*default=*/"false",
-           "make it an error that a wish cannot be granted">,
-  ];
 }
 
 def Classify : PrecisionPass<"mp-classify"> {

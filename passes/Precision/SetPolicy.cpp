@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Precision/Passes.h"
+#include "Precision/PolicyOptionSet.h"
 
 #include "mp-opt/Precision/Policy/PolicyAttribute.h"
 #include "mp-opt/Precision/Policy/PolicyFile.h"
@@ -22,50 +23,37 @@ using namespace mp::onnxir;
 namespace {
 
 struct SetPolicy : public mp::impl::SetPolicyBase<SetPolicy> {
-  using SetPolicyBase::SetPolicyBase;
+  SetPolicy() = default;
+  explicit SetPolicy(const PolicyRequest &request) { options.set(request); }
+  // A clone has options of its own, into which MLIR copies the values.
+  SetPolicy(const SetPolicy &other) : SetPolicyBase(other) {}
 
   void runOnOperation() override;
 
 private:
-  PolicyRequest getRequest() const;
   LogicalResult setPolicy();
+
+  PolicyOptionSet<Option<std::string>, Option<bool>, ListOption<std::string>>
+      options{*this};
 };
 
 } // namespace
 
-template <typename List>
-static std::vector<std::string> toVector(const List &list) {
-  return std::vector<std::string>(list.begin(), list.end());
-}
-
-PolicyRequest SetPolicy::getRequest() const {
-  PolicyRequest request;
-  request.precision = precision;
-  request.allow = toVector(allow);
-  request.deny = toVector(deny);
-  request.promote = toVector(promote);
-  request.allowFiles = toVector(allowFiles);
-  request.denyFiles = toVector(denyFiles);
-  request.promoteFiles = toVector(promoteFiles);
-  request.allowNodes = toVector(allowNodes);
-  request.denyNodes = toVector(denyNodes);
-  request.gaudiConfig = gaudiConfig;
-  request.policy = policyFile;
-  request.strict = strict;
-  return request;
+std::unique_ptr<Pass> mp::createSetPolicy(const PolicyRequest &request) {
+  return std::make_unique<SetPolicy>(request);
 }
 
 LogicalResult SetPolicy::setPolicy() {
   ModuleOp module = getOperation();
-  PolicyRequest request = getRequest();
-  llvm::Expected<PolicyOptions> options = loadPolicy(request);
-  if (!options)
-    return module.emitError() << toString(options.takeError());
-  if (llvm::Error failed = addModelPolicy(module, *options))
+  PolicyRequest request = options.get();
+  llvm::Expected<PolicyOptions> said = loadPolicy(request);
+  if (!said)
+    return module.emitError() << toString(said.takeError());
+  if (llvm::Error failed = addModelPolicy(module, *said))
     return module.emitError() << toString(std::move(failed));
-  for (const std::string &warning : options->warnings)
+  for (const std::string &warning : said->warnings)
     module.emitWarning() << warning;
-  auto policy = PrecisionPolicy::create(std::move(*options),
+  auto policy = PrecisionPolicy::create(std::move(*said),
                                         [&] { return module.emitError(); });
   auto &dialect = *getContext().getLoadedDialect<ONNXDialect>();
   if (failed(policy) ||

@@ -295,7 +295,7 @@ int Driver::printConfig() {
   };
   if (llvm::Error failed = addSchemas(options.schemas, registry))
     return error(toString(std::move(failed)));
-  PolicyRequest request = getPolicyRequest(*options.mixed);
+  PolicyRequest request = options.mixed->policy.get();
   llvm::Expected<PolicyOptions> loaded = loadPolicy(request);
   if (!loaded)
     return error(toString(loaded.takeError()));

@@ -41,13 +41,16 @@ static bool isSameFile(StringRef lhs, StringRef rhs) {
 
 /// The files besides the input that flags name to be read. What is no file, a
 /// policy of Keras, say, is none of the others either.
-static std::vector<StringRef> getOtherInputs(const Options &options) {
-  std::vector<StringRef> files = {options.schemas};
-  if (const auto &mixed = options.mixed) {
-    files.insert(files.end(), {mixed->policy, mixed->gaudiConfig});
-    for (const auto *list :
-         {&mixed->allowFiles, &mixed->denyFiles, &mixed->promoteFiles})
-      files.insert(files.end(), list->begin(), list->end());
+static std::vector<std::string> getOtherInputs(const Options &options) {
+  std::vector<std::string> files = {options.schemas};
+  if (options.mixed) {
+    PolicyRequest request = options.mixed->policy.get();
+    for (const PolicyField &field : getPolicyFields()) {
+      if (field.namesFiles && field.text)
+        files.push_back(request.*field.text);
+      if (field.namesFiles && field.list)
+        llvm::append_range(files, request.*field.list);
+    }
   }
   return files;
 }

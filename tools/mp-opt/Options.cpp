@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+
 #include "CodeFlags.h"
+#include "PolicyFlags.h"
 #include "TrainingFlags.h"
 
 #include "mp-opt/Graph/ValueSizes.h"
@@ -119,35 +121,7 @@ struct Options::Flags {
                      cl::cat(category)};
   cl::opt<bool> fp16{"mixed-fp16", cl::desc("mixed precision with fp16"),
                      cl::cat(category)};
-  cl::list<std::string> allow{"allow", cl::CommaSeparated,
-                              cl::desc("ops that run in 16 bit"),
-                              cl::cat(category)};
-  cl::list<std::string> deny{"deny", cl::CommaSeparated,
-                             cl::desc("ops that run in fp32"),
-                             cl::cat(category)};
-  cl::list<std::string> promote{"promote", cl::CommaSeparated,
-                                cl::desc("ops in their widest precision"),
-                                cl::cat(category)};
-  cl::list<std::string> allowNodes{
-      "allow-node", cl::desc("nodes that run in 16 bit"), cl::cat(category)};
-  cl::list<std::string> denyNodes{
-      "deny-node", cl::desc("nodes that run in fp32"), cl::cat(category)};
-  cl::list<std::string> allowFiles{"allow-file",
-                                   cl::desc("file with ops for --allow"),
-                                   cl::value_desc("file"), cl::cat(category)};
-  cl::list<std::string> denyFiles{"deny-file",
-                                  cl::desc("file with ops for --deny"),
-                                  cl::value_desc("file"), cl::cat(category)};
-  cl::list<std::string> promoteFiles{"promote-file",
-                                     cl::desc("file with ops for --promote"),
-                                     cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> gaudiConfig{"gaudi-config",
-                                   cl::desc("op lists of a gaudi_config.json"),
-                                   cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> policy{"policy", cl::desc("policy in YAML, or of Keras"),
-                              cl::value_desc("file"), cl::cat(category)};
-  cl::opt<bool> strict{"strict", cl::desc("fail if a wish cannot be granted"),
-                       cl::cat(category)};
+  PolicyFlags policy{category};
   cl::opt<bool> printConfig{
       "print-config", cl::desc("print the policy in force"), cl::cat(category)};
   cl::opt<std::string> assign{"assign", cl::init("min-cut"),
@@ -222,30 +196,19 @@ struct Options::Flags {
 /// True if a flag is there that speaks of precision.
 bool Options::Flags::needMixed() const {
   const std::reference_wrapper<const cl::Option> options[] = {
-      allow,        deny,       promote,      allowFiles, denyFiles,
-      promoteFiles, allowNodes, denyNodes,    strict,     opsetLimit,
-      assign,       minSaving,  maxWeightCopy};
+      opsetLimit, assign, minSaving, maxWeightCopy};
   // Sizes are for what runs the model as well.
   bool needsSizes = verify.getNumOccurrences() || isCode(emit);
-  return (dims.getNumOccurrences() && !needsSizes) ||
+  return (dims.getNumOccurrences() && !needsSizes) || policy.isGiven() ||
          llvm::any_of(options, [](const cl::Option &option) {
            return option.getNumOccurrences();
          });
 }
 
 void Options::Flags::fill(MixedPrecisionOptions &mixed) const {
-  mixed.precision = bf16 ? "bf16" : fp16 ? "fp16" : "";
-  mixed.allow = allow;
-  mixed.deny = deny;
-  mixed.promote = promote;
-  mixed.allowFiles = allowFiles;
-  mixed.denyFiles = denyFiles;
-  mixed.promoteFiles = promoteFiles;
-  mixed.allowNodes = allowNodes;
-  mixed.denyNodes = denyNodes;
-  mixed.gaudiConfig = gaudiConfig.getValue();
-  mixed.policy = policy.getValue();
-  mixed.strict = strict.getValue();
+  PolicyRequest request = policy.getRequest();
+  request.precision = bf16 ? "bf16" : fp16 ? "fp16" : "";
+  mixed.policy.set(request);
   mixed.raiseOpset = raiseOpset.getValue();
   mixed.opsetLimit = opsetLimit.getValue();
   mixed.assign = assign.getValue();
@@ -253,26 +216,6 @@ void Options::Flags::fill(MixedPrecisionOptions &mixed) const {
   mixed.dims = dims;
   mixed.maxWeightCopy = maxWeightCopy.getValue();
   mixed.lossScale = training.lossScale.getValue();
-}
-
-PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options) {
-  PolicyRequest request;
-  request.precision = options.precision;
-  request.allow.assign(options.allow.begin(), options.allow.end());
-  request.deny.assign(options.deny.begin(), options.deny.end());
-  request.promote.assign(options.promote.begin(), options.promote.end());
-  request.allowFiles.assign(options.allowFiles.begin(),
-                            options.allowFiles.end());
-  request.denyFiles.assign(options.denyFiles.begin(), options.denyFiles.end());
-  request.promoteFiles.assign(options.promoteFiles.begin(),
-                              options.promoteFiles.end());
-  request.allowNodes.assign(options.allowNodes.begin(),
-                            options.allowNodes.end());
-  request.denyNodes.assign(options.denyNodes.begin(), options.denyNodes.end());
-  request.gaudiConfig = options.gaudiConfig;
-  request.policy = options.policy;
-  request.strict = options.strict;
-  return request;
 }
 
 static int usageError(const Twine &message) {
@@ -468,14 +411,15 @@ std::optional<int> Options::parse(int argc, char **argv,
   if (flags.bf16 && flags.fp16)
     return usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
-  bool isMixed = flags.bf16 || flags.fp16 || flags.policy.getNumOccurrences() ||
-                 flags.gaudiConfig.getNumOccurrences() || flags.printConfig;
+  bool isMixed = flags.bf16 || flags.fp16 || flags.policy.isGiven("policy") ||
+                 flags.policy.isGiven("gaudi-config") || flags.printConfig;
   if (flags.opsetLimit.getNumOccurrences() && flags.opsetLimit < 1)
     return usageError("--opset-limit: expected an opset of at least 1");
   if (flags.needMixed() && !isMixed)
     return usageError("options of mixed precision need --mixed-bf16, "
                       "--mixed-fp16 or --policy");
-  if (flags.policy.getNumOccurrences() && flags.policy.empty())
+  if (flags.policy.isGiven("policy") &&
+      flags.policy.getRequest().policy.empty())
     return usageError("--policy: expected a file name");
   if (isMixed)
     mixed.emplace(), flags.fill(*mixed);

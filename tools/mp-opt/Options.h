@@ -87,9 +87,6 @@ private:
 /// True for what --emit=llvm, obj and lib stand for.
 bool isCode(Format format);
 
-/// What the options of the pipeline say about the policy.
-PolicyRequest getPolicyRequest(const MixedPrecisionOptions &options);
-
 } // namespace mp
 
 #endif // MPOPT_TOOLS_OPTIONS_H

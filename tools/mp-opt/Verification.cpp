@@ -30,7 +30,8 @@ struct Bounds {
 /// What torch allows its tests, and the cosines of whole models that training
 /// has been seen to stand.
 static Bounds getBounds(const Options &options) {
-  bool isHalf = options.mixed && options.mixed->precision == "fp16";
+  bool isHalf =
+      options.mixed && options.mixed->policy.get().precision == "fp16";
   Bounds bounds = isHalf ? Bounds{1e-3, 1e-4} : Bounds{1.6e-2, 1e-3};
   if (options.verifyTolerance)
     bounds.relative = *options.verifyTolerance;

@@ -159,7 +159,9 @@ int Model::mix(StringRef precision, const ModelFlags &flags) {
   if (precision.empty())
     return exitOk;
   MixedPrecisionOptions options;
-  options.precision = precision.str();
+  PolicyRequest request;
+  request.precision = precision.str();
+  options.policy.set(request);
   options.dims = splitDims(flags.dims);
   return runPasses([&](OpPassManager &manager) {
     buildMixedPrecisionPipeline(manager, options);

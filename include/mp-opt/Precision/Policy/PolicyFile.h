@@ -15,29 +15,11 @@
 #define MPOPT_PRECISION_POLICY_POLICYFILE_H
 
 #include "mp-opt/Precision/Policy/Policy.h"
+#include "mp-opt/Precision/Policy/PolicyRequest.h"
 
 #include "llvm/Support/raw_ostream.h"
 
-#include <map>
-
 namespace mp {
-
-/// What flags and pass options say, files still by their names.
-struct PolicyRequest {
-  /// "bf16", "fp16", or empty for what the files say.
-  std::string precision;
-  std::vector<std::string> allow, deny, promote;
-  std::vector<std::string> allowFiles, denyFiles, promoteFiles;
-  std::vector<std::string> allowNodes, denyNodes;
-  /// Names of files; empty for none.
-  std::string gaudiConfig;
-  /// A file, or a policy of Keras by its name.
-  std::string policy;
-  bool strict = false;
-  /// Texts of files that have been read, by their names: a file is read once,
-  /// as it may be a pipe.
-  std::map<std::string, std::string> texts;
-};
 
 /// Reads all that `request` names, and keeps the texts in it. Errors name file
 /// and line.
