@@ -9,6 +9,7 @@
 
 #include "mp-opt/Conversion/KernelToLoops.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

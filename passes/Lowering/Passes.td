@@ -240,11 +240,11 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
     elements of 16 bits) where sizes are known. It consists of `scf.parallel`,
     each with one induction variable over tasks; results do not depend on how
     these are distributed. Memory of threads is
-    `kernel.scratch`; what tasks share is allocated outside of their loops.
+    `runtime.scratch`; what tasks share is allocated outside of their loops.
     Panels of an operand that `kernel.constant` names are packed by the first
-    call of the model, and kept in a slot (`kernel.kept`, `kernel.keep`): the
-    last argument of such a function. Calls that pack the same share a slot. The
-    module's `mp.kept` counts them.
+    call of the model, and kept in a cache entry (`runtime.cache_lookup`, `runtime.cache_insert`):
+    the last argument of such a function. Calls that pack the same share an
+    entry. The module's `mp.kept` counts them.
 
     Example: `test/Lowering/convert-kernel-to-loops.mlir`.
   }];
@@ -265,16 +265,17 @@ def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::mp::runtime::RuntimeDialect"];
 }
 
-def ConvertKernelScratchToLLVM : Pass<"convert-kernel-scratch-to-llvm", "::mlir::ModuleOp"> {
+def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
-    After: `kernel.scratch` is a call of `mp_scratch`. The casts that are left
+    After: `runtime.scratch` is a call of `mp_scratch`. The casts that are left
     go away with `finalize-memref-to-llvm` and `reconcile-unrealized-casts`.
 
-    Example: test/Lowering/convert-kernel-scratch-to-llvm.mlir
+    Example: test/Lowering/convert-scratch-to-llvm.mlir
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

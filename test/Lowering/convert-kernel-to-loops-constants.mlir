@@ -94,24 +94,24 @@ func.func @unknown_size(%a: memref<100xf32>, %b: memref<64x96xf32>, %c: memref<?
 // Columns are packed by the first call, and read where they are kept.
 // CHECK: func.func private @[[$COLUMNS]](
 // CHECK-SAME: %[[SLOT:[a-z0-9]*]]: index) {
-// CHECK: %[[MEMORY:.*]], %[[THERE:.*]] = kernel.kept %[[SLOT]], %{{.*}} : memref<?xf32>
+// CHECK: %[[MEMORY:.*]], %[[THERE:.*]] = runtime.cache_lookup %[[SLOT]], %{{.*}} : memref<?xf32>
 // CHECK: scf.if %[[THERE]] -> (memref<?xf32>) {
 // CHECK-NEXT: scf.yield %[[MEMORY]]
 // CHECK-NEXT: } else {
 // CHECK: %[[NEW:.*]] = memref.alloc
 // CHECK: scf.parallel
-// CHECK: %[[KEPT:.*]] = kernel.keep %[[SLOT]], %[[NEW]] : memref<?xf32>
+// CHECK: %[[KEPT:.*]] = runtime.cache_insert %[[SLOT]], %[[NEW]] : memref<?xf32>
 // CHECK: scf.yield %[[KEPT]]
 // CHECK: scf.parallel
-// CHECK-NOT: kernel.scratch 0
+// CHECK-NOT: runtime.scratch 0
 // CHECK: func.func private @[[$PACKED]](
-// CHECK-NOT: kernel.kept
-// CHECK: kernel.scratch 0
+// CHECK-NOT: runtime.cache_lookup
+// CHECK: runtime.scratch 0
 
 // Rows: a call frees nothing.
 // CHECK: func.func private @[[$ROWS]](
-// CHECK: kernel.kept
-// CHECK: kernel.keep
+// CHECK: runtime.cache_lookup
+// CHECK: runtime.cache_insert
 // CHECK-NOT: memref.dealloc
 // CHECK: func.func
-// CHECK-NOT: kernel.kept
+// CHECK-NOT: runtime.cache_lookup

@@ -8,7 +8,7 @@
 // CHECK-LABEL: func.func @few_rows
 // CHECK: call @[[FEW:kernel_contract[_0-9]*]](
 // CHECK: func.func private @[[FEW]](
-// CHECK-NOT: kernel.scratch 0
+// CHECK-NOT: runtime.scratch 0
 // CHECK: call @kernel_tile_f32_4x96_by_row_bf16_in_place(
 func.func @few_rows(%a: memref<4x200xbf16>, %b: memref<200x600xbf16>, %c: memref<4x600xf32>) {
   kernel.contract {indexing_maps = [#rows, #columns, #out]}

@@ -16,7 +16,7 @@
 // CHECK: call @[[NARROW:kernel_contract[_0-9]*]](
 // CHECK: func.func private @[[LINES]](
 // CHECK-NOT: memref.alloc
-// CHECK-NOT: kernel.scratch 1
+// CHECK-NOT: runtime.scratch 1
 // CHECK: func.call @kernel_tile_f32_8x48_rows_in_place(
 // CHECK: func.func private @[[LANES]](
 // CHECK: memref.alloc

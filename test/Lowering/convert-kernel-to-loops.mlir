@@ -1,6 +1,6 @@
 // RUN: kernel-opt %s --convert-kernel-to-loops --canonicalize --cse | FileCheck %s
 // RUN: kernel-opt %s --convert-kernel-to-loops="form=amx" --canonicalize --cse | FileCheck %s --check-prefix=AMX
-// RUN: kernel-opt %s --convert-kernel-to-loops --convert-kernel-scratch-to-llvm | FileCheck %s --check-prefix=SCRATCH
+// RUN: kernel-opt %s --convert-kernel-to-loops --convert-scratch-to-llvm | FileCheck %s --check-prefix=SCRATCH
 
 #rows = affine_map<(m, n, k) -> (m, k)>
 #columns = affine_map<(m, n, k) -> (k, n)>
@@ -54,7 +54,7 @@ func.func @products(%a: memref<64x200xbf16>, %b: memref<200x6xbf16>, %c: memref<
 // CHECK: scf.parallel
 // CHECK: arith.extf
 // CHECK: scf.parallel
-// CHECK: kernel.scratch 0
+// CHECK: runtime.scratch 0
 // CHECK: call @kernel_tile_f32
 // CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
 // CHECK: vector.maskedstore
@@ -63,6 +63,6 @@ func.func @products(%a: memref<64x200xbf16>, %b: memref<200x6xbf16>, %c: memref<
 // CHECK: arith.maximumf %{{.*}} : vector<16xf32>
 
 // SCRATCH: llvm.func @mp_scratch(i32, i64) -> !llvm.ptr
-// SCRATCH-NOT: kernel.scratch
+// SCRATCH-NOT: runtime.scratch
 // SCRATCH: llvm.call @mp_scratch
-// SCRATCH-NOT: kernel.scratch
+// SCRATCH-NOT: runtime.scratch

@@ -17,12 +17,12 @@ class SymbolTableCollection;
 
 namespace mp {
 
-/// Ops of the runtime dialect, kernel.scratch, kernel.kept and kernel.keep, and
-/// allocations as calls of include/mp-opt/Runtime/Runtime.h.
+/// Ops of the runtime dialect and allocations as calls of
+/// include/mp-opt/Runtime/Runtime.h.
 void populateRuntimeToLLVMPatterns(const mlir::LLVMTypeConverter &converter,
                                    mlir::RewritePatternSet &patterns);
 
-/// kernel.scratch alone.
+/// runtime.scratch alone.
 void populateScratchToLLVMPatterns(const mlir::LLVMTypeConverter &converter,
                                    mlir::RewritePatternSet &patterns);
 

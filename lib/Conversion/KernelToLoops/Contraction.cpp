@@ -7,6 +7,8 @@
 
 #include "Contraction.h"
 
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -328,12 +330,16 @@ void Contraction::release(Emitter &e) {
 
 Value makeOnce(Emitter &e, ContractOp op, Value count, Type element,
                llvm::function_ref<Value()> make) {
-  Value slot = op->getParentOfType<FunctionOpInterface>().getArguments().back();
+  Value entry =
+      op->getParentOfType<FunctionOpInterface>().getArguments().back();
   auto type = MemRefType::get({ShapedType::kDynamic}, element);
-  auto kept = KeptOp::create(e, type, e.getI1Type(), slot, count);
+  auto found =
+      runtime::CacheLookupOp::create(e, type, e.getI1Type(), entry, count);
   return e.choose(
-      kept.getThere(), type, [&]() -> Value { return kept.getMemory(); },
-      [&]() -> Value { return KeepOp::create(e, type, slot, make()); });
+      found.getThere(), type, [&]() -> Value { return found.getMemory(); },
+      [&]() -> Value {
+        return runtime::CacheInsertOp::create(e, type, entry, make());
+      });
 }
 
 } // namespace mp::kernel

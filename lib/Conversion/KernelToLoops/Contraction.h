@@ -147,7 +147,7 @@ private:
   llvm::SmallVector<mlir::Value> tables;
 };
 
-/// What an earlier call has left in the slot of `op` (constantName): `count`
+/// What an earlier call has left in the cache entry of `op`: `count`
 /// elements; if there is nothing, what `make` allocates and fills.
 mlir::Value makeOnce(Emitter &e, ContractOp op, mlir::Value count,
                      mlir::Type element,

@@ -7,6 +7,8 @@
 
 #include "Emitter.h"
 
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -150,11 +152,11 @@ Value Emitter::allocate(Value count, Type element) {
                                  getI64IntegerAttr(64));
 }
 
-Value Emitter::scratch(int slot, Value count, Type element) {
+Value Emitter::scratch(int buffer, Value count, Type element) {
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  Value memory = ScratchOp::create(
+  Value memory = runtime::ScratchOp::create(
       *this, MemRefType::get({ShapedType::kDynamic}, getI8Type()),
-      mul(count, index(bytes)), getI32IntegerAttr(slot));
+      mul(count, index(bytes)), getI32IntegerAttr(buffer));
   return memref::ViewOp::create(
       *this, MemRefType::get({ShapedType::kDynamic}, element), memory, index(0),
       ValueRange{count});

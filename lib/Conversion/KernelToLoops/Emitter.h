@@ -69,8 +69,8 @@ public:
     return castFloat(rounding ? castFloat(value, rounding) : value, element);
   }
   Value allocate(Value count, mlir::Type element);
-  /// So many elements of the running thread's memory (kernel.scratch).
-  Value scratch(int slot, Value count, mlir::Type element);
+  /// So many elements of the running thread's memory (runtime.scratch).
+  Value scratch(int buffer, Value count, mlir::Type element);
   Value load(Value memref, Value at);
   /// Elements of a line of memory at `place` plus `offsets`, zeros elsewhere.
   Value gather(Value memref, Value place, Value offsets, Value mask);

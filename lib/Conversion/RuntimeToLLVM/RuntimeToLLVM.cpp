@@ -7,7 +7,6 @@
 
 #include "mp-opt/Conversion/RuntimeToLLVM.h"
 
-#include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -376,28 +375,28 @@ struct LowerDealloc : public RuntimePattern<memref::DeallocOp> {
   }
 };
 
-struct LowerScratch : public RuntimePattern<kernel::ScratchOp> {
+struct LowerScratch : public RuntimePattern<runtime::ScratchOp> {
   using RuntimePattern::RuntimePattern;
 
-  LogicalResult matchAndRewrite(kernel::ScratchOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(runtime::ScratchOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value slot = integer(b, loc, b.getI32Type(), op.getSlot());
+    Value buffer = integer(b, loc, b.getI32Type(), op.getBuffer());
     Value data =
-        call(b, op, "mp_scratch", {slot, adaptor.getBytes()}, pointer(op));
+        call(b, op, "mp_scratch", {buffer, adaptor.getBytes()}, pointer(op));
     b.replaceOp(op, describe(b, loc, cast<MemRefType>(op.getType()), data,
                              adaptor.getBytes()));
     return success();
   }
 };
 
-struct LowerKept : public RuntimePattern<kernel::KeptOp> {
+struct LowerCacheLookup : public RuntimePattern<runtime::CacheLookupOp> {
   using RuntimePattern::RuntimePattern;
 
-  LogicalResult matchAndRewrite(kernel::KeptOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(runtime::CacheLookupOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value data = call(b, op, "mp_kept", adaptor.getSlot(), pointer(op));
+    Value data = call(b, op, "mp_kept", adaptor.getEntry(), pointer(op));
     Value null = LLVM::ZeroOp::create(b, loc, pointer(op));
     Value there =
         LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, data, null);
@@ -407,16 +406,16 @@ struct LowerKept : public RuntimePattern<kernel::KeptOp> {
   }
 };
 
-struct LowerKeep : public RuntimePattern<kernel::KeepOp> {
+struct LowerCacheInsert : public RuntimePattern<runtime::CacheInsertOp> {
   using RuntimePattern::RuntimePattern;
 
-  LogicalResult matchAndRewrite(kernel::KeepOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(runtime::CacheInsertOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
     MemRefDescriptor memory(adaptor.getMemory());
     Value data =
-        call(b, op, "mp_keep", {adaptor.getSlot(), memory.allocatedPtr(b, loc)},
-             pointer(op));
+        call(b, op, "mp_keep",
+             {adaptor.getEntry(), memory.allocatedPtr(b, loc)}, pointer(op));
     b.replaceOp(op, describe(b, loc, cast<MemRefType>(op.getType()), data,
                              memory.size(b, loc, 0)));
     return success();
@@ -520,9 +519,9 @@ private:
 void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
                                    RewritePatternSet &patterns) {
   auto symbols = std::make_shared<MadeSymbols>();
-  patterns.add<LowerAlloc, LowerCheckInputs, LowerConstant, LowerDealloc,
-               LowerDraw, LowerFail, LowerInput, LowerInputSize, LowerKeep,
-               LowerKept, LowerLaunch, LowerOutput>(converter, symbols);
+  patterns.add<LowerAlloc, LowerCacheInsert, LowerCacheLookup, LowerCheckInputs,
+               LowerConstant, LowerDealloc, LowerDraw, LowerFail, LowerInput,
+               LowerInputSize, LowerLaunch, LowerOutput>(converter, symbols);
   populateScratchToLLVMPatterns(converter, patterns);
 }
 

@@ -63,13 +63,6 @@ func.func @phase(%x: memref<4x8xf32>, %w: memref<8x4xf32>, %y: memref<8x8xf32>, 
   return
 }
 
-// CHECK-LABEL: func @scratch
-// CHECK: kernel.scratch 2, %{{.*}} : memref<?xi8>
-func.func @scratch(%bytes: index) -> memref<?xi8> {
-  %0 = kernel.scratch 2, %bytes : memref<?xi8>
-  return %0 : memref<?xi8>
-}
-
 // A weight in f32, multiplied as if it were bf16.
 // CHECK-LABEL: func @rounded
 // CHECK: kernel.contract {indexing_maps = [{{.*}}], round_b = bf16} ins(%{{.*}}, %{{.*}} : tensor<?x64xbf16>, tensor<64x32xf32>)

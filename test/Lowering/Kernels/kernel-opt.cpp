@@ -13,6 +13,7 @@
 #include "Lowering/Passes.h"
 
 #include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -23,9 +24,9 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<mp::kernel::KernelDialect>();
+  registry.insert<mp::kernel::KernelDialect, mp::runtime::RuntimeDialect>();
   mlir::registerAllPasses();
-  mlir::registerPass([] { return mp::createConvertKernelScratchToLLVM(); });
+  mlir::registerPass([] { return mp::createConvertScratchToLLVM(); });
   mlir::registerPass([] { return mp::createConvertKernelToLoops(); });
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "kernels of mp-opt\n", registry));

@@ -30,7 +30,7 @@ PASSES = [
     "--canonicalize",
     "--cse",
     "--loop-invariant-code-motion",
-    "--convert-kernel-scratch-to-llvm",
+    "--convert-scratch-to-llvm",
     "--convert-scf-to-cf",
     "--convert-vector-to-llvm=enable-x86vector",
     "--arith-expand=include-bf16=true",

@@ -135,43 +135,4 @@ def Kernel_YieldOp : Kernel_Op<"yield", [
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-def Kernel_ScratchOp : Kernel_Op<"scratch"> {
-  let summary = "memory of the running thread";
-  let description = [{
-    At least `bytes` bytes at a multiple of 64, whose content is undefined.
-    The memory lasts until the thread asks for the same slot again. Inside
-    bodies of parallel loops; it is no value that such a body could share.
-  }];
-  let arguments = (ins Index:$bytes,
-    ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<3>]>:$slot);
-  let results = (outs MemRefRankOf<[I8], [1]>:$result);
-  let assemblyFormat = "$slot `,` $bytes attr-dict `:` type($result)";
-}
-
-def Kernel_Line : MemRefRankOf<[AnyType], [1]>;
-
-def Kernel_KeptOp : Kernel_Op<"kept"> {
-  let summary = "what an earlier call of the model has left in a slot";
-  let description = [{
-    Where `there` is true, `memory` is what `kernel.keep` has put into the slot:
-    `count` elements, which all calls share and none writes.
-
-    `%memory, %there = kernel.kept %slot, %count : memref<?xf32>`
-  }];
-  let arguments = (ins Index:$slot, Index:$count);
-  let results = (outs Kernel_Line:$memory, I1:$there);
-  let assemblyFormat = "$slot `,` $count attr-dict `:` type($memory)";
-}
-
-def Kernel_KeepOp : Kernel_Op<"keep", [AllTypesMatch<["memory", "result"]>]> {
-  let summary = "leaves memory in a slot for later calls of the model";
-  let description = [{
-    `memory` has been allocated and is used up. Another call may have been
-    faster: the result is what the slot holds then.
-  }];
-  let arguments = (ins Index:$slot, Kernel_Line:$memory);
-  let results = (outs Kernel_Line:$result);
-  let assemblyFormat = "$slot `,` $memory attr-dict `:` type($memory)";
-}
-
 #endif // MPOPT_DIALECT_KERNEL_KERNEL_TD

@@ -20,8 +20,8 @@ def Runtime_Dialect : Dialect {
   let summary = "what compiled models ask of their run-time library";
   let description = [{
     What is behind include/mp-opt/Runtime/Runtime.h: a model's inputs, outputs
-    and constants, loops that run in parallel, and errors. `mp-convert-to-llvm`
-    writes them as calls.
+    and constants, memory of threads and of the model, loops that run in
+    parallel, and errors. `mp-convert-to-llvm` writes them as calls.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
@@ -125,6 +125,49 @@ def Runtime_DrawOp : Runtime_Op<"draw", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins I64Attr:$seed);
   let results = (outs I64:$result);
   let assemblyFormat = "$seed attr-dict";
+}
+
+def Runtime_ScratchOp : Runtime_Op<"scratch"> {
+  let summary = "memory of the running thread";
+  let description = [{
+    At least `bytes` bytes at a multiple of 64, whose content is undefined.
+    A thread has several such buffers; the memory lasts until it asks for the
+    same one again. Inside bodies of parallel loops; it is no value that such a
+    body could share.
+
+    `%0 = runtime.scratch 1, %bytes : memref<?xi8>`
+  }];
+  let arguments = (ins Index:$bytes,
+    ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<3>]>:$buffer);
+  let results = (outs MemRefRankOf<[I8], [1]>:$result);
+  let assemblyFormat = "$buffer `,` $bytes attr-dict `:` type($result)";
+}
+
+def Runtime_Line : MemRefRankOf<[AnyType], [1]>;
+
+def Runtime_CacheLookupOp : Runtime_Op<"cache_lookup"> {
+  let summary = "what an earlier call of the model has left in a cache entry";
+  let description = [{
+    Where `there` is true, `memory` is what `runtime.cache_insert` has put into
+    the entry: `count` elements, which all calls share and none writes.
+
+    `%memory, %there = runtime.cache_lookup %entry, %count : memref<?xf32>`
+  }];
+  let arguments = (ins Index:$entry, Index:$count);
+  let results = (outs Runtime_Line:$memory, I1:$there);
+  let assemblyFormat = "$entry `,` $count attr-dict `:` type($memory)";
+}
+
+def Runtime_CacheInsertOp
+    : Runtime_Op<"cache_insert", [AllTypesMatch<["memory", "result"]>]> {
+  let summary = "leaves memory in a cache entry for later calls of the model";
+  let description = [{
+    `memory` has been allocated and is used up. Another call may have been
+    faster: the result is what the entry holds then.
+  }];
+  let arguments = (ins Index:$entry, Runtime_Line:$memory);
+  let results = (outs Runtime_Line:$result);
+  let assemblyFormat = "$entry `,` $memory attr-dict `:` type($memory)";
 }
 
 def Runtime_ParallelOp

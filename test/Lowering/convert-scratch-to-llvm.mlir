@@ -1,10 +1,10 @@
-// RUN: mp-opt %s --convert-kernel-scratch-to-llvm | FileCheck %s
+// RUN: mp-opt %s --convert-scratch-to-llvm | FileCheck %s
 
 // CHECK: llvm.func @mp_scratch(i32, i64) -> !llvm.ptr
 // CHECK-LABEL: @memory
 // CHECK: llvm.call @mp_scratch(
-// CHECK-NOT: kernel.scratch
+// CHECK-NOT: runtime.scratch
 func.func @memory(%bytes: index) -> memref<?xi8> {
-  %0 = kernel.scratch 1, %bytes : memref<?xi8>
+  %0 = runtime.scratch 1, %bytes : memref<?xi8>
   return %0 : memref<?xi8>
 }
