@@ -228,40 +228,82 @@ def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
-def ConvertKernelToLoops : Pass<"convert-kernel-to-loops", "::mlir::ModuleOp"> {
-  let summary = "Write contractions as calls of blocked, packed kernels";
+def SetTarget : Pass<"mp-set-target", "::mlir::ModuleOp"> {
+  let summary = "Say what code is made for";
   let description = [{
-    Before: contractions of the kernel dialect are on memrefs. After: they are
-    calls of private functions, one for all contractions that differ in nothing
-    but sizes. Such a function packs its operands into panels, multiplies these
-    in register tiles, and applies the epilogue where the sums are stored;
-    convolutions of 3 x 3 taps at stride 1 and their gradients are transformed
-    to fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3) between
-    elements of 16 bits) where sizes are known. It consists of `scf.parallel`,
-    each with one induction variable over tasks; results do not depend on how
-    these are distributed. Memory of threads is
-    `runtime.scratch`; what tasks share is allocated outside of their loops.
-    Panels of an operand that `kernel.constant` names are packed by the first
-    call of the model, and kept in a cache entry (`runtime.cache_lookup`, `runtime.cache_insert`):
-    the last argument of such a function. Calls that pack the same share an
-    entry. The module's `mp.kept` counts them.
+    After: the module has the `mp.target` that the options say. Tools set it
+    themselves, also for the machine they run on; no pass looks at that.
 
-    Example: `test/Lowering/convert-kernel-to-loops.mlir`.
+    Example: test/Lowering/mp-set-target.mlir
   }];
   let options = [
-    Option<"isa", "isa", "std::string", "\"avx512\"",
-           "Instruction set: native, avx512, avx2, neon">,
-    Option<"form", "form", "std::string", "\"widen\"",
-           "How 16-bit operands are multiplied: auto, widen, dot, amx; direct: "
+    Option<"isa", "isa", "std::string", "\"avx2\"",
+           "Instruction set: avx2, avx512, neon">,
+    Option<"kernels", "kernels", "std::string", "\"auto\"",
+           "How 16-bit factors are multiplied: widen (auto), dot, amx; direct: "
            "as auto, and convolutions without transforms">,
+  ];
+  let dependentDialects = ["::mp::MPDialect"];
+}
+
+def SelectStrategy : Pass<"kernel-select-strategy"> {
+  let summary = "Choose how contractions are computed";
+  let description = [{
+    Before: contractions of the kernel dialect are on memrefs; the module has a
+    target, or the default one is meant. After: each has a `config`
+    (`#kernel.config`), and a remark of the category `mp-codegen` says it:
+    blocked products, or for convolutions of 3 x 3 taps at stride 1 and their
+    gradients fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3) between
+    elements of 16 bits) where sizes are known and that pays; tiles and blocks;
+    what is packed; the operand that `kernel.constant` names, if it can be
+    packed by the first call of the model for all that follow. Nothing else has
+    changed.
+
+    Example: test/Lowering/kernel-select-strategy.mlir
+  }];
+  let options = [
     Option<"rows", "rows", "int64_t", "0",
-           "Rows of a register tile; 0: as suits the instruction set">,
+           "Rows of a register tile; 0: as the target says">,
     Option<"vectors", "vectors", "int64_t", "0", "Its columns, in vectors">,
-    Option<"depth", "depth", "int64_t", "0",
-           "Elements of the summed dimension that are packed at a time">,
-    Option<"blockRows", "block-rows", "int64_t", "0",
-           "Rows of a block of the output">,
-    Option<"blockColumns", "block-columns", "int64_t", "0", "Its columns">];
+    Option<"mc", "mc", "int64_t", "0", "Rows of a block of the result">,
+    Option<"nc", "nc", "int64_t", "0", "Its columns">,
+    Option<"kc", "kc", "int64_t", "0",
+           "Elements of the summed dimension that are packed at a time">];
+  let dependentDialects = ["::mp::kernel::KernelDialect", "::mp::MPDialect"];
+}
+
+def OutlineContracts : Pass<"kernel-outline-contracts", "::mlir::ModuleOp"> {
+  let summary = "Make functions of contractions";
+  let description = [{
+    Before: contractions of the kernel dialect are on memrefs. After: they are
+    calls of private functions with dynamic sizes, one for all contractions that
+    differ in nothing but sizes; attributes say what code for them may rely on.
+    Where `config` says that an operand is cached, a function's last argument is
+    the cache entry. Calls that pack the same share an entry. The module's
+    `mp.kept` counts them.
+
+    Example: test/Lowering/kernel-outline-contracts.mlir
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::memref::MemRefDialect"];
+}
+
+def KernelToCPU : Pass<"kernel-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "Write contractions as blocked, packed kernels";
+  let description = [{
+    Before: contractions of the kernel dialect have a `config`, and functions of
+    their own. After: such a function does what `config` says: it packs its
+    operands into micro-panels, multiplies these in register tiles, and applies
+    the epilogue where the sums are stored. It consists of `scf.parallel`, each
+    with one induction variable over tasks; results do not depend on how these
+    are distributed. Memory of threads is `runtime.scratch`; what tasks share is
+    allocated outside of their loops; what is cached is in a cache entry
+    (`runtime.cache_lookup`, `runtime.cache_insert`). A config that does not fit
+    is an error.
+
+    Examples: test/Lowering/kernel-to-cpu.mlir
+  }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",

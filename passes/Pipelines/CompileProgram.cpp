@@ -9,7 +9,7 @@
 
 #include "Graph/Passes.h"
 #include "Pipelines/Pipelines.h"
-#include "mp-opt/Conversion/KernelToLoops.h"
+#include "mp-opt/Codegen/Target/HostTarget.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
@@ -41,7 +41,7 @@ static void loadDialects(MLIRContext &context) {
   context.appendDialectRegistry(registry);
   context.loadDialect<arith::ArithDialect, func::FuncDialect,
                       linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
-                      tensor::TensorDialect, kernel::KernelDialect,
+                      tensor::TensorDialect, kernel::KernelDialect, MPDialect,
                       runtime::RuntimeDialect>();
 }
 
@@ -58,6 +58,20 @@ static LogicalResult inlineFunctions(ModuleOp module, TimingScope &timing) {
   pm.addPass(createInlineFunctions());
   pm.enableTiming(timing);
   return pm.run(module);
+}
+
+static llvm::Expected<Target> getTarget(const CompileOptions &options) {
+  if (options.target)
+    return *options.target;
+  return getHostTarget();
+}
+
+static LogicalResult setTarget(ModuleOp module, const CompileOptions &options) {
+  llvm::Expected<Target> target = getTarget(options);
+  if (!target)
+    return module.emitError(toString(target.takeError()));
+  module->setAttr(mark::target, target->getAttr(module.getContext()));
+  return success();
 }
 
 static LogicalResult convertGraph(ModuleOp module,
@@ -81,14 +95,13 @@ LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
   pm.enableVerifier(false);
   LoweringOptions lowering;
   lowering.inPlace = options.updateInPlace;
-  lowering.kernels = options.kernels;
-  lowering.isa = options.instructions;
   lowering.keepPanels = options.keepPanels;
   buildLoweringPipeline(pm, lowering);
   if (watch.progress)
     watch.progress->follow(pm);
   pm.enableTiming(timing);
-  if (failed(inlineFunctions(module, timing)) ||
+  if (failed(setTarget(module, options)) ||
+      failed(inlineFunctions(module, timing)) ||
       failed(convertGraph(module, options, timing)))
     return failure();
   flops = kernel::countFlops(module);
@@ -119,17 +132,12 @@ static std::string describeSettings(const CompileOptions &options) {
   list(options.dims, [&](int64_t size) { os << size; });
   list(options.inputSizes,
        [&](ArrayRef<int64_t> sizes) { llvm::interleave(sizes, os, "x"); });
-  os << options.updateInPlace << options.keepPanels << " "
-     << options.instructions << "\n";
-  auto target = kernel::getKernelTarget(options.instructions, options.kernels);
-  if (!target)
-    return text + options.kernels;
-  os << int(target->form) << " " << target->transforms << " "
-     << target->vectorBytes << " " << target->rows << " "
-     << target->columnVectors;
-  for (const auto *blocking : {&target->blocking, &target->deepTiles})
-    os << " " << blocking->depth << " " << blocking->rows << " "
-       << blocking->columns;
+  os << options.updateInPlace << options.keepPanels << "\n";
+  if (llvm::Expected<Target> target = getTarget(options))
+    os << stringifyInstructionSet(target->isa) << " "
+       << stringifyProducts(target->products) << " " << target->isDirect;
+  else
+    llvm::consumeError(target.takeError());
   return text;
 }
 

@@ -51,7 +51,7 @@ void registerLoweringDialects(DialectRegistry &registry) {
                   func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                   tensor::TensorDialect, vector::VectorDialect,
-                  kernel::KernelDialect, runtime::RuntimeDialect>();
+                  kernel::KernelDialect, MPDialect, runtime::RuntimeDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
       registry);
@@ -120,11 +120,15 @@ static void buildBufferization(OpPassManager &pm, bool inPlace) {
 }
 
 void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
+  if (!options.isa.empty())
+    pm.addPass(createSetTarget({options.isa, options.kernels}));
   buildFusion(pm);
   buildBufferization(pm, options.inPlace);
   if (options.keepPanels)
     pm.addNestedPass<func::FuncOp>(createMarkConstants());
-  pm.addPass(createConvertKernelToLoops({options.isa, options.kernels}));
+  pm.addNestedPass<func::FuncOp>(createSelectStrategy());
+  pm.addPass(createOutlineContracts());
+  pm.addPass(createKernelToCPU());
   pm.addPass(createLowerLinalg());
   // What a loop reads and writes in one place is one pointer to its body.
   pm.addPass(createCSEPass());

@@ -110,15 +110,15 @@ struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
       *this, "in-place",
       llvm::cl::desc("write outputs that are states over their inputs"),
       llvm::cl::init(false)};
-  Option<std::string> kernels{
-      *this, "kernels",
-      llvm::cl::desc("16-bit products: auto, widen, dot or amx"),
-      llvm::cl::init("auto")};
   Option<std::string> isa{
       *this, "isa",
-      llvm::cl::desc("instruction set of products: native, avx512, avx2 or "
-                     "neon"),
-      llvm::cl::init("native")};
+      llvm::cl::desc("instruction set: avx2, avx512 or neon; where it is not "
+                     "given, the module has a target, or it is avx2")};
+  Option<std::string> kernels{
+      *this, "kernels",
+      llvm::cl::desc("16-bit products, with isa: auto, direct, widen, dot or "
+                     "amx"),
+      llvm::cl::init("auto")};
   Option<bool> keepPanels{
       *this, "keep-panels",
       llvm::cl::desc("pack constants in the first call, for all that follow"),

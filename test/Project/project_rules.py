@@ -49,10 +49,12 @@ ABOVE = {
 LAYERS = (
     "Support", "Schema", "Data",
     "Dialect/ONNX", "Dialect/MP", "Dialect/Runtime", "Dialect/Kernel",
+    "Codegen/Target",
     "Operators", "Target/ONNX", "Graph", "Folding",
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
-    "Autodiff", "Training", "Report", "Conversion", "Runtime", "Execution",
+    "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
+    "Runtime", "Execution",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8

@@ -56,11 +56,8 @@ Error CodeFlags::check(bool isCode) const {
     if (!isCode && option.getNumOccurrences())
       return createStringError("--" + option.ArgStr +
                                " needs --emit=llvm, obj or lib");
-  if (!StringSwitch<bool>(kernels)
-           .Cases({"auto", "direct", "widen", "dot", "amx"}, true)
-           .Default(false))
-    return createStringError("--kernels: unknown form '" + kernels +
-                             "', expected auto, direct, widen, dot or amx");
+  if (Expected<KernelChoice> choice = parseKernels(kernels); !choice)
+    return createStringError("--kernels: " + toString(choice.takeError()));
   if (symbols.getNumOccurrences() && symbols != getCName(symbols))
     return createStringError("--symbols: expected the start of a name of C, "
                              "found '" +
@@ -74,7 +71,7 @@ Error CodeFlags::check(bool isCode) const {
 void CodeFlags::fill(CodeOptions &options) const {
   options.target.triple = target;
   options.target.cpu = cpu;
-  options.kernels = kernels;
+  options.kernels = cantFail(parseKernels(kernels));
   options.inPlace = inPlace;
   options.symbols = symbols;
   options.linker = linker;

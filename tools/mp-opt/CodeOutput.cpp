@@ -8,7 +8,7 @@
 #include "CodeOutput.h"
 
 #include "Pipelines/CompileProgram.h"
-#include "mp-opt/Conversion/KernelToLoops.h"
+#include "mp-opt/Codegen/Target/HostTarget.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
@@ -104,30 +104,31 @@ static std::string getStem(StringRef output) {
   return name.str();
 }
 
-static StringRef getInstructions(const llvm::TargetMachine &machine) {
+static llvm::Expected<Target> getTarget(const llvm::TargetMachine &machine,
+                                        const CodeOptions &options) {
+  if (options.target.isHost())
+    return getHostTarget(options.kernels);
   const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
-  return kernel::getInstructionSet(
-      machine.getTargetTriple(), [&](StringRef feature) {
+  auto isa =
+      getInstructionSet(machine.getTargetTriple(), [&](StringRef feature) {
         return processor.checkFeatures(("+" + feature).str());
       });
+  if (!isa)
+    return llvm::createStringError("--target: found '" + options.target.triple +
+                                   "', expected a system with x86-64 or "
+                                   "aarch64");
+  return makeTarget(*isa, options.kernels);
 }
 
 llvm::Error CodeWriter::lower(ModuleOp module) {
   CompileOptions compile;
-  compile.kernels = options.kernels;
   compile.updateInPlace = options.inPlace;
   if (llvm::Error failed = parseDimensions(options.dims, compile.dims))
     return failed;
-  if (!options.target.isHost())
-    compile.instructions = getInstructions(*machine).str();
-  if (compile.instructions.empty())
-    return llvm::createStringError("--target: found '" + options.target.triple +
-                                   "', expected a system with x86-64 or "
-                                   "aarch64");
-  if (compile.instructions != "native" && compile.instructions != "avx512" &&
-      (options.kernels == "dot" || options.kernels == "amx"))
-    return llvm::createStringError("--kernels=" + options.kernels +
-                                   " needs a processor with AVX-512");
+  llvm::Expected<Target> target = getTarget(*machine, options);
+  if (!target)
+    return target.takeError();
+  compile.target = *target;
   std::optional<double> flops;
   // What is wrong has been said.
   if (failed(lowerProgram(module, compile, watch, flops)))

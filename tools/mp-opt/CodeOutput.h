@@ -15,13 +15,14 @@
 
 #include "ModelInput.h"
 
+#include "mp-opt/Codegen/Target/Target.h"
 #include "mp-opt/Execution/Library.h"
 
 namespace mp {
 
 struct CodeOptions {
   CodeTarget target;
-  std::string kernels = "auto";
+  KernelChoice kernels;
   bool inPlace = false;
   /// Start of names in C, program that links, run-time library: empty for those
   /// that follow from the output's name and the target.

@@ -10,6 +10,7 @@
 #include "ExitCodes.h"
 #include "Pipelines/CompileProgram.h"
 
+#include "mp-opt/Codegen/Target/HostTarget.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/Nearest.h"
@@ -65,12 +66,15 @@ std::optional<int> ModelFlags::apply(const Flags &flags,
                                      DialectRegistry &registry) {
   if (bf16 && fp16)
     return flags.usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
-  static constexpr StringRef forms[] = {"auto", "direct", "widen", "dot",
-                                        "amx"};
-  if (!llvm::is_contained(forms, kernels))
-    return flags.usageError("--kernels: expected auto, direct, widen, dot or "
-                            "amx, got '" +
-                            kernels + "'" + suggestNearest(kernels, forms));
+  llvm::Expected<KernelChoice> choice = parseKernels(kernels);
+  if (!choice)
+    return flags.usageError("--kernels: " + toString(choice.takeError()));
+  llvm::Expected<Target> host = getHostTarget(*choice);
+  if (!host) {
+    llvm::errs() << "mp-run: error: " << toString(host.takeError()) << "\n";
+    return exitBadInput;
+  }
+  target = *host;
   DimensionSizes sizes;
   if (llvm::Error failed = parseDimensions(splitDims(dims), sizes))
     return flags.usageError("--dim: " + toString(std::move(failed)));
@@ -94,7 +98,7 @@ std::optional<int> ModelFlags::apply(const Flags &flags,
 CompileOptions ModelFlags::getOptions() const {
   CompileOptions options;
   llvm::cantFail(parseDimensions(splitDims(dims), options.dims));
-  options.kernels = kernels;
+  options.target = target;
   options.updateInPlace = inPlace;
   options.cache = codeCache.get();
   options.title = "mp-run";

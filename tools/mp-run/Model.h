@@ -34,6 +34,8 @@ struct ModelFlags {
   uint64_t threads = 0;
   std::vector<std::string> dims, roots;
   std::string kernels = "auto", schemas, cache;
+  /// What `apply` makes of `kernels`.
+  Target target;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
   /// What `apply` makes of `cache` and `isTimed`; the latter is null without.
   std::shared_ptr<CodeCache> codeCache;

@@ -14,6 +14,7 @@
 #ifndef MPOPT_EXECUTION_PROGRAM_H
 #define MPOPT_EXECUTION_PROGRAM_H
 
+#include "mp-opt/Codegen/Target/Target.h"
 #include "mp-opt/Execution/ProgramCode.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -36,11 +37,8 @@ struct CompileOptions {
   llvm::StringMap<int64_t> dims;
   /// Sizes for whole inputs; beats `dims`. Code for known sizes is faster.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputSizes;
-  /// 16-bit products: auto, widen, dot or amx; direct: auto, and convolutions
-  /// without transforms.
-  std::string kernels = "auto";
-  /// native, avx512, avx2 or neon.
-  std::string instructions = "native";
+  /// What code is made for; this machine where it is absent.
+  std::optional<Target> target;
   /// Outputs that are states are written over their inputs.
   bool updateInPlace = false;
   /// The first call packs constants for those that follow, in memory beside

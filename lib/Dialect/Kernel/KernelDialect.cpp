@@ -22,6 +22,7 @@ using namespace mlir;
 namespace mp::kernel {
 
 void KernelDialect::initialize() {
+  registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "mp-opt/Dialect/Kernel/KernelOps.cpp.inc"

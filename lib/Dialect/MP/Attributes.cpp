@@ -178,6 +178,47 @@ void PolicyAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+/// ` = word` of an enumeration, behind `, key`.
+template <typename Enum>
+static ParseResult parseWord(AsmParser &parser, StringRef key,
+                             StringRef expected, Enum &value,
+                             std::optional<Enum> (*symbolize)(StringRef)) {
+  StringRef word;
+  if (parser.parseComma() || parser.parseKeyword(key) || parser.parseEqual())
+    return failure();
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<Enum> found = symbolize(word);
+  if (!found)
+    return parser.emitError(place)
+           << "unknown " << key << " '" << word << "', expected " << expected;
+  value = *found;
+  return success();
+}
+
+Attribute TargetAttr::parse(AsmParser &parser, Type) {
+  InstructionSet isa;
+  Products products;
+  if (parser.parseLess() || parser.parseKeyword("cpu") ||
+      parseWord(parser, "isa", "avx2, avx512 or neon", isa,
+                symbolizeInstructionSet) ||
+      parseWord(parser, "products", "widen, dot or amx", products,
+                symbolizeProducts))
+    return {};
+  bool isDirect = succeeded(parser.parseOptionalComma());
+  if ((isDirect && parser.parseKeyword("direct")) || parser.parseGreater())
+    return {};
+  return parser.getChecked<TargetAttr>(parser.getContext(), isa, products,
+                                       isDirect);
+}
+
+void TargetAttr::print(AsmPrinter &printer) const {
+  printer << "<cpu, isa = " << stringifyInstructionSet(getIsa())
+          << ", products = " << stringifyProducts(getProducts())
+          << (getIsDirect() ? ", direct>" : ">");
+}
+
 //===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
@@ -248,6 +289,16 @@ LogicalResult PolicyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 InstructionSet isa, Products products, bool) {
+  // The instructions for bf16 come with AVX-512.
+  if (products != Products::Widen && isa != InstructionSet::AVX512)
+    return emitError() << "products = " << stringifyProducts(products)
+                       << " needs isa = avx512, found isa = "
+                       << stringifyInstructionSet(isa);
+  return success();
+}
+
 namespace {
 
 /// Where an attribute may stand.
@@ -299,6 +350,7 @@ static constexpr Rule rules[] = {
     {mark::trained, Place::Inside, is<ArrayAttr>, "an array"},
     {mark::parameters, Place::Module, is<ArrayAttr>, "an array"},
     {mark::tied, Place::Inside, is<Attribute>, "anything"},
+    {mark::target, Place::Module, is<TargetAttr>, "#mp.target"},
     {mark::inputs, Place::Module, is<ArrayAttr>, "an array"},
     {mark::outputs, Place::Module, is<ArrayAttr>, "an array"},
     {mark::constants, Place::Module, is<ArrayAttr>, "an array"},

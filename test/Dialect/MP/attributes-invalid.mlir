@@ -108,3 +108,27 @@ onnx.graph {
   %0 = "onnx.Relu"(%x) {mp.clas = #mp.class<deny>} : (tensor<4xf32>) -> tensor<4xf32>
   onnx.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{unknown isa 'vax', expected avx2, avx512 or neon}}
+module attributes {mp.target = #mp.target<cpu, isa = vax, products = widen>} {
+}
+
+// -----
+
+// expected-error @below {{unknown products 'mma', expected widen, dot or amx}}
+module attributes {mp.target = #mp.target<cpu, isa = avx2, products = mma>} {
+}
+
+// -----
+
+// expected-error @below {{products = dot needs isa = avx512, found isa = avx2}}
+module attributes {mp.target = #mp.target<cpu, isa = avx2, products = dot>} {
+}
+
+// -----
+
+// expected-error @below {{'mp.target' is "avx2", expected #mp.target}}
+module attributes {mp.target = "avx2"} {
+}

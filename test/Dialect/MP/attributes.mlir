@@ -3,7 +3,8 @@
 
 // What passes tell each other is printed and read without loss.
 // CHECK: mp.policy = #mp.policy<f16, {operators = {deny = {{\[\[}}"Gelu", "--deny"]]}, strict = true}>
-module attributes {onnx.opset_import = [["", 17]], mp.policy = #mp.policy<f16, {operators = {deny = [["Gelu", "--deny"]]}, strict = true}>} {
+// CHECK-SAME: mp.target = #mp.target<cpu, isa = avx512, products = dot, direct>
+module attributes {mp.target = #mp.target<cpu, isa = avx512, products = dot, direct>, onnx.opset_import = [["", 17]], mp.policy = #mp.policy<f16, {operators = {deny = [["Gelu", "--deny"]]}, strict = true}>} {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>):
     // CHECK: mp.class = #mp.class<deny, reason = "user's list", requested_by = "--deny", denied_by = "\22quoted\22", builtin, override>

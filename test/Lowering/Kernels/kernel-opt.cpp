@@ -24,10 +24,14 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<mp::kernel::KernelDialect, mp::runtime::RuntimeDialect>();
+  registry.insert<mp::kernel::KernelDialect, mp::MPDialect,
+                  mp::runtime::RuntimeDialect>();
   mlir::registerAllPasses();
   mlir::registerPass([] { return mp::createConvertScratchToLLVM(); });
-  mlir::registerPass([] { return mp::createConvertKernelToLoops(); });
+  mlir::registerPass([] { return mp::createKernelToCPU(); });
+  mlir::registerPass([] { return mp::createOutlineContracts(); });
+  mlir::registerPass([] { return mp::createSelectStrategy(); });
+  mlir::registerPass([] { return mp::createSetTarget(); });
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "kernels of mp-opt\n", registry));
 }

@@ -107,10 +107,21 @@ class Contraction:
         )
 
 
+def kernel_passes(isa, form, tuning):
+    """From contractions to loops: `form` is one of --kernels, `tuning` options
+    of kernel-select-strategy."""
+    return [
+        f"--mp-set-target=isa={isa} kernels={form}",
+        f"--kernel-select-strategy={tuning}",
+        "--kernel-outline-contracts",
+        "--kernel-to-cpu",
+    ]
+
+
 def lower_text(text):
     """The functions of contractions in text."""
     return subprocess.run(
-        [KERNEL_OPT, "-", "--convert-kernel-to-loops"], input=text,
+        [KERNEL_OPT, "-", *kernel_passes("avx512", "widen", "")], input=text,
         check=True, capture_output=True, encoding="utf-8").stdout
 
 
@@ -129,8 +140,7 @@ def compile_text(text, folder, isa=None, form="widen", tuning=""):
     source.write_text(text)
     lowered, ir = folder / "llvm.mlir", folder / "kernel.ll"
     subprocess.run(
-        [KERNEL_OPT, source, f"--convert-kernel-to-loops=isa={isa} form={form} {tuning}",
-         *PASSES, "-o", lowered], check=True)
+        [KERNEL_OPT, source, *kernel_passes(isa, form, tuning), *PASSES, "-o", lowered], check=True)
     subprocess.run([LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir", lowered,
                     "-o", ir], check=True)
     library = folder / "kernel.so"

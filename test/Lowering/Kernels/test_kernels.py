@@ -250,7 +250,7 @@ OPTIONS = {
     "f32-static": dict(types=("f32", "f32", "f32"), static=True),
     "f32-small-blocks": dict(
         types=("f32", "f32", "f32"),
-        tuning="depth=32 block-rows=16 block-columns=48"),
+        tuning="kc=32 mc=16 nc=48"),
     "f32-avx2": dict(types=("f32", "f32", "f32"), isa="avx2"),
     "f32-avx2-static": dict(
         types=("f32", "f32", "f32"), isa="avx2", static=True),
@@ -265,7 +265,7 @@ OPTIONS = {
     "amx": dict(types=("bf16", "bf16", "f32"), form="amx"),
     "amx-small-blocks": dict(
         types=("bf16", "bf16", "f32"), form="amx",
-        tuning="depth=32 block-rows=32 block-columns=32"),
+        tuning="kc=32 mc=32 nc=32"),
 }
 
 

@@ -20,7 +20,13 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "mp-opt/Dialect/MP/MP.h"
+
 #include "mp-opt/Dialect/Kernel/KernelDialect.h.inc"
+#include "mp-opt/Dialect/Kernel/KernelEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mp-opt/Dialect/Kernel/KernelAttributes.h.inc"
 
 #define GET_OP_CLASSES
 #include "mp-opt/Dialect/Kernel/KernelOps.h.inc"

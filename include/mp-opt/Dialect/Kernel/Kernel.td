@@ -8,23 +8,13 @@
 #ifndef MPOPT_DIALECT_KERNEL_KERNEL_TD
 #define MPOPT_DIALECT_KERNEL_KERNEL_TD
 
+include "mp-opt/Dialect/Kernel/KernelAttributes.td"
 include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-def Kernel_Dialect : Dialect {
-  let name = "kernel";
-  let cppNamespace = "::mp::kernel";
-  let summary = "contractions and convolutions for generated kernels";
-  let description = [{
-    What is computed, with all that is fused into it: how (blocks, packing,
-    registers) is decided where `convert-kernel-to-loops` writes the loops.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
 
 class Kernel_Op<string mnemonic, list<Trait> traits = []>
     : Op<Kernel_Dialect, mnemonic, traits>;
@@ -67,6 +57,8 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     stands alone in the map; what stands nowhere alone has its size in `sizes`,
     in the dimensions' order.
 
+    `config` says how it is computed, from `kernel-select-strategy` on.
+
     A dense layer with bias, activation and a cast, all in one loop nest:
 
     ```mlir
@@ -91,7 +83,8 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
                        Variadic<Kernel_Data>:$extras, Variadic<Index>:$sizes,
                        Kernel_Data:$c, AffineMapArrayAttr:$indexing_maps,
                        OptionalAttr<TypeAttr>:$round_a,
-                       OptionalAttr<TypeAttr>:$round_b);
+                       OptionalAttr<TypeAttr>:$round_b,
+                       OptionalAttr<Kernel_ConfigAttr>:$config);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let regions = (region SizedRegion<1>:$epilogue);
   let skipDefaultBuilders = 1;

@@ -81,7 +81,12 @@ inline constexpr llvm::StringLiteral parameters = "mp.parameters";
 /// On an initializer that the user wants to be one with others.
 inline constexpr llvm::StringLiteral tied = "mp.tied";
 
-// Of lowering. On arguments and results of `main`:
+// Of lowering.
+
+/// On the module: TargetAttr (mp-set-target).
+inline constexpr llvm::StringLiteral target = "mp.target";
+
+// On arguments and results of `main`:
 
 /// The name in ONNX; constants have none.
 inline constexpr llvm::StringLiteral name = "mp.name";

@@ -38,6 +38,9 @@ inline CompositeAttr getComposite(mlir::Operation *node) {
 inline PolicyAttr getPolicy(mlir::ModuleOp module) {
   return module->getAttrOfType<PolicyAttr>(mark::policy);
 }
+inline TargetAttr getTarget(mlir::ModuleOp module) {
+  return module->getAttrOfType<TargetAttr>(mark::target);
+}
 /// The 16-bit type in use.
 inline mlir::Type getLowType(mlir::ModuleOp module) {
   PolicyAttr policy = getPolicy(module);

@@ -22,6 +22,25 @@ def MP_OpClass : I32EnumAttr<"OpClass", "what a policy says of an operator", [
   let genSpecializedAttr = 0;
 }
 
+def MP_InstructionSet : I32EnumAttr<"InstructionSet",
+    "vector instructions of a processor", [
+    I32EnumAttrCase<"AVX2", 0, "avx2">,
+    I32EnumAttrCase<"AVX512", 1, "avx512">,
+    I32EnumAttrCase<"Neon", 2, "neon">,
+  ]> {
+  let cppNamespace = "::mp";
+  let genSpecializedAttr = 0;
+}
+
+def MP_Products : I32EnumAttr<"Products", "how 16-bit factors are multiplied", [
+    I32EnumAttrCase<"Widen", 0, "widen">,
+    I32EnumAttrCase<"Dot", 1, "dot">,
+    I32EnumAttrCase<"AMX", 2, "amx">,
+  ]> {
+  let cppNamespace = "::mp";
+  let genSpecializedAttr = 0;
+}
+
 class MP_Attr<string name, string attrMnemonic>
     : AttrDef<MP_Dialect, name> {
   let mnemonic = attrMnemonic;
@@ -113,6 +132,29 @@ def MP_PolicyAttr : MP_Attr<"Policy", "policy"> {
       return getOptions() ? getOptions().template getAs<T>(name) : T();
     }
   }];
+}
+
+def MP_TargetAttr : AttrDef<MP_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "the machine that code is made for";
+  let description = [{
+    `mp.target` on the module, from `mp-set-target` on (tools set it, after a
+    look at the machine they run on). `isa` are the vector instructions:
+    `avx2`, `avx512` (F, BW and VL) or `neon`. `products` says how 16-bit factors
+    are multiplied: `widen`ed to f32 first, or bf16 by `dot` products of pairs
+    (AVX512-BF16) or by tiles (`amx`), which need avx512; fp16 is widened
+    then. With `direct`, convolutions are summed up as they are, without
+    Winograd's transforms.
+
+    ```mlir
+    #mp.target<cpu, isa = avx512, products = dot>
+    #mp.target<cpu, isa = avx2, products = widen, direct>
+    ```
+  }];
+  let parameters = (ins "::mp::InstructionSet":$isa, "::mp::Products":$products,
+                    "bool":$isDirect);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 #endif // MPOPT_DIALECT_MP_MPATTRIBUTES_TD

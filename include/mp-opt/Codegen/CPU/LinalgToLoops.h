@@ -1,0 +1,30 @@
+//===- LinalgToLoops.h - Structured ops on buffers as loops -----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One loop nest for each linalg op on memrefs: dimensions that all operands
+// hold contiguously are one, the innermost loop runs over contiguous memory,
+// reductions over it accumulate in registers, and loops of enough work are
+// runtime.parallel. How work is divided does not depend on the number of
+// threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_CPU_LINALGTOLOOPS_H
+#define MPOPT_CODEGEN_CPU_LINALGTOLOOPS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mp {
+
+/// Replaces `op`, whose operands are memrefs; inside of a runtime.parallel,
+/// without further parallel loops.
+mlir::LogicalResult lowerToLoops(mlir::RewriterBase &rewriter,
+                                 mlir::linalg::LinalgOp op);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_CPU_LINALGTOLOOPS_H

@@ -1,0 +1,27 @@
+//===- Strategy.h - How contractions are computed ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_CPU_STRATEGY_H
+#define MPOPT_CODEGEN_CPU_STRATEGY_H
+
+#include "mp-opt/Codegen/Target/Target.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+namespace mp::kernel {
+
+/// Chooses the strategy of a contraction on memrefs for a processor. `numbers`
+/// are the target's, or those that a test wants.
+ConfigAttr selectStrategy(ContractOp op, TargetAttr target,
+                          const TargetNumbers &numbers);
+
+/// Fails, after an error, where `op`, which is on memrefs, has no config, or
+/// one that does not fit what it computes.
+mlir::LogicalResult verifyStrategy(ContractOp op);
+
+} // namespace mp::kernel
+
+#endif // MPOPT_CODEGEN_CPU_STRATEGY_H

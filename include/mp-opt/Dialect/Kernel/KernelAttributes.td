@@ -1,0 +1,112 @@
+//===- KernelAttributes.td - How contractions are computed -*- tablegen -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DIALECT_KERNEL_KERNELATTRIBUTES_TD
+#define MPOPT_DIALECT_KERNEL_KERNELATTRIBUTES_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "kernel";
+  let cppNamespace = "::mp::kernel";
+  let summary = "contractions and convolutions for generated kernels";
+  let description = [{
+    What is computed, with all that is fused into it. How (blocks, packing,
+    registers) is decided by `kernel-select-strategy`, which writes it on each
+    contraction for the stage that makes code.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
+}
+
+class Kernel_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mp::kernel";
+  let genSpecializedAttr = 0;
+}
+
+def Kernel_Strategy : Kernel_Enum<"Strategy", "how a contraction is computed", [
+    I32EnumAttrCase<"Blocked", 0, "blocked">,
+    I32EnumAttrCase<"Winograd", 1, "winograd">,
+    I32EnumAttrCase<"WinogradWeights", 2, "winograd_weights">,
+  ]>;
+
+def Kernel_Packing : Kernel_Enum<"Packing", "how an operand gets to the tiles", [
+    I32EnumAttrCase<"InPlace", 0, "in_place">,
+    I32EnumAttrCase<"MNMajor", 1, "mn_major">,
+    I32EnumAttrCase<"KMajor", 2, "k_major">,
+  ]>;
+
+def Kernel_Cached : Kernel_Enum<"Cached", "what outlasts a call", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"LHS", 1, "lhs">,
+    I32EnumAttrCase<"RHS", 2, "rhs">,
+  ]>;
+
+def Kernel_Store : Kernel_Enum<"Store", "where results are stored from", [
+    I32EnumAttrCase<"Memory", 0, "memory">,
+    I32EnumAttrCase<"Registers", 1, "registers">,
+  ]>;
+
+def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
+  let mnemonic = "config";
+  let summary = "the strategy of a contraction on a processor";
+  let description = [{
+    The contraction is a product of matrices, C (M x N) += A (M x K) * B (K x N),
+    for each batch. Its right-hand side (`rhs`), of which vectors are read, is the
+    operand with the last axis of the result; `lhs` is the other. In the words
+    of BLIS:
+
+    * `strategy`: `blocked` products of packed micro-panels; `winograd`, a
+      convolution of 3 x 3 taps by F(f x f, 3 x 3), or `winograd_weights`, the
+      gradient of such taps by F(3 x 3, f x f), whose places are such products.
+    * `products`: how 16-bit factors are multiplied (`#mp.target`).
+    * `mr`, `nr`: rows and columns of the register tile; `lanes`: elements of its
+      vectors.
+    * `lhs`, `rhs`: whether an operand is read where it lies (`in_place`) or
+      packed, from memory that is contiguous along K (`k_major`) or is not
+      (`mn_major`).
+    * `mc`, `nc`, `kc`: rows and columns of a block of the result, at most, and
+      elements of K in a step; `deep_mc`, `deep_nc`, `deep_kc`: the same for
+      products by AMX that turn out to be deeper than `kc` and to have `deep_mc`
+      rows.
+    * `cached`: the operand that the first call packs for all that follow.
+    * `store`: from `registers` where sums are done in one step and stores are
+      cheap, else from `memory` of the thread.
+
+    ```mlir
+    #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48,
+                   lanes = 16, lhs = k_major, rhs = mn_major, mc = 1024,
+                   nc = 512, kc = 512, cached = rhs>
+    #kernel.config<strategy = winograd, products = widen, mr = 8, nr = 48,
+                   lanes = 16, f = 2>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<Kernel_Strategy>:$strategy,
+    "::mp::Products":$products,
+    "int64_t":$mr, "int64_t":$nr, "int64_t":$lanes,
+    DefaultValuedParameter<"int64_t", "0">:$f,
+    DefaultValuedParameter<"Packing", "Packing::MNMajor">:$lhs,
+    DefaultValuedParameter<"Packing", "Packing::MNMajor">:$rhs,
+    DefaultValuedParameter<"int64_t", "0">:$mc,
+    DefaultValuedParameter<"int64_t", "0">:$nc,
+    DefaultValuedParameter<"int64_t", "0">:$kc,
+    DefaultValuedParameter<"int64_t", "0">:$deep_mc,
+    DefaultValuedParameter<"int64_t", "0">:$deep_nc,
+    DefaultValuedParameter<"int64_t", "0">:$deep_kc,
+    DefaultValuedParameter<"Cached", "Cached::None">:$cached,
+    DefaultValuedParameter<"Store", "Store::Memory">:$store);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // MPOPT_DIALECT_KERNEL_KERNELATTRIBUTES_TD

@@ -1,0 +1,147 @@
+//===- Panels.h - Packing operands into panels ------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A panel holds `width` rows or columns of an operand for a range of the
+// summed dimension. Its depth is counted in units: elements, or pairs of them.
+// It is stored as [unit][lane], or in chunks as [chunk][lane][unit], the lanes
+// being its rows or columns; zeros stand where the operand ends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_CPU_CONTRACT_PANELS_H
+#define MPOPT_LIB_CODEGEN_CPU_CONTRACT_PANELS_H
+
+#include "Contraction.h"
+
+namespace mp::kernel {
+
+struct PanelFormat {
+  /// Of the panel's memory.
+  mlir::Type element;
+  int64_t width;
+  /// Units in a vector, and in a chunk.
+  int64_t units;
+  /// Elements in a unit.
+  int64_t perUnit = 1;
+  bool byLane = false;
+  /// What lies behind the end of the depth is zero up to a whole chunk, and not
+  /// only for panels that are stored by lanes.
+  bool wholeChunks = false;
+
+  int64_t chunk() const { return units * perUnit; }
+  /// Elements in a panel of so much depth.
+  mlir::Value getSize(LoopBuilder &e, mlir::Value depth) const;
+};
+
+/// An operand that is packed along a group, the summed dimension aside.
+class Side {
+public:
+  /// Emits the offsets that all panels share.
+  Side(LoopBuilder &e, Contraction &contraction, unsigned operand,
+       GroupKind kind, const PanelFormat &format, bool alongDepth);
+
+  /// What depends on the batch alone; comes before pack.
+  void enterBatch(LoopBuilder &e, mlir::Value batch);
+  /// Lanes `first` to `first + width - 1`, and where their panel begins.
+  struct Place {
+    mlir::Value first, at;
+  };
+  /// Writes panels for the depths `depth` to `depth + count - 1`.
+  void pack(LoopBuilder &e, llvm::ArrayRef<Place> places, mlir::Value depth,
+            mlir::Value count, mlir::Value memory);
+  /// Panels to be packed at once, since their lanes share lines of memory.
+  int64_t getNumTogether() const;
+
+  /// Where column or row `first` is, if the operand is one line.
+  mlir::Value getPlace(LoopBuilder &e, mlir::Value first) {
+    return e.add(base, laneOffsets.at(e, first));
+  }
+  /// From one column or row to the next, if these are lines.
+  mlir::Value getPitch() const { return laneOffsets.factor; }
+  mlir::Value getMemory() const { return view.memory; }
+  const IndexFunction &getDepthOffsets() const { return depthOffsets; }
+
+private:
+  struct Checked {
+    IndexFunction lane, depth;
+    const Bound *bound;
+    mlir::Value size, base;
+  };
+  /// Lanes that are read at once, all others aside: the elements of which they
+  /// are picked, and what is added to a place then.
+  struct Run {
+    mlir::Value mask, shift;
+  };
+  /// Where elements that make a vector are: `step` apart, in several runs if
+  /// there are any; or at `offsets`.
+  struct Reach {
+    int64_t step = 1;
+    mlir::Value offsets;
+    llvm::SmallVector<Run> runs;
+  };
+  /// As many lanes of a panel as a vector has units, and where they go.
+  struct Part {
+    mlir::Value first, mask, count;
+    int64_t width;
+    mlir::Value depth, end;
+    mlir::Value panel, at;
+    /// Where the first lane is, where the others are, the lanes' coordinates.
+    mlir::Value place;
+    Reach reach;
+    llvm::SmallVector<mlir::Value> coordinates;
+  };
+  /// What is asked of pack.
+  struct Panel {
+    mlir::Value first, depth, count, memory, at;
+  };
+  Part getPart(LoopBuilder &e, const Panel &panel, mlir::Value begin,
+               int64_t width);
+  Reach getReach(LoopBuilder &e, GroupKind group, const IndexFunction &offsets,
+                 mlir::Value first, int64_t lanes);
+  mlir::Value checkBounds(LoopBuilder &e, mlir::Value mask,
+                          llvm::ArrayRef<mlir::Value> coordinates,
+                          llvm::ArrayRef<mlir::Value> others);
+  /// Elements in the panel's type.
+  mlir::Value load(LoopBuilder &e, mlir::Value place, const Reach &reach,
+                   mlir::Value mask);
+  void storeVector(LoopBuilder &e, mlir::Value value, mlir::Value panel,
+                   mlir::Value at, int64_t units);
+  void packAlongLanes(LoopBuilder &e, llvm::ArrayRef<Panel> panels,
+                      llvm::ArrayRef<Part> parts);
+  void packLanes(LoopBuilder &e, llvm::ArrayRef<Part> parts);
+  mlir::Value readElements(LoopBuilder &e, const Part &part, mlir::Value i,
+                           bool mayExceed);
+  mlir::Value readUnit(LoopBuilder &e, const Part &part, mlir::Value unit,
+                       bool mayExceed);
+  void packAlongDepth(LoopBuilder &e, const Part &part);
+  llvm::SmallVector<mlir::Value> transpose(LoopBuilder &e,
+                                           llvm::ArrayRef<mlir::Value> rows);
+  /// Stores vectors that are lanes each, or units each.
+  void storeLanes(LoopBuilder &e, const Part &part, mlir::Value unit,
+                  llvm::ArrayRef<mlir::Value> vectors);
+  void storeUnits(LoopBuilder &e, const Part &part, mlir::Value unit,
+                  llvm::ArrayRef<mlir::Value> vectors);
+
+  Contraction &contraction;
+  View &view;
+  unsigned operand;
+  GroupKind kind;
+  PanelFormat format;
+  mlir::Value total, base;
+  IndexFunction laneOffsets, depthOffsets;
+  llvm::SmallVector<Checked> checks;
+  bool alongDepth;
+};
+
+/// Whether `offsets` are those of elements that are `step` apart, `first` being
+/// the first of them, as far as `mask` goes.
+mlir::Value isRun(LoopBuilder &e, mlir::Value offsets, mlir::Value first,
+                  mlir::Value mask, int64_t step = 1);
+
+} // namespace mp::kernel
+
+#endif // MPOPT_LIB_CODEGEN_CPU_CONTRACT_PANELS_H

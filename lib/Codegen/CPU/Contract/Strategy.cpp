@@ -1,0 +1,308 @@
+//===- Strategy.cpp - How contractions are computed -----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Winograd's transforms where they pay, else blocked products. Micro-panels of
+// both sides are packed, but for a right-hand side of few rows, for which
+// packing takes longer than it saves, and a left-hand side that is lines of K.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/CPU/Strategy.h"
+#include "../Winograd/WinogradStrategy.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace mp::kernel {
+
+namespace {
+/// The parameters of a ConfigAttr.
+struct Config {
+  Strategy strategy = Strategy::Blocked;
+  Products products = Products::Widen;
+  int64_t mr = 0, nr = 0, lanes = 0, f = 0;
+  Packing lhs = Packing::MNMajor, rhs = Packing::MNMajor;
+  CacheBlocks blocks = {0, 0, 0}, deepBlocks = {0, 0, 0};
+  Cached cached = Cached::None;
+  Store store = Store::Memory;
+
+  int64_t getElementsPerPack() const {
+    return products == Products::Widen ? 1 : 2;
+  }
+  ConfigAttr get(MLIRContext *context) const {
+    return ConfigAttr::get(context, strategy, products, mr, nr, lanes, f, lhs,
+                           rhs, blocks.mc, blocks.nc, blocks.kc, deepBlocks.mc,
+                           deepBlocks.nc, deepBlocks.kc, cached, store);
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What is possible
+//===----------------------------------------------------------------------===//
+
+/// Whether the right-hand side is lines of N within bounds.
+static bool canReadRHSInPlace(const ContractShape &shape) {
+  return shape.isSingle(N) && shape.getRHS().bounds.empty() &&
+         shape.getStep(N, shape.rhs) == 1;
+}
+
+/// Whether the left-hand side is lines of K, of what is summed up.
+static bool canReadLHSInPlace(const ContractShape &shape) {
+  const OperandShape &operand = shape.getLHS();
+  return operand.element == shape.accumulator && !operand.rounding &&
+         shape.isSingle(M) && shape.isSingle(K) && operand.bounds.empty() &&
+         shape.getStep(K, shape.lhs) == 1;
+}
+
+/// Whether all of an operand can be packed ahead of all tasks.
+static bool canCache(const ContractShape &shape) { return !shape.isBatched(); }
+
+static bool areFactorsBF16(const ContractShape &shape) {
+  return shape.factors[0].isBF16() && shape.factors[1].isBF16();
+}
+
+/// Whether code for each vector that is stored is short, and elements of a row
+/// may follow each other in all operands.
+static bool canStoreFromRegisters(ContractOp op, const ContractShape &shape) {
+  constexpr int64_t mostOps = 8;
+  // Constants become part of it, wherever they are now.
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op.getEpilogue(), used);
+  SmallVector<Operation *> ops;
+  for (Operation &inner : op.getEpilogue().front())
+    ops.push_back(&inner);
+  for (Value value : used)
+    if (matchPattern(value, m_Constant()))
+      ops.push_back(value.getDefiningOp());
+  auto isCheap = [](Operation *inner) {
+    return isa<YieldOp>(inner) || isa<arith::ArithDialect>(inner->getDialect());
+  };
+  auto mayBeRun = [&](unsigned operand) {
+    return !shape.moves(N, shape.operands[operand]) ||
+           shape.getStep(N, operand) == 1;
+  };
+  return ops.size() <= mostOps && llvm::all_of(ops, isCheap) &&
+         llvm::all_of(llvm::seq<unsigned>(2, shape.operands.size()), mayBeRun);
+}
+
+//===----------------------------------------------------------------------===//
+// What is chosen
+//===----------------------------------------------------------------------===//
+
+/// Whether memory goes along K rather than along M or N, or, where it goes
+/// along both, which way panels take less time.
+static Packing choosePacking(const ContractShape &shape, unsigned operand,
+                             GroupKind kind, const Config &config) {
+  if (shape.getStep(K, operand) == 0)
+    return Packing::MNMajor;
+  if (shape.getStep(kind, operand) == 0)
+    return Packing::KMajor;
+  // Both have lines.
+  if (!shape.isShort(shape.groups[kind].back()))
+    return Packing::MNMajor;
+  int64_t length = shape.getLeastLength(kind);
+  if (shape.isShort(shape.groups[K].back()) &&
+      length >= shape.getLeastLength(K))
+    return Packing::MNMajor;
+  // Transposing takes so many shuffles for each vector, which hold all elements
+  // of their packs.
+  int64_t shuffles = llvm::Log2_64(config.lanes);
+  return getMostRuns(config.lanes, length) * config.getElementsPerPack() >=
+                 shuffles
+             ? Packing::KMajor
+             : Packing::MNMajor;
+}
+
+/// The register tile and what is packed for it.
+static Config chooseTile(const ContractShape &shape, Products products,
+                         const TargetNumbers &numbers) {
+  Config config;
+  config.lanes =
+      numbers.vectorBytes / (shape.accumulator.getIntOrFloatBitWidth() / 8);
+  config.mr = numbers.tileRows;
+  int64_t vectors = numbers.tileVectors;
+  bool readsRHS = shape.hasFewRows() && canReadRHSInPlace(shape);
+  if (!readsRHS && areFactorsBF16(shape))
+    config.products = products;
+  config.lhs = choosePacking(shape, shape.lhs, M, config);
+  config.rhs =
+      readsRHS ? Packing::InPlace : choosePacking(shape, shape.rhs, N, config);
+  if (config.products == Products::AMX) {
+    config.mr = 32;
+    vectors = 2;
+  } else if (std::optional<int64_t> few = shape.getShortSize(M);
+             few && *few < config.mr) {
+    vectors = std::min(config.mr * vectors / *few, int64_t(8));
+    config.mr = *few;
+  }
+  config.nr = vectors * config.lanes;
+  return config;
+}
+
+/// Steps are whole vectors of packs.
+static CacheBlocks adapt(CacheBlocks blocks, const Config &config) {
+  int64_t chunk = config.lanes * config.getElementsPerPack();
+  blocks.kc = std::max(blocks.kc / chunk, int64_t(1)) * chunk;
+  return blocks;
+}
+
+/// Of constants of the model (`kernel.constant`), where calls pack the same.
+static Cached chooseCached(ContractOp op, const ContractShape &shape,
+                           const Config &config) {
+  auto constant = op->getAttrOfType<IntegerAttr>(constantName);
+  if (!constant || !canCache(shape) || !getPackedSizes(op, constant.getInt()))
+    return Cached::None;
+  if (constant.getInt() == shape.lhs)
+    return Cached::LHS;
+  return config.rhs == Packing::InPlace ? Cached::None : Cached::RHS;
+}
+
+static Config chooseBlocked(ContractOp op, const ContractShape &shape,
+                            Products products, const TargetNumbers &numbers) {
+  Config config = chooseTile(shape, products, numbers);
+  bool isAMX = config.products == Products::AMX;
+  config.blocks = adapt(numbers.blocks, config);
+  if (isAMX)
+    config.deepBlocks = adapt(numbers.deepBlocks, config);
+  config.cached = chooseCached(op, shape, config);
+  if (config.cached != Cached::LHS && config.lhs == Packing::KMajor &&
+      config.products == Products::Widen && canReadLHSInPlace(shape))
+    config.lhs = Packing::InPlace;
+  if (shape.contract.isShallow && config.blocks.kc >= mostShallow && !isAMX &&
+      canStoreFromRegisters(op, shape))
+    config.store = Store::Registers;
+  return config;
+}
+
+/// Edges of tiles, the best first; none if products of pairs are faster.
+static SmallVector<int64_t> getTileEdges(ContractOp op,
+                                         const ContractShape &shape,
+                                         Products products,
+                                         const TargetNumbers &numbers) {
+  bool isPaired = products != Products::Widen && areFactorsBF16(shape);
+  // Processors with narrower vectors have no masks for elements of 16 bits.
+  constexpr int64_t maskedBytes = 64;
+  SmallVector<int64_t> edges;
+  if (isNarrow(op, shape) && !(isPaired && products == Products::AMX) &&
+      numbers.vectorBytes >= maskedBytes)
+    edges.push_back(4);
+  if (!isPaired)
+    edges.push_back(2);
+  return edges;
+}
+
+/// Vectors of channels are whole micro-panels of rows, or parts of one.
+static Config adaptToWeights(Config config) {
+  config.strategy = Strategy::WinogradWeights;
+  config.lhs = Packing::MNMajor;
+  config.cached = Cached::None;
+  if (config.lanes % config.mr != 0 && config.mr % config.lanes != 0) {
+    config.mr = 4;
+    config.nr = 3 * config.lanes;
+  }
+  return config;
+}
+
+/// Products are in f32, whatever the target does with 16 bits.
+static std::optional<Config> chooseWinograd(ContractOp op,
+                                            const ContractShape &shape,
+                                            Products products,
+                                            const TargetNumbers &numbers) {
+  std::optional<Windows> windows = findWindows(shape);
+  if (!windows)
+    return std::nullopt;
+  SmallVector<int64_t> edges = getTileEdges(op, shape, products, numbers);
+  Config config = chooseTile(shape, Products::Widen, numbers);
+  if (config.rhs == Packing::InPlace)
+    return std::nullopt;
+  config.strategy = Strategy::Winograd;
+  config.lhs = Packing::KMajor;
+  config.rhs = Packing::MNMajor;
+  // The weights; images are transformed by each task for itself.
+  if (chooseCached(op, shape, config) == Cached::LHS)
+    config.cached = Cached::LHS;
+  for (int64_t edge : edges) {
+    config.f = edge;
+    if (canTransform(shape, *windows, edge, config.lanes) &&
+        paysToTransform(shape, *windows, edge))
+      return config;
+  }
+  config = adaptToWeights(config);
+  for (int64_t edge : edges) {
+    config.f = edge;
+    if (canTransformWeights(shape, *windows) &&
+        paysToTransformWeights(shape, edge))
+      return config;
+  }
+  return std::nullopt;
+}
+
+ConfigAttr selectStrategy(ContractOp op, TargetAttr target,
+                          const TargetNumbers &numbers) {
+  ContractShape shape = ContractShape::get(op);
+  std::optional<Config> config;
+  if (!target.getIsDirect())
+    config = chooseWinograd(op, shape, target.getProducts(), numbers);
+  if (!config)
+    config = chooseBlocked(op, shape, target.getProducts(), numbers);
+  return config->get(op.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// What is asked for
+//===----------------------------------------------------------------------===//
+
+/// What does not fit; empty if all does.
+static StringRef findMisfit(ContractOp op, const ContractShape &shape,
+                            ConfigAttr config) {
+  if (config.getProducts() != Products::Widen && !areFactorsBF16(shape))
+    return "products of pairs need factors of bf16";
+  if (config.getLhs() == Packing::InPlace && !canReadLHSInPlace(shape))
+    return "lhs = in_place needs lines of K in the accumulator's type";
+  if (config.getRhs() == Packing::InPlace && !canReadRHSInPlace(shape))
+    return "rhs = in_place needs lines of N within bounds";
+  if (config.getCached() != Cached::None && !canCache(shape))
+    return "batches are not cached";
+  if (config.getStore() == Store::Registers &&
+      (!shape.contract.isShallow || config.getKc() < mostShallow ||
+       !canStoreFromRegisters(op, shape)))
+    return "store = registers needs a short sum, done in one step, and rows of "
+           "results";
+  if (config.getStrategy() == Strategy::Blocked)
+    return "";
+  std::optional<Windows> windows = findWindows(shape);
+  bool isWeights = config.getStrategy() == Strategy::WinogradWeights;
+  if (!windows || !(isWeights ? canTransformWeights(shape, *windows)
+                              : canTransform(shape, *windows, config.getF(),
+                                             config.getLanes())))
+    return "transforms need 3 x 3 taps at stride 1 and an image that is read "
+           "by "
+           "rows";
+  if (config.getF() == 4 && !isNarrow(op, shape))
+    return "f = 4 needs factors and results of 16 bits";
+  if (isWeights && config.getLanes() % config.getMr() != 0 &&
+      config.getMr() % config.getLanes() != 0)
+    return "winograd_weights needs mr that divides lanes, or the reverse";
+  return "";
+}
+
+LogicalResult verifyStrategy(ContractOp op) {
+  if (!op.getConfig())
+    return op.emitError("expected a config, as kernel-select-strategy writes "
+                        "it");
+  StringRef misfit = findMisfit(op, ContractShape::get(op), *op.getConfig());
+  if (!misfit.empty())
+    return op.emitError() << "its config does not fit: " << misfit << ", got "
+                          << *op.getConfig();
+  return success();
+}
+
+} // namespace mp::kernel

@@ -1,0 +1,518 @@
+//===- LinalgToLoops.cpp - Structured ops on buffers as loops -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/CPU/LinalgToLoops.h"
+
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// Ranges of a parallel loop are about this many elements long: some
+/// microseconds, far more than it takes to hand out a range.
+constexpr int64_t elementsOfRange = 16384;
+/// Loops of fewer elements stay where they are.
+constexpr int64_t fewElements = 16;
+/// Columns that are summed up together: their sums stay in the first cache.
+constexpr int64_t columnsOfBlock = 128;
+
+using IteratorType = utils::IteratorType;
+
+struct LoopDim {
+  OpFoldResult extent;
+  bool isReduction = false;
+};
+
+struct LoopOperand {
+  Value memref;
+  SmallVector<AffineExpr> exprs;
+};
+
+class LoopNest {
+public:
+  LoopNest(RewriterBase &rewriter, linalg::GenericOp op)
+      : b(rewriter), loc(op.getLoc()), op(op) {}
+
+  void emit();
+
+private:
+  void readStructure();
+  void mergeDims();
+  bool canMerge(unsigned dim);
+  void merge(unsigned dim);
+  unsigned chooseInner();
+
+  Value index(OpFoldResult value) {
+    return getValueOrCreateConstantIndexOp(b, loc, value);
+  }
+  OpFoldResult multiply(OpFoldResult x, OpFoldResult y);
+  /// About how many iterations of this size make up a range.
+  Value getGrain(OpFoldResult inner);
+  std::optional<int64_t> countElements();
+
+  using RangeFn = function_ref<void(Value begin, Value end)>;
+  void emitParallel(OpFoldResult count, OpFoldResult inner, RangeFn body);
+  using StepFn = function_ref<void(Value i)>;
+  void emitFor(Value begin, Value end, StepFn body);
+  void emitOuter(ArrayRef<unsigned> dims, OpFoldResult inner,
+                 function_ref<void()> body);
+  void emitMap(ArrayRef<unsigned> outer, unsigned inner);
+  void emitColumns(ArrayRef<unsigned> outer, ArrayRef<unsigned> reductions,
+                   unsigned inner);
+  void emitRows(ArrayRef<unsigned> outer, ArrayRef<unsigned> reductions);
+  void emitReductions(ArrayRef<unsigned> dims, SmallVectorImpl<Value> &sums);
+
+  SmallVector<Value> getIndices(const LoopOperand &operand);
+  /// The body at the current indices; `sums` stand for the outputs' elements,
+  /// which are loaded if there are none.
+  SmallVector<Value> emitBody(ArrayRef<Value> sums);
+  void store(unsigned output, Value value);
+
+  RewriterBase &b;
+  Location loc;
+  linalg::GenericOp op;
+  SmallVector<LoopDim> dims;
+  SmallVector<LoopOperand> operands;
+  /// The current index of each dimension.
+  SmallVector<Value> indices;
+  /// Of the op's dimensions, those of this nest.
+  bool usesIndex = false;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+void LoopNest::readStructure() {
+  for (IteratorType type : op.getIteratorTypesArray())
+    dims.push_back({OpFoldResult(), type == IteratorType::reduction});
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    operands.push_back(
+        {operand.get(), SmallVector<AffineExpr>(map.getResults())});
+    // Others are single values.
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim)
+        continue;
+      OpFoldResult &extent = dims[dim.getPosition()].extent;
+      if (!type.isDynamicDim(axis))
+        extent = b.getIndexAttr(type.getDimSize(axis));
+      else if (!extent)
+        extent = memref::DimOp::create(b, loc, operand.get(), axis).getResult();
+    }
+  }
+  usesIndex = op.hasIndexSemantics();
+}
+
+/// True if the memory of axes `axis` and `axis + 1` can be seen as one axis.
+static bool isContiguous(MemRefType type, unsigned axis) {
+  if (type.getLayout().isIdentity())
+    return true;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  return memref::CollapseShapeOp::isGuaranteedCollapsible(
+      type, ReassociationIndices{int64_t(axis), int64_t(axis + 1)});
+}
+
+/// True if `dim` and the next one can be one.
+bool LoopNest::canMerge(unsigned dim) {
+  if (dims[dim].isReduction != dims[dim + 1].isReduction)
+    return false;
+  MLIRContext *context = op.getContext();
+  AffineExpr first = getAffineDimExpr(dim, context);
+  AffineExpr second = getAffineDimExpr(dim + 1, context);
+  for (const LoopOperand &operand : operands) {
+    auto type = dyn_cast<MemRefType>(operand.memref.getType());
+    auto found = llvm::find(operand.exprs, first);
+    auto next = llvm::find(operand.exprs, second);
+    bool isAbsent = llvm::none_of(operand.exprs, [&](AffineExpr expr) {
+      return expr.isFunctionOfDim(dim) || expr.isFunctionOfDim(dim + 1);
+    });
+    if (isAbsent)
+      continue;
+    if (found == operand.exprs.end() || next == operand.exprs.end() ||
+        next != found + 1)
+      return false;
+    if (llvm::count_if(operand.exprs, [&](AffineExpr expr) {
+          return expr.isFunctionOfDim(dim) || expr.isFunctionOfDim(dim + 1);
+        }) != 2)
+      return false;
+    if (!isContiguous(type, found - operand.exprs.begin()))
+      return false;
+  }
+  return true;
+}
+
+void LoopNest::merge(unsigned dim) {
+  MLIRContext *context = op.getContext();
+  SmallVector<AffineExpr> renamed;
+  for (unsigned old = 0; old < dims.size(); ++old)
+    renamed.push_back(getAffineDimExpr(old > dim ? old - 1 : old, context));
+  for (LoopOperand &operand : operands) {
+    AffineExpr first = getAffineDimExpr(dim, context);
+    auto found = llvm::find(operand.exprs, first);
+    if (found != operand.exprs.end()) {
+      unsigned axis = found - operand.exprs.begin();
+      SmallVector<ReassociationIndices> groups;
+      for (unsigned i = 0; i < operand.exprs.size(); ++i) {
+        if (i == axis + 1)
+          groups.back().push_back(i);
+        else
+          groups.push_back({int64_t(i)});
+      }
+      operand.memref =
+          memref::CollapseShapeOp::create(b, loc, operand.memref, groups);
+      operand.exprs.erase(operand.exprs.begin() + axis + 1);
+    }
+    for (AffineExpr &expr : operand.exprs)
+      expr = expr.replaceDims(renamed);
+  }
+  dims[dim].extent = multiply(dims[dim].extent, dims[dim + 1].extent);
+  dims.erase(dims.begin() + dim + 1);
+}
+
+void LoopNest::mergeDims() {
+  if (usesIndex)
+    return;
+  for (unsigned dim = 0; dim + 1 < dims.size();)
+    if (canMerge(dim))
+      merge(dim);
+    else
+      ++dim;
+}
+
+/// The dimension that most operands hold contiguously; outputs count more.
+unsigned LoopNest::chooseInner() {
+  SmallVector<int64_t> scores(dims.size(), 0);
+  unsigned firstOutput = operands.size() - op.getNumDpsInits();
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    if (operand.exprs.empty())
+      continue;
+    auto dim = dyn_cast<AffineDimExpr>(operand.exprs.back());
+    auto type = cast<MemRefType>(operand.memref.getType());
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!dim || failed(type.getStridesAndOffset(strides, offset)) ||
+        strides.back() != 1)
+      continue;
+    // The bytes of a small operand do not count.
+    int64_t weight = operand.exprs.size() == dims.size() ? 4 : 1;
+    scores[dim.getPosition()] += number >= firstOutput ? weight + 2 : weight;
+  }
+  unsigned best = dims.size() - 1;
+  for (unsigned dim = dims.size(); dim-- > 0;)
+    if (scores[dim] > scores[best])
+      best = dim;
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+OpFoldResult LoopNest::multiply(OpFoldResult x, OpFoldResult y) {
+  auto left = getConstantIntValue(x), right = getConstantIntValue(y);
+  if (left && right)
+    return b.getIndexAttr(*left * *right);
+  return arith::MulIOp::create(b, loc, index(x), index(y)).getResult();
+}
+
+Value LoopNest::getGrain(OpFoldResult inner) {
+  if (auto constant = getConstantIntValue(inner))
+    return arith::ConstantIndexOp::create(
+        b, loc,
+        std::max<int64_t>(1,
+                          elementsOfRange / std::max<int64_t>(1, *constant)));
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value divisor = arith::MaxSIOp::create(b, loc, index(inner), one);
+  Value range = arith::ConstantIndexOp::create(b, loc, elementsOfRange);
+  Value grain = arith::DivSIOp::create(b, loc, range, divisor);
+  return arith::MaxSIOp::create(b, loc, grain, one);
+}
+
+/// Absent where a size is known only at run time.
+std::optional<int64_t> LoopNest::countElements() {
+  int64_t total = 1;
+  for (const LoopDim &dim : dims) {
+    auto extent = getConstantIntValue(dim.extent);
+    if (!extent || llvm::MulOverflow(total, *extent, total))
+      return std::nullopt;
+  }
+  return total;
+}
+
+/// What is not worth a second thread is one range: the body becomes a function
+/// all the same, which equal loops share.
+void LoopNest::emitParallel(OpFoldResult count, OpFoldResult inner,
+                            RangeFn body) {
+  Value extent = index(count);
+  std::optional<int64_t> total = countElements();
+  if (op->getParentOfType<runtime::ParallelOp>() ||
+      (total && *total < fewElements)) {
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    body(zero, extent);
+    return;
+  }
+  bool isSmall = total && *total < 2 * elementsOfRange;
+  auto parallel = runtime::ParallelOp::create(
+      b, loc, extent, isSmall ? extent : getGrain(inner));
+  OpBuilder::InsertionGuard guard(b);
+  Type type = b.getIndexType();
+  Block *block =
+      b.createBlock(&parallel.getBody(), {}, {type, type}, {loc, loc});
+  body(block->getArgument(0), block->getArgument(1));
+}
+
+void LoopNest::emitFor(Value begin, Value end, StepFn body) {
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  auto loop = scf::ForOp::create(b, loc, begin, end, one);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+/// `body` for all indices of `outer`, which are one parallel loop; what an
+/// iteration does is about `inner` elements.
+void LoopNest::emitOuter(ArrayRef<unsigned> outer, OpFoldResult inner,
+                         function_ref<void()> body) {
+  OpFoldResult count = b.getIndexAttr(1);
+  for (unsigned dim : outer)
+    count = multiply(count, dims[dim].extent);
+  emitParallel(count, inner, [&](Value begin, Value end) {
+    if (outer.empty())
+      return body();
+    emitFor(begin, end, [&](Value i) {
+      for (unsigned dim : llvm::reverse(outer.drop_front())) {
+        Value extent = index(dims[dim].extent);
+        indices[dim] = arith::RemUIOp::create(b, loc, i, extent);
+        i = arith::DivUIOp::create(b, loc, i, extent);
+      }
+      indices[outer.front()] = i;
+      body();
+    });
+  });
+}
+
+SmallVector<Value> LoopNest::getIndices(const LoopOperand &operand) {
+  SmallVector<Value> result;
+  for (AffineExpr expr : operand.exprs)
+    result.push_back(affine::expandAffineExpr(b, loc, expr, indices, {}));
+  return result;
+}
+
+SmallVector<Value> LoopNest::emitBody(ArrayRef<Value> sums) {
+  Block &block = op.getRegion().front();
+  IRMapping mapping;
+  unsigned firstOutput = operands.size() - op.getNumDpsInits();
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    BlockArgument argument = block.getArgument(number);
+    if (number >= firstOutput && !sums.empty())
+      mapping.map(argument, sums[number - firstOutput]);
+    else if (!isa<MemRefType>(operand.memref.getType()))
+      mapping.map(argument, operand.memref);
+    else if (!argument.use_empty())
+      mapping.map(argument, memref::LoadOp::create(b, loc, operand.memref,
+                                                   getIndices(operand)));
+  }
+  for (Operation &inner : block.without_terminator()) {
+    if (auto position = dyn_cast<linalg::IndexOp>(inner)) {
+      mapping.map(position.getResult(), indices[position.getDim()]);
+      continue;
+    }
+    Operation *copy = b.clone(inner, mapping);
+    // Sums may be taken in any order, which is fixed when this is compiled.
+    bool isSum = llvm::any_of(inner.getOperands(), [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && argument.getOwner() == &block &&
+             argument.getArgNumber() >= firstOutput;
+    });
+    if (isSum && isa<arith::AddFOp, arith::MulFOp>(inner))
+      copy->setAttr("fastmath",
+                    arith::FastMathFlagsAttr::get(
+                        b.getContext(), arith::FastMathFlags::reassoc));
+    // Indices deeper inside.
+    copy->walk([&](linalg::IndexOp position) {
+      b.replaceOp(position, indices[position.getDim()]);
+    });
+  }
+  SmallVector<Value> results;
+  for (Value value : block.getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(value));
+  return results;
+}
+
+void LoopNest::store(unsigned output, Value value) {
+  unsigned firstOutput = operands.size() - op.getNumDpsInits();
+  const LoopOperand &operand = operands[firstOutput + output];
+  memref::StoreOp::create(b, loc, value, operand.memref, getIndices(operand));
+}
+
+/// No reduction: each point is stored.
+void LoopNest::emitMap(ArrayRef<unsigned> outer, unsigned inner) {
+  auto point = [&](Value i) {
+    indices[inner] = i;
+    for (auto [output, value] : llvm::enumerate(emitBody({})))
+      store(output, value);
+  };
+  if (outer.empty()) {
+    emitParallel(dims[inner].extent, b.getIndexAttr(1),
+                 [&](Value begin, Value end) { emitFor(begin, end, point); });
+    return;
+  }
+  emitOuter(outer, dims[inner].extent, [&] {
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    emitFor(zero, index(dims[inner].extent), point);
+  });
+}
+
+/// Sums along an outer axis: block by block of columns, row by row.
+void LoopNest::emitColumns(ArrayRef<unsigned> outer,
+                           ArrayRef<unsigned> reductions, unsigned inner) {
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value extent = index(dims[inner].extent);
+  Value width = arith::ConstantIndexOp::create(b, loc, columnsOfBlock);
+  Value blocks = b.createOrFold<arith::CeilDivSIOp>(loc, extent, width);
+  OpFoldResult work = b.getIndexAttr(columnsOfBlock);
+  for (unsigned dim : reductions)
+    work = multiply(work, dims[dim].extent);
+  auto rows = [&](Value begin, Value end) {
+    std::function<void(unsigned)> nest = [&](unsigned depth) {
+      if (depth < reductions.size()) {
+        unsigned dim = reductions[depth];
+        emitFor(zero, index(dims[dim].extent), [&](Value i) {
+          indices[dim] = i;
+          nest(depth + 1);
+        });
+        return;
+      }
+      emitFor(begin, end, [&](Value i) {
+        indices[inner] = i;
+        for (auto [output, value] : llvm::enumerate(emitBody({})))
+          store(output, value);
+      });
+    };
+    nest(0);
+  };
+  OpFoldResult count = blocks;
+  if (auto constant = getConstantIntValue(blocks))
+    count = b.getIndexAttr(*constant);
+  for (unsigned dim : outer)
+    count = multiply(count, dims[dim].extent);
+  emitParallel(count, work, [&](Value first, Value last) {
+    emitFor(first, last, [&](Value i) {
+      Value block = arith::RemUIOp::create(b, loc, i, blocks);
+      i = arith::DivUIOp::create(b, loc, i, blocks);
+      for (unsigned dim : llvm::reverse(outer)) {
+        Value size = index(dims[dim].extent);
+        indices[dim] = arith::RemUIOp::create(b, loc, i, size);
+        i = arith::DivUIOp::create(b, loc, i, size);
+      }
+      Value begin = arith::MulIOp::create(b, loc, block, width);
+      Value end = arith::MinSIOp::create(
+          b, loc, arith::AddIOp::create(b, loc, begin, width), extent);
+      rows(begin, end);
+    });
+  });
+}
+
+void LoopNest::emitReductions(ArrayRef<unsigned> reductions,
+                              SmallVectorImpl<Value> &sums) {
+  if (reductions.empty()) {
+    sums = emitBody(sums);
+    return;
+  }
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value extent = index(dims[reductions.front()].extent);
+  auto loop = scf::ForOp::create(b, loc, zero, extent, one, sums);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    indices[reductions.front()] = loop.getInductionVar();
+    SmallVector<Value> inner(loop.getRegionIterArgs());
+    emitReductions(reductions.drop_front(), inner);
+    scf::YieldOp::create(b, loc, inner);
+  }
+  sums.assign(loop.getResults().begin(), loop.getResults().end());
+}
+
+/// The innermost loop is a reduction: sums stay in registers.
+void LoopNest::emitRows(ArrayRef<unsigned> outer,
+                        ArrayRef<unsigned> reductions) {
+  OpFoldResult work = b.getIndexAttr(1);
+  for (unsigned dim : reductions)
+    work = multiply(work, dims[dim].extent);
+  emitOuter(outer, work, [&] {
+    SmallVector<Value> sums;
+    unsigned firstOutput = operands.size() - op.getNumDpsInits();
+    for (const LoopOperand &output :
+         ArrayRef<LoopOperand>(operands).drop_front(firstOutput))
+      sums.push_back(
+          memref::LoadOp::create(b, loc, output.memref, getIndices(output)));
+    emitReductions(reductions, sums);
+    for (auto [output, value] : llvm::enumerate(sums))
+      store(output, value);
+  });
+}
+
+void LoopNest::emit() {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  readStructure();
+  mergeDims();
+  indices.resize(dims.size());
+  if (dims.empty()) {
+    for (auto [output, value] : llvm::enumerate(emitBody({})))
+      store(output, value);
+    return;
+  }
+  unsigned inner = chooseInner();
+  SmallVector<unsigned> outer, reductions;
+  for (unsigned dim = 0; dim < dims.size(); ++dim)
+    if (dim != inner)
+      (dims[dim].isReduction ? reductions : outer).push_back(dim);
+  if (dims[inner].isReduction) {
+    reductions.push_back(inner);
+    emitRows(outer, reductions);
+  } else if (reductions.empty()) {
+    emitMap(outer, inner);
+  } else {
+    emitColumns(outer, reductions, inner);
+  }
+}
+
+LogicalResult lowerToLoops(RewriterBase &rewriter, linalg::LinalgOp op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+  if (!generic) {
+    FailureOr<linalg::GenericOp> made = linalg::generalizeNamedOp(rewriter, op);
+    if (failed(made))
+      return op->emitError("no loops for this op");
+    generic = *made;
+  }
+  LoopNest(rewriter, generic).emit();
+  rewriter.eraseOp(generic);
+  return success();
+}
+
+} // namespace mp

@@ -1,0 +1,534 @@
+//===- RuntimeToLLVM.cpp - Calls of the run-time library ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/CPU/RuntimeToLLVM.h"
+
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// A code of Runtime.h.
+constexpr int32_t badValue = 2;
+
+/// What the patterns have made in the module. A search through it for each op
+/// would take a square of the time that a long model is long.
+class MadeSymbols {
+public:
+  /// Absent if there is none of this kind.
+  template <typename Op> Op find(ModuleOp module, StringRef name) {
+    Operation *&entry = entries[name];
+    if (!entry)
+      entry = module.lookupSymbol<Op>(name);
+    return dyn_cast_or_null<Op>(entry);
+  }
+
+private:
+  llvm::StringMap<Operation *> entries;
+};
+
+/// What the patterns share.
+template <typename Op>
+class RuntimePattern : public ConvertOpToLLVMPattern<Op> {
+public:
+  // Allocations have patterns in MLIR too.
+  RuntimePattern(const LLVMTypeConverter &converter,
+                 std::shared_ptr<MadeSymbols> symbols)
+      : ConvertOpToLLVMPattern<Op>(converter, /*benefit=*/10),
+        symbols(std::move(symbols)) {}
+
+protected:
+  template <typename Symbol>
+  Symbol find(ModuleOp module, StringRef name) const {
+    return symbols->find<Symbol>(module, name);
+  }
+
+  Type pointer(Operation *op) const {
+    return LLVM::LLVMPointerType::get(op->getContext());
+  }
+
+  /// The result of a call of a function of the library; null if it has none.
+  Value call(ConversionPatternRewriter &b, Operation *op, StringRef name,
+             ValueRange arguments, Type result = {}) const {
+    auto module = op->getParentOfType<ModuleOp>();
+    auto function = find<LLVM::LLVMFuncOp>(module, name);
+    if (!function) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(module.getBody());
+      Type type = result ? result : LLVM::LLVMVoidType::get(op->getContext());
+      function = LLVM::LLVMFuncOp::create(
+          b, module.getLoc(), name,
+          LLVM::LLVMFunctionType::get(type,
+                                      llvm::to_vector(arguments.getTypes())));
+    }
+    auto made = LLVM::CallOp::create(b, op->getLoc(), function, arguments);
+    return result ? made.getResult() : Value();
+  }
+
+  Value integer(ConversionPatternRewriter &b, Location loc, Type type,
+                int64_t value) const {
+    return LLVM::ConstantOp::create(b, loc, type,
+                                    b.getIntegerAttr(type, value));
+  }
+  Value wide(ConversionPatternRewriter &b, Location loc, int64_t value) const {
+    return integer(b, loc, b.getI64Type(), value);
+  }
+
+  /// The address of field `field` of entry `number` of an array of mp_tensor.
+  Value getField(ConversionPatternRewriter &b, Location loc, Value array,
+                 int64_t number, int32_t field) const {
+    Type address = LLVM::LLVMPointerType::get(b.getContext());
+    auto tensor =
+        LLVM::LLVMStructType::getLiteral(b.getContext(), {address, address});
+    return LLVM::GEPOp::create(
+        b, loc, address, tensor, array,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number), field});
+  }
+
+  Value loadSize(ConversionPatternRewriter &b, Location loc, Value array,
+                 int64_t number, int64_t axis) const {
+    Type address = LLVM::LLVMPointerType::get(b.getContext());
+    Value sizes = LLVM::LoadOp::create(b, loc, address,
+                                       getField(b, loc, array, number, 1));
+    Value place =
+        LLVM::GEPOp::create(b, loc, address, b.getI64Type(), sizes,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(axis)});
+    return LLVM::LoadOp::create(b, loc, b.getI64Type(), place);
+  }
+
+  /// A descriptor of row-major memory.
+  Value describe(ConversionPatternRewriter &b, Location loc, MemRefType type,
+                 Value data, ArrayRef<Value> sizes) const {
+    auto &converter = *this->getTypeConverter();
+    auto descriptor =
+        MemRefDescriptor::poison(b, loc, converter.convertType(type));
+    descriptor.setAllocatedPtr(b, loc, data);
+    descriptor.setAlignedPtr(b, loc, data);
+    descriptor.setOffset(b, loc, wide(b, loc, 0));
+    Value stride = wide(b, loc, 1);
+    for (int64_t axis = type.getRank(); axis-- > 0;) {
+      descriptor.setSize(b, loc, axis, sizes[axis]);
+      descriptor.setStride(b, loc, axis, stride);
+      stride = LLVM::MulOp::create(b, loc, stride, sizes[axis]);
+    }
+    return descriptor;
+  }
+
+  Value getBytes(ConversionPatternRewriter &b, Location loc, MemRefType type,
+                 ArrayRef<Value> sizes) const {
+    Type element = this->getTypeConverter()->convertType(type.getElementType());
+    unsigned bits = isa<IntegerType, FloatType>(element)
+                        ? element.getIntOrFloatBitWidth()
+                        : 64;
+    Value bytes = wide(b, loc, (bits + 7) / 8);
+    if (type.hasStaticShape()) {
+      for (Value size : sizes)
+        bytes = LLVM::MulOp::create(b, loc, bytes, size);
+      return bytes;
+    }
+    // Sizes come from data: what overflows is -1, which no one can allocate.
+    Type i1 = b.getI1Type(), i64 = b.getI64Type();
+    auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {i64, i1});
+    Value overflows = integer(b, loc, i1, 0);
+    for (Value size : sizes) {
+      Value product =
+          LLVM::UMulWithOverflowOp::create(b, loc, pair, bytes, size);
+      bytes = LLVM::ExtractValueOp::create(b, loc, product, 0);
+      overflows = LLVM::OrOp::create(
+          b, loc, overflows, LLVM::ExtractValueOp::create(b, loc, product, 1));
+    }
+    return LLVM::SelectOp::create(b, loc, overflows, wide(b, loc, -1), bytes);
+  }
+
+  /// Sizes of `type`, the unknown ones from `dynamic`.
+  SmallVector<Value> getSizes(ConversionPatternRewriter &b, Location loc,
+                              MemRefType type, ValueRange dynamic) const {
+    SmallVector<Value> sizes;
+    for (int64_t extent : type.getShape()) {
+      if (!ShapedType::isDynamic(extent)) {
+        sizes.push_back(wide(b, loc, extent));
+        continue;
+      }
+      sizes.push_back(dynamic.front());
+      dynamic = dynamic.drop_front();
+    }
+    return sizes;
+  }
+
+private:
+  std::shared_ptr<MadeSymbols> symbols;
+};
+
+struct LowerFail : public RuntimePattern<runtime::FailOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::FailOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value code = integer(b, loc, b.getI32Type(), badValue);
+    call(b, op, op.getParallel() ? "mp_report" : "mp_fail",
+         {code, getText(b, op), adaptor.getFirst(), adaptor.getSecond()});
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The address of the text: a global for each text.
+  Value getText(ConversionPatternRewriter &b, runtime::FailOp op) const {
+    auto module = op->getParentOfType<ModuleOp>();
+    std::string text = op.getText().str();
+    text.push_back('\0');
+    std::string name = ("mp_text_" + Twine(llvm::xxh3_64bits(text))).str();
+    auto global = find<LLVM::GlobalOp>(module, name);
+    if (!global) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(module.getBody());
+      auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
+      global =
+          LLVM::GlobalOp::create(b, module.getLoc(), type,
+                                 /*isConstant=*/true, LLVM::Linkage::Internal,
+                                 name, b.getStringAttr(text));
+    }
+    return LLVM::AddressOfOp::create(b, op.getLoc(), global);
+  }
+};
+
+/// Sizes and names as tables, which the library goes through.
+struct LowerCheckInputs : public RuntimePattern<runtime::CheckInputsOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::CheckInputsOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    SmallVector<int64_t> sizes;
+    for (Type type : op.getTypes().getAsValueRange<TypeAttr>()) {
+      auto memref = cast<MemRefType>(type);
+      sizes.push_back(memref.getRank());
+      for (int64_t size : memref.getShape())
+        sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
+    }
+    std::string names;
+    for (StringRef name : op.getNames().getAsValueRange<StringAttr>())
+      names += name.str() + '\0';
+    Value count = wide(b, op.getLoc(), op.getNames().size());
+    Value expected = addTable(b, op, "mp_input_sizes", b.getI64Type(),
+                              sizes.size(), b.getI64TensorAttr(sizes));
+    Value texts = addTable(b, op, "mp_input_names", b.getI8Type(), names.size(),
+                           b.getStringAttr(names));
+    call(b, op, "mp_check_inputs",
+         {adaptor.getInputs(), count, expected, texts});
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  Value addTable(ConversionPatternRewriter &b, runtime::CheckInputsOp op,
+                 StringRef name, Type element, int64_t count,
+                 Attribute content) const {
+    OpBuilder::InsertionGuard guard(b);
+    auto module = op->getParentOfType<ModuleOp>();
+    b.setInsertionPointToStart(module.getBody());
+    auto global = LLVM::GlobalOp::create(
+        b, module.getLoc(), LLVM::LLVMArrayType::get(element, count),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name, content);
+    b.setInsertionPoint(op);
+    return LLVM::AddressOfOp::create(b, op.getLoc(), global);
+  }
+};
+
+struct LowerInput : public RuntimePattern<runtime::InputOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::InputOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    Value array = adaptor.getInputs();
+    Value data = LLVM::LoadOp::create(
+        b, loc, pointer(op), getField(b, loc, array, op.getNumber(), 0));
+    SmallVector<Value> sizes;
+    for (auto [axis, extent] : llvm::enumerate(type.getShape()))
+      sizes.push_back(ShapedType::isDynamic(extent)
+                          ? loadSize(b, loc, array, op.getNumber(), axis)
+                          : wide(b, loc, extent));
+    b.replaceOp(op, describe(b, loc, type, data, sizes));
+    return success();
+  }
+};
+
+struct LowerInputSize : public RuntimePattern<runtime::InputSizeOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::InputSizeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    b.replaceOp(op, loadSize(b, op.getLoc(), adaptor.getInputs(),
+                             op.getNumber(), op.getAxis()));
+    return success();
+  }
+};
+
+struct LowerOutput : public RuntimePattern<runtime::OutputOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::OutputOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    SmallVector<Value> sizes = getSizes(b, loc, type, adaptor.getSizes());
+    Value address = getField(b, loc, adaptor.getOutputs(), op.getNumber(), 0);
+    Value places = LLVM::LoadOp::create(
+        b, loc, pointer(op),
+        getField(b, loc, adaptor.getOutputs(), op.getNumber(), 1));
+    for (auto [axis, size] : llvm::enumerate(sizes)) {
+      Value place = LLVM::GEPOp::create(
+          b, loc, pointer(op), b.getI64Type(), places,
+          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(axis)});
+      LLVM::StoreOp::create(b, loc, size, place);
+    }
+    Value data = call(b, op, "mp_output",
+                      {address, getBytes(b, loc, type, sizes)}, pointer(op));
+    b.replaceOp(op, describe(b, loc, type, data, sizes));
+    return success();
+  }
+};
+
+struct LowerConstant : public RuntimePattern<runtime::ConstantOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::ConstantOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    auto module = op->getParentOfType<ModuleOp>();
+    auto global = find<LLVM::GlobalOp>(module, op.getSymbol());
+    if (!global) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(module.getBody());
+      auto bytes = LLVM::LLVMArrayType::get(
+          b.getI8Type(),
+          type.getNumElements() *
+              ((type.getElementType().getIntOrFloatBitWidth() + 7) / 8));
+      global =
+          LLVM::GlobalOp::create(b, module.getLoc(), bytes,
+                                 /*isConstant=*/true, LLVM::Linkage::External,
+                                 op.getSymbol(), Attribute());
+    }
+    Value data = LLVM::AddressOfOp::create(b, loc, global);
+    b.replaceOp(op, describe(b, loc, type, data, getSizes(b, loc, type, {})));
+    return success();
+  }
+};
+
+struct LowerDraw : public RuntimePattern<runtime::DrawOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::DrawOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Type wide = b.getI64Type();
+    Value seed = integer(b, op.getLoc(), wide, op.getSeed());
+    b.replaceOp(op, call(b, op, "mp_draw", seed, wide));
+    return success();
+  }
+};
+
+struct LowerAlloc : public RuntimePattern<memref::AllocOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    MemRefType type = op.getType();
+    if (!type.getLayout().isIdentity())
+      return b.notifyMatchFailure(op, "not row-major");
+    SmallVector<Value> sizes =
+        getSizes(b, loc, type, adaptor.getDynamicSizes());
+    Value data =
+        call(b, op, "mp_allocate", getBytes(b, loc, type, sizes), pointer(op));
+    b.replaceOp(op, describe(b, loc, type, data, sizes));
+    return success();
+  }
+};
+
+struct LowerDealloc : public RuntimePattern<memref::DeallocOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(memref::DeallocOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    MemRefDescriptor descriptor(adaptor.getMemref());
+    call(b, op, "mp_free", descriptor.allocatedPtr(b, op.getLoc()));
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerScratch : public RuntimePattern<runtime::ScratchOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::ScratchOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value buffer = integer(b, loc, b.getI32Type(), op.getBuffer());
+    Value data =
+        call(b, op, "mp_scratch", {buffer, adaptor.getBytes()}, pointer(op));
+    b.replaceOp(op, describe(b, loc, cast<MemRefType>(op.getType()), data,
+                             adaptor.getBytes()));
+    return success();
+  }
+};
+
+struct LowerCacheLookup : public RuntimePattern<runtime::CacheLookupOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::CacheLookupOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value data = call(b, op, "mp_kept", adaptor.getEntry(), pointer(op));
+    Value null = LLVM::ZeroOp::create(b, loc, pointer(op));
+    Value there =
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, data, null);
+    auto type = cast<MemRefType>(op.getMemory().getType());
+    b.replaceOp(op, {describe(b, loc, type, data, adaptor.getCount()), there});
+    return success();
+  }
+};
+
+struct LowerCacheInsert : public RuntimePattern<runtime::CacheInsertOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::CacheInsertOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    MemRefDescriptor memory(adaptor.getMemory());
+    Value data =
+        call(b, op, "mp_keep",
+             {adaptor.getEntry(), memory.allocatedPtr(b, loc)}, pointer(op));
+    b.replaceOp(op, describe(b, loc, cast<MemRefType>(op.getType()), data,
+                             memory.size(b, loc, 0)));
+    return success();
+  }
+};
+
+/// A frame with the captured values; a function that calls the body with them.
+/// Of known memrefs the frame has the pointer.
+struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::LaunchOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> fields;
+    for (auto [capture, value] :
+         llvm::zip(op.getCaptures(), adaptor.getCaptures())) {
+      if (runtime::isKnown(capture.getType()))
+        fields.push_back(MemRefDescriptor(value).alignedPtr(b, loc));
+      else
+        llvm::append_range(fields, getTypeConverter()->promoteOperands(
+                                       loc, capture, value, b));
+    }
+    SmallVector<Type> types;
+    for (Value field : fields)
+      types.push_back(field.getType());
+    auto frameType = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+    Value frame;
+    {
+      // Once for each call of the function, however often this runs.
+      OpBuilder::InsertionGuard guard(b);
+      auto function = op->getParentOfType<FunctionOpInterface>();
+      b.setInsertionPointToStart(&function.getFunctionBody().front());
+      frame = LLVM::AllocaOp::create(b, loc, pointer(op), frameType,
+                                     wide(b, loc, 1), /*alignment=*/16);
+    }
+    for (auto [index, field] : llvm::enumerate(fields))
+      LLVM::StoreOp::create(b, loc, field,
+                            getPlace(b, loc, frameType, frame, index));
+    std::string name = (op.getCallee() + "_frame").str();
+    auto module = op->getParentOfType<ModuleOp>();
+    if (!find<LLVM::LLVMFuncOp>(module, name))
+      createTrampoline(b, op, name, frameType);
+    Value body = LLVM::AddressOfOp::create(b, loc, pointer(op), name);
+    call(b, op, "mp_parallel_for",
+         {adaptor.getCount(), adaptor.getGrain(), body, frame});
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  Value getPlace(OpBuilder &b, Location loc, Type frameType, Value frame,
+                 int32_t index) const {
+    return LLVM::GEPOp::create(b, loc, frame.getType(), frameType, frame,
+                               ArrayRef<LLVM::GEPArg>{0, index});
+  }
+
+  void createTrampoline(ConversionPatternRewriter &b, runtime::LaunchOp op,
+                        StringRef name, LLVM::LLVMStructType frameType) const {
+    OpBuilder::InsertionGuard guard(b);
+    auto module = op->getParentOfType<ModuleOp>();
+    Location loc = module.getLoc();
+    b.setInsertionPointToEnd(module.getBody());
+    Type address = LLVM::LLVMPointerType::get(b.getContext());
+    Type nothing = LLVM::LLVMVoidType::get(b.getContext());
+    Type i64 = b.getI64Type();
+    auto function = LLVM::LLVMFuncOp::create(
+        b, loc, name, LLVM::LLVMFunctionType::get(nothing, {address, i64, i64}),
+        LLVM::Linkage::Internal);
+    Block *entry = function.addEntryBlock(b);
+    b.setInsertionPointToStart(entry);
+    int32_t next = 0;
+    auto load = [&] {
+      Value place = getPlace(b, loc, frameType, entry->getArgument(0), next);
+      return LLVM::LoadOp::create(b, loc, frameType.getBody()[next++], place);
+    };
+    SmallVector<Value> arguments;
+    for (Value capture : op.getCaptures()) {
+      Type type = capture.getType();
+      if (runtime::isKnown(type)) {
+        auto captured = cast<MemRefType>(runtime::getCapturedType(type));
+        Value memref = MemRefDescriptor::fromStaticShape(
+            b, loc, *getTypeConverter(), captured, load());
+        MemRefDescriptor::unpack(b, loc, memref, captured, arguments);
+        continue;
+      }
+      auto memref = dyn_cast<MemRefType>(type);
+      unsigned count = memref ? 3 + 2 * memref.getRank() : 1;
+      for (unsigned field = 0; field < count; ++field)
+        arguments.push_back(load());
+    }
+    arguments.push_back(entry->getArgument(1));
+    arguments.push_back(entry->getArgument(2));
+    LLVM::CallOp::create(b, loc, TypeRange(), op.getCallee(), arguments);
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+  }
+};
+
+} // namespace
+
+void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
+                                   RewritePatternSet &patterns) {
+  auto symbols = std::make_shared<MadeSymbols>();
+  patterns.add<LowerAlloc, LowerCacheInsert, LowerCacheLookup, LowerCheckInputs,
+               LowerConstant, LowerDealloc, LowerDraw, LowerFail, LowerInput,
+               LowerInputSize, LowerLaunch, LowerOutput>(converter, symbols);
+  populateScratchToLLVMPatterns(converter, patterns);
+}
+
+void populateScratchToLLVMPatterns(const LLVMTypeConverter &converter,
+                                   RewritePatternSet &patterns) {
+  auto symbols = std::make_shared<MadeSymbols>();
+  patterns.add<LowerScratch>(converter, symbols);
+}
+
+} // namespace mp

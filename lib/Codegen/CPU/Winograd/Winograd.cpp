@@ -1,0 +1,460 @@
+//===- Winograd.cpp - Convolutions by fewer products ----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// F(m x m, 3 x 3) of Lavin and Gray, Fast Algorithms for Convolutional Neural
+// Networks (2015): the image is cut into patches of n = m + 2 lines and columns
+// that overlap by two, one for each tile of m x m results. Patches and taps are
+// transformed,
+//
+//     V = B' d B,  U = G g G',  M[i] = U[i] V[i] for each of the n n places i,
+//
+// and the results are A' M A: n n products where direct summation takes 9 m m.
+// The M[i] are products of matrices (channels of the results x channels of the
+// image x tiles) for the kernels' own tiles.
+//
+// For f32, m is 2: 16 products instead of 36, and the matrices are exact. Where
+// operands and results have 16 bits, m is 4: 36 products instead of 144, in f32
+// (twice as many as dot products of pairs do at a time); errors are about
+// 1e-6 of the results', far below what these are rounded to.
+//
+// Weights are transformed ahead of all tasks, into panels of rows; constants of
+// the model by the first call, for all that follow. A task transforms the
+// patches of one panel of columns, multiplies, and transforms the sums back;
+// what it makes stays in the caches. A vector's lanes are tiles that follow
+// each other; these lie in one row of the image, or in a few runs.
+//
+// Sums are shorter than direct ones, but errors are relative to the largest
+// values of a patch rather than of a window; a value that is not finite reaches
+// all four results of its tiles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Winograd.h"
+#include "../Contract/Lanes.h"
+#include "../Contract/Tile.h"
+#include "Transforms.h"
+#include "WinogradStrategy.h"
+
+using namespace mlir;
+
+namespace mp::kernel {
+
+namespace {
+
+/// Tiles that follow each other in a row: lanes, counted in results.
+struct Run {
+  Value begin, end;
+  /// Of lane 0, if the run went back to it.
+  Value outer, row, column;
+};
+
+using Masks = SmallVector<SmallVector<Value>>;
+
+class Winograd {
+public:
+  Winograd(LoopBuilder &e, ContractOp op)
+      : e(e), contraction(e, op), shape(contraction.shape, *op.getConfig()),
+        windows(*findWindows(contraction.shape)),
+        transform(op.getConfig()->getF(), numTaps), edge(transform.results),
+        reach(edge + numTaps - 1), image(contraction.views[windows.image]),
+        weight(contraction.views[1 - windows.image]) {}
+
+  void emit();
+
+private:
+  void chooseBlocks();
+  int64_t getNumPlaces() const { return reach * reach; }
+  Value getTapsSize() {
+    return e.mul(e.mul(batches, getNumPlaces()), e.mul(rowPanels, rowPitch));
+  }
+  Value transformWeights();
+  void transformTaps(Value place, Value mask, Value taps, Value to);
+  void emitTask(Value number, Value taps);
+  /// What is read of a run: by rows of a patch and a tile's width of columns.
+  struct Patches {
+    Value place;
+    Masks masks;
+  };
+  SmallVector<Run> findRuns(Value first);
+  SmallVector<Patches> findPatches(Value first);
+  SmallVector<Value> readLine(ArrayRef<Patches> patches, int64_t row,
+                              Value offset);
+  void transformPatches(Value first, Value to, Value at);
+  void storeTiles(Value first, Value firstRow, Value sums, Value at);
+  void storeLine(Value sums, Value row, ArrayRef<Run> runs,
+                 ArrayRef<Value> masks, int64_t dy);
+  Value readExtra(const View &view, Value place, ArrayRef<Run> runs,
+                  ArrayRef<Value> masks, int64_t dy);
+  Value getPlace(const View &view, const Run &run);
+  /// Whether an operand's places depend on the tile.
+  bool isAcross(const View &view) const {
+    return contraction.shape.moves(N, view.shape);
+  }
+  int64_t getNumRuns() const {
+    return kernel::getNumRuns(contraction.shape, windows, edge, shape.lanes);
+  }
+
+  /// Of the first tap in the image's order.
+  static int64_t getBegin(const WindowAxis &axis) {
+    return axis.constant - (axis.mirrored ? numTaps - 1 : 0);
+  }
+  unsigned getRow() const { return contraction.groups[M].dims[0].back(); }
+  unsigned getChannel() const { return contraction.groups[K].dims[0].back(); }
+
+  LoopBuilder &e;
+  Contraction contraction;
+  TileShape shape;
+  Windows windows;
+  ShortConvolution transform;
+  /// Results and places along an edge of a tile.
+  int64_t edge, reach;
+  View &image, &weight;
+  std::array<Value, 2> counts, tileCounts;
+  Value batches, rows, depth, tiles, rowPanels, columnPanels, rowPitch;
+  Value columnPitch, blockRows, rowBlocks;
+  /// Where the batch of a task begins, in each operand.
+  SmallVector<Value> bases;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+void Winograd::chooseBlocks() {
+  const Group &columns = contraction.groups[N];
+  counts = {columns.sizes.end()[-2], columns.sizes.end()[-1]};
+  for (unsigned axis : {0, 1})
+    tileCounts[axis] = e.ceilDiv(counts[axis], edge);
+  tiles = e.mul(tileCounts[0], tileCounts[1]);
+  if (columns.sizes.size() == 3)
+    tiles = e.mul(tiles, columns.sizes.front());
+  batches = contraction.groups[Batch].total;
+  rows = contraction.groups[M].total;
+  depth = contraction.groups[K].sizes.front();
+  rowPanels = e.ceilDiv(rows, shape.rows);
+  columnPanels = e.ceilDiv(tiles, shape.columns());
+  rowPitch = shape.rowFormat.getSize(e, depth);
+  columnPitch = shape.columnFormat.getSize(e, depth);
+  // So many tasks that threads find something to do.
+  constexpr int64_t mostPanels = 64;
+  Value others = e.max(e.mul(batches, columnPanels), e.index(1));
+  Value wanted =
+      e.max(e.ceilDiv(rowPanels, mostPanels), e.ceilDiv(e.index(8), others));
+  blockRows =
+      e.max(e.ceilDiv(rowPanels, e.max(wanted, e.index(1))), e.index(1));
+  rowBlocks = e.ceilDiv(rowPanels, blockRows);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// All weights: [batch][place][panel][depth][row], a panel by its rows' lanes.
+Value Winograd::transformWeights() {
+  Value taps = e.allocate(getTapsSize(), shape.element);
+  unsigned operand = 1 - windows.image;
+  e.parallel(e.mul(batches, rowPanels), [&](Value number) {
+    Value batch = e.div(number, rowPanels), panel = e.rem(number, rowPanels);
+    Value base = contraction.getBatchOffset(e, batch, operand);
+    Value panels = e.add(e.mul(e.mul(batch, getNumPlaces()), rowPanels), panel);
+    e.loop(e.index(0), depth, shape.lanes, [&](Value first) {
+      Value mask = e.firstLanes(e.sub(depth, first), shape.lanes);
+      e.loop(e.index(shape.rows), [&](Value lane) {
+        Value row = e.add(e.mul(panel, shape.rows), lane);
+        Value present = arith::AndIOp::create(
+            e, mask, e.splat(e.less(row, rows), shape.lanes));
+        Value place = e.add(base, e.mul(row, weight.getStride(e, getRow())));
+        place = e.add(place, e.mul(first, weight.getStride(e, getChannel())));
+        Value to =
+            e.add(e.mul(panels, rowPitch),
+                  e.add(e.mul(first, shape.rows), e.mul(lane, shape.lanes)));
+        transformTaps(place, present, taps, to);
+      });
+    });
+  });
+  return taps;
+}
+
+/// G g G' of one row for a vector of channels, to `to` and a place's pitch
+/// apart.
+void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
+  Value offsets =
+      e.mul(e.iota(e.getIndexType(), shape.lanes),
+            e.splat(weight.getStride(e, getChannel()), shape.lanes));
+  auto getTap = [&](unsigned axis, int64_t tap) {
+    const WindowAxis &read = windows.axes[axis];
+    return e.mul(weight.getStride(e, read.summed),
+                 read.mirrored ? numTaps - 1 - tap : tap);
+  };
+  auto readColumn = [&](int64_t column) {
+    SmallVector<Value> read;
+    for (int64_t row = 0; row < numTaps; ++row) {
+      Value from = e.add(place, e.add(getTap(0, row), getTap(1, column)));
+      read.push_back(e.castFloat(e.gather(weight.memory, from, offsets, mask),
+                                 weight.shape.rounding, shape.element));
+    }
+    return read;
+  };
+  Value pitch = e.mul(rowPanels, rowPitch);
+  transformSquare(
+      e, transform.tapFactors, readColumn,
+      [&](int64_t row, ArrayRef<Value> columns) {
+        for (auto [column, value] : llvm::enumerate(columns))
+          vector::StoreOp::create(
+              e, value, taps,
+              ValueRange{e.add(to, e.mul(pitch, row * reach + column))});
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles in the image and in the results
+//===----------------------------------------------------------------------===//
+
+/// The pieces of rows that a vector of tiles from `first` on is made of.
+SmallVector<Run> Winograd::findRuns(Value first) {
+  SmallVector<Run> runs;
+  Value last = e.sub(tiles, e.index(1));
+  Value present = e.min(e.index(shape.lanes), e.sub(tiles, first));
+  Value begin = e.index(0);
+  Value end = e.sub(tileCounts[1], e.rem(first, tileCounts[1]));
+  for (int64_t run = getNumRuns(); run > 0; --run) {
+    Value tile = e.min(e.add(first, begin), last);
+    Value line = e.div(tile, tileCounts[1]);
+    Value from = e.min(begin, present), to = e.min(end, present);
+    runs.push_back({e.mul(from, edge), e.mul(to, edge),
+                    e.div(line, tileCounts[0]),
+                    e.mul(e.rem(line, tileCounts[0]), edge),
+                    e.mul(e.sub(e.rem(tile, tileCounts[1]), begin), edge)});
+    begin = end;
+    end = e.add(end, tileCounts[1]);
+  }
+  return runs;
+}
+
+/// Lanes of `run`, which are results, whose place behind `column` is within
+/// [0, size), if `isLine`.
+static Value getMask(LoopBuilder &e, const Run &run, Value column, Value size,
+                     Value isLine, int64_t lanes) {
+  Value begin = e.max(run.begin, e.sub(e.index(0), column));
+  Value end = e.min(run.end, e.sub(size, column));
+  end = arith::SelectOp::create(e, isLine, e.max(begin, end), begin);
+  return e.lanesBetween(begin, end, lanes);
+}
+
+Value Winograd::getPlace(const View &view, const Run &run) {
+  const auto &columns = contraction.groups[N].dims;
+  Value place = e.mul(run.row, view.getStride(e, windows.axes[0].kept));
+  if (columns.size() == 3)
+    place =
+        e.add(place, e.mul(run.outer, view.getStride(e, columns[0].back())));
+  return e.add(place, run.column);
+}
+
+/// Where the patches of tiles are in a channel, and what of them is there.
+SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
+  const auto &[rowAxis, columnAxis] = windows.axes;
+  Value operand = contraction.op->getOperand(windows.image);
+  Value height = memref::DimOp::create(e, operand, rowAxis.position);
+  Value width = memref::DimOp::create(e, operand, columnAxis.position);
+  // The taps' part of the operand's first place is in its base.
+  auto getShift = [&](const WindowAxis &axis) {
+    return e.mul(image.getStride(e, axis.kept),
+                 axis.mirrored ? 1 - numTaps : 0);
+  };
+  Value base = e.add(bases[windows.image],
+                     e.add(getShift(rowAxis), getShift(columnAxis)));
+  SmallVector<Patches> result;
+  for (const Run &run : findRuns(first)) {
+    Patches patches{e.add(base, getPlace(image, run)), {}};
+    for (int64_t row = 0; row < reach; ++row) {
+      Value line = e.add(run.row, e.index(row + getBegin(rowAxis)));
+      Value isLine =
+          arith::CmpIOp::create(e, arith::CmpIPredicate::ult, line, height);
+      patches.masks.emplace_back();
+      for (int64_t column : {int64_t(0), edge}) {
+        Value from = e.add(run.column, e.index(column + getBegin(columnAxis)));
+        patches.masks.back().push_back(
+            getMask(e, run, from, width, isLine, edge * shape.lanes));
+      }
+    }
+    result.push_back(patches);
+  }
+  return result;
+}
+
+/// A row of the patches of tiles: a vector for each place.
+SmallVector<Value> Winograd::readLine(ArrayRef<Patches> patches, int64_t row,
+                                      Value offset) {
+  int64_t lanes = edge * shape.lanes;
+  VectorType type = e.vectorType(image.shape.element, lanes);
+  offset = e.add(offset, e.mul(image.getStride(e, windows.axes[0].kept), row));
+  SmallVector<Value> values;
+  for (int64_t half : {0, 1}) {
+    Value read = e.zeros(image.shape.element, lanes);
+    for (const Patches &piece : patches)
+      read = vector::MaskedLoadOp::create(
+          e, type, image.memory,
+          ValueRange{e.add(e.add(piece.place, offset), edge * half)},
+          piece.masks[row][half], read);
+    if (image.shape.rounding)
+      read = e.castFloat(read, image.shape.rounding, image.shape.element);
+    llvm::append_range(values, splitLanes(e, read, edge));
+  }
+  values.resize(reach);
+  return values;
+}
+
+/// B' d B for the tiles from `first` on, all channels: to `to`, from `at` on, a
+/// line of columns for each channel.
+void Winograd::transformPatches(Value first, Value to, Value at) {
+  SmallVector<Patches> patches = findPatches(first);
+  e.loop(depth, [&](Value channel) {
+    Value offset = e.mul(channel, image.getStride(e, getChannel()));
+    Value place = e.add(at, e.mul(channel, shape.columns()));
+    transformSquare(
+        e, transform.patchFactors,
+        [&](int64_t row) { return readLine(patches, row, offset); },
+        [&](int64_t column, ArrayRef<Value> rows) {
+          for (auto [row, value] : llvm::enumerate(rows))
+            vector::StoreOp::create(
+                e, value, to,
+                ValueRange{
+                    e.add(place, e.mul(columnPitch, row * reach + column))});
+        });
+  });
+}
+
+/// The elements of an extra operand for a line of the tiles' results.
+Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
+                          ArrayRef<Value> masks, int64_t dy) {
+  int64_t lanes = edge * shape.lanes;
+  if (!isAcross(view))
+    return e.splat(e.load(view.memory, place), lanes);
+  VectorType type = e.vectorType(view.shape.element, lanes);
+  Value read = arith::ConstantOp::create(e, e.getZeroAttr(type));
+  place = e.add(place, e.mul(view.getStride(e, windows.axes[0].kept), dy));
+  for (auto [run, mask] : llvm::zip_equal(runs, masks))
+    read = vector::MaskedLoadOp::create(
+        e, type, view.memory, ValueRange{e.add(place, getPlace(view, run))},
+        mask, read);
+  return read;
+}
+
+/// A' M A of the tiles from `first` on, for the task's rows: the epilogue's
+/// results are stored.
+void Winograd::storeTiles(Value first, Value firstRow, Value sums, Value at) {
+  SmallVector<Run> runs = findRuns(first);
+  Masks masks(edge);
+  for (int64_t dy = 0; dy < edge; ++dy)
+    for (const Run &run : runs)
+      masks[dy].push_back(getMask(e, run, run.column, counts[1],
+                                  e.less(e.add(run.row, dy), counts[0]),
+                                  edge * shape.lanes));
+  Value pitch = e.mul(blockRows, shape.size());
+  Value end = e.min(e.mul(blockRows, shape.rows), e.sub(rows, firstRow));
+  e.loop(end, [&](Value row) {
+    Value from = e.add(at, e.mul(row, shape.columns()));
+    auto readColumn = [&](int64_t column) {
+      SmallVector<Value> values;
+      for (int64_t line = 0; line < reach; ++line)
+        values.push_back(vector::LoadOp::create(
+            e, e.vectorType(shape.element, shape.lanes), sums,
+            ValueRange{e.add(from, e.mul(pitch, line * reach + column))}));
+      return values;
+    };
+    transformSquare(e, transform.sumFactors, readColumn,
+                    [&](int64_t dy, ArrayRef<Value> columns) {
+                      storeLine(joinLanes(e, columns), e.add(firstRow, row),
+                                runs, masks[dy], dy);
+                    });
+  });
+}
+
+/// Stores the epilogue's results for line `dy` of tiles.
+void Winograd::storeLine(Value sums, Value row, ArrayRef<Run> runs,
+                         ArrayRef<Value> masks, int64_t dy) {
+  ArrayRef<View> views = contraction.views;
+  auto getRow = [&](unsigned operand) {
+    return e.add(bases[operand],
+                 e.mul(row, views[operand].getStride(e, this->getRow())));
+  };
+  SmallVector<Value> arguments{sums};
+  for (unsigned operand = 2; operand + 1 < views.size(); ++operand)
+    arguments.push_back(
+        readExtra(views[operand], getRow(operand), runs, masks, dy));
+  Value result =
+      applyEpilogue(e, contraction.op, arguments, edge * shape.lanes);
+  const View &view = views.back();
+  Value place = e.add(getRow(views.size() - 1),
+                      e.mul(view.getStride(e, windows.axes[0].kept), dy));
+  for (auto [run, mask] : llvm::zip_equal(runs, masks))
+    vector::MaskedStoreOp::create(e, view.memory,
+                                  ValueRange{e.add(place, getPlace(view, run))},
+                                  mask, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+void Winograd::emitTask(Value number, Value taps) {
+  Value firstColumn = e.mul(e.rem(number, columnPanels), shape.columns());
+  Value rest = e.div(number, columnPanels);
+  Value firstPanel = e.mul(e.rem(rest, rowBlocks), blockRows);
+  Value batch = e.div(rest, rowBlocks);
+  bases.clear();
+  for (unsigned operand = 0; operand < contraction.views.size(); ++operand)
+    bases.push_back(contraction.getBatchOffset(e, batch, operand));
+  Value patches =
+      e.scratch(0, e.mul(columnPitch, getNumPlaces()), shape.element);
+  Value pitch = e.mul(blockRows, shape.size());
+  Value sums = e.scratch(2, e.mul(pitch, getNumPlaces()), shape.element);
+  Value width = e.min(e.index(shape.columns()), e.sub(tiles, firstColumn));
+  e.loop(e.index(0), width, shape.lanes, [&](Value begin) {
+    transformPatches(e.add(firstColumn, begin), patches, begin);
+  });
+  auto module = contraction.op->getParentOfType<ModuleOp>();
+  Strip strip;
+  strip.rows = taps;
+  strip.rowPitch = rowPitch;
+  strip.columns = patches;
+  strip.depth = depth;
+  strip.sums = sums;
+  strip.count = e.min(blockRows, e.sub(rowPanels, firstPanel));
+  strip.accumulate = arith::ConstantIntOp::create(e, 0, 1);
+  strip.width = width;
+  e.loop(e.index(getNumPlaces()), [&](Value place) {
+    Value panels = e.mul(e.add(e.mul(batch, getNumPlaces()), place), rowPanels);
+    strip.rowPlace = e.mul(e.add(panels, firstPanel), rowPitch);
+    strip.columnPlace = e.mul(place, columnPitch);
+    strip.sumPlace = e.mul(place, pitch);
+    emitStrip(e, module, shape, strip);
+  });
+  e.loop(e.index(0), width, shape.lanes, [&](Value begin) {
+    storeTiles(e.add(firstColumn, begin), e.mul(firstPanel, shape.rows), sums,
+               begin);
+  });
+}
+
+void Winograd::emit() {
+  chooseBlocks();
+  bool isKept = contraction.op.getConfig()->getCached() == Cached::LHS;
+  Value taps = isKept
+                   ? makeOnce(e, contraction.op, getTapsSize(), shape.element,
+                              [&] { return transformWeights(); })
+                   : transformWeights();
+  Value tasks = e.mul(e.mul(batches, rowBlocks), columnPanels);
+  e.parallel(tasks, [&](Value number) { emitTask(number, taps); });
+  if (!isKept)
+    memref::DeallocOp::create(e, taps);
+  contraction.release(e);
+}
+
+void emitWinograd(LoopBuilder &e, ContractOp op) { Winograd(e, op).emit(); }
+
+} // namespace mp::kernel

@@ -1,0 +1,149 @@
+//===- WinogradStrategy.cpp - What Winograd's transforms suit -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WinogradStrategy.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace mp::kernel {
+
+/// As many pieces of rows in a vector cost more than is saved.
+constexpr int64_t mostRuns = 6;
+
+static bool isNarrow(Type type) {
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 16;
+}
+
+/// Whether results are no more exact than 16 bit.
+static bool isRoundedToNarrow(ContractOp op) {
+  Value sum = op.getEpilogue().front().getArgument(0);
+  return isNarrow(op.getC().getType()) ||
+         llvm::all_of(sum.getUsers(), [&](Operation *user) {
+           return isa<arith::TruncFOp>(user) &&
+                  isNarrow(user->getResult(0).getType());
+         });
+}
+
+bool isNarrow(ContractOp op, const ContractShape &shape) {
+  return isNarrow(shape.factors[0]) && isNarrow(shape.factors[1]) &&
+         isRoundedToNarrow(op);
+}
+
+int64_t getNumRuns(const ContractShape &shape, const Windows &windows,
+                   int64_t edge, int64_t lanes) {
+  int64_t least = shape.getLeastSizes()[windows.axes[1].kept];
+  if (least < edge)
+    return mostRuns + 1;
+  return getMostRuns(lanes, llvm::divideCeil(least, edge));
+}
+
+/// Whether only axes of windows may exceed an image.
+static bool isWithinOthers(const OperandShape &image) {
+  return llvm::all_of(image.bounds, [](const Bound &bound) {
+    return llvm::count(bound.factors, 0) + 2 == int64_t(bound.factors.size());
+  });
+}
+
+static bool isOne(ArrayRef<unsigned> dims, unsigned dim) {
+  return dims.size() == 1 && dims.front() == dim;
+}
+
+/// Whether `group`, which ends with the two axes of an image, is known to have
+/// so many tiles with `edge` x `edge` elements each, few of them beyond the
+/// image: of the products, tiles of 16 bit save half at most.
+static bool hasTiles(const ContractShape &shape, GroupKind group, int64_t edge,
+                     int64_t fewest) {
+  ArrayRef<SmallVector<unsigned>> groupDims = shape.groups[group];
+  int64_t tiles = 1, kept = 1, computed = 1;
+  for (auto [number, dims] : llvm::enumerate(groupDims))
+    for (unsigned dim : dims) {
+      int64_t least = std::max<int64_t>(shape.getLeastSizes()[dim], 1);
+      if (number + 2 < groupDims.size()) {
+        tiles *= least;
+        continue;
+      }
+      int64_t count = llvm::divideCeil(least, edge);
+      tiles *= count;
+      kept *= least;
+      computed *= least < leastLong ? count * edge : least;
+    }
+  return tiles >= fewest && 10 * kept >= 7 * computed;
+}
+
+bool canTransform(const ContractShape &shape, const Windows &windows,
+                  int64_t edge, int64_t lanes) {
+  const auto &[rowAxis, columnAxis] = windows.axes;
+  const auto &columns = shape.groups[N];
+  const auto &summed = shape.groups[K];
+  for (const WindowAxis &axis : windows.axes)
+    if (shape.getLeastSizes()[axis.summed] != numTaps)
+      return false;
+  if (columns.size() < 2 || columns.size() > 3 ||
+      !isOne(columns.end()[-2], rowAxis.kept) ||
+      !isOne(columns.end()[-1], columnAxis.kept))
+    return false;
+  if (summed.size() != 3 || !isOne(summed[1], rowAxis.summed) ||
+      !isOne(summed[2], columnAxis.summed) || !shape.isSingle(M))
+    return false;
+  if (shape.rhs != windows.image || !shape.accumulator.isF32())
+    return false;
+  if (!isWithinOthers(shape.getRHS()) || !shape.getLHS().bounds.empty() ||
+      shape.getRHS().steps[columnAxis.kept] != 1 ||
+      getNumRuns(shape, windows, edge, lanes) > mostRuns)
+    return false;
+  return llvm::all_of(ArrayRef(shape.operands).drop_front(2),
+                      [&](const OperandShape &operand) {
+                        return !shape.moves(N, operand) ||
+                               operand.steps[windows.axes[1].kept] == 1;
+                      });
+}
+
+bool paysToTransform(const ContractShape &shape, const Windows &windows,
+                     int64_t edge) {
+  constexpr int64_t fewestChannels = 8;
+  // These pay for weights of four times their size.
+  constexpr int64_t fewestTiles = 80;
+  std::optional<int64_t> rows = shape.getShortSize(M);
+  return shape.getLeastSizes()[shape.groups[K][0].back()] >= fewestChannels &&
+         (!rows || *rows >= fewestChannels) &&
+         (edge == 2 || hasTiles(shape, N, edge, fewestTiles));
+}
+
+bool canTransformWeights(const ContractShape &shape, const Windows &windows) {
+  const auto &[rowAxis, columnAxis] = windows.axes;
+  for (const WindowAxis &axis : windows.axes)
+    if (axis.mirrored || shape.getLeastSizes()[axis.kept] != numTaps)
+      return false;
+  const auto &across = shape.groups[N];
+  const auto &summed = shape.groups[K];
+  if (shape.isBatched() || !shape.isSingle(M) || across.size() != 3 ||
+      !isOne(across[1], rowAxis.kept) || !isOne(across[2], columnAxis.kept))
+    return false;
+  if (summed.size() != 3 || !isOne(summed[1], rowAxis.summed) ||
+      !isOne(summed[2], columnAxis.summed))
+    return false;
+  return shape.rhs == windows.image && shape.accumulator.isF32() &&
+         isWithinOthers(shape.getRHS()) && shape.getLHS().bounds.empty() &&
+         shape.getRHS().steps[columnAxis.summed] == 1 &&
+         shape.getLHS().steps[columnAxis.summed] == 1;
+}
+
+bool paysToTransformWeights(const ContractShape &shape, int64_t edge) {
+  // Both operands are transformed: what is saved grows with their channels.
+  int64_t channels = 1;
+  for (unsigned dim : shape.groups[N][0])
+    channels *= shape.getLeastSizes()[dim];
+  // The sums are transformed, too.
+  constexpr int64_t fewestTiles = 128;
+  return channels > mostFew && !shape.hasFewRows() &&
+         hasTiles(shape, K, edge, fewestTiles);
+}
+
+} // namespace mp::kernel

@@ -1,0 +1,188 @@
+//===- HostTarget.cpp - The processor that this runs on -------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/Target/HostTarget.h"
+
+#include "mp-opt/Support/AtomicFile.h"
+#include "mp-opt/Support/CacheFolder.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <algorithm>
+#include <chrono>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+using namespace llvm;
+
+namespace mp {
+
+static const StringMap<bool> &getFeatures() {
+  static const StringMap<bool> features = sys::getHostCPUFeatures();
+  return features;
+}
+
+/// Whether this process may use tile registers; Linux wants to be asked.
+static bool mayUseTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+#else
+  return false;
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Timing
+//===----------------------------------------------------------------------===//
+
+#if defined(__x86_64__)
+
+/// As many sums as keep all units of a processor busy. Empty assembly uses
+/// them, so that the compiler leaves the arithmetic where it is.
+constexpr int numSums = 12;
+constexpr int numSteps = 4096;
+
+__attribute__((target("avx512f"))) static void multiplyWide() {
+  __m512 sums[numSums], factor = _mm512_set1_ps(0.5f);
+  for (__m512 &sum : sums)
+    sum = factor;
+  for (int step = 0; step < numSteps; ++step)
+    for (__m512 &sum : sums) {
+      sum = _mm512_fmadd_ps(factor, factor, sum);
+      asm volatile("" : "+v"(sum));
+    }
+}
+
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) static void
+multiplyPairs() {
+  __m512 sums[numSums];
+  auto factor = (__m512bh)_mm512_set1_epi32(0x3f003f00);
+  for (__m512 &sum : sums)
+    sum = _mm512_set1_ps(0.5f);
+  for (int step = 0; step < numSteps; ++step)
+    for (__m512 &sum : sums) {
+      sum = _mm512_dpbf16_ps(sum, factor, factor);
+      asm volatile("" : "+v"(sum));
+    }
+}
+
+/// The shortest of many calls: others had to share the processor.
+static double measure(void (*function)()) {
+  double best = 1e9;
+  for (int call = 0; call < 20; ++call) {
+    auto start = std::chrono::steady_clock::now();
+    function();
+    std::chrono::duration<double> taken =
+        std::chrono::steady_clock::now() - start;
+    best = std::min(best, taken.count());
+  }
+  return best;
+}
+
+/// Whether a dot product of pairs takes less than two multiply-adds, by more
+/// than what reading pairs instead of single numbers costs.
+static bool arePairsFast() {
+  measure(multiplyWide);
+  return measure(multiplyPairs) < 1.6 * measure(multiplyWide);
+}
+
+#else
+
+static bool arePairsFast() { return false; }
+
+#endif
+
+//===----------------------------------------------------------------------===//
+// What has been found
+//===----------------------------------------------------------------------===//
+
+/// Empty where there is no folder for it.
+static std::string getCachePath() {
+  SmallString<128> folder(getCacheFolder());
+  if (folder.empty() || sys::fs::create_directories(folder))
+    return "";
+  sys::path::append(folder, "kernels");
+  return std::string(folder);
+}
+
+/// In lines of a processor and what is faster on it.
+static std::optional<Products> findProducts(StringRef content,
+                                            StringRef processor) {
+  while (!content.empty()) {
+    auto [line, rest] = content.split('\n');
+    auto [name, word] = line.split(' ');
+    std::optional<Products> products = symbolizeProducts(word);
+    if (name == processor && products && *products != Products::AMX)
+      return products;
+    content = rest;
+  }
+  return std::nullopt;
+}
+
+/// A file that cannot be written is no error: the next run measures again.
+static void write(StringRef path, StringRef content) {
+  auto file = AtomicFile::create(path);
+  if (!file)
+    return consumeError(file.takeError());
+  (*file)->os() << content;
+  if (Error failed = (*file)->finish())
+    return consumeError(std::move(failed));
+  consumeError((*file)->commit());
+}
+
+/// Of a processor with AVX-512.
+static Products chooseProducts() {
+  const StringMap<bool> &features = getFeatures();
+  if (features.lookup("amx-bf16") && mayUseTiles())
+    return Products::AMX;
+  if (!features.lookup("avx512bf16"))
+    return Products::Widen;
+  StringRef processor = sys::getHostCPUName();
+  std::string path = getCachePath(), content;
+  if (auto file = MemoryBuffer::getFile(path); file && !path.empty())
+    content = (*file)->getBuffer().take_front(4096).str();
+  if (auto known = findProducts(content, processor))
+    return *known;
+  Products found = arePairsFast() ? Products::Dot : Products::Widen;
+  // What is damaged is not kept.
+  if (!all_of(content, [](char c) { return isPrint(c) || c == '\n'; }) ||
+      !StringRef(content).ends_with("\n"))
+    content.clear();
+  if (!path.empty())
+    write(path, content + processor.str() + " " +
+                    stringifyProducts(found).str() + "\n");
+  return found;
+}
+
+Expected<Target> getHostTarget(const KernelChoice &choice) {
+  Triple triple(sys::getProcessTriple());
+  auto isa = getInstructionSet(
+      triple, [](StringRef feature) { return getFeatures().lookup(feature); });
+  if (!isa)
+    return createStringError("no code for " + triple.getArchName() +
+                             ", expected x86-64 or aarch64");
+  KernelChoice chosen = choice;
+  if (!chosen.products && *isa == InstructionSet::AVX512) {
+    static const Products fastest = chooseProducts();
+    chosen.products = fastest;
+  }
+  return makeTarget(*isa, chosen);
+}
+
+} // namespace mp

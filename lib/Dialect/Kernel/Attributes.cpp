@@ -1,0 +1,81 @@
+//===- Attributes.cpp - How contractions are computed ---------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "mp-opt/Dialect/Kernel/KernelEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mp-opt/Dialect/Kernel/KernelAttributes.cpp.inc"
+
+namespace mp::kernel {
+
+void KernelDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "mp-opt/Dialect/Kernel/KernelAttributes.cpp.inc"
+      >();
+}
+
+LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 Strategy strategy, Products products,
+                                 int64_t mr, int64_t nr, int64_t lanes,
+                                 int64_t f, Packing lhs, Packing rhs,
+                                 int64_t mc, int64_t nc, int64_t kc,
+                                 int64_t deepMC, int64_t deepNC, int64_t deepKC,
+                                 Cached cached, Store store) {
+  if (mr < 1 || lanes < 1 || nr < lanes || nr % lanes != 0)
+    return emitError()
+           << "expected mr of one or more and nr of some vectors of "
+           << "lanes, got mr = " << mr << ", nr = " << nr
+           << ", lanes = " << lanes;
+  bool isBlocked = strategy == Strategy::Blocked;
+  if (isBlocked ? f != 0 : f != 2 && f != 4)
+    return emitError() << "expected " << (isBlocked ? "no f" : "f = 2 or 4")
+                       << " of strategy " << stringifyStrategy(strategy)
+                       << ", got f = " << f;
+  auto areGiven = [](int64_t m, int64_t n, int64_t k) {
+    return m > 0 && n > 0 && k > 0;
+  };
+  auto areAbsent = [](int64_t m, int64_t n, int64_t k) {
+    return m == 0 && n == 0 && k == 0;
+  };
+  if (isBlocked ? !areGiven(mc, nc, kc) : !areAbsent(mc, nc, kc))
+    return emitError() << "expected " << (isBlocked ? "" : "no ")
+                       << "mc, nc and kc of strategy "
+                       << stringifyStrategy(strategy) << ", got " << mc << ", "
+                       << nc << " and " << kc;
+  bool isAMX = products == Products::AMX;
+  if (isAMX ? !areGiven(deepMC, deepNC, deepKC)
+            : !areAbsent(deepMC, deepNC, deepKC))
+    return emitError() << "expected " << (isAMX ? "" : "no ")
+                       << "deep_mc, deep_nc and deep_kc of products "
+                       << stringifyProducts(products) << ", got " << deepMC
+                       << ", " << deepNC << " and " << deepKC;
+  if (!isBlocked && products != Products::Widen)
+    return emitError() << "strategy " << stringifyStrategy(strategy)
+                       << " multiplies f32, got products = "
+                       << stringifyProducts(products);
+  bool isInPlace = lhs == Packing::InPlace || rhs == Packing::InPlace;
+  if (isInPlace && (!isBlocked || products != Products::Widen))
+    return emitError() << "in_place needs strategy = blocked and products = "
+                          "widen";
+  if ((cached == Cached::LHS && lhs == Packing::InPlace) ||
+      (cached == Cached::RHS && rhs == Packing::InPlace))
+    return emitError() << "what is cached is packed, got in_place";
+  if (store == Store::Registers && (!isBlocked || isAMX))
+    return emitError() << "store = registers needs strategy = blocked and no "
+                          "products by amx";
+  return success();
+}
+
+} // namespace mp::kernel

@@ -1,0 +1,390 @@
+//===- ContractShape.cpp - Contractions as products of matrices -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/Kernel/ContractShape.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace mp::kernel {
+
+//===----------------------------------------------------------------------===//
+// What code that is shared may depend on
+//===----------------------------------------------------------------------===//
+
+/// Attributes of a contraction in a function of its own: fields of
+/// SharedContract.
+constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
+constexpr llvm::StringLiteral leastSizesName = "kernel.least_sizes";
+constexpr llvm::StringLiteral shallowName = "kernel.shallow";
+
+/// The type without static sizes; steps of one are kept, since they decide how
+/// elements are read.
+static MemRefType forgetSizes(MemRefType type) {
+  SmallVector<int64_t> shape(type.getRank(), ShapedType::kDynamic);
+  if (type.getLayout().isIdentity())
+    return MemRefType::get(shape, type.getElementType(), nullptr,
+                           type.getMemorySpace());
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (int64_t &stride : strides)
+    if (stride != 1)
+      stride = ShapedType::kDynamic;
+  return MemRefType::get(
+      shape, type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides),
+      type.getMemorySpace());
+}
+
+SmallVector<int64_t> getStaticSizes(ContractOp op) {
+  SmallVector<int64_t> sizes;
+  SmallVector<Value> operands = op.getMappedOperands();
+  for (auto [operand, position] : op.getSizeSources()) {
+    APInt known;
+    if (operand >= 0)
+      sizes.push_back(
+          cast<MemRefType>(operands[operand].getType()).getDimSize(position));
+    else if (matchPattern(op.getSizes()[position], m_ConstantInt(&known)))
+      sizes.push_back(known.getSExtValue());
+    else
+      sizes.push_back(ShapedType::kDynamic);
+  }
+  return sizes;
+}
+
+/// Whether all values of a map's result are places of the operand.
+static bool isInBounds(const LinearForm &form, ArrayRef<int64_t> sizes,
+                       int64_t operandSize) {
+  if (form.getSingleDim() >= 0)
+    return true;
+  if (ShapedType::isDynamic(operandSize))
+    return false;
+  int64_t low = form.constant, high = form.constant;
+  for (auto [factor, size] : llvm::zip_equal(form.factors, sizes)) {
+    if (factor == 0)
+      continue;
+    if (ShapedType::isDynamic(size))
+      return false;
+    (factor < 0 ? low : high) += factor * (size - 1);
+  }
+  return low >= 0 && high < operandSize;
+}
+
+static bool isShallow(ContractOp op, ArrayRef<int64_t> sizes) {
+  AffineMap result = op.getMaps().back();
+  int64_t depth = 1;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (result.isFunctionOfDim(dim))
+      continue;
+    if (ShapedType::isDynamic(size) || size > mostShallow)
+      return false;
+    depth *= size;
+    if (depth > mostShallow)
+      return false;
+  }
+  return true;
+}
+
+/// Sizes that differ by more share a function.
+static int64_t getLeastSize(int64_t size) {
+  if (ShapedType::isDynamic(size))
+    return 0;
+  if (size < leastLong)
+    return size;
+  return size <= mostFew ? leastLong : mostFew + 1;
+}
+
+/// Whether leaving out `dim`, whose size is one, leaves dimensions alone only
+/// where they have the operand's size.
+static bool isRemovable(ContractOp op, unsigned dim, ArrayRef<int64_t> sizes) {
+  for (auto [map, operand] :
+       llvm::zip_equal(op.getMaps(), op.getMappedOperands()))
+    for (auto [position, expr] : llvm::enumerate(map.getResults())) {
+      if (!expr.isFunctionOfDim(dim))
+        continue;
+      LinearForm form = *getLinearForm(expr, sizes.size());
+      form.factors[dim] = 0;
+      int left = form.getSingleDim();
+      int64_t size = cast<MemRefType>(operand.getType()).getDimSize(position);
+      if (left >= 0 && (ShapedType::isDynamic(size) || sizes[left] != size))
+        return false;
+    }
+  return true;
+}
+
+/// Where nothing else is counted together with a dimension, it is one line,
+/// however long: functions for sizes that are known suit all others.
+static void forgetLongLines(SharedContract &contract) {
+  auto getOperands = [&](unsigned dim) {
+    return std::tuple(contract.maps[0].isFunctionOfDim(dim),
+                      contract.maps[1].isFunctionOfDim(dim),
+                      contract.maps.back().isFunctionOfDim(dim));
+  };
+  auto dims = llvm::seq<unsigned>(0, contract.leastSizes.size());
+  for (unsigned dim : dims) {
+    bool isAlone = llvm::count_if(dims, [&](unsigned other) {
+                     return getOperands(other) == getOperands(dim);
+                   }) == 1;
+    if (isAlone && contract.leastSizes[dim] > mostFew)
+      contract.leastSizes[dim] = 0;
+  }
+}
+
+/// Of a contraction that `annotate` has been called for.
+static SharedContract read(ContractOp op) {
+  SharedContract contract;
+  contract.maps = op.getMaps();
+  for (Value operand : op.getMappedOperands())
+    contract.types.push_back(cast<MemRefType>(operand.getType()));
+  for (auto flags : op->getAttrOfType<ArrayAttr>(inBoundsName)
+                        .getAsRange<DenseBoolArrayAttr>())
+    contract.inBounds.emplace_back(flags.asArrayRef());
+  llvm::append_range(
+      contract.leastSizes,
+      op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName).asArrayRef());
+  llvm::append_range(contract.dims,
+                     llvm::seq<unsigned>(0, contract.leastSizes.size()));
+  contract.isShallow = op->hasAttr(shallowName);
+  return contract;
+}
+
+SharedContract SharedContract::get(ContractOp op) {
+  if (op->hasAttr(leastSizesName))
+    return read(op);
+  SharedContract result;
+  SmallVector<int64_t> sizes = getStaticSizes(op);
+  SmallVector<AffineExpr> replacements;
+  Builder builder(op.getContext());
+  for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+    if (sizes[dim] == 1 && isRemovable(op, dim, sizes)) {
+      replacements.push_back(builder.getAffineConstantExpr(0));
+      continue;
+    }
+    replacements.push_back(builder.getAffineDimExpr(result.dims.size()));
+    result.dims.push_back(dim);
+    result.leastSizes.push_back(getLeastSize(sizes[dim]));
+  }
+  for (auto [map, operand] :
+       llvm::zip_equal(op.getMaps(), op.getMappedOperands())) {
+    auto type = cast<MemRefType>(operand.getType());
+    result.types.push_back(forgetSizes(type));
+    result.maps.push_back(
+        map.replaceDimsAndSymbols(replacements, {}, result.dims.size(), 0));
+    auto &flags = result.inBounds.emplace_back();
+    for (auto [position, expr] : llvm::enumerate(map.getResults()))
+      flags.push_back(isInBounds(*getLinearForm(expr, sizes.size()), sizes,
+                                 type.getDimSize(position)));
+  }
+  forgetLongLines(result);
+  result.isShallow = kernel::isShallow(op, sizes);
+  return result;
+}
+
+void SharedContract::annotate(ContractOp outlined) const {
+  Builder builder(outlined.getContext());
+  SmallVector<Attribute> flags;
+  for (ArrayRef<bool> of : inBounds)
+    flags.push_back(builder.getDenseBoolArrayAttr(of));
+  outlined->setAttr(inBoundsName, builder.getArrayAttr(flags));
+  outlined->setAttr(leastSizesName, builder.getDenseI64ArrayAttr(leastSizes));
+  if (isShallow)
+    outlined->setAttr(shallowName, builder.getUnitAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Operands and groups
+//===----------------------------------------------------------------------===//
+
+static OperandShape getOperand(MemRefType type, AffineMap map,
+                               ArrayRef<bool> inBounds, bool isPadded) {
+  unsigned numDims = map.getNumDims();
+  OperandShape operand;
+  operand.element = type.getElementType();
+  operand.moves.resize(numDims, false);
+  operand.steps.resize(numDims, 0);
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (auto [position, expr] : llvm::enumerate(map.getResults())) {
+    LinearForm form = *getLinearForm(expr, numDims);
+    for (unsigned dim = 0; dim < numDims; ++dim) {
+      if (form.factors[dim] == 0)
+        continue;
+      bool isStep = !operand.moves[dim] && strides[position] == 1 &&
+                    (form.factors[dim] == 1 || form.factors[dim] == 2);
+      operand.steps[dim] = isStep ? form.factors[dim] : 0;
+      operand.moves[dim] = true;
+    }
+    if (isPadded && form.getSingleDim() < 0 && !inBounds[position])
+      operand.bounds.push_back(
+          {form.factors, form.constant, static_cast<unsigned>(position)});
+  }
+  return operand;
+}
+
+ContractShape ContractShape::get(ContractOp op) {
+  ContractShape shape;
+  shape.contract = SharedContract::get(op);
+  shape.accumulator = op.getAccumulatorType();
+  for (unsigned operand : {0, 1})
+    shape.factors[operand] = op.getFactorType(operand);
+  const SharedContract &contract = shape.contract;
+  for (auto [number, type, map, inBounds] :
+       llvm::enumerate(contract.types, contract.maps, contract.inBounds)) {
+    shape.operands.push_back(getOperand(type, map, inBounds, number < 2));
+    if (number < 2)
+      shape.operands.back().rounding = op.getRounding(number);
+  }
+  shape.findGroups();
+  shape.separateColumns();
+  return shape;
+}
+
+/// Whether index pairs of both dimensions are places of one line, in all
+/// operands.
+bool ContractShape::follows(unsigned first, unsigned second) const {
+  for (auto [type, map] : llvm::zip_equal(contract.types, contract.maps)) {
+    if (!map.isFunctionOfDim(first) && !map.isFunctionOfDim(second))
+      continue;
+    if (!type.getLayout().isIdentity())
+      return false;
+    AffineExpr before = getAffineDimExpr(first, map.getContext());
+    AffineExpr behind = getAffineDimExpr(second, map.getContext());
+    unsigned uses = 0;
+    bool inOrder = false;
+    for (auto [position, expr] : llvm::enumerate(map.getResults())) {
+      uses += expr.isFunctionOfDim(first) || expr.isFunctionOfDim(second);
+      inOrder |= position > 0 && map.getResult(position - 1) == before &&
+                 expr == behind;
+    }
+    if (!inOrder || uses != 2)
+      return false;
+  }
+  return true;
+}
+
+void ContractShape::findGroups() {
+  ArrayRef<AffineMap> maps = contract.maps;
+  AffineMap a = maps[0], b = maps[1], c = maps.back();
+  unsigned numDims = c.getNumDims();
+  // Lanes go along the last dimension of c, since they are stored there.
+  rhs = 1;
+  for (AffineExpr expr : llvm::reverse(c.getResults())) {
+    std::optional<unsigned> dim;
+    for (unsigned i = 0; i < numDims; ++i)
+      if (expr.isFunctionOfDim(i) &&
+          a.isFunctionOfDim(i) != b.isFunctionOfDim(i))
+        dim = i;
+    if (!dim)
+      continue;
+    rhs = b.isFunctionOfDim(*dim) ? 1 : 0;
+    break;
+  }
+  lhs = 1 - rhs;
+  SmallVector<unsigned> order;
+  for (AffineExpr expr : c.getResults())
+    for (unsigned i = 0; i < numDims; ++i)
+      if (expr.isFunctionOfDim(i))
+        order.push_back(i);
+  for (unsigned i = 0; i < numDims; ++i)
+    if (!c.isFunctionOfDim(i))
+      order.push_back(i);
+  for (unsigned dim : order) {
+    bool ofLHS = maps[lhs].isFunctionOfDim(dim);
+    bool ofRHS = maps[rhs].isFunctionOfDim(dim);
+    GroupKind kind = !c.isFunctionOfDim(dim) ? K
+                     : ofLHS == ofRHS        ? Batch
+                     : ofLHS                 ? M
+                                             : N;
+    auto &dims = groups[kind];
+    if (!dims.empty() && follows(dims.back().back(), dim))
+      dims.back().push_back(dim);
+    else
+      dims.push_back({dim});
+  }
+}
+
+/// Lines of N that could be read in place each become batches.
+void ContractShape::separateColumns() {
+  auto &columns = groups[N];
+  if (columns.size() < 2 || !hasFewRows() || !getRHS().bounds.empty() ||
+      getStep(N, rhs) != 1 || isShort(columns.back()))
+    return;
+  auto &batch = groups[Batch];
+  batch.insert(batch.end(), columns.begin(), columns.end() - 1);
+  columns.erase(columns.begin(), columns.end() - 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// Of joined dimensions; zero where it is not known.
+int64_t ContractShape::getLeastSize(ArrayRef<unsigned> dims) const {
+  int64_t product = 1;
+  for (unsigned dim : dims)
+    product *= contract.leastSizes[dim];
+  return product;
+}
+
+bool ContractShape::isShort(ArrayRef<unsigned> dims) const {
+  int64_t size = getLeastSize(dims);
+  return size > 0 && size < leastLong;
+}
+
+std::optional<int64_t> ContractShape::getShortSize(GroupKind kind) const {
+  int64_t product = 1;
+  for (ArrayRef<unsigned> dims : groups[kind])
+    for (unsigned dim : dims) {
+      if (!isShort(dim))
+        return std::nullopt;
+      product *= getLeastSize(dim);
+    }
+  return product;
+}
+
+int64_t ContractShape::getLeastLength(GroupKind kind) const {
+  return groups[kind].empty() ? 0 : getLeastSize(groups[kind].back());
+}
+
+int64_t ContractShape::getStep(GroupKind kind, unsigned operand) const {
+  if (groups[kind].empty())
+    return 0;
+  return operands[operand].steps[groups[kind].back().back()];
+}
+
+bool ContractShape::moves(GroupKind kind, const OperandShape &operand) const {
+  return llvm::any_of(groups[kind], [&](ArrayRef<unsigned> dims) {
+    return operand.moves[dims.back()];
+  });
+}
+
+bool ContractShape::hasFewRows() const {
+  if (std::optional<int64_t> count = getShortSize(M))
+    return *count <= mostFew;
+  return isSingle(M) && groups[M].front().size() == 1 &&
+         getLeastSize(groups[M].front()) == leastLong;
+}
+
+std::optional<SmallVector<int64_t>> getPackedSizes(ContractOp op,
+                                                   unsigned operand) {
+  SmallVector<AffineMap> maps = op.getMaps();
+  SmallVector<int64_t> sizes = getStaticSizes(op);
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (!maps[operand].isFunctionOfDim(dim) && maps.back().isFunctionOfDim(dim))
+      size = 0;
+    if (ShapedType::isDynamic(size))
+      return std::nullopt;
+  }
+  return sizes;
+}
+
+MemRefType getLineType(const OperandShape &operand) {
+  return MemRefType::get({ShapedType::kDynamic}, operand.element,
+                         StridedLayoutAttr::get(operand.element.getContext(),
+                                                ShapedType::kDynamic, {1}));
+}
+
+} // namespace mp::kernel
