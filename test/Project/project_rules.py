@@ -4,7 +4,8 @@
 
 usage: project_rules.py RULE [--root FOLDER] [--clang-format TOOL] [--fix]
 
-dependencies  tools -> passes -> lib -> MLIR and ONNX, never the other way;
+dependencies  tools -> lib/API -> passes -> the rest of lib -> MLIR and ONNX,
+              never the other way;
               `onnx/...` in lib/Schema and lib/Target/ONNX only; command line
               options in tools only
               and within lib, no folder sees one behind it (LAYERS)
@@ -44,8 +45,11 @@ ABOVE = {
     "lib": ("passes", "tools"),
     "passes": ("tools",),
 }
+# The one folder of lib that stands on the passes.
+ABOVE_PASSES = "lib/API/"
 
-# The folders of lib, in order: none sees one that stands behind it.
+# The folders of lib, and the passes, in order: none sees one that stands behind
+# it.
 LAYERS = (
     "Support", "Schema", "Data",
     "Dialect/ONNX", "Dialect/MP", "Dialect/Runtime", "Dialect/Kernel",
@@ -54,7 +58,7 @@ LAYERS = (
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
-    "Runtime", "Execution",
+    "Runtime", "Execution", "passes", "API",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8
@@ -100,7 +104,10 @@ def forbidden_layer(root, path, header):
     """The layer above its own that `path` reaches with `header`, or none."""
     layer = path.relative_to(root).parts[0]
     beside = pathlib.Path(os.path.normpath(path.parent / header))
+    may_see_passes = path.relative_to(root).as_posix().startswith(ABOVE_PASSES)
     for above in ABOVE.get(layer, ()):
+        if above == "passes" and may_see_passes:
+            continue
         if beside.is_file():
             # A file that is found next to this one hides all others.
             if beside.is_relative_to(root / above):
@@ -125,12 +132,11 @@ def find_layer(path):
     """The place in LAYERS of a file, given from the root; -1 for others."""
     name = re.sub(r"^(lib|include/mp-opt)/", "", path)
     fitting = [layer for layer in LAYERS if name.startswith(layer + "/")]
-    is_inside = name != path and fitting
-    return LAYERS.index(max(fitting, key=len)) if is_inside else -1
+    return LAYERS.index(max(fitting, key=len)) if fitting else -1
 
 
 def find_later_layer(root, path, header):
-    """The folder of lib behind its own that `path` reaches, or none."""
+    """The layer behind its own that `path` reaches, or none."""
     own = find_layer(path.relative_to(root).as_posix())
     for base in (path.parent, root / "include", root / "lib"):
         target = pathlib.Path(os.path.normpath(base / header))

@@ -13,8 +13,7 @@
 #ifndef MPOPT_TOOLS_CODEOUTPUT_H
 #define MPOPT_TOOLS_CODEOUTPUT_H
 
-#include "ModelInput.h"
-
+#include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Codegen/Target/Target.h"
 #include "mp-opt/Execution/Library.h"
 

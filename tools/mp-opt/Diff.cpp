@@ -7,9 +7,10 @@
 
 #include "Diff.h"
 #include "ExitCodes.h"
+#include "InputFlags.h"
 #include "InternalErrors.h"
-#include "ModelInput.h"
 
+#include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Report/ModelDiff.h"
 #include "mp-opt/Report/ReportForms.h"
 

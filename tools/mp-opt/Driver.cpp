@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "InputFlags.h"
 #include "InternalErrors.h"
 #include "ModuleDigest.h"
 #include "Verification.h"

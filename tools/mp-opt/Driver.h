@@ -14,11 +14,12 @@
 #ifndef MPOPT_TOOLS_DRIVER_H
 #define MPOPT_TOOLS_DRIVER_H
 
-#include "ModelInput.h"
 #include "ModelOutput.h"
 #include "Options.h"
 #include "Reports.h"
 #include "RunWatch.h"
+
+#include "mp-opt/API/ModelInput.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/Timing.h"

@@ -14,10 +14,10 @@
 #ifndef MPOPT_TOOLS_MODELOUTPUT_H
 #define MPOPT_TOOLS_MODELOUTPUT_H
 
-#include "ModelInput.h"
 #include "Options.h"
 #include "RunWatch.h"
 
+#include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 

@@ -8,6 +8,7 @@
 #include "Options.h"
 
 #include "CodeFlags.h"
+#include "InputFlags.h"
 #include "PolicyFlags.h"
 #include "TrainingFlags.h"
 

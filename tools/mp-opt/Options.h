@@ -11,8 +11,8 @@
 #include "CodeOutput.h"
 #include "DebugCrash.h"
 #include "ExitCodes.h"
-#include "ModelInput.h"
 
+#include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Execution/CodeCache.h"
 #include "mp-opt/Precision/Policy/PolicyFile.h"
 

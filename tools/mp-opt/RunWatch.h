@@ -19,8 +19,9 @@
 #ifndef MPOPT_TOOLS_RUNWATCH_H
 #define MPOPT_TOOLS_RUNWATCH_H
 
-#include "ModelInput.h"
 #include "Options.h"
+
+#include "mp-opt/API/ModelInput.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"

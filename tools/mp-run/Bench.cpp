@@ -7,7 +7,8 @@
 
 #include "Commands.h"
 #include "Model.h"
-#include "TensorText.h"
+
+#include "mp-opt/API/TensorText.h"
 
 #include "llvm/Support/Format.h"
 

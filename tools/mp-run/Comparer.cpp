@@ -7,8 +7,8 @@
 
 #include "Comparer.h"
 #include "ExitCodes.h"
-#include "TensorText.h"
 
+#include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Convert.h"
 
 using namespace llvm;

@@ -8,9 +8,10 @@
 #ifndef MPOPT_TOOLS_COMPARER_H
 #define MPOPT_TOOLS_COMPARER_H
 
-#include "Comparison.h"
-#include "InnerValues.h"
 #include "Model.h"
+
+#include "mp-opt/API/InnerValues.h"
+#include "mp-opt/API/OutputDifferences.h"
 
 namespace mp {
 

@@ -8,6 +8,7 @@
 #include "Model.h"
 
 #include "ExitCodes.h"
+#include "InputFlags.h"
 #include "Pipelines/CompileProgram.h"
 
 #include "mp-opt/Codegen/Target/HostTarget.h"

@@ -10,8 +10,8 @@
 
 #include "DataSet.h"
 #include "Flags.h"
-#include "ModelInput.h"
 
+#include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Execution/CodeCache.h"
 #include "mp-opt/Execution/Program.h"
 

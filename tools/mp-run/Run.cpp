@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Comparison.h"
 #include "Model.h"
-#include "TensorText.h"
 
+#include "mp-opt/API/OutputDifferences.h"
+#include "mp-opt/API/TensorText.h"
 #include "mp-opt/Support/Nearest.h"
 
 using namespace llvm;

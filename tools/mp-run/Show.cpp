@@ -7,8 +7,8 @@
 
 #include "Commands.h"
 #include "DataSet.h"
-#include "TensorText.h"
 
+#include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Checkpoint.h"
 
 #include "llvm/Support/FileSystem.h"

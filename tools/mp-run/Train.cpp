@@ -7,9 +7,10 @@
 
 #include "Commands.h"
 #include "Model.h"
-#include "TensorText.h"
 #include "TrainedModel.h"
 #include "Trainer.h"
+
+#include "mp-opt/API/TensorText.h"
 
 using namespace llvm;
 

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TrainingLog.h"
-#include "TensorText.h"
 
+#include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/DataFiles.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,12 +1,12 @@
-//===- Comparison.h - Outputs against expected ones -------------*- C++ -*-===//
+//===- OutputDifferences.h - Outputs against expected ones ------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_COMPARISON_H
-#define MPOPT_TOOLS_COMPARISON_H
+#ifndef MPOPT_API_OUTPUTDIFFERENCES_H
+#define MPOPT_API_OUTPUTDIFFERENCES_H
 
 #include "mp-opt/Data/Difference.h"
 
@@ -33,4 +33,4 @@ void printJSON(const OutputDifference &difference, llvm::json::OStream &json);
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_COMPARISON_H
+#endif // MPOPT_API_OUTPUTDIFFERENCES_H

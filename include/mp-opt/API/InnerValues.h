@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_INNERVALUES_H
-#define MPOPT_TOOLS_INNERVALUES_H
+#ifndef MPOPT_API_INNERVALUES_H
+#define MPOPT_API_INNERVALUES_H
 
 #include "mp-opt/Data/Tensor.h"
 
@@ -47,4 +47,4 @@ std::vector<NodeError> rankNodes(llvm::ArrayRef<InnerValue> values,
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_INNERVALUES_H
+#endif // MPOPT_API_INNERVALUES_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelInput.h"
+#include "mp-opt/API/ModelInput.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
@@ -42,7 +42,7 @@ StringRef getKind(const Diagnostic &diag) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Makes the dialect of every context know the domains of --schemas.
+/// Makes the dialect of every context know the domains of a file.
 class SchemaExtension
     : public DialectExtension<SchemaExtension, onnxir::ONNXDialect> {
 public:
@@ -58,15 +58,10 @@ private:
 };
 } // namespace
 
-llvm::Error addSchemas(StringRef path, DialectRegistry &registry) {
-  if (path.empty())
-    return llvm::Error::success();
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return llvm::createStringError("--schemas: cannot read '" + path +
-                                   "': " + file.getError().message());
+llvm::Error registerSchemas(StringRef json, StringRef name,
+                            DialectRegistry &registry) {
   std::unique_ptr<SchemaRegistry> schemas = SchemaRegistry::createBuiltin();
-  if (llvm::Error failed = schemas->addJSON((*file)->getBuffer(), path))
+  if (llvm::Error failed = schemas->addJSON(json, name))
     return failed;
   registry.addExtension(
       TypeID::get<SchemaExtension>(),
@@ -78,14 +73,6 @@ llvm::Error addSchemas(StringRef path, DialectRegistry &registry) {
 //===----------------------------------------------------------------------===//
 // ModelInput
 //===----------------------------------------------------------------------===//
-
-llvm::Error checkRoots(ArrayRef<std::string> roots) {
-  for (const std::string &root : roots)
-    if (!llvm::sys::fs::is_directory(root))
-      return llvm::createStringError(
-          "--external-data-root: expected a folder, got '" + root + "'");
-  return llvm::Error::success();
-}
 
 llvm::Error ModelInput::read(StringRef file) {
   path = file.str();

@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "InnerValues.h"
+#include "mp-opt/API/InnerValues.h"
 
 #include "mp-opt/Data/Difference.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 
 #include <limits>
-
 #include <tuple>
 
 using namespace mlir;

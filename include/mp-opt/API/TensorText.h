@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_TENSORTEXT_H
-#define MPOPT_TOOLS_TENSORTEXT_H
+#ifndef MPOPT_API_TENSORTEXT_H
+#define MPOPT_API_TENSORTEXT_H
 
 #include "mp-opt/Data/Tensor.h"
 
@@ -42,4 +42,4 @@ std::string padLeft(llvm::StringRef text, size_t width);
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_TENSORTEXT_H
+#endif // MPOPT_API_TENSORTEXT_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_MODELINPUT_H
-#define MPOPT_TOOLS_MODELINPUT_H
+#ifndef MPOPT_API_MODELINPUT_H
+#define MPOPT_API_MODELINPUT_H
 
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
@@ -32,12 +32,10 @@ enum class Format {
 /// What the extension of a file's name says; Auto if it says nothing.
 Format getFormatOfName(llvm::StringRef name);
 
-/// Makes every context of `registry` know the operators in `file`; nothing to
-/// do without a file.
-llvm::Error addSchemas(llvm::StringRef file, mlir::DialectRegistry &registry);
-
-/// Fails unless all of the folders of --external-data-root are there.
-llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
+/// Makes every context of `registry` know the operators that `json`
+/// describes, beside ONNX's own. Errors call the text `name`.
+llvm::Error registerSchemas(llvm::StringRef json, llvm::StringRef name,
+                            mlir::DialectRegistry &registry);
 
 /// "error", "warning", "remark" or "note".
 llvm::StringRef getKind(const mlir::Diagnostic &diag);
@@ -65,4 +63,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_MODELINPUT_H
+#endif // MPOPT_API_MODELINPUT_H

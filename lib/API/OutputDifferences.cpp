@@ -1,13 +1,12 @@
-//===- Comparison.cpp - Outputs against expected ones ---------------------===//
+//===- OutputDifferences.cpp - Outputs against expected ones --------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Comparison.h"
-#include "TensorText.h"
-
+#include "mp-opt/API/OutputDifferences.h"
+#include "mp-opt/API/TensorText.h"
 #include "mp-opt/Support/Nearest.h"
 
 using namespace llvm;
