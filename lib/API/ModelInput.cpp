@@ -23,8 +23,8 @@ using namespace mlir;
 
 namespace mp {
 
-StringRef getKind(const Diagnostic &diag) {
-  switch (diag.getSeverity()) {
+StringRef getKind(DiagnosticSeverity severity) {
+  switch (severity) {
   case DiagnosticSeverity::Error:
     return "error";
   case DiagnosticSeverity::Warning:
@@ -89,10 +89,16 @@ llvm::Error ModelInput::read(StringRef file) {
   return llvm::Error::success();
 }
 
+void ModelInput::set(StringRef content, StringRef file) {
+  path = name = file.str();
+  buffer = llvm::MemoryBuffer::getMemBufferCopy(content, name);
+}
+
 void ModelInput::releasePages() {
 #ifdef __linux__
   // LLVM asks posix_madvise, for which glibc does nothing.
-  if (buffer->getBufferKind() == llvm::MemoryBuffer::MemoryBuffer_MMap)
+  if (buffer &&
+      buffer->getBufferKind() == llvm::MemoryBuffer::MemoryBuffer_MMap)
     ::madvise(const_cast<char *>(buffer->getBufferStart()),
               buffer->getBufferSize(), MADV_DONTNEED);
 #endif

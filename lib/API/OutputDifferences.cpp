@@ -42,6 +42,21 @@ compareOutputs(ArrayRef<NamedTensor> outputs, ArrayRef<NamedTensor> expected,
   return differences;
 }
 
+Expected<std::vector<OutputDifference>>
+compareOutputs(ArrayRef<NamedTensor> outputs, const DataSet &data,
+               const Tolerance &tolerance) {
+  if (data.expected.empty())
+    return createStringError("there are no expected outputs: DATA has no "
+                             "out:NAME and no output_0.pb");
+  return compareOutputs(outputs, data.expected, data.isPositional, tolerance);
+}
+
+bool isOutside(ArrayRef<OutputDifference> differences) {
+  return llvm::any_of(differences, [](const OutputDifference &difference) {
+    return difference.numbers.outside != 0;
+  });
+}
+
 void printDifferences(ArrayRef<OutputDifference> differences, raw_ostream &os) {
   constexpr size_t column = 12;
   size_t width = 6;
@@ -81,6 +96,23 @@ void printJSON(const OutputDifference &difference, json::OStream &json) {
     json.attribute("new_specials", numbers.specials);
     json.attribute("worst_index", numbers.worstPlace);
   });
+}
+
+void printJSON(ArrayRef<NamedTensor> outputs,
+               ArrayRef<OutputDifference> differences, raw_ostream &os) {
+  json::OStream json(os, 2);
+  json.object([&] {
+    json.attributeArray("outputs", [&] {
+      for (const NamedTensor &named : outputs)
+        printJSON(named, json);
+    });
+    if (!differences.empty())
+      json.attributeArray("differences", [&] {
+        for (const OutputDifference &difference : differences)
+          printJSON(difference, json);
+      });
+  });
+  os << "\n";
 }
 
 } // namespace mp

@@ -16,8 +16,11 @@ namespace mp {
 
 static constexpr int64_t maxElements = int64_t(1) << 40;
 
-llvm::Error parseDimensions(ArrayRef<std::string> entries,
+llvm::Error parseDimensions(ArrayRef<std::string> texts,
                             DimensionSizes &sizes) {
+  SmallVector<StringRef> entries;
+  for (StringRef text : texts)
+    text.split(entries, ',');
   for (StringRef entry : entries) {
     auto [name, text] = entry.rsplit('=');
     int64_t size = 0;

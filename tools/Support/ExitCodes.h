@@ -8,6 +8,9 @@
 #ifndef MPOPT_TOOLS_EXITCODES_H
 #define MPOPT_TOOLS_EXITCODES_H
 
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
 namespace mp {
 
 enum ExitCode : int {
@@ -26,6 +29,10 @@ enum ExitCode : int {
   /// Ctrl-C.
   exitInterrupted = 130,
 };
+
+/// Prints `PREFIX: error: ...`, unless diagnostics have told the error; returns
+/// the exit code of its kind.
+int reportError(llvm::StringRef prefix, llvm::Error error);
 
 } // namespace mp
 

@@ -11,6 +11,7 @@
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -87,13 +88,23 @@ void Flags::add(StringRef name, std::vector<std::string> &to,
        }});
 }
 
-void Flags::addOptional(StringRef name, std::optional<std::string> &to,
-                        StringRef expected) {
+void Flags::addChoice(StringRef name, std::string &to,
+                      ArrayRef<StringRef> choices) {
+  std::string expected = llvm::join(choices.drop_back(), ", ") + " or ";
+  expected += choices.back();
+  std::vector<StringRef> known = choices.vec();
+  flags.push_back({name.str(), expected, false, false, false,
+                   [&to, known](StringRef value) {
+                     to = value.str();
+                     return llvm::is_contained(known, value);
+                   },
+                   known});
+}
+
+void Flags::addOptional(StringRef name, StringRef expected,
+                        std::function<bool(StringRef value)> set) {
   flags.push_back(
-      {name.str(), expected.str(), true, false, false, [&to](StringRef value) {
-         to = value.str();
-         return true;
-       }});
+      {name.str(), expected.str(), true, false, false, std::move(set)});
 }
 
 std::optional<int> Flags::parseFlag(StringRef argument,
@@ -132,7 +143,7 @@ std::optional<int> Flags::parseFlag(StringRef argument,
   flag->isGiven = true;
   if (!flag->set(value))
     return usageError(shown + ": expected " + flag->expected + ", got '" +
-                      value + "'");
+                      value + "'" + suggestNearest(value, flag->choices));
   return std::nullopt;
 }
 

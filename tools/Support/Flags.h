@@ -43,9 +43,13 @@ public:
   /// Repeatable.
   void add(llvm::StringRef name, std::vector<std::string> &to,
            llvm::StringRef expected);
-  /// `--name` or `--name=VALUE`; the former has an empty value.
-  void addOptional(llvm::StringRef name, std::optional<std::string> &to,
-                   llvm::StringRef expected);
+  /// One of `choices`.
+  void addChoice(llvm::StringRef name, std::string &to,
+                 llvm::ArrayRef<llvm::StringRef> choices);
+  /// `--name` or `--name=VALUE`; the former has an empty value. `set` returns
+  /// false for values that are not as expected.
+  void addOptional(llvm::StringRef name, llvm::StringRef expected,
+                   std::function<bool(llvm::StringRef value)> set);
 
   /// Arguments that are no flags go to `positional`. An exit code if the run
   /// is over: help was printed, or the usage is wrong.
@@ -63,6 +67,8 @@ private:
     bool isOptional = false, isList = false, isGiven = false;
     /// False if the value is not as expected.
     std::function<bool(llvm::StringRef value)> set;
+    /// The nearest of them to a wrong value is suggested.
+    std::vector<llvm::StringRef> choices = {};
   };
   std::optional<int> parseFlag(llvm::StringRef argument,
                                llvm::ArrayRef<const char *> &rest);

@@ -7,9 +7,7 @@
 
 #include "Verification.h"
 
-#include "Comparer.h"
-
-#include "mp-opt/Data/Convert.h"
+#include "mp-opt/API/ReferenceComparison.h"
 #include "mp-opt/Graph/ValueSizes.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -46,15 +44,9 @@ static bool isOutside(const OutputDifference &output, const Bounds &bounds) {
          !(1 - numbers.cosine <= bounds.cosine);
 }
 
-static Candidate makeCandidate(StringRef title, ModuleOp module,
+static ComparedModel makeModel(StringRef title, ModuleOp module,
                                StringRef name) {
-  Candidate candidate;
-  candidate.title = title.str();
-  candidate.load = [module, name](std::unique_ptr<Model> &model) {
-    model = std::make_unique<Model>(module, name);
-    return int(exitOk);
-  };
-  return candidate;
+  return {title.str(), [module, name] { return Model::copy(module, name); }};
 }
 
 int verifyResult(ModuleOp input, ModuleOp result, const Options &options,
@@ -64,30 +56,33 @@ int verifyResult(ModuleOp input, ModuleOp result, const Options &options,
                  << "\n";
     return exitBadInput;
   };
-  DataFlags flags;
-  if (options.verifyData.empty())
-    flags.random = "0";
-  llvm::Expected<DataSet> data = flags.read(options.verifyData);
-  if (!data)
-    return fail(data.takeError());
+  ReferenceComparisonOptions comparing;
+  DataSet data;
+  if (options.verifyData.empty()) {
+    comparing.seed = 0;
+  } else {
+    auto read = readDataSet(options.verifyData);
+    if (!read)
+      return fail(read.takeError());
+    data = std::move(*read);
+  }
   CodeCache cache(options.cache, "mp-opt");
-  Comparer::Options comparing;
   comparing.compile.cache = &cache;
   comparing.compile.title = "mp-opt";
   comparing.compile.timing = &timing;
   if (llvm::Error failed =
           parseDimensions(options.verifyDims, comparing.compile.dims))
     return fail(std::move(failed));
-  Comparer comparer(comparing, makeCandidate("the input", input, name),
-                    std::move(*data), flags);
-  comparer.add(makeCandidate("the result", result, name));
-  if (int code = comparer.run())
-    return code;
-  comparer.print(llvm::errs());
+  ReferenceComparison comparison(comparing, makeModel("the input", input, name),
+                                 std::move(data));
+  comparison.add(makeModel("the result", result, name));
+  if (llvm::Error failed = comparison.run())
+    return reportError("", std::move(failed));
+  comparison.print(llvm::errs());
   Bounds bounds = getBounds(options);
   bool isOk = true;
   for (const OutputDifference &output :
-       comparer.getCandidates().front().differences)
+       comparison.getModels().front().differences)
     if (isOutside(output, bounds)) {
       llvm::errs() << name << ": error: output '" << output.name
                    << "' is not what the input computes in float64: expected a "

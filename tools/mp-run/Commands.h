@@ -1,4 +1,4 @@
-//===- Commands.h - The commands of mp-run ----------------------*- C++ -*-===//
+//===- Commands.h - The commands of mp-run, and what they share -*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,10 +9,10 @@
 #define MPOPT_TOOLS_COMMANDS_H
 
 #include "ExitCodes.h"
+#include "Flags.h"
 
-#include "mlir/IR/DialectRegistry.h"
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/Error.h"
+#include "mp-opt/API/Session.h"
+#include "mp-opt/Execution/CodeCache.h"
 
 namespace mp {
 
@@ -23,13 +23,71 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry);
 int runBench(Arguments arguments, mlir::DialectRegistry &registry);
 int runCompare(Arguments arguments, mlir::DialectRegistry &registry);
 int runTrain(Arguments arguments, mlir::DialectRegistry &registry);
-int runShow(Arguments arguments);
+int runShow(Arguments arguments, mlir::DialectRegistry &registry);
 
-/// Prints `mp-run: error: ...`; returns `code`.
-int reportError(llvm::Error error, int code = exitBadInput);
+/// Prints `mp-run: error: ...`, unless diagnostics have told the error; returns
+/// its exit code.
+int reportError(llvm::Error error);
 
 /// What is printed is written, or that is an error.
 int finishOutput(int code);
+
+/// The flags that say how a model is read and compiled.
+struct ModelFlags {
+  uint64_t threads = 0;
+  std::vector<std::string> dims, roots;
+  std::string kernels = "auto", schemas, cache;
+  bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
+  /// What `apply` makes of `kernels`, `dims` and `cache`.
+  Target target;
+  llvm::StringMap<int64_t> sizes;
+  std::unique_ptr<CodeCache> codeCache;
+  /// Where the time goes, printed at the end; null if nobody asks.
+  mlir::DefaultTimingManager timer;
+  std::unique_ptr<mlir::TimingScope> timing;
+
+  void addTo(Flags &flags);
+  /// Checks them, and makes `registry` know the schemas and the process the
+  /// threads. An exit code if that fails.
+  std::optional<int> apply(const Flags &flags, mlir::DialectRegistry &registry);
+  CompileOptions getOptions() const;
+
+  /// "bf16", "fp16", or empty.
+  llvm::StringRef getPrecision() const {
+    return bf16 ? "bf16" : fp16 ? "fp16" : "";
+  }
+  /// Reads a model, messages of which are printed, and converts it to
+  /// `precision`.
+  llvm::Expected<std::unique_ptr<Model>>
+  read(llvm::StringRef path, const mlir::DialectRegistry &registry,
+       llvm::StringRef precision) const;
+};
+
+/// The flags that say what goes into a model.
+struct DataFlags {
+  std::vector<std::string> inputs, raw;
+  /// Of --random.
+  std::optional<uint64_t> seed;
+
+  void addTo(Flags &flags);
+  /// Reads `path`, if it is not empty, and what the flags name.
+  llvm::Expected<DataSet> read(llvm::StringRef path) const;
+};
+
+/// The flags of commands that run one model on its data.
+struct SessionFlags {
+  ModelFlags model;
+  DataFlags data;
+  std::vector<std::string> files;
+
+  void addTo(Flags &flags);
+  /// An exit code if the run is over.
+  std::optional<int> parse(Flags &flags, Arguments arguments,
+                           mlir::DialectRegistry &registry);
+  /// Reads the model and what goes into it, and compiles it for that.
+  llvm::Expected<Session> open(const mlir::DialectRegistry &registry,
+                               DataSet &read) const;
+};
 
 } // namespace mp
 

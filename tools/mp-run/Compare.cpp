@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Comparer.h"
+
+#include "mp-opt/API/ReferenceComparison.h"
 
 using namespace llvm;
 
@@ -39,7 +40,7 @@ struct CompareFlags {
   ModelFlags model;
   DataFlags data;
   std::string precision, dataFile;
-  std::optional<std::string> check;
+  bool isChecked = false;
   Tolerance tolerance;
   uint64_t nodes = 5;
   bool json = false;
@@ -48,7 +49,6 @@ struct CompareFlags {
   std::optional<int> parse(Arguments arguments,
                            mlir::DialectRegistry &registry);
 };
-
 } // namespace
 
 std::optional<int> CompareFlags::parse(Arguments arguments,
@@ -57,7 +57,10 @@ std::optional<int> CompareFlags::parse(Arguments arguments,
   model.addTo(flags);
   data.addTo(flags);
   flags.add("precision", precision, "bf16 or fp16");
-  flags.addOptional("check", check, "RTOL,ATOL");
+  flags.addOptional("check", "RTOL,ATOL", [this](StringRef text) {
+    isChecked = true;
+    return tolerance.parse(text);
+  });
   flags.add("nodes", nodes);
   flags.add("json", json);
   if (std::optional<int> code = flags.parse(arguments, models))
@@ -79,28 +82,18 @@ std::optional<int> CompareFlags::parse(Arguments arguments,
     dataFile = models.back();
     models.pop_back();
   }
-  if (check && !tolerance.parse(*check))
-    return flags.usageError("--check: expected RTOL,ATOL, got '" + *check +
-                            "'");
-  if (std::optional<int> code = data.check(flags))
-    return code;
   return model.apply(flags, registry);
 }
 
 /// Reads a model, and converts it if a precision is given.
-static Candidate makeCandidate(const std::string &path,
+static ComparedModel makeModel(const std::string &path,
                                const std::string &precision,
                                const CompareFlags &flags,
                                mlir::DialectRegistry &registry) {
-  Candidate candidate;
-  candidate.title = precision.empty() ? path : path + " in " + precision;
-  candidate.load = [=, &flags, &registry](std::unique_ptr<Model> &model) {
-    model = std::make_unique<Model>(registry);
-    if (int code = model->read(path, flags.model))
-      return code;
-    return model->mix(precision, flags.model);
-  };
-  return candidate;
+  return {precision.empty() ? path : path + " in " + precision,
+          [=, &flags, &registry] {
+            return flags.model.read(path, registry, precision);
+          }};
 }
 
 int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
@@ -112,21 +105,21 @@ int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
     return reportError(data.takeError());
   const std::string &first = flags.models.front(),
                     &second = flags.models.back();
-  Comparer comparer({flags.model.getOptions(), flags.tolerance, flags.nodes},
-                    makeCandidate(first, "", flags, registry), std::move(*data),
-                    flags.data);
-  comparer.add(makeCandidate(first, "", flags, registry));
-  comparer.add(makeCandidate(second, flags.precision, flags, registry));
-  if (int code = comparer.run())
-    return code;
+  ReferenceComparison comparison(
+      {flags.model.getOptions(), flags.tolerance, flags.nodes, flags.data.seed},
+      makeModel(first, "", flags, registry), std::move(*data));
+  comparison.add(makeModel(first, "", flags, registry));
+  comparison.add(makeModel(second, flags.precision, flags, registry));
+  if (Error failed = comparison.run())
+    return reportError("", std::move(failed));
   if (flags.json)
-    comparer.printJSON(outs());
+    comparison.printJSON(outs());
   else
-    comparer.print(outs());
-  bool isOutside = llvm::any_of(
-      comparer.getCandidates().back().differences,
-      [](const auto &difference) { return difference.numbers.outside != 0; });
-  return finishOutput(flags.check && isOutside ? exitOutside : exitOk);
+    comparison.print(outs());
+  return finishOutput(
+      flags.isChecked && isOutside(comparison.getModels().back().differences)
+          ? exitOutside
+          : exitOk);
 }
 
 } // namespace mp

@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Model.h"
 
 #include "mp-opt/API/OutputDifferences.h"
 #include "mp-opt/API/TensorText.h"
-#include "mp-opt/Support/Nearest.h"
 
 using namespace llvm;
 
@@ -50,135 +48,50 @@ Inputs with defaults may be left out.
   --mlir-timing         print where the time of compiling goes
 )";
 
-namespace {
-struct RunFlags {
-  ModelFlags model;
-  DataFlags data;
+int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
+  SessionFlags session;
   std::string output;
-  std::optional<std::string> check, expected;
-  bool json = false;
+  std::optional<std::string> expected;
+  bool isChecked = false, asJSON = false;
   Tolerance tolerance;
-  std::vector<std::string> files;
-
-  std::optional<int> parse(Arguments arguments,
-                           mlir::DialectRegistry &registry);
-};
-} // namespace
-
-std::optional<int> RunFlags::parse(Arguments arguments,
-                                   mlir::DialectRegistry &registry) {
   Flags flags("mp-run run", help);
-  model.addTo(flags);
-  data.addTo(flags);
+  session.addTo(flags);
   flags.add("o", output, "a file name");
-  flags.add("json", json);
+  flags.add("json", asJSON);
   flags.add("expected", expected, "a file name");
-  flags.addOptional("check", check, "RTOL,ATOL");
-  if (std::optional<int> code = flags.parse(arguments, files))
-    return code;
-  if (files.empty() || files.size() > 2)
-    return flags.usageError("expected a model and, perhaps, its data, got " +
-                            Twine(files.size()) + " files");
-  if (check && !tolerance.parse(*check))
-    return flags.usageError("--check: expected RTOL,ATOL, got '" + *check +
-                            "'");
-  if (std::optional<int> code = data.check(flags))
-    return code;
-  return model.apply(flags, registry);
-}
-
-static void print(ArrayRef<NamedTensor> outputs,
-                  ArrayRef<OutputDifference> differences, bool asJSON) {
-  if (!asJSON) {
-    printValues(outputs, outs());
-    if (!differences.empty())
-      printDifferences(differences, outs());
-    return;
-  }
-  json::OStream json(outs(), 2);
-  json.object([&] {
-    json.attributeArray("outputs", [&] {
-      for (const NamedTensor &named : outputs)
-        printJSON(named, json);
-    });
-    if (!differences.empty())
-      json.attributeArray("differences", [&] {
-        for (const OutputDifference &difference : differences)
-          printJSON(difference, json);
-      });
+  flags.addOptional("check", "RTOL,ATOL", [&](StringRef text) {
+    isChecked = true;
+    return tolerance.parse(text);
   });
-  outs() << "\n";
-}
-
-/// The expected outputs, in the order in which they are given.
-static Expected<std::vector<OutputDifference>>
-check(ArrayRef<NamedTensor> outputs, const DataSet &data,
-      const RunFlags &flags) {
-  std::vector<NamedTensor> expected = data.expected;
-  bool isPositional = data.isPositional;
-  if (flags.expected) {
-    Expected<DataSet> read = readDataSet(*flags.expected);
-    if (!read)
-      return read.takeError();
-    isPositional = read->isPositional;
-    // Names without "out:" are outputs here.
-    expected = read->expected.empty() ? std::move(read->inputs)
-                                      : std::move(read->expected);
-  }
-  if (expected.empty())
-    return createStringError("there are no expected outputs: DATA has no "
-                             "out:NAME and no output_0.pb");
-  return compareOutputs(outputs, expected, isPositional, flags.tolerance);
-}
-
-static int runProgram(Program &program, ArrayRef<Tensor> inputs,
-                      const DataSet &data, const RunFlags &flags) {
-  SmallVector<Tensor> results;
-  if (Error failed = program.run(inputs, results))
-    return reportError(std::move(failed));
-  std::vector<NamedTensor> outputs;
-  for (auto [value, tensor] : llvm::zip(program.getOutputs(), results))
-    outputs.push_back({value.name, tensor});
+  if (auto code = session.parse(flags, arguments, registry))
+    return *code;
+  DataSet data;
+  Expected<Session> opened = session.open(registry, data);
+  if (!opened)
+    return reportError(opened.takeError());
+  auto outputs = opened->run();
+  if (!outputs)
+    return reportError(outputs.takeError());
   std::vector<OutputDifference> differences;
-  if (flags.check || flags.expected) {
-    auto compared = check(outputs, data, flags);
+  if (isChecked || expected) {
+    auto wanted = expected ? readExpected(*expected) : std::move(data);
+    if (!wanted)
+      return reportError(wanted.takeError());
+    auto compared = compareOutputs(*outputs, *wanted, tolerance);
     if (!compared)
       return reportError(compared.takeError());
     differences = std::move(*compared);
   }
-  if (!flags.output.empty())
-    if (Error failed = writeDataFile(flags.output, outputs))
+  if (!output.empty())
+    if (Error failed = writeDataFile(output, *outputs))
       return reportError(std::move(failed));
-  print(outputs, differences, flags.json);
-  bool isOutside = llvm::any_of(differences, [](const auto &difference) {
-    return difference.numbers.outside != 0;
-  });
-  return finishOutput(isOutside ? exitOutside : exitOk);
-}
-
-int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
-  RunFlags flags;
-  if (std::optional<int> code = flags.parse(arguments, registry))
-    return *code;
-  Model model(registry);
-  if (int code = model.read(flags.files[0], flags.model))
-    return code;
-  if (int code = model.mix(flags.model.getPrecision(), flags.model))
-    return code;
-  StringRef path = flags.files.size() > 1 ? StringRef(flags.files[1]) : "";
-  Expected<DataSet> data = flags.data.read(path);
-  if (!data)
-    return reportError(data.takeError());
-  std::vector<ModelValue> inputs =
-      model.getInputs(flags.model.getOptions().dims);
-  auto bound = bindInputs(inputs, *data, flags.data);
-  if (!bound)
-    return reportError(bound.takeError());
-  CompileOptions options = flags.model.getOptions();
-  addSizes(inputs, *bound, options);
-  std::unique_ptr<Program> program = model.compile(options);
-  return program ? runProgram(*program, *bound, *data, flags)
-                 : int(exitNotSupported);
+  if (asJSON)
+    printJSON(*outputs, differences, outs());
+  else
+    printValues(*outputs, outs());
+  if (!asJSON && !differences.empty())
+    printDifferences(differences, outs());
+  return finishOutput(isOutside(differences) ? exitOutside : exitOk);
 }
 
 } // namespace mp

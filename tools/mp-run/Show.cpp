@@ -6,12 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "DataSet.h"
 
+#include "mp-opt/API/DataSet.h"
 #include "mp-opt/API/TensorText.h"
-#include "mp-opt/Data/Checkpoint.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
 using namespace llvm;
@@ -29,34 +27,7 @@ element and the mean; elements that are no finite numbers are counted.
   --json    as JSON
 )";
 
-/// The tensors of anything, inputs and outputs told apart by prefixes.
-static Expected<std::vector<NamedTensor>> read(StringRef path) {
-  if (CheckpointFolder::isOne(path)) {
-    Expected<Checkpoint> checkpoint = CheckpointFolder(path).readNewest(
-        [](const Twine &warning) { errs() << "warning: " << warning << "\n"; });
-    if (!checkpoint)
-      return checkpoint.takeError();
-    return std::move(checkpoint->states);
-  }
-  if (!sys::fs::is_directory(path))
-    return readDataFile(path);
-  Expected<DataSet> data = readDataSet(path);
-  if (!data)
-    return data.takeError();
-  std::vector<NamedTensor> tensors;
-  auto add = [&](StringRef prefix, std::vector<NamedTensor> &from) {
-    for (size_t i = 0; i < from.size(); ++i)
-      tensors.push_back(
-          {(prefix + (from[i].name.empty() ? std::to_string(i) : from[i].name))
-               .str(),
-           from[i].tensor});
-  };
-  add("in:", data->inputs);
-  add("out:", data->expected);
-  return tensors;
-}
-
-int runShow(Arguments arguments) {
+int runShow(Arguments arguments, mlir::DialectRegistry &) {
   Flags flags("mp-run show", help);
   std::vector<std::string> files;
   bool asJSON = false;
@@ -65,7 +36,9 @@ int runShow(Arguments arguments) {
     return *code;
   if (files.size() != 1)
     return flags.usageError("expected one file, got " + Twine(files.size()));
-  auto tensors = read(files[0]);
+  auto tensors = readTensors(files[0], [](const Twine &warning) {
+    errs() << "warning: " << warning << "\n";
+  });
   if (!tensors)
     return reportError(tensors.takeError());
   if (asJSON) {

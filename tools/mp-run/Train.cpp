@@ -6,11 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Model.h"
-#include "TrainedModel.h"
-#include "Trainer.h"
+#include "Interrupt.h"
 
-#include "mp-opt/API/TensorText.h"
+#include "mp-opt/API/TrainedModel.h"
+#include "mp-opt/API/Trainer.h"
+#include "mp-opt/API/TrainingProgress.h"
+
+#include "llvm/Support/Process.h"
+
+#include <cmath>
 
 using namespace llvm;
 
@@ -57,63 +61,73 @@ Ctrl-C ends the run after its step, with a checkpoint; exit code 130. It is 5 if
 the loss is no number any more.
 )";
 
+static void note(const Twine &text) {
+  errs() << "mp-run train: " << text << "\n";
+}
+
 namespace {
 struct TrainFlags {
   ModelFlags model;
   DataFlags data;
-  Batches::Options batches;
   TrainerOptions trainer;
-  uint64_t epochs = 0, steps = 0;
-  std::string dataFile, init, output, into, log;
-  bool resume = false, json = false, quiet = false, noShuffle = false;
-  bool average = false;
+  uint64_t epochs = 0;
+  std::string dataFile, rate, schedule, output, into;
+  bool json = false, quiet = false, noShuffle = false;
   std::vector<std::string> files;
 
   std::optional<int> parse(Arguments arguments,
                            mlir::DialectRegistry &registry);
-};
-
-class TrainCommand {
-public:
-  TrainCommand(const TrainFlags &flags, mlir::DialectRegistry &registry)
-      : flags(flags), registry(registry) {}
-  int run();
-
-private:
-  Expected<int> train(Model &model, Program &program, Batches &batches);
-  Error writeEnd(const Trainer &trainer);
-  Error prepare(Trainer &trainer, TrainingLog &log);
-  void printEnd(const Trainer &trainer, const TrainingLog &log, uint64_t from);
-
-  const TrainFlags &flags;
-  mlir::DialectRegistry &registry;
-  /// What gets the trained parameters, read before they are.
-  std::optional<Model> target;
-  TrainerOptions options;
+  void addRateTo(Flags &flags);
+  std::optional<int> checkRate(const Flags &flags);
 };
 } // namespace
+
+void TrainFlags::addRateTo(Flags &flags) {
+  flags.add("lr", rate, "a number");
+  flags.addChoice("lr-schedule", schedule, getRateScheduleNames());
+  flags.add("lr-min", trainer.rate.least, 0.0);
+  flags.add("lr-gamma", trainer.rate.gamma, 0.0);
+  flags.add("lr-step", trainer.rate.interval, 1);
+  flags.add("warmup", trainer.rate.warmup);
+}
+
+std::optional<int> TrainFlags::checkRate(const Flags &flags) {
+  LearningRate &to = trainer.rate;
+  if (!schedule.empty())
+    to.schedule = *parseRateSchedule(schedule);
+  if (to.schedule == RateSchedule::Step && !to.interval)
+    return flags.usageError("--lr-schedule=step needs --lr-step=N");
+  double value = 0;
+  if (!rate.empty() && (StringRef(rate).getAsDouble(value) || !(value >= 0) ||
+                        std::isinf(value)))
+    return flags.usageError("--lr: expected a number of at least 0, got '" +
+                            rate + "'");
+  if (!rate.empty())
+    to.base = value;
+  return std::nullopt;
+}
 
 std::optional<int> TrainFlags::parse(Arguments arguments,
                                      mlir::DialectRegistry &registry) {
   Flags flags("mp-run train", help);
   model.addTo(flags);
-  trainer.rate.addTo(flags);
+  addRateTo(flags);
   flags.add("data", dataFile, "a file name");
   flags.add("raw", data.raw, "NAME:FILE:TYPE[SIZES]");
-  flags.add("batch", batches.size, 1);
-  flags.add("seed", batches.seed);
+  flags.add("batch", trainer.batches.size, 1);
+  flags.add("seed", trainer.batches.seed);
   flags.add("no-shuffle", noShuffle);
   flags.add("epochs", epochs, 1);
-  flags.add("steps", steps, 1);
+  flags.add("steps", trainer.steps, 1);
   flags.add("checkpoint", trainer.checkpoints, "a folder");
   flags.add("checkpoint-every", trainer.every, 1);
   flags.add("keep", trainer.keep, 1);
-  flags.add("resume", resume);
-  flags.add("init", init, "a file name");
+  flags.add("resume", trainer.resume);
+  flags.add("init", trainer.init, "a file name");
   flags.add("o", output, "a file name");
   flags.add("into", into, "a model");
-  flags.add("average", average);
-  flags.add("log", log, "a file name");
+  flags.add("average", trainer.average);
+  flags.add("log", trainer.log, "a file name");
   flags.add("json", json);
   flags.add("quiet", quiet);
   if (std::optional<int> code = flags.parse(arguments, files))
@@ -124,156 +138,106 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
     return flags.usageError("expected --data=FILE or --raw");
   if (!into.empty() && output.empty())
     return flags.usageError("--into needs -o");
-  if (average && output.empty())
+  if (trainer.average && output.empty())
     return flags.usageError("--average needs -o");
-  if (epochs && steps)
+  if (epochs && trainer.steps)
     return flags.usageError("--epochs and --steps exclude each other");
-  if (trainer.checkpoints.empty() && (resume || trainer.every))
+  if (trainer.checkpoints.empty() && (trainer.resume || trainer.every))
     return flags.usageError("--resume and --checkpoint-every need "
                             "--checkpoint=DIR");
-  batches.shuffle = !noShuffle;
-  if (std::optional<int> code = trainer.rate.check(flags))
+  if (std::optional<int> code = checkRate(flags))
     return code;
-  return model.apply(flags, registry);
+  if (std::optional<int> code = model.apply(flags, registry))
+    return code;
+  trainer.epochs = std::max<uint64_t>(epochs, 1);
+  trainer.batches.shuffle = !noShuffle;
+  trainer.compile = model.getOptions();
+  if (quiet)
+    trainer.compile.title.clear();
+  trainer.onWarning = [](const Twine &text) { note("warning: " + text); };
+  return std::nullopt;
 }
 
-Error TrainCommand::prepare(Trainer &trainer, TrainingLog &log) {
-  if (Error failed = trainer.start())
-    return failed;
-  if (flags.average) {
-    std::vector<NamedTensor> states = trainer.getStates();
-    if (takeAverages(states).size() == states.size())
-      return createStringError("the model has no averages of parameters, as "
-                               "mp-opt --average adds them");
+/// Returns an exit code.
+static Expected<int> makeSteps(Trainer &trainer, TrainingProgress &progress,
+                               bool isQuiet) {
+  Interrupt interrupt;
+  TrainingObserver observer;
+  observer.shouldStop = [&] { return interrupt.get() != 0; };
+  if (!isQuiet)
+    observer.onStep = [&](const StepRecord &record) {
+      progress.show(record);
+      return Error::success();
+    };
+  Expected<TrainingEnd> end = trainer.run(observer);
+  if (!end)
+    return end.takeError();
+  if (*end == TrainingEnd::Finished)
+    return exitOk;
+  progress.end();
+  if (*end == TrainingEnd::Diverged) {
+    note("error: " + trainer.describeDivergence());
+    return exitDiverged;
   }
-  if (!flags.init.empty()) {
-    auto states = readDataFile(flags.init);
-    if (!states)
-      return states.takeError();
-    if (Error failed = trainer.setStates(*states, /*needsAll=*/false))
-      return prefixError(flags.init, std::move(failed));
-  }
-  bool hasOld = !options.checkpoints.empty() &&
-                CheckpointFolder::isOne(options.checkpoints);
-  if (hasOld && !flags.resume)
-    return createStringError(options.checkpoints +
-                             ": has checkpoints of "
-                             "another run; --resume goes on with it");
-  if (flags.resume) {
-    Expected<bool> resumed = trainer.resume(log);
-    if (!resumed)
-      return resumed.takeError();
-    if (!flags.quiet)
-      log.note(*resumed ? "going on after step " + Twine(trainer.getStep())
-                        : Twine("no checkpoint yet, starting anew"));
-  }
-  if (!flags.log.empty())
-    return log.open(flags.log, trainer.getStep());
-  return Error::success();
+  bool isKept = trainer.getCheckpointStep() == trainer.getStep();
+  note("stopped by a signal after step " + Twine(trainer.getStep()) +
+       (isKept ? ", with a checkpoint" : ""));
+  return 128 + interrupt.get();
 }
 
-void TrainCommand::printEnd(const Trainer &trainer, const TrainingLog &log,
-                            uint64_t from) {
-  double seconds = log.getSeconds();
-  uint64_t made = trainer.getStep() - from;
-  if (!flags.json) {
-    outs() << "steps " << trainer.getStep() << "  loss "
-           << formatShort(trainer.getLast().loss) << "  "
-           << format("%.3g", seconds) << " s  "
-           << format("%.3g", double(made) / std::max(seconds, 1e-9))
-           << " steps/s\n";
-    return;
-  }
-  json::OStream json(outs(), 2);
-  json.object([&] {
-    json.attribute("steps", trainer.getStep());
-    json.attribute("steps_of_this_run", made);
-    json.attribute("loss", toJSON(trainer.getLast().loss));
-    json.attribute("seconds", seconds);
-    if (trainer.getLast().scale)
-      json.attribute("scale", toJSON(*trainer.getLast().scale));
-    if (trainer.getLast().skipped)
-      json.attribute("skipped", toJSON(*trainer.getLast().skipped));
-  });
-  outs() << "\n";
-}
-
-Error TrainCommand::writeEnd(const Trainer &trainer) {
-  std::vector<NamedTensor> states = trainer.getStates();
-  if (flags.average)
-    states = takeAverages(states);
-  if (!target)
-    return writeDataFile(flags.output, states);
-  if (Error failed = setInitializers(*target, states))
-    return failed;
-  return writeModel(*target, flags.output);
-}
-
-Expected<int> TrainCommand::train(Model &model, Program &program,
-                                  Batches &batches) {
-  TrainingLog log(options.total, flags.quiet);
-  Trainer trainer(program, batches, options);
-  if (Error failed = prepare(trainer, log))
-    return failed;
-  model.releasePages();
+static Expected<int> train(Trainer &trainer, Model *target,
+                           const TrainFlags &flags) {
   uint64_t from = trainer.getStep();
-  Expected<int> code = trainer.run(log);
+  if (flags.trainer.resume && !flags.quiet)
+    note(from ? "going on after step " + Twine(from)
+              : Twine("no checkpoint yet, starting anew"));
+  TrainingProgress progress(errs(), sys::Process::StandardErrIsDisplayed(),
+                            trainer.getTotal());
+  Expected<int> code = makeSteps(trainer, progress, flags.quiet);
   if (!code || *code == exitDiverged)
     return code;
   if (!flags.output.empty() && *code == exitOk)
-    if (Error failed = writeEnd(trainer))
+    if (Error failed = writeTrained(target, trainer.getResult(), flags.output))
       return failed;
-  if (trainer.getStep() > from)
-    printEnd(trainer, log, from);
+  TrainingResult result{trainer.getLast(), trainer.getStep() - from,
+                        progress.getSeconds()};
+  if (result.made && flags.json)
+    result.printJSON(outs());
+  else if (result.made)
+    result.print(outs());
   return code;
 }
 
-int TrainCommand::run() {
-  Model model(registry);
-  if (int code = model.read(flags.files[0], flags.model))
-    return code;
-  if (int code = model.mix(flags.model.getPrecision(), flags.model))
-    return code;
-  if (!flags.into.empty())
-    if (int code = target.emplace(registry).read(flags.into, flags.model))
-      return code;
+static Expected<int> readAndTrain(const TrainFlags &flags,
+                                  const mlir::DialectRegistry &registry) {
+  auto step =
+      flags.model.read(flags.files[0], registry, flags.model.getPrecision());
+  if (!step)
+    return step.takeError();
+  std::unique_ptr<Model> target;
+  if (!flags.into.empty()) {
+    auto read = flags.model.read(flags.into, registry, /*precision=*/"");
+    if (!read)
+      return read.takeError();
+    target = std::move(*read);
+  }
   Expected<DataSet> data = flags.data.read(flags.dataFile);
   if (!data)
-    return reportError(data.takeError());
-  CompileOptions compileOptions = flags.model.getOptions();
-  std::vector<ModelValue> inputs = model.getInputs(compileOptions.dims);
-  Expected<Batches> batches = Batches::create(inputs, *data, flags.batches);
-  if (!batches)
-    return reportError(data->path.empty()
-                           ? batches.takeError()
-                           : prefixError(data->path, batches.takeError()));
-  std::vector<Tensor> first(inputs.size());
-  if (Error failed = batches->load(0, first))
-    return reportError(std::move(failed));
-  addSizes(inputs, first, compileOptions);
-  compileOptions.updateInPlace = true;
-  if (flags.quiet)
-    compileOptions.title.clear();
-  options = flags.trainer;
-  options.total =
-      flags.steps ? flags.steps
-                  : std::max<uint64_t>(flags.epochs, 1) * batches->getCount();
-  options.every = options.every ? options.every : batches->getCount();
-  options.model = getContentName(model.getContent());
-  std::unique_ptr<Program> program = model.compile(compileOptions);
-  if (!program)
-    return exitNotSupported;
-  Expected<int> code = train(model, *program, *batches);
-  if (!code)
-    return reportError(code.takeError());
-  return *code ? *code : finishOutput(exitOk);
+    return data.takeError();
+  auto trainer = Trainer::create(std::move(*step), *data, flags.trainer);
+  if (!trainer)
+    return trainer.takeError();
+  return train(**trainer, target.get(), flags);
 }
 
 int runTrain(Arguments arguments, mlir::DialectRegistry &registry) {
   TrainFlags flags;
   if (std::optional<int> code = flags.parse(arguments, registry))
     return *code;
-  return TrainCommand(flags, registry).run();
+  Expected<int> code = readAndTrain(flags, registry);
+  if (!code)
+    return reportError(code.takeError());
+  return *code ? *code : finishOutput(exitOk);
 }
 
 } // namespace mp

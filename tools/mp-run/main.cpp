@@ -7,18 +7,15 @@
 
 #include "Commands.h"
 
-#include "mp-opt/Dialect/MP/MP.h"
-#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/API/Model.h"
 #include "mp-opt/Support/Nearest.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
-
 #include "llvm/Support/Signals.h"
-#include <csignal>
 
+#include <csignal>
 #include <unistd.h>
 
 using namespace mp;
@@ -58,19 +55,16 @@ int main(int argc, char **argv) {
   ::signal(SIGXFSZ, SIG_IGN);
   installInternalErrorHandler();
   mlir::DialectRegistry registry;
-  registry.insert<onnxir::ONNXDialect, MPDialect>();
+  registerModelDialects(registry);
   llvm::StringRef command = argc > 1 ? argv[1] : "--help";
   Arguments rest(argv + std::min(argc, 2), argv + argc);
-  if (command == "run")
-    return runRun(rest, registry);
-  if (command == "bench")
-    return runBench(rest, registry);
-  if (command == "compare")
-    return runCompare(rest, registry);
-  if (command == "train")
-    return runTrain(rest, registry);
-  if (command == "show")
-    return runShow(rest);
+  static const std::pair<llvm::StringRef, decltype(&runRun)> commands[] = {
+      {"run", runRun},     {"bench", runBench}, {"compare", runCompare},
+      {"train", runTrain}, {"show", runShow},
+  };
+  for (auto [name, run] : commands)
+    if (command == name)
+      return run(rest, registry);
   if (command == "--version") {
     llvm::outs() << "mp-run " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
     return finishOutput(exitOk);
@@ -79,9 +73,8 @@ int main(int argc, char **argv) {
     llvm::outs() << help;
     return argc > 1 ? finishOutput(exitOk) : exitUsage;
   }
-  static constexpr llvm::StringRef commands[] = {"run", "bench", "compare",
-                                                 "train", "show"};
+  auto names = llvm::to_vector(llvm::make_first_range(commands));
   llvm::errs() << "mp-run: error: unknown command '" << command << "'"
-               << suggestNearest(command, commands) << "\n";
+               << suggestNearest(command, names) << "\n";
   return exitUsage;
 }

@@ -38,13 +38,18 @@ llvm::Error registerSchemas(llvm::StringRef json, llvm::StringRef name,
                             mlir::DialectRegistry &registry);
 
 /// "error", "warning", "remark" or "note".
-llvm::StringRef getKind(const mlir::Diagnostic &diag);
+llvm::StringRef getKind(mlir::DiagnosticSeverity severity);
+inline llvm::StringRef getKind(const mlir::Diagnostic &diag) {
+  return getKind(diag.getSeverity());
+}
 
 /// One input file.
 class ModelInput {
 public:
   /// `path` "-" is standard input.
   llvm::Error read(llvm::StringRef path);
+  /// A copy of `content`, which is called `path`.
+  void set(llvm::StringRef content, llvm::StringRef path);
   /// As its name says, else as its content looks.
   Format getFormat() const;
   mlir::OwningOpRef<mlir::ModuleOp> import(mlir::MLIRContext &context,
@@ -52,7 +57,10 @@ public:
 
   /// What messages call it.
   const std::string &getName() const { return name; }
-  llvm::StringRef getContent() const { return buffer->getBuffer(); }
+  /// Empty where nothing was read.
+  llvm::StringRef getContent() const {
+    return buffer ? buffer->getBuffer() : llvm::StringRef();
+  }
   /// The file's pages are read again when they are touched.
   void releasePages();
 

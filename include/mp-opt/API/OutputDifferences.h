@@ -8,6 +8,7 @@
 #ifndef MPOPT_API_OUTPUTDIFFERENCES_H
 #define MPOPT_API_OUTPUTDIFFERENCES_H
 
+#include "mp-opt/API/DataSet.h"
 #include "mp-opt/Data/Difference.h"
 
 #include "llvm/Support/JSON.h"
@@ -27,9 +28,22 @@ compareOutputs(llvm::ArrayRef<NamedTensor> outputs,
                llvm::ArrayRef<NamedTensor> expected, bool isPositional,
                const Tolerance &tolerance);
 
+/// The same with the expected outputs of `data`; fails if there are none.
+llvm::Expected<std::vector<OutputDifference>>
+compareOutputs(llvm::ArrayRef<NamedTensor> outputs, const DataSet &data,
+               const Tolerance &tolerance);
+
+/// True if an element of an output is outside of the tolerance.
+bool isOutside(llvm::ArrayRef<OutputDifference> differences);
+
+/// A table, with the worst element of each output that is outside.
 void printDifferences(llvm::ArrayRef<OutputDifference> differences,
                       llvm::raw_ostream &os);
 void printJSON(const OutputDifference &difference, llvm::json::OStream &json);
+/// An object with all outputs and, if there are any, their differences.
+void printJSON(llvm::ArrayRef<NamedTensor> outputs,
+               llvm::ArrayRef<OutputDifference> differences,
+               llvm::raw_ostream &os);
 
 } // namespace mp
 

@@ -31,7 +31,8 @@ inline constexpr int64_t defaultElements = 1024;
 /// Sizes by the names of symbolic dimensions.
 using DimensionSizes = llvm::StringMap<int64_t>;
 
-/// Reads entries such as "batch=32"; fails, with a message, on any other.
+/// Reads entries such as "batch=32", or several with commas between them;
+/// fails, with a message, on any other.
 llvm::Error parseDimensions(llvm::ArrayRef<std::string> entries,
                             DimensionSizes &sizes);
 

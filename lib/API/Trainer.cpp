@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Trainer.h"
-#include "ExitCodes.h"
-#include "Interrupt.h"
+#include "mp-opt/API/Trainer.h"
 
-#include "mp-opt/Support/Rounding.h"
+#include "mp-opt/API/Session.h"
+#include "mp-opt/API/TrainedModel.h"
+#include "mp-opt/API/TrainingLog.h"
 
 #include <cmath>
 
@@ -25,14 +25,52 @@ static constexpr StringLiteral scaleName = "loss_scale";
 static constexpr StringLiteral skippedName = "loss_scale.skipped_steps";
 
 //===----------------------------------------------------------------------===//
-// States
+// Creation
 //===----------------------------------------------------------------------===//
 
+Trainer::Trainer(std::unique_ptr<Model> model, std::unique_ptr<Program> program,
+                 Batches batches, TrainerOptions given)
+    : model(std::move(model)), program(std::move(program)),
+      batches(std::move(batches)), options(std::move(given)),
+      content(getContentName(this->model->getContent())),
+      total(options.steps ? options.steps
+                          : options.epochs * this->batches.getCount()),
+      every(options.every ? options.every : this->batches.getCount()) {}
+
+Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
+                                                   const DataSet &data,
+                                                   TrainerOptions options) {
+  CompileOptions compile = options.compile;
+  std::vector<ModelValue> inputs = model->getInputs(compile.dims);
+  auto batches = Batches::create(inputs, data, options.batches);
+  if (!batches && !data.path.empty())
+    return addContext(data.path, batches.takeError());
+  if (!batches)
+    return batches.takeError();
+  std::vector<Tensor> first(inputs.size());
+  if (Error failed = batches->load(0, first))
+    return failed;
+  addSizes(inputs, first, compile);
+  compile.updateInPlace = true;
+  auto program = model->compile(compile);
+  if (!program)
+    return program.takeError();
+  std::unique_ptr<Trainer> trainer(
+      new Trainer(std::move(model), std::move(*program), std::move(*batches),
+                  std::move(options)));
+  for (auto step :
+       {&Trainer::start, &Trainer::findRate, &Trainer::checkAverages,
+        &Trainer::readInit, &Trainer::openCheckpoints})
+    if (Error failed = ((*trainer).*step)())
+      return failed;
+  return trainer;
+}
+
 Error Trainer::start() {
-  ArrayRef<ProgramValue> takes = program.getInputs();
+  ArrayRef<ProgramValue> takes = program->getInputs();
   inputs.resize(takes.size());
   std::optional<unsigned> loss;
-  for (const auto &[index, output] : llvm::enumerate(program.getOutputs())) {
+  for (const auto &[index, output] : llvm::enumerate(program->getOutputs())) {
     if (output.name == lossName)
       loss = index;
     if (output.state >= 0)
@@ -49,25 +87,59 @@ Error Trainer::start() {
       return createStringError("state '" + takes[index].name +
                                "' has no default to start with");
     // Steps write over their states.
-    Expected<Tensor> state = program.takeDefault(index);
+    Expected<Tensor> state = program->takeDefault(index);
     if (!state)
       return prefixError("state '" + takes[index].name + "'",
                          state.takeError());
     inputs[index] = std::move(*state);
   }
-  for (const auto &[index, input] : llvm::enumerate(takes))
-    if (input.name == rateName)
-      rateInput = index;
-  if (rateInput && !options.rate.base)
-    options.rate.base = program.getDefault(*rateInput).toDoubles().front();
-  else if (!rateInput && (options.rate.base || !options.rate.isFixed()))
-    return createStringError("the model has no input '" + rateName +
-                             "': --lr and its schedule do not apply");
   return Error::success();
 }
 
+Error Trainer::findRate() {
+  for (const auto &[index, input] : llvm::enumerate(program->getInputs()))
+    if (input.name == rateName)
+      rateInput = index;
+  if (rateInput && !options.rate.base)
+    options.rate.base = program->getDefault(*rateInput).toDoubles().front();
+  else if (!rateInput && (options.rate.base || !options.rate.isFixed()))
+    return createStringError("the model has no input '" + rateName +
+                             "': --lr and its schedule do not apply");
+  if (options.rate.schedule == RateSchedule::Step && !options.rate.interval)
+    return createStringError("a learning rate that falls in steps needs an "
+                             "interval");
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+Error Trainer::checkAverages() {
+  std::vector<NamedTensor> all = getStates();
+  if (options.average && takeAverages(all).size() == all.size())
+    return createStringError("the model has no averages of parameters, as "
+                             "mp-opt --average adds them");
+  return Error::success();
+}
+
+Error Trainer::readInit() {
+  if (options.init.empty())
+    return Error::success();
+  auto read = readDataFile(options.init);
+  if (!read)
+    return read.takeError();
+  if (Error failed = setStates(*read))
+    return prefixError(options.init, std::move(failed));
+  return Error::success();
+}
+
+Error Trainer::setStates(ArrayRef<NamedTensor> given) {
+  return setStates(given, /*needsAll=*/false);
+}
+
 Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
-  ArrayRef<ProgramValue> takes = program.getInputs();
+  ArrayRef<ProgramValue> takes = program->getInputs();
   StringMap<unsigned> places;
   for (unsigned index : states)
     places[takes[index].name] = index;
@@ -97,13 +169,17 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
 std::vector<NamedTensor> Trainer::getStates() const {
   std::vector<NamedTensor> named;
   for (unsigned index : states)
-    named.push_back({program.getInputs()[index].name, inputs[index]});
+    named.push_back({program->getInputs()[index].name, inputs[index]});
   return named;
+}
+
+std::vector<NamedTensor> Trainer::getResult() const {
+  return options.average ? takeAverages(getStates()) : getStates();
 }
 
 std::optional<double> Trainer::getScalar(StringRef state) const {
   for (unsigned index : states)
-    if (program.getInputs()[index].name == state &&
+    if (program->getInputs()[index].name == state &&
         inputs[index].getNumElements() == 1)
       return inputs[index].toDoubles().front();
   return std::nullopt;
@@ -116,12 +192,12 @@ std::optional<double> Trainer::getScalar(StringRef state) const {
 DataAttributes Trainer::getSettings() const {
   DataAttributes settings;
   batches.describe(settings);
-  options.rate.describe(options.total, settings);
+  options.rate.describe(total, settings);
   return settings;
 }
 
 Error Trainer::checkSettings(const Checkpoint &checkpoint) const {
-  if (checkpoint.model != options.model)
+  if (checkpoint.model != content)
     return createStringError("the checkpoint belongs to another model");
   DataAttributes now = getSettings();
   for (const auto &[key, text] : checkpoint.settings) {
@@ -138,12 +214,20 @@ Error Trainer::checkSettings(const Checkpoint &checkpoint) const {
   return Error::success();
 }
 
-Expected<bool> Trainer::resume(TrainingLog &log) {
+Error Trainer::openCheckpoints() {
+  if (options.checkpoints.empty())
+    return Error::success();
   CheckpointFolder folder(options.checkpoints);
   if (folder.getSteps().empty())
-    return false;
-  auto checkpoint = folder.readNewest(
-      [&](const Twine &warning) { log.note("warning: " + warning); });
+    return Error::success();
+  if (!options.resume)
+    return createStringError(options.checkpoints +
+                             ": has checkpoints of "
+                             "another run; --resume goes on with it");
+  auto checkpoint = folder.readNewest([&](const Twine &warning) {
+    if (options.onWarning)
+      options.onWarning(warning);
+  });
   if (!checkpoint)
     return checkpoint.takeError();
   auto fail = [&](Error error) {
@@ -155,7 +239,7 @@ Expected<bool> Trainer::resume(TrainingLog &log) {
     return fail(std::move(failed));
   step = checkpoint->step;
   written = step;
-  return true;
+  return Error::success();
 }
 
 Error Trainer::writeCheckpoint() {
@@ -165,7 +249,7 @@ Error Trainer::writeCheckpoint() {
   checkpoint.step = step;
   checkpoint.epoch = step / batches.getCount();
   checkpoint.position = step % batches.getCount();
-  checkpoint.model = options.model;
+  checkpoint.model = content;
   checkpoint.settings = getSettings();
   checkpoint.states = getStates();
   if (Error failed = CheckpointFolder(options.checkpoints)
@@ -182,12 +266,12 @@ Error Trainer::writeCheckpoint() {
 Error Trainer::setRate() {
   if (!rateInput)
     return Error::success();
-  const ProgramValue &input = program.getInputs()[*rateInput];
-  Tensor known = program.getDefault(*rateInput);
+  const ProgramValue &input = program->getInputs()[*rateInput];
+  Tensor known = program->getDefault(*rateInput);
   Expected<Tensor> rate = Tensor::create(input.kind, known.getSizes());
   if (!rate)
     return rate.takeError();
-  double value = options.rate.at(step, options.total);
+  double value = options.rate.at(step, total);
   last.rate = value;
   if (input.kind == ElementKind::Float)
     rate->get<float>()[0] = float(value);
@@ -204,7 +288,7 @@ Error Trainer::setRate() {
 /// The losses that the loss is a sum of.
 void Trainer::readParts() {
   last.parts.clear();
-  for (auto [value, tensor] : llvm::zip(program.getOutputs(), outputs))
+  for (auto [value, tensor] : llvm::zip(program->getOutputs(), outputs))
     if (StringRef name = value.name; name.consume_front(partPrefix) &&
                                      value.state < 0 &&
                                      tensor.getNumElements() == 1)
@@ -217,10 +301,10 @@ Error Trainer::makeStep() {
   if (Error failed = setRate())
     return failed;
   // A run that is resumed goes on with the random numbers it would have had.
-  program.setCallNumber(step);
-  if (Error failed = program.run(inputs, outputs))
+  program->setCallNumber(step);
+  if (Error failed = program->run(inputs, outputs))
     return failed;
-  for (auto [value, tensor] : llvm::zip(program.getOutputs(), outputs))
+  for (auto [value, tensor] : llvm::zip(program->getOutputs(), outputs))
     if (value.state >= 0)
       inputs[value.state] = tensor;
   std::vector<double> loss = outputs[lossOutput].toDoubles();
@@ -245,35 +329,41 @@ std::string Trainer::describeDivergence() const {
   return text;
 }
 
-Expected<int> Trainer::run(TrainingLog &log) {
+Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
   // Dynamic loss scaling skips steps until it has found its scale.
   constexpr unsigned mostSkipped = 64;
   unsigned skipped = 0;
-  Interrupt interrupt;
-  while (step < options.total) {
+  std::optional<TrainingLog> log;
+  if (!options.log.empty()) {
+    auto opened = TrainingLog::open(options.log, step);
+    if (!opened)
+      return opened.takeError();
+    log = std::move(*opened);
+  }
+  // What is trained was copied.
+  model->releasePages();
+  while (step < total) {
     std::optional<double> before = getScalar(skippedName);
     if (Error failed = makeStep())
       return failed;
-    if (Error failed = log.add(last))
-      return failed;
+    if (log)
+      if (Error failed = log->add(last))
+        return failed;
+    if (observer.onStep)
+      if (Error failed = observer.onStep(last))
+        return failed;
     bool wasSkipped = before && last.skipped && *last.skipped > *before;
     skipped = wasSkipped ? skipped + 1 : 0;
-    if (!std::isfinite(last.loss) && (!wasSkipped || skipped > mostSkipped)) {
-      log.note("error: " + describeDivergence());
-      return exitDiverged;
-    }
-    bool isDue = options.every && step % options.every == 0;
-    int signal = interrupt.get();
-    if (isDue || signal || step == options.total)
+    if (!std::isfinite(last.loss) && (!wasSkipped || skipped > mostSkipped))
+      return TrainingEnd::Diverged;
+    bool isStopped = observer.shouldStop && observer.shouldStop();
+    if (step % every == 0 || isStopped || step == total)
       if (Error failed = writeCheckpoint())
         return failed;
-    if (signal) {
-      log.note("stopped by a signal after step " + Twine(step) +
-               (written == step ? ", with a checkpoint" : ""));
-      return 128 + signal;
-    }
+    if (isStopped)
+      return TrainingEnd::Stopped;
   }
-  return exitOk;
+  return TrainingEnd::Finished;
 }
 
 } // namespace mp

@@ -5,12 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_BATCHES_H
-#define MPOPT_TOOLS_BATCHES_H
+#ifndef MPOPT_API_BATCHES_H
+#define MPOPT_API_BATCHES_H
 
-#include "DataSet.h"
+#include "mp-opt/API/ModelValue.h"
 
 namespace mp {
+
+struct BatchOptions {
+  /// Rows in a batch; 0 for what the model asks for.
+  uint64_t size = 0;
+  bool shuffle = true;
+  /// Of the order of rows.
+  uint64_t seed = 0;
+};
 
 /// Training data have one more dimension than the inputs of their names - they
 /// are batches already, and come in their order - or are rows, of which each
@@ -18,16 +26,10 @@ namespace mp {
 /// is left at its end is left out.
 class Batches {
 public:
-  struct Options {
-    /// Rows in a batch; 0 for what the model asks for.
-    uint64_t size = 0;
-    bool shuffle = true;
-    uint64_t seed = 0;
-  };
-
   /// Fails, naming the tensor, where data do not fit the inputs.
   static llvm::Expected<Batches> create(llvm::ArrayRef<ModelValue> inputs,
-                                        const DataSet &data, Options options);
+                                        const DataSet &data,
+                                        BatchOptions options);
 
   /// Batches in an epoch.
   uint64_t getCount() const { return count; }
@@ -51,14 +53,14 @@ private:
     Tensor gathered;
   };
 
-  Batches(Options options) : options(options) {}
+  Batches(BatchOptions options) : options(options) {}
   llvm::Error addSources(llvm::ArrayRef<ModelValue> inputs,
                          const DataSet &data);
   llvm::Error findForm(llvm::ArrayRef<ModelValue> inputs);
   llvm::Error chooseSize(llvm::ArrayRef<ModelValue> inputs);
   void shuffleRows(uint64_t epoch);
 
-  Options options;
+  BatchOptions options;
   std::vector<Source> sources;
   bool isByRow = false;
   uint64_t rows = 0, count = 0;
@@ -69,4 +71,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_BATCHES_H
+#endif // MPOPT_API_BATCHES_H

@@ -5,43 +5,49 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_LEARNINGRATE_H
-#define MPOPT_TOOLS_LEARNINGRATE_H
-
-#include "Flags.h"
+#ifndef MPOPT_API_LEARNINGRATE_H
+#define MPOPT_API_LEARNINGRATE_H
 
 #include "mp-opt/Data/DataFiles.h"
 
 namespace mp {
 
+/// What the rate does behind its warm-up.
+enum class RateSchedule {
+  Constant,
+  /// To `least` in the last step, in a straight line or half a cosine.
+  Linear,
+  Cosine,
+  /// By `gamma` every `interval` steps.
+  Step,
+};
+
+/// "constant", "linear", "cosine" and "step".
+llvm::ArrayRef<llvm::StringRef> getRateScheduleNames();
+std::optional<RateSchedule> parseRateSchedule(llvm::StringRef name);
+
 /// A rate that rises for `warmup` steps and then follows a schedule.
 struct LearningRate {
   /// The greatest rate; absent: the step's own default.
   std::optional<double> base;
-  std::string schedule = "constant";
+  RateSchedule schedule = RateSchedule::Constant;
   double least = 0, gamma = 0.1;
+  /// In steps. An interval of 0 is none, which Step does not take.
   uint64_t warmup = 0, interval = 0;
-
-  void addTo(Flags &flags);
-  /// An exit code if the flags are wrong.
-  std::optional<int> check(const Flags &flags);
 
   /// True if the rate depends on how many steps there will be.
   bool needsTotal() const {
-    return schedule == "linear" || schedule == "cosine";
+    return schedule == RateSchedule::Linear || schedule == RateSchedule::Cosine;
   }
-  /// True if it is not the same in every step.
-  bool isFixed() const { return schedule == "constant" && !warmup; }
+  /// True if it is the same in every step.
+  bool isFixed() const { return schedule == RateSchedule::Constant && !warmup; }
   /// Of the step number `step`, the first of which is 0, of `total`.
   double at(uint64_t step, uint64_t total) const;
 
   /// What a checkpoint must agree with.
   void describe(uint64_t total, DataAttributes &settings) const;
-
-private:
-  std::string baseText;
 };
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_LEARNINGRATE_H
+#endif // MPOPT_API_LEARNINGRATE_H

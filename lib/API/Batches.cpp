@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Batches.h"
+#include "mp-opt/API/Batches.h"
 
 #include "mp-opt/Support/Nearest.h"
 
@@ -98,7 +98,7 @@ Error Batches::chooseSize(ArrayRef<ModelValue> inputs) {
 }
 
 Expected<Batches> Batches::create(ArrayRef<ModelValue> inputs,
-                                  const DataSet &data, Options options) {
+                                  const DataSet &data, BatchOptions options) {
   Batches batches(options);
   if (Error failed = batches.addSources(inputs, data))
     return failed;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_TRAINEDMODEL_H
-#define MPOPT_TOOLS_TRAINEDMODEL_H
+#ifndef MPOPT_API_TRAINEDMODEL_H
+#define MPOPT_API_TRAINEDMODEL_H
 
-#include "Model.h"
+#include "mp-opt/API/Model.h"
 
 namespace mp {
 
@@ -25,6 +25,11 @@ llvm::Error setInitializers(Model &model, llvm::ArrayRef<NamedTensor> tensors);
 /// beside it.
 llvm::Error writeModel(Model &model, llvm::StringRef path);
 
+/// Writes states at the end of a training: the model with them as its
+/// initializers, if there is one, else a data file.
+llvm::Error writeTrained(Model *model, llvm::ArrayRef<NamedTensor> states,
+                         llvm::StringRef path);
+
 } // namespace mp
 
-#endif // MPOPT_TOOLS_TRAINEDMODEL_H
+#endif // MPOPT_API_TRAINEDMODEL_H

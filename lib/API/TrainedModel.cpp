@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TrainedModel.h"
+#include "mp-opt/API/TrainedModel.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
@@ -117,6 +117,15 @@ llvm::Error writeModel(Model &model, StringRef path) {
   if (llvm::Error failed = (*main)->finish())
     return failed;
   return commitTogether(parts, **main);
+}
+
+llvm::Error writeTrained(Model *model, ArrayRef<NamedTensor> states,
+                         StringRef path) {
+  if (!model)
+    return writeDataFile(path, states);
+  if (llvm::Error failed = setInitializers(*model, states))
+    return failed;
+  return writeModel(*model, path);
 }
 
 } // namespace mp

@@ -1,0 +1,83 @@
+//===- ReferenceComparison.h - Models against one in float64 ----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_API_REFERENCECOMPARISON_H
+#define MPOPT_API_REFERENCECOMPARISON_H
+
+#include "mp-opt/API/InnerValues.h"
+#include "mp-opt/API/OutputDifferences.h"
+#include "mp-opt/API/Session.h"
+
+namespace mp {
+
+/// One of the models that are compared, and what comes out.
+struct ComparedModel {
+  /// Reads or makes the model, each time it is needed.
+  using LoadFn = std::function<llvm::Expected<std::unique_ptr<Model>>()>;
+
+  ComparedModel(std::string title, LoadFn load)
+      : title(std::move(title)), load(std::move(load)) {}
+
+  /// What a user knows it by.
+  std::string title;
+  LoadFn load;
+
+  std::vector<NamedTensor> outputs;
+  /// Of the outputs, from those of the reference.
+  std::vector<OutputDifference> differences;
+  /// Those that add most to the errors of their operands, the worst first.
+  std::vector<NodeError> nodes;
+
+  /// Of its last run: what its nodes compute, and the values of those that were
+  /// asked for.
+  std::vector<InnerValue> values;
+  llvm::StringMap<Tensor> inner;
+};
+
+struct ReferenceComparisonOptions {
+  CompileOptions compile;
+  Tolerance tolerance;
+  /// How many nodes are to be found, by a second run; none if 0.
+  uint64_t nodes = 5;
+  /// Of random numbers in the place of missing inputs; see bindInputs.
+  std::optional<uint64_t> seed;
+};
+
+/// Runs models on the same data, and one of them, the reference, with every
+/// float as float64.
+class ReferenceComparison {
+public:
+  /// `data` are for the reference as it is before its floats are widened.
+  ReferenceComparison(ReferenceComparisonOptions options,
+                      ComparedModel reference, DataSet data);
+  void add(ComparedModel model) { models.push_back(std::move(model)); }
+
+  /// Fails if a model cannot be loaded, compiled or run, or models have inputs
+  /// or outputs of other names.
+  llvm::Error run();
+
+  /// In the order of `add`.
+  llvm::ArrayRef<ComparedModel> getModels() const { return models; }
+  void print(llvm::raw_ostream &os) const;
+  void printJSON(llvm::raw_ostream &os) const;
+
+private:
+  llvm::Error readInputs();
+  llvm::Error compute(ComparedModel &compared, bool isWide,
+                      const llvm::StringSet<> &exposed);
+  llvm::Error computeInner();
+
+  ReferenceComparisonOptions options;
+  /// What all get, by name.
+  DataSet inputs;
+  ComparedModel reference;
+  std::vector<ComparedModel> models;
+};
+
+} // namespace mp
+
+#endif // MPOPT_API_REFERENCECOMPARISON_H

@@ -1,0 +1,57 @@
+//===- Session.h - A model compiled for its data ----------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_API_SESSION_H
+#define MPOPT_API_SESSION_H
+
+#include "mp-opt/API/Model.h"
+
+namespace mp {
+
+/// Adds the sizes of data to `options`: code for known sizes is faster.
+void addSizes(llvm::ArrayRef<ModelValue> inputs, llvm::ArrayRef<Tensor> data,
+              CompileOptions &options);
+
+struct SessionOptions {
+  CompileOptions compile;
+  /// Of random numbers in the place of inputs that data lack; see bindInputs.
+  std::optional<uint64_t> seed;
+};
+
+/// A compiled model and the inputs of its next call.
+class Session {
+public:
+  /// Binds `data` to the inputs of `model`, and compiles it for their sizes.
+  static llvm::Expected<Session> create(std::unique_ptr<Model> model,
+                                        const DataSet &data,
+                                        const SessionOptions &options);
+
+  Program &getProgram() { return *program; }
+  Model &getModel() { return *model; }
+  /// One for each input of the program, empty where it takes its default.
+  llvm::MutableArrayRef<Tensor> getInputs() { return inputs; }
+
+  /// States that no data were given for take their defaults, in memory that
+  /// calls may write over: for programs that update them in place, each call of
+  /// which would else begin with copies.
+  llvm::Error takeStates();
+
+  /// One call; the outputs stand in the model's order.
+  llvm::Expected<std::vector<NamedTensor>> run();
+
+private:
+  Session() = default;
+
+  /// In this order: the program needs the model's context.
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Program> program;
+  std::vector<Tensor> inputs;
+};
+
+} // namespace mp
+
+#endif // MPOPT_API_SESSION_H

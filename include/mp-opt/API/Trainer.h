@@ -1,0 +1,132 @@
+//===- Trainer.h - Step after step ------------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_API_TRAINER_H
+#define MPOPT_API_TRAINER_H
+
+#include "mp-opt/API/Batches.h"
+#include "mp-opt/API/LearningRate.h"
+#include "mp-opt/API/Model.h"
+#include "mp-opt/API/StepRecord.h"
+#include "mp-opt/Data/Checkpoint.h"
+
+namespace mp {
+
+struct TrainerOptions {
+  CompileOptions compile;
+  BatchOptions batches;
+  LearningRate rate;
+  /// How long, in all: `steps`, or `epochs` where that is 0.
+  uint64_t steps = 0, epochs = 1;
+  /// A file of parameters and other states to start with, by their names; those
+  /// that it has not, or all if this is empty, start with their defaults.
+  std::string init;
+  /// The folder of checkpoints; empty for none.
+  std::string checkpoints;
+  /// Steps between them, 0 for an epoch; and how many are kept.
+  uint64_t every = 0, keep = 2;
+  /// Goes on with the newest whole checkpoint, to the same bits, if there is
+  /// one; without this, checkpoints in the folder are an error.
+  bool resume = false;
+  /// A file for a line of JSON for each step (TrainingLog); empty for none.
+  std::string log;
+  /// The model has averages of its parameters, and they are the result.
+  bool average = false;
+  /// Gets warnings, of checkpoints that are not whole.
+  std::function<void(const llvm::Twine &warning)> onWarning;
+};
+
+/// Who watches a run; both may be empty.
+struct TrainingObserver {
+  /// After each step. An error ends the run as an error of its own.
+  std::function<llvm::Error(const StepRecord &record)> onStep;
+  /// Asked after each step: true ends the run, with a checkpoint.
+  std::function<bool()> shouldStop;
+};
+
+enum class TrainingEnd {
+  /// All steps are made.
+  Finished,
+  /// By the observer.
+  Stopped,
+  /// The loss is no number any more. There is no checkpoint of that.
+  Diverged,
+};
+
+/// Runs a training step again and again, and hands its states on.
+class Trainer {
+public:
+  /// Compiles `step` for batches of `data`, and fills its states with what they
+  /// start with. Fails if the model is no training step, as mp-opt --train
+  /// makes it, or if data, states or the checkpoint do not fit it.
+  static llvm::Expected<std::unique_ptr<Trainer>>
+  create(std::unique_ptr<Model> step, const DataSet &data,
+         TrainerOptions options);
+
+  /// Replaces states by those of the same names; the others stay.
+  llvm::Error setStates(llvm::ArrayRef<NamedTensor> states);
+
+  /// Makes the remaining steps. Errors are for files and for what the model
+  /// refuses.
+  llvm::Expected<TrainingEnd> run(const TrainingObserver &observer = {});
+
+  /// Steps made, those of a run that this one goes on with included; and how
+  /// many there will be.
+  uint64_t getStep() const { return step; }
+  uint64_t getTotal() const { return total; }
+  /// That of the newest checkpoint of this run.
+  std::optional<uint64_t> getCheckpointStep() const { return written; }
+  const StepRecord &getLast() const { return last; }
+  /// "the loss of step 12 is NaN; the last checkpoint is that of step 8".
+  std::string describeDivergence() const;
+
+  /// Parameters and all else that steps hand on. They share their memory with
+  /// the trainer, whose steps write over it.
+  std::vector<NamedTensor> getStates() const;
+  /// The same or, if they are asked for, with averages in their places.
+  std::vector<NamedTensor> getResult() const;
+
+private:
+  Trainer(std::unique_ptr<Model> model, std::unique_ptr<Program> program,
+          Batches batches, TrainerOptions options);
+
+  llvm::Error start();
+  llvm::Error findRate();
+  llvm::Error checkAverages();
+  llvm::Error readInit();
+  llvm::Error openCheckpoints();
+  llvm::Error setStates(llvm::ArrayRef<NamedTensor> states, bool needsAll);
+  llvm::Error setRate();
+  llvm::Error makeStep();
+  void readParts();
+  llvm::Error writeCheckpoint();
+  DataAttributes getSettings() const;
+  llvm::Error checkSettings(const Checkpoint &checkpoint) const;
+  std::optional<double> getScalar(llvm::StringRef state) const;
+
+  /// In this order: the program needs the model's context.
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Program> program;
+  Batches batches;
+  TrainerOptions options;
+  /// Of the model's file.
+  const std::string content;
+  const uint64_t total, every;
+  std::vector<Tensor> inputs;
+  llvm::SmallVector<Tensor> outputs;
+  /// Indices of inputs.
+  std::vector<unsigned> states;
+  std::optional<unsigned> rateInput;
+  unsigned lossOutput = 0;
+  uint64_t step = 0;
+  std::optional<uint64_t> written;
+  StepRecord last;
+};
+
+} // namespace mp
+
+#endif // MPOPT_API_TRAINER_H

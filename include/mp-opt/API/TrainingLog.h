@@ -1,0 +1,37 @@
+//===- TrainingLog.h - A file with a line for each step ---------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_API_TRAININGLOG_H
+#define MPOPT_API_TRAININGLOG_H
+
+#include "mp-opt/API/StepRecord.h"
+
+#include "llvm/Support/Error.h"
+
+#include <memory>
+
+namespace mp {
+
+/// Lines of JSON, each whole when `add` returns.
+class TrainingLog {
+public:
+  /// Keeps the lines of steps up to `step` of a file that is there: what comes
+  /// later has not happened for the run that goes on there.
+  static llvm::Expected<TrainingLog> open(llvm::StringRef path, uint64_t step);
+
+  llvm::Error add(const StepRecord &record);
+
+private:
+  TrainingLog() = default;
+
+  std::unique_ptr<llvm::raw_fd_ostream> file;
+  std::string path;
+};
+
+} // namespace mp
+
+#endif // MPOPT_API_TRAININGLOG_H

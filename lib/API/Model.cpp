@@ -1,0 +1,242 @@
+//===- Model.cpp - A model on its way to be run ---------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/API/Model.h"
+
+#include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+
+#include "Graph/Passes.h"
+#include "Pipelines/CompileProgram.h"
+#include "Pipelines/Pipelines.h"
+#include "Precision/Passes.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+void registerModelDialects(DialectRegistry &registry) {
+  registry.insert<ONNXDialect, MPDialect>();
+}
+
+namespace {
+/// The texts of errors while it lives; whoever listens gets them, too.
+class ErrorRecorder {
+public:
+  explicit ErrorRecorder(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            text += (text.empty() ? "" : "\n") + diagnostic.str();
+          return failure();
+        }) {}
+
+  StringRef getText() const {
+    return text.empty() ? StringRef("the model is invalid") : text;
+  }
+
+private:
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+Model::Model(ModuleOp from, StringRef name)
+    : name(name), context(*from.getContext()), module(from.clone()) {}
+
+Model::Model(const DialectRegistry &registry, ModelOptions given)
+    : options(std::move(given)), owned(std::make_unique<MLIRContext>(registry)),
+      context(*owned) {
+  context.printOpOnDiagnostic(false);
+  context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+    if (options.onMessage &&
+        diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+      options.onMessage(name, diagnostic.getSeverity(), diagnostic.str());
+  });
+}
+
+/// What is told has been said, if there is anybody to say it to.
+llvm::Error Model::fail(ErrorKind kind, const Twine &text) {
+  return makeError({kind, text.str(), !owned || options.onMessage});
+}
+
+/// Says what no diagnostic says: of the file at `path`, by that name.
+llvm::Error Model::refuse(ErrorKind kind, StringRef path, const Twine &text) {
+  if (options.onMessage)
+    options.onMessage(path, DiagnosticSeverity::Error, text);
+  return fail(kind, path + ": " + text);
+}
+
+std::unique_ptr<Model> Model::copy(ModuleOp module, StringRef name) {
+  return std::unique_ptr<Model>(new Model(module, name));
+}
+
+llvm::Expected<std::unique_ptr<Model>>
+Model::read(StringRef path, const DialectRegistry &registry,
+            ModelOptions options) {
+  std::unique_ptr<Model> model(new Model(registry, std::move(options)));
+  model->name = path == "-" ? "<stdin>" : path.str();
+  if (llvm::Error failed = model->input.read(path))
+    return model->refuse(ErrorKind::BadInput, path,
+                         toString(std::move(failed)));
+  if (llvm::Error failed = model->import(path))
+    return failed;
+  return model;
+}
+
+llvm::Expected<std::unique_ptr<Model>>
+Model::parse(StringRef content, StringRef name, const DialectRegistry &registry,
+             ModelOptions options) {
+  std::unique_ptr<Model> model(new Model(registry, std::move(options)));
+  model->name = name.str();
+  model->input.set(content, name);
+  if (llvm::Error failed = model->import(name))
+    return failed;
+  return model;
+}
+
+llvm::Error Model::import(StringRef path) {
+  ErrorRecorder recorder(context);
+  TimingScope step =
+      options.timing ? options.timing->nest("Import") : TimingScope();
+  module = input.import(context, {options.externalDataRoots});
+  if (!module || failed(verify(*module)))
+    return fail(ErrorKind::BadInput, recorder.getText());
+  GraphOp graph = getMainGraph(*module);
+  if (!graph)
+    return refuse(ErrorKind::BadInput, path, "expected a model with a graph");
+  for (BlockArgument argument : graph.getBody().getArguments()) {
+    if (getTensorElementType(argument.getType()))
+      continue;
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << "input '" << getValueName(argument) << "' has the type '"
+        << argument.getType() << "': expected a tensor";
+    return refuse(ErrorKind::NotSupported, path, text);
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+llvm::Error Model::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
+  ErrorRecorder recorder(context);
+  PassManager manager(&context, ModuleOp::getOperationName());
+  manager.enableVerifier(false);
+  add(manager);
+  if (options.timing)
+    manager.enableTiming(*options.timing);
+  if (failed(manager.run(*module)) || failed(verify(*module)))
+    return fail(ErrorKind::BadInput, recorder.getText());
+  return llvm::Error::success();
+}
+
+llvm::Error Model::mix(StringRef precision,
+                       const llvm::StringMap<int64_t> &dims) {
+  if (precision.empty())
+    return llvm::Error::success();
+  MixedPrecisionOptions mixed;
+  PolicyRequest request;
+  request.precision = precision.str();
+  mixed.policy.set(request);
+  std::vector<std::string> entries;
+  for (const auto &dim : dims)
+    entries.push_back((dim.getKey() + "=" + Twine(dim.getValue())).str());
+  llvm::sort(entries);
+  mixed.dims = entries;
+  return runPasses([&](OpPassManager &manager) {
+    buildMixedPrecisionPipeline(manager, mixed);
+  });
+}
+
+llvm::Error Model::widen() {
+  return runPasses([](OpPassManager &manager) {
+    manager.addPass(createInlineFunctions());
+    manager.addPass(createWidenFloats());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// What it takes
+//===----------------------------------------------------------------------===//
+
+/// The name of a symbolic dimension in an input's description; empty if it has
+/// none.
+static StringRef getDimName(Attribute described, size_t axis) {
+  auto entry = dyn_cast<DictionaryAttr>(described);
+  for (StringRef key : {"type", "tensor_type", "shape"})
+    entry = entry ? entry.getAs<DictionaryAttr>(key) : entry;
+  auto dims = entry ? entry.getAs<ArrayAttr>("dim") : ArrayAttr();
+  if (!dims || axis >= dims.size())
+    return "";
+  auto dim = dyn_cast<DictionaryAttr>(dims[axis]);
+  auto name = dim ? dim.getAs<StringAttr>("dim_param") : StringAttr();
+  return name ? name.getValue() : "";
+}
+
+/// Sizes of symbolic dimensions become those that their names have.
+static void resolveDims(ModelValue &input, Attribute described,
+                        const llvm::StringMap<int64_t> &dims) {
+  for (size_t axis = 0; axis < input.sizes.size(); ++axis) {
+    StringRef name = getDimName(described, axis);
+    input.dimNames.push_back(name.str());
+    auto known = dims.find(name);
+    if (input.sizes[axis] < 0 && known != dims.end())
+      input.sizes[axis] = known->second;
+  }
+}
+
+std::vector<ModelValue> Model::getInputs(const llvm::StringMap<int64_t> &dims) {
+  GraphOp graph = getMainGraph(*module);
+  llvm::StringSet<> defaults;
+  for (auto initializer : graph.getBody().getOps<InitializerOp>())
+    if (initializer.getOverridable())
+      defaults.insert(initializer.getName());
+  auto described =
+      getYield(graph.getBody())->getAttrOfType<ArrayAttr>(attr::inputs);
+  std::vector<ModelValue> inputs;
+  for (BlockArgument argument : graph.getBody().getArguments()) {
+    ModelValue input;
+    input.name = getValueName(argument).str();
+    input.hasDefault = defaults.contains(input.name);
+    if (Type element = getTensorElementType(argument.getType()))
+      input.kind = getElementKind(element);
+    else
+      input.kind = ElementKind::Undefined;
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
+      for (int64_t size : type.getShape())
+        input.sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
+    if (described && inputs.size() < described.size())
+      resolveDims(input, described[inputs.size()], dims);
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+llvm::Expected<std::unique_ptr<Program>>
+Model::compile(const CompileOptions &given) {
+  ErrorRecorder recorder(context);
+  CompileOptions own = given;
+  if (!own.title.empty())
+    own.title += (": compiling " + llvm::sys::path::filename(name)).str();
+  if (std::unique_ptr<Program> program = compileProgram(*module, own))
+    return program;
+  return fail(ErrorKind::NotSupported, recorder.getText());
+}
+
+} // namespace mp

@@ -1,0 +1,34 @@
+//===- ExitCodes.cpp - What runs of the tools end with --------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExitCodes.h"
+
+#include "mp-opt/API/Error.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace mp {
+
+static int getExitCode(ErrorKind kind) {
+  switch (kind) {
+  case ErrorKind::BadInput:
+    return exitBadInput;
+  case ErrorKind::NotSupported:
+    return exitNotSupported;
+  }
+  return exitInternal;
+}
+
+int reportError(llvm::StringRef prefix, llvm::Error error) {
+  ErrorDetails details = takeDetails(std::move(error));
+  if (!details.isReported)
+    llvm::errs() << prefix << (prefix.empty() ? "" : ": ")
+                 << "error: " << details.text << "\n";
+  return getExitCode(details.kind);
+}
+
+} // namespace mp

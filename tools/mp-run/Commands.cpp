@@ -1,0 +1,190 @@
+//===- Commands.cpp - What the commands of mp-run share -------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include "InputFlags.h"
+
+#include "mp-opt/Codegen/Target/HostTarget.h"
+#include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Support/AtomicFile.h"
+
+using namespace mlir;
+using llvm::Expected;
+
+namespace mp {
+
+int reportError(llvm::Error error) {
+  return reportError("mp-run", std::move(error));
+}
+
+int finishOutput(int code) {
+  llvm::Error failed = flushStandardOutput();
+  return failed ? reportError(std::move(failed)) : code;
+}
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+void ModelFlags::addTo(Flags &flags) {
+  flags.add("threads", threads, /*least=*/1, /*most=*/65536);
+  flags.add("dim", dims, "NAME=SIZE");
+  flags.addChoice("kernels", kernels, getKernelWords());
+  flags.add("in-place", inPlace);
+  flags.add("mixed-bf16", bf16);
+  flags.add("mixed-fp16", fp16);
+  flags.add("schemas", schemas, "a file name");
+  flags.add("external-data-root", roots, "a folder");
+  flags.add("cache", cache, "on, off or a folder with a slash in its name");
+  flags.add("mlir-timing", isTimed);
+}
+
+std::optional<int> ModelFlags::apply(const Flags &flags,
+                                     DialectRegistry &registry) {
+  if (bf16 && fp16)
+    return flags.usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
+  Expected<Target> host = getHostTarget(llvm::cantFail(parseKernels(kernels)));
+  if (!host)
+    return reportError(host.takeError());
+  target = *host;
+  if (llvm::Error failed = parseDimensions(dims, sizes))
+    return flags.usageError("--dim: " + toString(std::move(failed)));
+  if (llvm::Error failed = checkRoots(roots))
+    return flags.usageError(toString(std::move(failed)));
+  auto cacheOptions = CodeCacheOptions::parse(cache);
+  if (!cacheOptions)
+    return flags.usageError(toString(cacheOptions.takeError()));
+  codeCache = std::make_unique<CodeCache>(std::move(*cacheOptions), "mp-run");
+  if (isTimed) {
+    timer.setEnabled(true);
+    timing = std::make_unique<TimingScope>(timer.getRootScope());
+  }
+  if (llvm::Error failed = addSchemas(schemas, registry))
+    return reportError(std::move(failed));
+  if (threads)
+    setNumThreads(unsigned(threads));
+  return std::nullopt;
+}
+
+CompileOptions ModelFlags::getOptions() const {
+  CompileOptions options;
+  options.dims = sizes;
+  options.target = target;
+  options.updateInPlace = inPlace;
+  options.cache = codeCache.get();
+  options.title = "mp-run";
+  options.timing = timing.get();
+  return options;
+}
+
+Expected<std::unique_ptr<Model>>
+ModelFlags::read(StringRef path, const DialectRegistry &registry,
+                 StringRef precision) const {
+  ModelOptions options;
+  options.externalDataRoots = roots;
+  options.timing = timing.get();
+  options.onMessage = [](StringRef name, DiagnosticSeverity severity,
+                         const Twine &text) {
+    llvm::errs() << name << ": " << getKind(severity) << ": " << text << "\n";
+  };
+  auto model = Model::read(path, registry, std::move(options));
+  if (model)
+    if (llvm::Error failed = (*model)->mix(precision, sizes))
+      return failed;
+  return model;
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+/// NAME=FILE; the file has one tensor.
+static Expected<NamedTensor> readInput(StringRef text) {
+  // Names have colons and dots more often than files have equals signs.
+  auto [name, path] = text.rsplit('=');
+  if (name.empty() || path.empty())
+    return llvm::createStringError("--input: expected NAME=FILE, got '" + text +
+                                   "'");
+  return readTensor(name, path);
+}
+
+/// NAME:FILE:float32[32,784].
+static Expected<NamedTensor> readRaw(StringRef text) {
+  auto [rest, type] = text.rsplit(':');
+  auto [name, path] = rest.rsplit(':');
+  ElementKind kind;
+  SmallVector<int64_t> sizes;
+  if (name.empty() || path.empty() || !parseTensorType(type, kind, sizes))
+    return llvm::createStringError(
+        "--raw: expected NAME:FILE:TYPE[SIZES] such as "
+        "x:x.bin:float32[?,784], got '" +
+        text + "'");
+  return readRawTensor(name, path, kind, sizes);
+}
+
+void DataFlags::addTo(Flags &flags) {
+  flags.add("input", inputs, "NAME=FILE");
+  flags.add("raw", raw, "NAME:FILE:TYPE[SIZES]");
+  flags.addOptional("random", "a number", [this](StringRef text) {
+    seed = 0;
+    return text.empty() || !text.getAsInteger(10, *seed);
+  });
+}
+
+Expected<DataSet> DataFlags::read(StringRef path) const {
+  Expected<DataSet> data = path.empty() ? DataSet() : readDataSet(path);
+  if (!data)
+    return data;
+  for (auto [texts, read] :
+       {std::pair(&inputs, &readInput), std::pair(&raw, &readRaw)})
+    for (StringRef text : *texts) {
+      Expected<NamedTensor> named = read(text);
+      if (!named)
+        return named.takeError();
+      data->inputs.push_back(std::move(*named));
+    }
+  if (data->isPositional && (!inputs.empty() || !raw.empty()))
+    return llvm::createStringError(path +
+                                   ": its tensors have no names; --input "
+                                   "cannot add to them");
+  return data;
+}
+
+//===----------------------------------------------------------------------===//
+// Sessions
+//===----------------------------------------------------------------------===//
+
+void SessionFlags::addTo(Flags &flags) {
+  model.addTo(flags);
+  data.addTo(flags);
+}
+
+std::optional<int> SessionFlags::parse(Flags &flags, Arguments arguments,
+                                       DialectRegistry &registry) {
+  if (std::optional<int> code = flags.parse(arguments, files))
+    return code;
+  if (files.empty() || files.size() > 2)
+    return flags.usageError("expected a model and, perhaps, its data, got " +
+                            Twine(files.size()) + " files");
+  return model.apply(flags, registry);
+}
+
+Expected<Session> SessionFlags::open(const DialectRegistry &registry,
+                                     DataSet &to) const {
+  auto loaded = model.read(files[0], registry, model.getPrecision());
+  if (!loaded)
+    return loaded.takeError();
+  auto read = data.read(files.size() > 1 ? StringRef(files[1]) : "");
+  if (!read)
+    return read.takeError();
+  to = std::move(*read);
+  return Session::create(std::move(*loaded), to,
+                         {model.getOptions(), data.seed});
+}
+
+} // namespace mp
