@@ -48,9 +48,19 @@ Expected<Target> makeTarget(InstructionSet isa, const KernelChoice &choice) {
   return Target{isa, products, choice.isDirect};
 }
 
-TargetNumbers getNumbers(TargetAttr target) {
+Target Target::get(mlir::Operation *op) {
+  auto module = dyn_cast<mlir::ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<mlir::ModuleOp>();
+  TargetAttr target = module ? getTarget(module) : TargetAttr();
+  if (!target)
+    return Target();
+  return {target.getIsa(), target.getProducts(), target.getIsDirect()};
+}
+
+TargetNumbers getNumbers(const Target &target) {
   TargetNumbers numbers;
-  switch (target ? target.getIsa() : Target().isa) {
+  switch (target.isa) {
   case InstructionSet::AVX2:
     numbers.vectorBytes = 32;
     numbers.tileRows = 6;

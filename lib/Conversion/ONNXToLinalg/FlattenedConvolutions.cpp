@@ -19,6 +19,7 @@
 
 #include "Contractions.h"
 #include "Convolutions.h"
+#include "mp-opt/Codegen/Target/Target.h"
 
 using namespace mlir;
 
@@ -41,10 +42,6 @@ struct FlatAxis {
 /// Sizes up to which the arithmetic below stays far from overflow.
 constexpr int64_t maxCells = int64_t(1) << 20;
 constexpr double maxElements = 1e12;
-/// Channels of results for which packing windows costs much more than it saves,
-/// and how many times as much may then be computed.
-constexpr int64_t maxFlattenedChannels = 7;
-constexpr double maxWaste = 8;
 
 /// The axes, if their sizes are known; without pitches.
 static std::optional<SmallVector<FlatAxis>>
@@ -74,7 +71,7 @@ readAxes(const SlidingWindows &windows, bool isGradient) {
 }
 
 /// Pads and pitches; false where too much would be computed in vain.
-static bool layOut(MutableArrayRef<FlatAxis> axes) {
+static bool layOut(MutableArrayRef<FlatAxis> axes, double maxWaste) {
   double waste = 1;
   int64_t volume = 1, pitch = 1, reach = 0;
   for (FlatAxis &axis : llvm::reverse(axes)) {
@@ -156,8 +153,10 @@ TensorValue ConvolutionEmitter::flattened(TensorValue image, TensorValue weight,
   bool grouped = groups != 1;
   Size channels = e.dim(weight, grouped + (isGradient ? 1 : 0));
   auto few = Emitter::getConstant(channels);
+  const TargetNumbers numbers = getNumbers(e.b.getBlock()->getParentOp());
   if (!axes || !isa<FloatType>(element) || !few ||
-      *few > maxFlattenedChannels || !layOut(*axes))
+      *few > numbers.flattenedChannels ||
+      !layOut(*axes, numbers.flattenedWaste))
     return {};
   auto maps = getFlatMaps(e.b.getContext(), *axes, grouped, isGradient);
   Sizes sizes = e.sizes(image);

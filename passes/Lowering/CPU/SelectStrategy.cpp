@@ -34,10 +34,7 @@ class SelectStrategy : public impl::SelectStrategyBase<SelectStrategy> {
     if (!isa<MemRefType>(op.getC().getType()))
       return op.emitError() << "expected a contraction of memrefs, got "
                             << op.getC().getType();
-    auto module = op->getParentOfType<ModuleOp>();
-    TargetAttr target = module ? getTarget(module) : TargetAttr();
-    if (!target)
-      target = Target().getAttr(op.getContext());
+    Target target = Target::get(op);
     kernel::ConfigAttr config =
         kernel::selectStrategy(op, target, getTargetNumbers(target));
     op.setConfigAttr(config);
@@ -54,7 +51,7 @@ class SelectStrategy : public impl::SelectStrategyBase<SelectStrategy> {
   }
 
   /// The options beat what the target says.
-  TargetNumbers getTargetNumbers(TargetAttr target) const {
+  TargetNumbers getTargetNumbers(const Target &target) const {
     TargetNumbers numbers = getNumbers(target);
     auto set = [](int64_t &value, int64_t wanted) {
       value = wanted > 0 ? wanted : value;

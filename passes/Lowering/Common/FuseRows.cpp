@@ -4,265 +4,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// A softmax or a normalization reads its rows several times: for the maximum
-// or mean, for the sum, for the result. In one loop over rows all of this
-// happens while the row is in the first cache, and what lies between has the
-// size of a row.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Codegen/Common/RowFusion.h"
+#include "mp-opt/Codegen/Target/Target.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mp {
 #define GEN_PASS_DEF_FUSEROWS
 #include "Lowering/Passes.h.inc"
-} // namespace mp
-
-using namespace mlir;
-using namespace mp;
 
 namespace {
-
-struct FuseRows : public mp::impl::FuseRowsBase<FuseRows> {
+struct FuseRows : public impl::FuseRowsBase<FuseRows> {
   using FuseRowsBase::FuseRowsBase;
 
-  void runOnOperation() override;
+  void runOnOperation() override {
+    int64_t rowElements = getNumbers(getOperation()).rowElements;
+    if (failed(fuseRows(getOperation(), rowElements)))
+      signalPassFailure();
+  }
 };
-
-/// Of a loop of an op: the loop of the root that it is, or -1.
-using DimMap = SmallVector<int>;
-
-/// An elementwise op and what it is computed from, all of which has its rows.
-class RowGroup {
-public:
-  explicit RowGroup(linalg::GenericOp root) : root(root) {}
-
-  /// False if there is nothing to fuse.
-  bool collect();
-  LogicalResult fuse(RewriterBase &rewriter);
-  const llvm::SetVector<Operation *> &getOps() const { return ops; }
-
-private:
-  bool findRows();
-  bool takes(Operation *producer, const DimMap &dims);
-  bool isUsedOutside(Operation *op) const;
-  bool isShort() const;
-
-  linalg::GenericOp root;
-  /// The root's loops over rows.
-  llvm::SmallSetVector<int, 4> rows;
-  llvm::SetVector<Operation *> ops;
-  llvm::DenseMap<Operation *, DimMap> dimsOf;
-};
-
 } // namespace
-
-/// Rows of more elements do not stay in the first caches.
-constexpr int64_t longestRow = 16384;
-
-static linalg::LinalgOp getProducer(OpOperand &operand) {
-  auto op = operand.get().getDefiningOp<linalg::LinalgOp>();
-  return op && isa<linalg::GenericOp, linalg::FillOp>(op.getOperation()) &&
-                 op.hasPureTensorSemantics() && op->getNumResults() == 1
-             ? op
-             : linalg::LinalgOp();
-}
-
-/// Which loops of `producer` are which of the root, read through `operand` of
-/// `consumer`, whose own are known.
-static std::optional<DimMap> mapDims(linalg::LinalgOp consumer,
-                                     OpOperand &operand,
-                                     linalg::LinalgOp producer,
-                                     const DimMap &known) {
-  DimMap dims(producer.getNumLoops(), -1);
-  AffineMap read = consumer.getMatchingIndexingMap(&operand);
-  AffineMap stored =
-      producer.getMatchingIndexingMap(producer.getDpsInitOperand(0));
-  for (auto [from, to] : llvm::zip(read.getResults(), stored.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(to);
-    if (!dim)
-      return std::nullopt;
-    if (auto source = dyn_cast<AffineDimExpr>(from))
-      dims[dim.getPosition()] = known[source.getPosition()];
-  }
-  return dims;
-}
-
-/// The rows are those of the first reduction behind the root.
-bool RowGroup::findRows() {
-  std::vector<Operation *> worklist = {root};
-  dimsOf[root] = llvm::to_vector(llvm::seq<int>(0, root.getNumLoops()));
-  for (size_t next = 0; next < worklist.size() && next < 16; ++next) {
-    auto consumer = cast<linalg::LinalgOp>(worklist[next]);
-    for (OpOperand *operand : consumer.getDpsInputOperands()) {
-      linalg::LinalgOp producer = getProducer(*operand);
-      if (!producer || dimsOf.count(producer))
-        continue;
-      auto dims = mapDims(consumer, *operand, producer, dimsOf[consumer]);
-      if (!dims)
-        continue;
-      dimsOf[producer] = *dims;
-      if (producer.getNumReductionLoops() == 0) {
-        worklist.push_back(producer);
-        continue;
-      }
-      for (int dim : *dims)
-        if (dim >= 0)
-          rows.insert(dim);
-      return !rows.empty() && rows.size() < root.getNumLoops();
-    }
-  }
-  return false;
-}
-
-/// True if every row of the producer belongs to one row of the root.
-bool RowGroup::takes(Operation *producer, const DimMap &dims) {
-  auto types = cast<linalg::LinalgOp>(producer).getIteratorTypesArray();
-  unsigned found = 0;
-  for (auto [dim, type] : llvm::zip(dims, types))
-    if (dim >= 0 && rows.contains(dim)) {
-      if (type != utils::IteratorType::parallel)
-        return false;
-      ++found;
-    }
-  if (found != rows.size() || producer->getBlock() != root->getBlock())
-    return false;
-  // What others use is an output of the loop, which stands where the root is.
-  for (Operation *user : producer->getUsers()) {
-    Operation *ancestor = root->getBlock()->findAncestorOpInBlock(*user);
-    if (!ancestor || (!ops.contains(user) && ancestor->isBeforeInBlock(root)))
-      return false;
-  }
-  return true;
-}
-
-bool RowGroup::isUsedOutside(Operation *op) const {
-  return llvm::any_of(op->getUsers(),
-                      [&](Operation *user) { return !ops.contains(user); });
-}
-
-/// Sizes are known, and a row is short.
-bool RowGroup::isShort() const {
-  for (Operation *op : ops) {
-    auto linalgOp = cast<linalg::LinalgOp>(op);
-    int64_t row = 1;
-    auto dims = dimsOf.find(op)->second;
-    for (auto [dim, extent] : llvm::zip(dims, linalgOp.getStaticLoopRanges())) {
-      if (ShapedType::isDynamic(extent))
-        return false;
-      if (dim < 0 || !rows.contains(dim))
-        row *= extent;
-    }
-    if (row > longestRow)
-      return false;
-  }
-  return true;
-}
-
-bool RowGroup::collect() {
-  if (root.getNumParallelLoops() != root.getNumLoops() ||
-      root->getNumResults() != 1 || !root.hasPureTensorSemantics() ||
-      root.hasIndexSemantics())
-    return false;
-  if (!findRows())
-    return false;
-  auto rootDims = dimsOf[root];
-  dimsOf.clear();
-  dimsOf[root] = rootDims;
-  ops.insert(root);
-  bool hasReduction = false, changed = true;
-  // Until nothing is added: whether an op can be taken depends on its users.
-  while (changed) {
-    changed = false;
-    for (size_t next = 0; next < ops.size(); ++next) {
-      auto consumer = cast<linalg::LinalgOp>(ops[next]);
-      for (OpOperand &operand : consumer->getOpOperands()) {
-        linalg::LinalgOp producer = getProducer(operand);
-        if (!producer || ops.contains(producer))
-          continue;
-        auto generic = dyn_cast<linalg::GenericOp>(producer.getOperation());
-        if (generic && generic.hasIndexSemantics())
-          continue;
-        auto dims = mapDims(consumer, operand, producer, dimsOf[consumer]);
-        if (!dims || !takes(producer, *dims))
-          continue;
-        ops.insert(producer);
-        dimsOf[producer] = *dims;
-        hasReduction |= producer.getNumReductionLoops() > 0;
-        changed = true;
-      }
-    }
-  }
-  return hasReduction && isShort();
-}
-
-LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
-  SmallVector<OpFoldResult> sizes(root.getNumLoops(), rewriter.getIndexAttr(0));
-  for (int dim : rows)
-    sizes[dim] = rewriter.getIndexAttr(1);
-  // Asked beforehand: fusion itself adds uses for a while.
-  llvm::SmallPtrSet<Operation *, 8> outputs;
-  for (Operation *op : ops)
-    if (op != root && isUsedOutside(op))
-      outputs.insert(op);
-  scf::SCFTileAndFuseOptions options;
-  options.tilingOptions.setTileSizes(sizes);
-  options.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
-  options.setFusionControlFn(
-      [&](tensor::ExtractSliceOp, OpResult producer,
-          bool) -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
-        Operation *op = producer.getOwner();
-        if (!ops.contains(op))
-          return std::nullopt;
-        // Once, although its slices may be read several times.
-        return scf::SCFTileAndFuseOptions::ControlFnResult{outputs.erase(op)};
-      });
-  rewriter.setInsertionPoint(root);
-  auto result = scf::tileConsumerAndFuseProducersUsingSCF(
-      rewriter, cast<TilingInterface>(root.getOperation()), options);
-  if (failed(result))
-    return failure();
-  for (auto [value, replacement] : result->replacements) {
-    Operation *op = value.getDefiningOp();
-    rewriter.replaceUsesWithIf(value, replacement, [&](OpOperand &use) {
-      return op == root.getOperation() || !ops.contains(use.getOwner());
-    });
-  }
-  for (Operation *op : ops)
-    if (op->use_empty())
-      rewriter.eraseOp(op);
-  return success();
-}
-
-void FuseRows::runOnOperation() {
-  SmallVector<linalg::GenericOp> roots;
-  getOperation()->walk([&](linalg::GenericOp op) { roots.push_back(op); });
-  llvm::DenseSet<Operation *> taken;
-  IRRewriter rewriter(&getContext());
-  // From the end: a group's root is behind all of it.
-  for (linalg::GenericOp root : llvm::reverse(roots)) {
-    if (taken.contains(root))
-      continue;
-    RowGroup group(root);
-    if (!group.collect())
-      continue;
-    for (Operation *op : group.getOps())
-      taken.insert(op);
-    if (failed(group.fuse(rewriter)))
-      return signalPassFailure();
-  }
-  // A row's results go to memory of a row's size.
-  RewritePatternSet patterns(&getContext());
-  tensor::populateFoldTensorEmptyPatterns(patterns);
-  if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-    signalPassFailure();
-}
+} // namespace mp

@@ -4,188 +4,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Fusion joins a widening cast with what computes its operand, so that f32 is
-// stored that never had more than 16 bits to say. Here the cast goes on, to the
-// loops that read the value: the same numbers in half of the memory, and half
-// as much to be saved for a backward pass.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Codegen/Common/NarrowTemporaries.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mp {
 #define GEN_PASS_DEF_NARROWTEMPORARIES
 #include "Lowering/Passes.h.inc"
-} // namespace mp
-
-using namespace mlir;
-using namespace mp;
 
 namespace {
-
 struct NarrowTemporaries
-    : public mp::impl::NarrowTemporariesBase<NarrowTemporaries> {
+    : public impl::NarrowTemporariesBase<NarrowTemporaries> {
   using NarrowTemporariesBase::NarrowTemporariesBase;
 
-  void runOnOperation() override;
+  void runOnOperation() override { narrowTemporaries(getOperation()); }
 };
-
 } // namespace
-
-/// The body that makes an element of what `op` yields, if all of it is written.
-static Block *findBody(Operation *op) {
-  auto destination = dyn_cast<DestinationStyleOpInterface>(op);
-  if (!destination || destination.getNumDpsInits() != 1 ||
-      !destination.hasPureTensorSemantics() ||
-      !destination.getDpsInitOperand(0)->get().getDefiningOp<tensor::EmptyOp>())
-    return nullptr;
-  if (auto contraction = dyn_cast<kernel::ContractOp>(op))
-    return &contraction.getEpilogue().front();
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic || generic.getNumParallelLoops() != generic.getNumLoops() ||
-      generic.payloadUsesValueFromOperand(generic.getDpsInitOperand(0)))
-    return nullptr;
-  return generic.getBody();
-}
-
-/// The widening of 16 bit to f32 that `op` ends with.
-static arith::ExtFOp findWidening(Operation *op) {
-  Block *body = findBody(op);
-  if (!body)
-    return arith::ExtFOp();
-  auto widening =
-      body->getTerminator()->getOperand(0).getDefiningOp<arith::ExtFOp>();
-  bool isWidening = widening && widening->getBlock() == body &&
-                    widening.getType().isF32() &&
-                    widening.getIn().getType().getIntOrFloatBitWidth() == 16;
-  return isWidening ? widening : arith::ExtFOp();
-}
-
-static bool isView(Operation *op) {
-  return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::ExtractSliceOp>(op);
-}
-
-/// Where `value` is read, behind views that are added to `views`; fails where
-/// something reads it that cannot widen it.
-static LogicalResult findReaders(Value value, SmallVectorImpl<OpOperand *> &out,
-                                 SmallVectorImpl<Operation *> &views) {
-  SmallVector<Value> worklist{value};
-  while (!worklist.empty()) {
-    for (OpOperand &use : worklist.pop_back_val().getUses()) {
-      Operation *user = use.getOwner();
-      if (isView(user) && use.getOperandNumber() == 0) {
-        views.push_back(user);
-        worklist.push_back(user->getResult(0));
-        continue;
-      }
-      auto reader = dyn_cast<DestinationStyleOpInterface>(user);
-      if (!isa<linalg::GenericOp, kernel::ContractOp>(user) ||
-          !reader.isDpsInput(&use))
-        return failure();
-      auto contraction = dyn_cast<kernel::ContractOp>(user);
-      if (contraction && use.getOperandNumber() < 2 &&
-          contraction.getRounding(use.getOperandNumber()))
-        return failure();
-      out.push_back(&use);
-    }
-  }
-  return success();
-}
-
-/// The element of `use` in the body of its owner; null for factors, which
-/// contractions widen.
-static BlockArgument findElement(OpOperand &use) {
-  if (auto generic = dyn_cast<linalg::GenericOp>(use.getOwner()))
-    return generic.getBody()->getArgument(use.getOperandNumber());
-  auto contraction = cast<kernel::ContractOp>(use.getOwner());
-  // The sum stands for both factors.
-  unsigned number = use.getOperandNumber();
-  return number < 2 ? BlockArgument()
-                    : contraction.getEpilogue().getArgument(number - 1);
-}
-
-static Type narrow(Type type, Type element) {
-  return cast<RankedTensorType>(type).clone(element);
-}
-
-/// Lets `op` store what it widens now.
-static void storeNarrow(OpBuilder &b, Operation *op, arith::ExtFOp widening) {
-  Type element = widening.getIn().getType();
-  Block *body = widening->getBlock();
-  OpOperand *init = cast<DestinationStyleOpInterface>(op).getDpsInitOperand(0);
-  b.setInsertionPoint(op);
-  auto empty = init->get().getDefiningOp<tensor::EmptyOp>();
-  init->set(
-      tensor::EmptyOp::create(b, op->getLoc(), empty.getMixedSizes(), element));
-  op->getResult(0).setType(cast<RankedTensorType>(init->get().getType()));
-  if (isa<linalg::GenericOp>(op))
-    body->getArguments().back().setType(element);
-  body->getTerminator()->setOperand(0, widening.getIn());
-  if (widening->use_empty())
-    widening.erase();
-}
-
-static void widenElement(OpBuilder &b, OpOperand &use, Type element) {
-  BlockArgument argument = findElement(use);
-  if (!argument)
-    return;
-  Type wide = argument.getType();
-  argument.setType(element);
-  b.setInsertionPointToStart(argument.getOwner());
-  auto widened =
-      arith::ExtFOp::create(b, use.getOwner()->getLoc(), wide, argument);
-  argument.replaceAllUsesExcept(widened, widened);
-}
-
-/// Leaves out what only copies.
-static void foldCopy(Operation *op) {
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic)
-    return;
-  auto argument = dyn_cast<BlockArgument>(
-      generic.getBody()->getTerminator()->getOperand(0));
-  if (!argument || argument.getOwner() != generic.getBody())
-    return;
-  OpOperand &source = op->getOpOperand(argument.getArgNumber());
-  OpOperand *init = generic.getDpsInitOperand(0);
-  if (source.get().getType() != op->getResult(0).getType() ||
-      generic.getMatchingIndexingMap(&source) !=
-          generic.getMatchingIndexingMap(init))
-    return;
-  op->getResult(0).replaceAllUsesWith(source.get());
-  op->erase();
-}
-
-void NarrowTemporaries::runOnOperation() {
-  SmallVector<Operation *> ops;
-  getOperation()->walk([&](Operation *op) {
-    if (findWidening(op))
-      ops.push_back(op);
-  });
-  OpBuilder b(&getContext());
-  for (Operation *op : ops) {
-    arith::ExtFOp widening = findWidening(op);
-    SmallVector<OpOperand *> readers;
-    SmallVector<Operation *> views;
-    if (!widening || op->use_empty() ||
-        failed(findReaders(op->getResult(0), readers, views)))
-      continue;
-    Type element = widening.getIn().getType();
-    storeNarrow(b, op, widening);
-    for (Operation *view : views) {
-      Value result = view->getResult(0);
-      result.setType(cast<RankedTensorType>(narrow(result.getType(), element)));
-    }
-    for (OpOperand *use : readers)
-      widenElement(b, *use, element);
-    foldCopy(op);
-  }
-}
+} // namespace mp

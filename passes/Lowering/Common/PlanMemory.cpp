@@ -4,141 +4,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Buffers of known size that live in the model's own block get places in one
-// arena: greedily, the biggest first, each at the lowest place that is free
-// while it lives (after Pisarchyk and Lee, "Efficient memory management for
-// deep neural net inference", 2020).
-//
-//===----------------------------------------------------------------------===//
 
 #include "Lowering/Passes.h"
-#include "mp-opt/Dialect/MP/AttributeNames.h"
+
+#include "mp-opt/Codegen/Common/MemoryPlan.h"
+#include "mp-opt/Codegen/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace mp {
 #define GEN_PASS_DEF_PLANMEMORY
 #include "Lowering/Passes.h.inc"
-} // namespace mp
-
-using namespace mlir;
-using namespace mp;
 
 namespace {
-
-struct PlanMemory : public mp::impl::PlanMemoryBase<PlanMemory> {
+struct PlanMemory : public impl::PlanMemoryBase<PlanMemory> {
   using PlanMemoryBase::PlanMemoryBase;
 
-  void runOnOperation() override;
+  void runOnOperation() override {
+    planMemory(getOperation(), getNumbers(getOperation()).lineBytes);
+  }
 };
-
-struct Buffer {
-  memref::AllocOp alloc;
-  memref::DeallocOp dealloc;
-  /// Positions in the block.
-  int64_t begin, end;
-  int64_t bytes, offset = 0;
-};
-
 } // namespace
-
-/// Places start at cache lines.
-constexpr int64_t alignment = 64;
-
-static std::optional<int64_t> getBytes(MemRefType type) {
-  Type element = type.getElementType();
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
-      !element.isIntOrFloat())
-    return std::nullopt;
-  int64_t bytes = (element.getIntOrFloatBitWidth() + 7) / 8;
-  for (int64_t size : type.getShape())
-    if (llvm::MulOverflow(bytes, size, bytes))
-      return std::nullopt;
-  return llvm::alignTo(bytes, alignment);
-}
-
-static std::vector<Buffer> findBuffers(Block &block) {
-  llvm::DenseMap<Operation *, int64_t> positions;
-  for (Operation &op : block)
-    positions[&op] = positions.size();
-  std::vector<Buffer> buffers;
-  for (auto alloc : block.getOps<memref::AllocOp>()) {
-    std::optional<int64_t> bytes = getBytes(alloc.getType());
-    if (!bytes)
-      continue;
-    memref::DeallocOp dealloc;
-    for (Operation *user : alloc->getUsers())
-      if (auto found = dyn_cast<memref::DeallocOp>(user))
-        dealloc = found;
-    // A dealloc elsewhere, or none: the memory outlives the block.
-    if (!dealloc || dealloc->getBlock() != &block)
-      continue;
-    buffers.push_back(
-        {alloc, dealloc, positions[alloc], positions[dealloc], *bytes});
-  }
-  return buffers;
-}
-
-/// The lowest place that no buffer has that lives at the same time.
-static int64_t findPlace(const Buffer &buffer, ArrayRef<Buffer *> placed) {
-  // `placed` is in the order of places.
-  int64_t place = 0;
-  for (const Buffer *other : placed) {
-    if (other->end < buffer.begin || other->begin > buffer.end)
-      continue;
-    if (place + buffer.bytes <= other->offset)
-      break;
-    place = std::max(place, other->offset + other->bytes);
-  }
-  return place;
-}
-
-static int64_t assignPlaces(std::vector<Buffer> &buffers) {
-  std::vector<Buffer *> order, placed;
-  for (Buffer &buffer : buffers)
-    order.push_back(&buffer);
-  llvm::stable_sort(order, [](const Buffer *x, const Buffer *y) {
-    return x->bytes > y->bytes;
-  });
-  int64_t total = 0;
-  for (Buffer *buffer : order) {
-    buffer->offset = findPlace(*buffer, placed);
-    total = std::max(total, buffer->offset + buffer->bytes);
-    auto position =
-        llvm::upper_bound(placed, buffer, [](const Buffer *x, const Buffer *y) {
-          return x->offset < y->offset;
-        });
-    placed.insert(position, buffer);
-  }
-  return total;
-}
-
-void PlanMemory::runOnOperation() {
-  auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-  if (!main)
-    return;
-  Block &block = main.getBody().front();
-  std::vector<Buffer> buffers = findBuffers(block);
-  int64_t total = assignPlaces(buffers);
-  OpBuilder b(&block, block.begin());
-  getOperation()->setAttr(mark::arena, b.getI64IntegerAttr(total));
-  if (buffers.empty())
-    return;
-  Location loc = main.getLoc();
-  auto type = MemRefType::get(total, b.getI8Type());
-  Value arena = memref::AllocOp::create(b, loc, type);
-  for (Buffer &buffer : buffers) {
-    b.setInsertionPoint(buffer.alloc);
-    Value offset = arith::ConstantIndexOp::create(b, loc, buffer.offset);
-    Value view = memref::ViewOp::create(b, loc, buffer.alloc.getType(), arena,
-                                        offset, ValueRange());
-    buffer.dealloc.erase();
-    buffer.alloc.replaceAllUsesWith(view);
-    buffer.alloc.erase();
-  }
-  b.setInsertionPoint(block.getTerminator());
-  memref::DeallocOp::create(b, loc, arena);
-}
+} // namespace mp

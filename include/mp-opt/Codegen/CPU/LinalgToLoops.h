@@ -17,13 +17,19 @@
 #define MPOPT_CODEGEN_CPU_LINALGTOLOOPS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mp {
 
 /// Replaces `op`, whose operands are memrefs; inside of a runtime.parallel,
-/// without further parallel loops.
+/// without further parallel loops. Ranges of these have about so many elements.
 mlir::LogicalResult lowerToLoops(mlir::RewriterBase &rewriter,
-                                 mlir::linalg::LinalgOp op);
+                                 mlir::linalg::LinalgOp op,
+                                 int64_t rangeElements);
+
+/// Replaces a loop over rows by one parallel loop over all of its points.
+void lowerToLoops(mlir::RewriterBase &rewriter, mlir::scf::ForallOp forall,
+                  int64_t rangeElements);
 
 } // namespace mp
 

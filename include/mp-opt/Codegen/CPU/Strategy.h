@@ -15,7 +15,7 @@ namespace mp::kernel {
 
 /// Chooses the strategy of a contraction on memrefs for a processor. `numbers`
 /// are the target's, or those that a test wants.
-ConfigAttr selectStrategy(ContractOp op, TargetAttr target,
+ConfigAttr selectStrategy(ContractOp op, const Target &target,
                           const TargetNumbers &numbers);
 
 /// Fails, after an error, where `op`, which is on memrefs, has no config, or

@@ -32,6 +32,8 @@ struct Target {
   /// No Winograd transforms.
   bool isDirect = false;
 
+  /// Of the module that `op` is, or is in; this default where it has none.
+  static Target get(mlir::Operation *op);
   TargetAttr getAttr(mlir::MLIRContext *context) const {
     return TargetAttr::get(context, isa, products, isDirect);
   }
@@ -97,8 +99,10 @@ struct TargetNumbers {
   CacheBlocks deepBlocks = {512, 256, 256};
 };
 
-/// Those of `target`; of the default Target for null.
-TargetNumbers getNumbers(TargetAttr target);
+TargetNumbers getNumbers(const Target &target);
+inline TargetNumbers getNumbers(mlir::Operation *op) {
+  return getNumbers(Target::get(op));
+}
 
 } // namespace mp
 

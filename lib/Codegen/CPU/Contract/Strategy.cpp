@@ -245,14 +245,14 @@ static std::optional<Config> chooseWinograd(ContractOp op,
   return std::nullopt;
 }
 
-ConfigAttr selectStrategy(ContractOp op, TargetAttr target,
+ConfigAttr selectStrategy(ContractOp op, const Target &target,
                           const TargetNumbers &numbers) {
   ContractShape shape = ContractShape::get(op);
   std::optional<Config> config;
-  if (!target.getIsDirect())
-    config = chooseWinograd(op, shape, target.getProducts(), numbers);
+  if (!target.isDirect)
+    config = chooseWinograd(op, shape, target.products, numbers);
   if (!config)
-    config = chooseBlocked(op, shape, target.getProducts(), numbers);
+    config = chooseBlocked(op, shape, target.products, numbers);
   return config->get(op.getContext());
 }
 

@@ -7,6 +7,7 @@
 
 #include "mp-opt/Codegen/CPU/LinalgToLoops.h"
 
+#include "mp-opt/Codegen/Common/LoopStructure.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
@@ -23,44 +24,19 @@ namespace mp {
 
 namespace {
 
-/// Ranges of a parallel loop are about this many elements long: some
-/// microseconds, far more than it takes to hand out a range.
-constexpr int64_t elementsOfRange = 16384;
 /// Loops of fewer elements stay where they are.
 constexpr int64_t fewElements = 16;
 /// Columns that are summed up together: their sums stay in the first cache.
 constexpr int64_t columnsOfBlock = 128;
 
-using IteratorType = utils::IteratorType;
-
-struct LoopDim {
-  OpFoldResult extent;
-  bool isReduction = false;
-};
-
-struct LoopOperand {
-  Value memref;
-  SmallVector<AffineExpr> exprs;
-};
-
-class LoopNest {
+class LoopNest : private LoopStructure {
 public:
-  LoopNest(RewriterBase &rewriter, linalg::GenericOp op)
-      : b(rewriter), loc(op.getLoc()), op(op) {}
+  LoopNest(RewriterBase &rewriter, linalg::GenericOp op, int64_t rangeElements)
+      : LoopStructure(rewriter, op), rangeElements(rangeElements) {}
 
   void emit();
 
 private:
-  void readStructure();
-  void mergeDims();
-  bool canMerge(unsigned dim);
-  void merge(unsigned dim);
-  unsigned chooseInner();
-
-  Value index(OpFoldResult value) {
-    return getValueOrCreateConstantIndexOp(b, loc, value);
-  }
-  OpFoldResult multiply(OpFoldResult x, OpFoldResult y);
   /// About how many iterations of this size make up a range.
   Value getGrain(OpFoldResult inner);
   std::optional<int64_t> countElements();
@@ -83,170 +59,26 @@ private:
   SmallVector<Value> emitBody(ArrayRef<Value> sums);
   void store(unsigned output, Value value);
 
-  RewriterBase &b;
-  Location loc;
-  linalg::GenericOp op;
-  SmallVector<LoopDim> dims;
-  SmallVector<LoopOperand> operands;
+  /// Ranges of a parallel loop are about this many elements long.
+  int64_t rangeElements;
   /// The current index of each dimension.
   SmallVector<Value> indices;
-  /// Of the op's dimensions, those of this nest.
-  bool usesIndex = false;
 };
 
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Structure
-//===----------------------------------------------------------------------===//
-
-void LoopNest::readStructure() {
-  for (IteratorType type : op.getIteratorTypesArray())
-    dims.push_back({OpFoldResult(), type == IteratorType::reduction});
-  for (OpOperand &operand : op->getOpOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    operands.push_back(
-        {operand.get(), SmallVector<AffineExpr>(map.getResults())});
-    // Others are single values.
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      if (!dim)
-        continue;
-      OpFoldResult &extent = dims[dim.getPosition()].extent;
-      if (!type.isDynamicDim(axis))
-        extent = b.getIndexAttr(type.getDimSize(axis));
-      else if (!extent)
-        extent = memref::DimOp::create(b, loc, operand.get(), axis).getResult();
-    }
-  }
-  usesIndex = op.hasIndexSemantics();
-}
-
-/// True if the memory of axes `axis` and `axis + 1` can be seen as one axis.
-static bool isContiguous(MemRefType type, unsigned axis) {
-  if (type.getLayout().isIdentity())
-    return true;
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
-    return false;
-  return memref::CollapseShapeOp::isGuaranteedCollapsible(
-      type, ReassociationIndices{int64_t(axis), int64_t(axis + 1)});
-}
-
-/// True if `dim` and the next one can be one.
-bool LoopNest::canMerge(unsigned dim) {
-  if (dims[dim].isReduction != dims[dim + 1].isReduction)
-    return false;
-  MLIRContext *context = op.getContext();
-  AffineExpr first = getAffineDimExpr(dim, context);
-  AffineExpr second = getAffineDimExpr(dim + 1, context);
-  for (const LoopOperand &operand : operands) {
-    auto type = dyn_cast<MemRefType>(operand.memref.getType());
-    auto found = llvm::find(operand.exprs, first);
-    auto next = llvm::find(operand.exprs, second);
-    bool isAbsent = llvm::none_of(operand.exprs, [&](AffineExpr expr) {
-      return expr.isFunctionOfDim(dim) || expr.isFunctionOfDim(dim + 1);
-    });
-    if (isAbsent)
-      continue;
-    if (found == operand.exprs.end() || next == operand.exprs.end() ||
-        next != found + 1)
-      return false;
-    if (llvm::count_if(operand.exprs, [&](AffineExpr expr) {
-          return expr.isFunctionOfDim(dim) || expr.isFunctionOfDim(dim + 1);
-        }) != 2)
-      return false;
-    if (!isContiguous(type, found - operand.exprs.begin()))
-      return false;
-  }
-  return true;
-}
-
-void LoopNest::merge(unsigned dim) {
-  MLIRContext *context = op.getContext();
-  SmallVector<AffineExpr> renamed;
-  for (unsigned old = 0; old < dims.size(); ++old)
-    renamed.push_back(getAffineDimExpr(old > dim ? old - 1 : old, context));
-  for (LoopOperand &operand : operands) {
-    AffineExpr first = getAffineDimExpr(dim, context);
-    auto found = llvm::find(operand.exprs, first);
-    if (found != operand.exprs.end()) {
-      unsigned axis = found - operand.exprs.begin();
-      SmallVector<ReassociationIndices> groups;
-      for (unsigned i = 0; i < operand.exprs.size(); ++i) {
-        if (i == axis + 1)
-          groups.back().push_back(i);
-        else
-          groups.push_back({int64_t(i)});
-      }
-      operand.memref =
-          memref::CollapseShapeOp::create(b, loc, operand.memref, groups);
-      operand.exprs.erase(operand.exprs.begin() + axis + 1);
-    }
-    for (AffineExpr &expr : operand.exprs)
-      expr = expr.replaceDims(renamed);
-  }
-  dims[dim].extent = multiply(dims[dim].extent, dims[dim + 1].extent);
-  dims.erase(dims.begin() + dim + 1);
-}
-
-void LoopNest::mergeDims() {
-  if (usesIndex)
-    return;
-  for (unsigned dim = 0; dim + 1 < dims.size();)
-    if (canMerge(dim))
-      merge(dim);
-    else
-      ++dim;
-}
-
-/// The dimension that most operands hold contiguously; outputs count more.
-unsigned LoopNest::chooseInner() {
-  SmallVector<int64_t> scores(dims.size(), 0);
-  unsigned firstOutput = operands.size() - op.getNumDpsInits();
-  for (auto [number, operand] : llvm::enumerate(operands)) {
-    if (operand.exprs.empty())
-      continue;
-    auto dim = dyn_cast<AffineDimExpr>(operand.exprs.back());
-    auto type = cast<MemRefType>(operand.memref.getType());
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (!dim || failed(type.getStridesAndOffset(strides, offset)) ||
-        strides.back() != 1)
-      continue;
-    // The bytes of a small operand do not count.
-    int64_t weight = operand.exprs.size() == dims.size() ? 4 : 1;
-    scores[dim.getPosition()] += number >= firstOutput ? weight + 2 : weight;
-  }
-  unsigned best = dims.size() - 1;
-  for (unsigned dim = dims.size(); dim-- > 0;)
-    if (scores[dim] > scores[best])
-      best = dim;
-  return best;
-}
-
-//===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
-
-OpFoldResult LoopNest::multiply(OpFoldResult x, OpFoldResult y) {
-  auto left = getConstantIntValue(x), right = getConstantIntValue(y);
-  if (left && right)
-    return b.getIndexAttr(*left * *right);
-  return arith::MulIOp::create(b, loc, index(x), index(y)).getResult();
-}
 
 Value LoopNest::getGrain(OpFoldResult inner) {
   if (auto constant = getConstantIntValue(inner))
     return arith::ConstantIndexOp::create(
         b, loc,
-        std::max<int64_t>(1,
-                          elementsOfRange / std::max<int64_t>(1, *constant)));
+        std::max<int64_t>(1, rangeElements / std::max<int64_t>(1, *constant)));
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value divisor = arith::MaxSIOp::create(b, loc, index(inner), one);
-  Value range = arith::ConstantIndexOp::create(b, loc, elementsOfRange);
+  Value range = arith::ConstantIndexOp::create(b, loc, rangeElements);
   Value grain = arith::DivSIOp::create(b, loc, range, divisor);
   return arith::MaxSIOp::create(b, loc, grain, one);
 }
@@ -274,7 +106,7 @@ void LoopNest::emitParallel(OpFoldResult count, OpFoldResult inner,
     body(zero, extent);
     return;
   }
-  bool isSmall = total && *total < 2 * elementsOfRange;
+  bool isSmall = total && *total < 2 * rangeElements;
   auto parallel = runtime::ParallelOp::create(
       b, loc, extent, isSmall ? extent : getGrain(inner));
   OpBuilder::InsertionGuard guard(b);
@@ -479,7 +311,7 @@ void LoopNest::emitRows(ArrayRef<unsigned> outer,
 void LoopNest::emit() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op);
-  readStructure();
+  read();
   mergeDims();
   indices.resize(dims.size());
   if (dims.empty()) {
@@ -502,7 +334,8 @@ void LoopNest::emit() {
   }
 }
 
-LogicalResult lowerToLoops(RewriterBase &rewriter, linalg::LinalgOp op) {
+LogicalResult lowerToLoops(RewriterBase &rewriter, linalg::LinalgOp op,
+                           int64_t rangeElements) {
   auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
   if (!generic) {
     FailureOr<linalg::GenericOp> made = linalg::generalizeNamedOp(rewriter, op);
@@ -510,7 +343,7 @@ LogicalResult lowerToLoops(RewriterBase &rewriter, linalg::LinalgOp op) {
       return op->emitError("no loops for this op");
     generic = *made;
   }
-  LoopNest(rewriter, generic).emit();
+  LoopNest(rewriter, generic, rangeElements).emit();
   rewriter.eraseOp(generic);
   return success();
 }

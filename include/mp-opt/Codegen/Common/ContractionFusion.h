@@ -1,0 +1,28 @@
+//===- ContractionFusion.h - What is done in passing by kernels -*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_COMMON_CONTRACTIONFUSION_H
+#define MPOPT_CODEGEN_COMMON_CONTRACTIONFUSION_H
+
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mp {
+
+/// Where functions return what arguments that are states become.
+using NextStates = llvm::DenseMap<mlir::Value, mlir::OpOperand *>;
+NextStates findNextStates(mlir::Operation *root);
+
+/// Of contractions on tensors: transposes and casts in front of one become part
+/// of its maps and types, an elementwise op behind it its epilogue; what is
+/// sliced away behind it is not computed. `states` outlives the patterns.
+void populateContractionFusionPatterns(mlir::RewritePatternSet &patterns,
+                                       const NextStates &states);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_COMMON_CONTRACTIONFUSION_H

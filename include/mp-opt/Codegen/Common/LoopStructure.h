@@ -1,0 +1,65 @@
+//===- LoopStructure.h - Dimensions of structured ops -----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What loops of every target are made from: the dimensions of a linalg op on
+// memrefs, as few as memory allows, and the one along which memory runs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_COMMON_LOOPSTRUCTURE_H
+#define MPOPT_CODEGEN_COMMON_LOOPSTRUCTURE_H
+
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mp {
+
+struct LoopDim {
+  mlir::OpFoldResult extent;
+  bool isReduction = false;
+};
+
+/// A memref, or a single value, and the dimensions that it is read at.
+struct LoopOperand {
+  mlir::Value memref;
+  llvm::SmallVector<mlir::AffineExpr> exprs;
+};
+
+class LoopStructure {
+public:
+  LoopStructure(mlir::RewriterBase &rewriter, mlir::linalg::GenericOp op)
+      : b(rewriter), loc(op.getLoc()), op(op) {}
+
+protected:
+  /// Of the op; comes first.
+  void read();
+  /// Joins dimensions that all operands hold contiguously.
+  void mergeDims();
+  /// The dimension that most operands hold contiguously; outputs count more.
+  unsigned chooseInner();
+
+  mlir::Value index(mlir::OpFoldResult value) {
+    return getValueOrCreateConstantIndexOp(b, loc, value);
+  }
+  mlir::OpFoldResult multiply(mlir::OpFoldResult x, mlir::OpFoldResult y);
+
+  mlir::RewriterBase &b;
+  mlir::Location loc;
+  mlir::linalg::GenericOp op;
+  llvm::SmallVector<LoopDim> dims;
+  llvm::SmallVector<LoopOperand> operands;
+  /// Whether the body asks for indices of the op's dimensions.
+  bool usesIndex = false;
+
+private:
+  bool canMerge(unsigned dim);
+  void merge(unsigned dim);
+};
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_COMMON_LOOPSTRUCTURE_H

@@ -1,0 +1,22 @@
+//===- MemoryPlan.h - One piece of memory for all temporaries ---*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_COMMON_MEMORYPLAN_H
+#define MPOPT_CODEGEN_COMMON_MEMORYPLAN_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mp {
+
+/// Makes buffers of known size that `main` allocates and frees views of one
+/// arena, at multiples of `alignment` bytes; those that do not live at the same
+/// time share their places. The module's `mp.arena` is its size in bytes.
+void planMemory(mlir::ModuleOp module, int64_t alignment);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_COMMON_MEMORYPLAN_H

@@ -1,0 +1,384 @@
+//===- ContractionFusion.cpp - What is done in passing by kernels ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels read operands through maps while they pack them, and apply an
+// epilogue while they store: transposes and widening casts in front of a
+// contraction cost nothing then, nor do bias, activation and cast behind it.
+// A rounding cast costs nothing either, but saves memory only where what it
+// reads is there anyway: a weight in f32 is rounded by whatever multiplies it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/Common/ContractionFusion.h"
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+template <typename SourceOp>
+struct Pattern : public OpRewritePattern<SourceOp> {
+  Pattern(MLIRContext *context, const NextStates &states)
+      : OpRewritePattern<SourceOp>(context), states(states) {}
+
+  const NextStates &states;
+};
+
+/// A contraction, and an elementwise op that is all that uses it.
+struct FuseEpilogue : public Pattern<linalg::GenericOp> {
+  using Pattern::Pattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &b) const override;
+};
+
+/// A transpose or cast whose result is collapsed for contractions: what it
+/// reads is collapsed instead, if it keeps the axes together.
+struct CollapseMoved : public Pattern<tensor::CollapseShapeOp> {
+  using Pattern::Pattern;
+
+  LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
+                                PatternRewriter &b) const override;
+};
+
+/// A transpose or cast, and a contraction that reads it.
+struct FusePrologue : public Pattern<kernel::ContractOp> {
+  using Pattern::Pattern;
+
+  LogicalResult matchAndRewrite(kernel::ContractOp op,
+                                PatternRewriter &b) const override;
+};
+
+} // namespace
+
+/// True if the body may run wherever its operands are: loads, checks and
+/// positions belong to the loop.
+static bool isPlain(linalg::GenericOp op) {
+  return op.getNumParallelLoops() == op.getNumLoops() &&
+         op.getNumResults() == 1 && op.hasPureTensorSemantics() &&
+         llvm::all_of(op.getBody()->getOperations(), [](Operation &inner) {
+           return inner.getDialect() ==
+                      inner.getContext()->getLoadedDialect("arith") ||
+                  inner.getDialect() ==
+                      inner.getContext()->getLoadedDialect("math") ||
+                  isa<linalg::YieldOp>(inner);
+         });
+}
+
+/// The operand that is a contraction with no other use.
+static OpOperand *findContraction(linalg::GenericOp op) {
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    auto contraction = operand->get().getDefiningOp<kernel::ContractOp>();
+    if (contraction && contraction->hasOneUse() &&
+        op.getMatchingIndexingMap(operand).isPermutation())
+      return operand;
+  }
+  return nullptr;
+}
+
+/// For each dimension of `op`, that of the contraction.
+static FailureOr<SmallVector<AffineExpr>> mapDims(AffineMap read,
+                                                  AffineMap stored) {
+  SmallVector<AffineExpr> dims(read.getNumDims());
+  for (auto [dim, expr] : llvm::zip(read.getResults(), stored.getResults())) {
+    if (!isa<AffineDimExpr>(expr))
+      return failure();
+    dims[cast<AffineDimExpr>(dim).getPosition()] = expr;
+  }
+  return dims;
+}
+
+/// The contraction's epilogue and behind it the body of `op`.
+static void cloneEpilogue(PatternRewriter &b, kernel::ContractOp from,
+                          linalg::GenericOp op, OpOperand *read,
+                          kernel::ContractOp to) {
+  Block &old = from.getEpilogue().front(), &body = *op.getBody();
+  Region &region = to.getEpilogue();
+  if (!region.empty())
+    b.eraseBlock(&region.front());
+  SmallVector<Type> types(old.getArgumentTypes());
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (input != read)
+      types.push_back(body.getArgument(input->getOperandNumber()).getType());
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(
+      &region, {}, types, SmallVector<Location>(types.size(), op.getLoc()));
+  IRMapping mapping;
+  for (BlockArgument argument : old.getArguments())
+    mapping.map(argument, block->getArgument(argument.getArgNumber()));
+  for (Operation &inner : old.without_terminator())
+    b.clone(inner, mapping);
+  Value sum = mapping.lookupOrDefault(old.getTerminator()->getOperand(0));
+  unsigned next = old.getNumArguments();
+  for (OpOperand *input : op.getDpsInputOperands())
+    mapping.map(body.getArgument(input->getOperandNumber()),
+                input == read ? sum : Value(block->getArgument(next++)));
+  for (Operation &inner : body.without_terminator())
+    b.clone(inner, mapping);
+  kernel::YieldOp::create(
+      b, op.getLoc(),
+      mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
+}
+
+/// A generic op of one operand that it moves, and may cast.
+static OpOperand *findMovedOrCast(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation())
+    return nullptr;
+  OpOperand *input = op.getDpsInputOperand(0);
+  if (!isa<RankedTensorType>(input->get().getType()) ||
+      !op.getMatchingIndexingMap(input).isPermutation())
+    return nullptr;
+  Value yielded = op.getBody()->getTerminator()->getOperand(0);
+  if (Operation *cast = yielded.getDefiningOp();
+      isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(cast))
+    yielded = cast->getOperand(0);
+  return yielded == op.getBody()->getArgument(0) ? input : nullptr;
+}
+
+/// The argument of the function that `value` is, possibly moved or of another
+/// shape.
+static BlockArgument findArgument(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    OpOperand *moved = findMovedOrCast(value);
+    if (moved && getElementTypeOrSelf(value.getType()) ==
+                     getElementTypeOrSelf(moved->get().getType()))
+      value = moved->get();
+    else if (isa<tensor::CastOp, tensor::CollapseShapeOp,
+                 tensor::ExpandShapeOp>(op))
+      value = op->getOperand(0);
+    else
+      return BlockArgument();
+  }
+  auto argument = cast<BlockArgument>(value);
+  return isa<func::FuncOp>(argument.getOwner()->getParentOp())
+             ? argument
+             : BlockArgument();
+}
+
+/// Whether `next`, which may be computed where a state is, is so behind
+/// `reader`.
+static bool isComputedBehind(Value next, Operation *reader) {
+  while (Operation *op = next.getDefiningOp()) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*reader);
+    if (!ancestor || !ancestor->isBeforeInBlock(op))
+      return false;
+    // What it is computed from by writing on, or is another shape of.
+    if (auto result = dyn_cast<DestinationStyleOpInterface>(op))
+      next = result.getTiedOpOperand(cast<OpResult>(next))->get();
+    else if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                 tensor::ReshapeOp>(op))
+      next = op->getOperand(0);
+    else
+      return true;
+    if (next.getDefiningOp<tensor::EmptyOp>())
+      return true;
+  }
+  return true;
+}
+
+/// Whether `value` is in memory for as long as `reader` may read it: an
+/// argument, and not a state that may have been replaced by then.
+static bool isThereAnyway(Value value, Operation *reader,
+                          const NextStates &states) {
+  BlockArgument argument = findArgument(value);
+  if (!argument)
+    return false;
+  auto found = states.find(argument);
+  return found == states.end() ||
+         isComputedBehind(found->second->get(), reader);
+}
+
+LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
+                                            PatternRewriter &b) const {
+  if (!isPlain(op))
+    return b.notifyMatchFailure(op, "not elementwise");
+  if (op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return b.notifyMatchFailure(op, "reads what it overwrites");
+  OpOperand *read = findContraction(op);
+  if (!read)
+    return b.notifyMatchFailure(op, "reads no contraction of its own");
+  auto contraction = read->get().getDefiningOp<kernel::ContractOp>();
+  // It is computed where the op is, and reads its operands there.
+  for (unsigned side : {0, 1})
+    if (contraction.getRounding(side) &&
+        !isThereAnyway(contraction->getOperand(side), op, states))
+      return b.notifyMatchFailure(op, "a weight may have been replaced");
+  SmallVector<AffineMap> maps = contraction.getMaps();
+  auto dims = mapDims(op.getMatchingIndexingMap(read), maps.back());
+  if (failed(dims))
+    return b.notifyMatchFailure(op, "the contraction stores with strides");
+  unsigned numDims = maps.front().getNumDims();
+  auto rename = [&](AffineMap map) {
+    return map.replaceDimsAndSymbols(*dims, {}, numDims, 0);
+  };
+  SmallVector<Value> extras(contraction.getExtras());
+  SmallVector<AffineMap> made(ArrayRef<AffineMap>(maps).drop_back());
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (input == read)
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!isa<RankedTensorType>(input->get().getType()) ||
+        !map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return b.notifyMatchFailure(op, "an operand that kernels do not read");
+    extras.push_back(input->get());
+    made.push_back(rename(map));
+  }
+  OpOperand *init = op.getDpsInitOperand(0);
+  made.push_back(rename(op.getMatchingIndexingMap(init)));
+  auto fused = kernel::ContractOp::create(
+      b, op.getLoc(), contraction.getA(), contraction.getB(), extras,
+      contraction.getSizes(), init->get(), made);
+  fused.copyRounding(contraction);
+  cloneEpilogue(b, contraction, op, read, fused);
+  b.replaceOp(op, fused.getResult());
+  b.eraseOp(contraction);
+  return success();
+}
+
+/// A generic op that only moves or casts what `reader` may as well read where
+/// it is: its operand.
+static OpOperand *findMoved(Value value, Operation *reader,
+                            const NextStates &states) {
+  OpOperand *moved = findMovedOrCast(value);
+  if (!moved)
+    return nullptr;
+  auto isNarrow = [](Type type) { return type.isBF16() || type.isF16(); };
+  Type from = getElementTypeOrSelf(moved->get().getType());
+  Type to = getElementTypeOrSelf(value.getType());
+  bool isRounded = from.isF32() && isNarrow(to);
+  if (from == to || (isNarrow(from) && to.isF32()) ||
+      (isRounded && isThereAnyway(moved->get(), reader, states)))
+    return moved;
+  return nullptr;
+}
+
+/// The axes of what `mover` reads that become one axis each; by the order of
+/// the results' axes. Fails where these are not next to each other.
+static FailureOr<SmallVector<ReassociationIndices>>
+findCollapsed(linalg::GenericOp mover, OpOperand *moved,
+              ArrayRef<ReassociationIndices> groups) {
+  AffineMap stored = mover.getMatchingIndexingMap(mover.getDpsInitOperand(0));
+  // The axis of the operand that an axis of the result is.
+  AffineMap axes =
+      stored.compose(inversePermutation(mover.getMatchingIndexingMap(moved)));
+  SmallVector<ReassociationIndices> result;
+  for (const ReassociationIndices &group : groups) {
+    result.emplace_back();
+    for (int64_t axis : group) {
+      int64_t from = axes.getDimPosition(axis);
+      if (!result.back().empty() && result.back().back() + 1 != from)
+        return failure();
+      result.back().push_back(from);
+    }
+  }
+  return result;
+}
+
+LogicalResult CollapseMoved::matchAndRewrite(tensor::CollapseShapeOp op,
+                                             PatternRewriter &b) const {
+  OpOperand *moved = nullptr;
+  for (Operation *user : op->getUsers()) {
+    moved = findMoved(op.getSrc(), user, states);
+    if (!moved || !isa<kernel::ContractOp>(user))
+      return b.notifyMatchFailure(op, "nothing that kernels read through");
+  }
+  if (!moved)
+    return b.notifyMatchFailure(op, "not used");
+  auto mover = cast<linalg::GenericOp>(moved->getOwner());
+  auto groups = op.getReassociationIndices();
+  auto collapsed = findCollapsed(mover, moved, groups);
+  if (failed(collapsed))
+    return b.notifyMatchFailure(op, "the axes are moved apart");
+  auto order = llvm::to_vector(llvm::seq<int64_t>(groups.size()));
+  llvm::sort(order, [&](int64_t first, int64_t second) {
+    return (*collapsed)[first].front() < (*collapsed)[second].front();
+  });
+  SmallVector<ReassociationIndices> sourceGroups;
+  SmallVector<AffineExpr> read;
+  for (int64_t group : order) {
+    sourceGroups.push_back((*collapsed)[group]);
+    read.push_back(b.getAffineDimExpr(group));
+  }
+  Value source = tensor::CollapseShapeOp::create(b, op.getLoc(), moved->get(),
+                                                 sourceGroups);
+  Value init = tensor::CollapseShapeOp::create(
+      b, op.getLoc(), mover.getDpsInitOperand(0)->get(), groups);
+  unsigned rank = groups.size();
+  SmallVector<AffineMap> maps = {AffineMap::get(rank, 0, read, b.getContext()),
+                                 b.getMultiDimIdentityMap(rank)};
+  auto made = linalg::GenericOp::create(
+      b, op.getLoc(), init.getType(), source, init, maps,
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel));
+  b.cloneRegionBefore(mover.getRegion(), made.getRegion(),
+                      made.getRegion().end());
+  b.replaceOp(op, made.getResults());
+  return success();
+}
+
+LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
+                                            PatternRewriter &b) const {
+  for (unsigned side = 0; side < 2; ++side) {
+    Value value = op->getOperand(side);
+    OpOperand *moved = findMoved(value, op, states);
+    Type from = getElementTypeOrSelf(value.getType());
+    Type to = moved ? getElementTypeOrSelf(moved->get().getType()) : from;
+    // Elements are cast once: widened or rounded.
+    if (!moved || (from != to && op.getRounding(side)))
+      continue;
+    auto mover = cast<linalg::GenericOp>(moved->getOwner());
+    // Where the mover's result is read, its operand is: through both maps.
+    AffineMap stored = mover.getMatchingIndexingMap(mover.getDpsInitOperand(0));
+    AffineMap source =
+        mover.getMatchingIndexingMap(moved).compose(inversePermutation(stored));
+    SmallVector<AffineMap> maps = op.getMaps();
+    maps[side] = source.compose(maps[side]);
+    b.modifyOpInPlace(op, [&] {
+      op->setOperand(side, moved->get());
+      if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
+        side == 0 ? op.setRoundA(from) : op.setRoundB(from);
+      op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+    });
+    return success();
+  }
+  return b.notifyMatchFailure(op, "nothing to read through");
+}
+
+NextStates findNextStates(Operation *root) {
+  NextStates states;
+  root->walk([&](func::FuncOp function) {
+    if (function.isExternal())
+      return;
+    Block &block = function.getBody().front();
+    for (OpOperand &next : block.getTerminator()->getOpOperands())
+      if (auto state = function.getResultAttrOfType<IntegerAttr>(
+              next.getOperandNumber(), mark::state))
+        states[block.getArgument(state.getInt())] = &next;
+  });
+  return states;
+}
+
+void populateContractionFusionPatterns(RewritePatternSet &patterns,
+                                       const NextStates &states) {
+  patterns.add<CollapseMoved, FuseEpilogue, FusePrologue>(patterns.getContext(),
+                                                          states);
+  kernel::populateSlicePatterns(patterns);
+}
+
+} // namespace mp
