@@ -9,12 +9,14 @@
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Support/AtomicFile.h"
 
 #include "Graph/Passes.h"
 #include "Pipelines/CompileProgram.h"
 #include "Pipelines/Pipelines.h"
 #include "Precision/Passes.h"
 
+#include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringSet.h"
@@ -134,7 +136,7 @@ llvm::Error Model::import(StringRef path) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-llvm::Error Model::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
+llvm::Error Model::runPasses(llvm::function_ref<void(PassManager &)> add) {
   ErrorRecorder recorder(context);
   PassManager manager(&context, ModuleOp::getOperationName());
   manager.enableVerifier(false);
@@ -146,26 +148,37 @@ llvm::Error Model::runPasses(llvm::function_ref<void(OpPassManager &)> add) {
   return llvm::Error::success();
 }
 
+llvm::Error Model::convert(const ConversionOptions &conversion) {
+  if (conversion.training)
+    if (llvm::Error failed = checkTraining(*conversion.training))
+      return failed;
+  bool isRefused = false;
+  llvm::Error failed = runPasses([&](PassManager &manager) {
+    buildConversion(manager, conversion);
+    watchStrictCheck(manager, isRefused);
+  });
+  if (!failed || !isRefused)
+    return failed;
+  ErrorDetails details = takeDetails(std::move(failed));
+  details.kind = ErrorKind::NotSupported;
+  return makeError(std::move(details));
+}
+
 llvm::Error Model::mix(StringRef precision,
                        const llvm::StringMap<int64_t> &dims) {
   if (precision.empty())
     return llvm::Error::success();
-  MixedPrecisionOptions mixed;
-  PolicyRequest request;
-  request.precision = precision.str();
-  mixed.policy.set(request);
-  std::vector<std::string> entries;
+  ConversionOptions conversion;
+  MixedPrecisionRequest &mixed = conversion.mixed.emplace();
+  mixed.policy.precision = precision.str();
   for (const auto &dim : dims)
-    entries.push_back((dim.getKey() + "=" + Twine(dim.getValue())).str());
-  llvm::sort(entries);
-  mixed.dims = entries;
-  return runPasses([&](OpPassManager &manager) {
-    buildMixedPrecisionPipeline(manager, mixed);
-  });
+    mixed.dims.push_back((dim.getKey() + "=" + Twine(dim.getValue())).str());
+  llvm::sort(mixed.dims);
+  return convert(conversion);
 }
 
 llvm::Error Model::widen() {
-  return runPasses([](OpPassManager &manager) {
+  return runPasses([](PassManager &manager) {
     manager.addPass(createInlineFunctions());
     manager.addPass(createWidenFloats());
   });
@@ -227,6 +240,79 @@ std::vector<ModelValue> Model::getInputs(const llvm::StringMap<int64_t> &dims) {
   }
   return inputs;
 }
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+/// Fails where data would stay in files of the model that was read: they lie
+/// beside that one, wherever the new model goes.
+llvm::Expected<std::unique_ptr<ExportedModel>> Model::exportTo(StringRef path) {
+  ErrorRecorder recorder(context);
+  auto exported = exportONNX(*module, llvm::sys::path::filename(path));
+  if (!exported)
+    return fail(ErrorKind::BadInput, recorder.getText());
+  if (!exported->getKeptFiles().empty())
+    return makeError(
+        {ErrorKind::BadInput,
+         (path + ": tensors in '" + exported->getKeptFiles().front() +
+          "' stay there, which is not supported")
+             .str()});
+  return exported;
+}
+
+llvm::Expected<std::string> Model::getONNX() {
+  auto exported = exportTo(name);
+  if (!exported)
+    return exported.takeError();
+  if (!(*exported)->getExternalData().empty())
+    return makeError({ErrorKind::BadInput,
+                      name +
+                          ": it has data in a file of their own, as the "
+                          "model that was read or because they exceed 2 GB"});
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  printContent((*exported)->getModel(), os);
+  return bytes;
+}
+
+llvm::Error Model::writeONNX(StringRef path) {
+  auto exported = exportTo(path);
+  if (!exported)
+    return exported.takeError();
+  auto forEach = [&](size_t count, llvm::function_ref<void(size_t)> body) {
+    parallelFor(&context, 0, count, body);
+  };
+  auto main = AtomicFile::create(path);
+  if (!main)
+    return main.takeError();
+  std::vector<AtomicFile *> parts;
+  std::unique_ptr<AtomicFile> data;
+  if (!(*exported)->getExternalData().empty()) {
+    auto part = AtomicFile::createPart((*main)->getFolder(), **main,
+                                       "the data file of '" + path + "'");
+    if (!part)
+      return part.takeError();
+    data = std::move(*part);
+    auto hash = writeContent((*exported)->getExternalData(), *data, forEach);
+    if (!hash)
+      return hash.takeError();
+    data->setName((*exported)->nameExternalData(*hash));
+    if (llvm::Error failed = data->finish())
+      return failed;
+    parts.push_back(data.get());
+  }
+  auto hash = writeContent((*exported)->getModel(), **main, forEach);
+  if (!hash)
+    return hash.takeError();
+  if (llvm::Error failed = (*main)->finish())
+    return failed;
+  return commitTogether(parts, **main);
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
 
 llvm::Expected<std::unique_ptr<Program>>
 Model::compile(const CompileOptions &given) {

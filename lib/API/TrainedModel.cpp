@@ -8,11 +8,8 @@
 #include "mp-opt/API/TrainedModel.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "mlir/IR/Threading.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -79,53 +76,13 @@ llvm::Error setInitializers(Model &model, ArrayRef<NamedTensor> tensors) {
   return llvm::Error::success();
 }
 
-llvm::Error writeModel(Model &model, StringRef path) {
-  ModuleOp module = model.getModule();
-  auto exported = exportONNX(module, llvm::sys::path::filename(path));
-  if (!exported)
-    return llvm::createStringError(path + ": the model cannot be written");
-  auto forEach = [&](size_t count, llvm::function_ref<void(size_t)> body) {
-    parallelFor(module.getContext(), 0, count, body);
-  };
-  // They lie beside the source, wherever the new model goes.
-  if (!exported->getKeptFiles().empty())
-    return llvm::createStringError(path + ": tensors in '" +
-                                   exported->getKeptFiles().front() +
-                                   "' stay there, which is not supported");
-  auto main = AtomicFile::create(path);
-  if (!main)
-    return main.takeError();
-  std::vector<AtomicFile *> parts;
-  std::unique_ptr<AtomicFile> data;
-  if (!exported->getExternalData().empty()) {
-    auto part = AtomicFile::createPart((*main)->getFolder(), **main,
-                                       "the data file of '" + path + "'");
-    if (!part)
-      return part.takeError();
-    data = std::move(*part);
-    auto hash = writeContent(exported->getExternalData(), *data, forEach);
-    if (!hash)
-      return hash.takeError();
-    data->setName(exported->nameExternalData(*hash));
-    if (llvm::Error failed = data->finish())
-      return failed;
-    parts.push_back(data.get());
-  }
-  auto hash = writeContent(exported->getModel(), **main, forEach);
-  if (!hash)
-    return hash.takeError();
-  if (llvm::Error failed = (*main)->finish())
-    return failed;
-  return commitTogether(parts, **main);
-}
-
 llvm::Error writeTrained(Model *model, ArrayRef<NamedTensor> states,
                          StringRef path) {
   if (!model)
     return writeDataFile(path, states);
   if (llvm::Error failed = setInitializers(*model, states))
     return failed;
-  return writeModel(*model, path);
+  return model->writeONNX(path);
 }
 
 } // namespace mp

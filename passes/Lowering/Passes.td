@@ -221,7 +221,8 @@ def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
     runtime ops. After: LLVM's dialect, and calls of the run-time library
     (include/mp-opt/Runtime/Runtime.h). Rounding to bf16 is to nearest even, for
     subnormals too; functions of f32 are polynomials where MLIR has them, those
-    of f64 calls of libm.
+    of f64 calls of libm. `mp.target` goes away: nothing reads it from here on,
+    and tools of LLVM do not know it.
 
     Example: test/Lowering/mp-convert-to-llvm.mlir
   }];
@@ -314,8 +315,10 @@ def KernelToCPU : Pass<"kernel-to-cpu", "::mlir::ModuleOp"> {
 def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
+    For pipelines of MLIR's own conversions; `mp-convert-to-llvm` does it, too.
     After: `runtime.scratch` is a call of `mp_scratch`. The casts that are left
     go away with `finalize-memref-to-llvm` and `reconcile-unrealized-casts`.
+    `mp.target` goes away: tools of MLIR do not know it.
 
     Example: test/Lowering/convert-scratch-to-llvm.mlir
   }];

@@ -1,5 +1,6 @@
-// RUN: mp-opt %s --convert-scratch-to-llvm | FileCheck %s
+// RUN: mp-opt %s --mp-set-target=isa=avx512 --convert-scratch-to-llvm | FileCheck %s
 
+// CHECK: module {
 // CHECK: llvm.func @mp_scratch(i32, i64) -> !llvm.ptr
 // CHECK-LABEL: @memory
 // CHECK: llvm.call @mp_scratch(

@@ -1,5 +1,6 @@
-// RUN: mp-opt %s --mp-convert-to-llvm | FileCheck %s
+// RUN: mp-opt %s --mp-set-target=isa=avx512 --mp-convert-to-llvm | FileCheck %s
 
+// CHECK: module {
 // CHECK-DAG: llvm.mlir.global internal constant @mp_input_names("x\00w\00")
 // CHECK-DAG: llvm.mlir.global internal constant @mp_input_sizes(dense<[1, -1, 2, 3, 4]>
 // CHECK-LABEL: llvm.func @main

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_EXITCODES_H
-#define MPOPT_TOOLS_EXITCODES_H
+#ifndef MPOPT_TOOLS_SUPPORT_EXITCODES_H
+#define MPOPT_TOOLS_SUPPORT_EXITCODES_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -36,4 +36,4 @@ int reportError(llvm::StringRef prefix, llvm::Error error);
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_EXITCODES_H
+#endif // MPOPT_TOOLS_SUPPORT_EXITCODES_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_FLAGS_H
-#define MPOPT_TOOLS_FLAGS_H
+#ifndef MPOPT_TOOLS_SUPPORT_FLAGS_H
+#define MPOPT_TOOLS_SUPPORT_FLAGS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -79,4 +79,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_FLAGS_H
+#endif // MPOPT_TOOLS_SUPPORT_FLAGS_H

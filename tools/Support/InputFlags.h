@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_INPUTFLAGS_H
-#define MPOPT_TOOLS_INPUTFLAGS_H
+#ifndef MPOPT_TOOLS_SUPPORT_INPUTFLAGS_H
+#define MPOPT_TOOLS_SUPPORT_INPUTFLAGS_H
 
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -25,4 +25,4 @@ llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_INPUTFLAGS_H
+#endif // MPOPT_TOOLS_SUPPORT_INPUTFLAGS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_INTERRUPT_H
-#define MPOPT_TOOLS_INTERRUPT_H
+#ifndef MPOPT_TOOLS_SUPPORT_INTERRUPT_H
+#define MPOPT_TOOLS_SUPPORT_INTERRUPT_H
 
 #include <csignal>
 
@@ -28,4 +28,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_INTERRUPT_H
+#endif // MPOPT_TOOLS_SUPPORT_INTERRUPT_H

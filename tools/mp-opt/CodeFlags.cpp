@@ -7,7 +7,6 @@
 
 #include "CodeFlags.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -49,33 +48,42 @@ Example:
 
 void printCodeHelp() { outs() << help; }
 
-Error CodeFlags::check(bool isCode) const {
-  const std::reference_wrapper<const cl::Option> options[] = {
-      target, cpu, kernels, inPlace, symbols, linker, runtime};
-  for (const cl::Option &option : options)
-    if (!isCode && option.getNumOccurrences())
-      return createStringError("--" + option.ArgStr +
-                               " needs --emit=llvm, obj or lib");
-  if (Expected<KernelChoice> choice = parseKernels(kernels); !choice)
-    return createStringError("--kernels: " + toString(choice.takeError()));
-  if (symbols.getNumOccurrences() && symbols != getCName(symbols))
-    return createStringError("--symbols: expected the start of a name of C, "
-                             "found '" +
-                             symbols + "'");
-  for (const auto *option : {&target, &cpu, &linker, &runtime})
-    if (option->getNumOccurrences() && option->empty())
-      return createStringError("--" + option->ArgStr + ": expected a value");
-  return Error::success();
+void CodeFlags::addTo(FlagSet &flags, CodeOptions &options) {
+  flags.add("target", options.target.triple, "system that code is made for",
+            "triple");
+  flags.add("cpu", options.target.cpu, "processor that code is made for",
+            "name");
+  flags.add("kernels", kernels, "how 16-bit operands are multiplied");
+  flags.add("in-place", options.inPlace, "write next states over their inputs");
+  flags.add("symbols", options.symbols, "start of names in C", "prefix");
+  flags.add("cc", options.linker, "links libraries", "program");
+  flags.add("runtime", options.runtime, "run-time library of another target",
+            "file");
 }
 
-void CodeFlags::fill(CodeOptions &options) const {
-  options.target.triple = target;
-  options.target.cpu = cpu;
-  options.kernels = cantFail(parseKernels(kernels));
-  options.inPlace = inPlace;
-  options.symbols = symbols;
-  options.linker = linker;
-  options.runtime = runtime;
+Error CodeFlags::check(const FlagSet &flags, CodeOptions &options,
+                       bool isCode) const {
+  StringRef given = flags.findGiven(
+      {"target", "cpu", "kernels", "in-place", "symbols", "cc", "runtime"});
+  if (!isCode && !given.empty())
+    return createStringError("--" + given + " needs --emit=llvm, obj or lib");
+  Expected<KernelChoice> choice = parseKernels(kernels);
+  if (!choice)
+    return createStringError("--kernels: " + toString(choice.takeError()));
+  options.kernels = *choice;
+  if (flags.isGiven("symbols") && options.symbols != getCName(options.symbols))
+    return createStringError("--symbols: expected the start of a name of C, "
+                             "found '" +
+                             options.symbols + "'");
+  const std::pair<StringRef, StringRef> values[] = {
+      {"target", options.target.triple},
+      {"cpu", options.target.cpu},
+      {"cc", options.linker},
+      {"runtime", options.runtime}};
+  for (auto [flag, value] : values)
+    if (flags.isGiven(flag) && value.empty())
+      return createStringError("--" + flag + ": expected a value");
+  return Error::success();
 }
 
 } // namespace mp

@@ -8,15 +8,12 @@
 #include "Driver.h"
 #include "InputFlags.h"
 #include "InternalErrors.h"
-#include "ModuleDigest.h"
-#include "Verification.h"
 
+#include "mp-opt/API/ModuleDigest.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Policy/PolicyFile.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
-
-#include "LossScaling/Passes.h"
-#include "Precision/Passes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Verifier.h"
@@ -25,60 +22,40 @@
 #include "mlir/Remark/RemarkStreamer.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
 
 namespace mp {
 
-namespace {
-/// Notes that it was the check for --strict that failed.
-class StrictWatch : public PassInstrumentation {
-public:
-  explicit StrictWatch(int &code) : code(code) {}
-  void runAfterPassFailed(Pass *pass, Operation *) override {
-    if (pass->getTypeID() == check)
-      code = exitNotSupported;
-  }
-
-private:
-  TypeID check = createCheckStrict()->getTypeID();
-  int &code;
-};
-} // namespace
+static ModelOutputOptions getOutputOptions(const Options &options,
+                                           const RunWatch &watch) {
+  ModelOutputOptions output;
+  output.path = options.output;
+  output.inputPath = options.input;
+  output.externalDataRoots = options.externalDataRoots;
+  output.elideWeights = options.elideWeights;
+  output.others = {options.reports.report, options.reports.overlay};
+  output.onStep = [&](StringRef step) { watch.reach(step); };
+  return output;
+}
 
 Driver::Driver(const Options &options, DialectRegistry &registry)
     : options(options), registry(registry),
-      config(MlirOptMainConfig::createFromCLOptions()), reports(options),
-      watch(options), output(options, input, watch) {
+      config(MlirOptMainConfig::createFromCLOptions()),
+      reports(options.reports), watch(options.watch),
+      output(getOutputOptions(options, watch), input) {
   auto fromFlags = config;
   config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
-    bool isWanted = reports.isWanted();
-    bool reportsMixed = isWanted && this->options.mixed;
-    auto addReports = [&](OpPassManager &pm) {
-      if (isWanted)
-        reports.addEnd(pm);
-    };
-    if (this->options.training) {
-      buildTrainingPipeline(pm, *this->options.training);
-      reports.addTraining(pm);
-    }
-    if (isWanted)
-      reports.addStart(pm);
-    if (this->options.mixed)
-      buildMixedPrecisionPipeline(pm, *this->options.mixed, addReports);
-    else if (this->options.training)
-      pm.addPass(createInjectLossScaling({this->options.lossScale}));
-    if (this->options.training)
-      buildTrainingExport(pm);
-    if (this->options.emulate)
-      buildEmulationPipeline(pm);
-    pm.addInstrumentation(std::make_unique<StrictWatch>(failureCode));
+    const ConversionOptions &conversion = this->options.conversion;
+    buildConversion(pm, conversion, &reports);
+    watchStrictCheck(pm, isRefused);
     if (failed(fromFlags.setupPassPipeline(pm)))
       return failure();
     // The precision passes may be among those that the flags name.
-    if (!reportsMixed)
-      addReports(pm);
+    if (reports.isWanted() && !conversion.mixed)
+      reports.addEnd(pm);
     watch.addTo(pm);
     return success();
   });
@@ -105,7 +82,7 @@ Format Driver::getOutputFormat(Format input) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Driver::setUpRemarks(MLIRContext &context) {
-  if (!config.shouldEmitRemarks() || options.writeStep)
+  if (!config.shouldEmitRemarks() || options.watch.writeStep)
     return success();
   remark::RemarkCategories categories{
       config.getRemarksAllFilter(), config.getRemarksPassedFilter(),
@@ -173,7 +150,9 @@ LogicalResult Driver::verifyRoundtrip(ModuleOp module) {
 /// A pass that neither ended nor failed has crashed: MLIR recovers from that
 /// if its own reproducer is asked for.
 int Driver::getFailureCode() const {
-  return progress::isInPass() ? int(exitInternal) : failureCode;
+  if (progress::isInPass())
+    return exitInternal;
+  return isRefused ? exitNotSupported : exitBadInput;
 }
 
 int Driver::runOnMLIR() {
@@ -194,7 +173,8 @@ int Driver::runOnMLIR() {
     return succeeded(result) && !failedReport;
   };
   llvm::Error failedWrite = llvm::Error::success();
-  if (options.writesModel && !options.output.empty() && !options.writeStep)
+  if (options.writesModel && !options.output.empty() &&
+      !options.watch.writeStep)
     failedWrite = output.write(printAll);
   else
     printAll(options.writesModel ? llvm::outs() : llvm::nulls());
@@ -203,9 +183,25 @@ int Driver::runOnMLIR() {
     return error(toString(std::move(failed)));
   if (failed(result))
     return getFailureCode();
-  if (llvm::Error failed = reports.finish())
+  if (llvm::Error failed = finishReports())
     return error(toString(std::move(failed)));
   return exitOk;
+}
+
+/// Gives the reports their names and prints the others: standard output belongs
+/// to the model, then to explanations, then to JSON.
+llvm::Error Driver::finishReports() {
+  if (llvm::Error failed = reports.finish())
+    return failed;
+  bool isFree = !options.writesModel || !options.output.empty();
+  for (StringRef text : {reports.getExplanation(), reports.getJSON()}) {
+    if (text.empty())
+      continue;
+    (isFree ? llvm::outs() : llvm::errs()) << text;
+    isFree = false;
+  }
+  llvm::errs() << reports.getTable();
+  return flushStandardOutput();
 }
 
 int Driver::write(ModuleOp module, Format format, bool unchanged,
@@ -224,7 +220,7 @@ int Driver::write(ModuleOp module, Format format, bool unchanged,
     if (llvm::Error failed = output.write(module, format, unchanged))
       return error(toString(std::move(failed)));
   }
-  if (llvm::Error failed = reports.finish())
+  if (llvm::Error failed = finishReports())
     return error(toString(std::move(failed)));
   return exitOk;
 }
@@ -274,7 +270,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   if (failed(runPasses(*module, timing)))
     return getFailureCode();
   watch.startWriting(*module);
-  if ((config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module))))
+  if (config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module)))
     return exitBadInput;
   (*module)->removeDiscardableAttr(mark::summary);
   bool unchanged = inputFormat == Format::ONNX &&
@@ -282,10 +278,25 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
                    before == ModuleDigest(*module);
   context.enableMultithreading();
   if (original)
-    if (int code =
-            verifyResult(*original, *module, options, input.getName(), timing))
+    if (int code = compareNumbers(*original, *module, timing))
       return code;
   return write(*module, outputFormat, unchanged, timing);
+}
+
+/// Prints what the verification finds.
+int Driver::compareNumbers(ModuleOp original, ModuleOp result,
+                           TimingScope &timing) {
+  auto outside = verifyResult(original, result, options.verification,
+                              input.getName(), timing, llvm::errs());
+  if (!outside)
+    return reportError(input.getName() + ": --verify", outside.takeError());
+  for (const OutsideOutput &bound : *outside)
+    llvm::errs() << input.getName() << ": error: output '" << bound.name
+                 << "' is not what the input computes in float64: expected a "
+                    "root mean square error of at most "
+                 << bound.rootMeanSquareError << " and a cosine of at least "
+                 << bound.cosine << "\n";
+  return outside->empty() ? exitOk : exitOutside;
 }
 
 /// Checks and prints the policy; there is no model.
@@ -296,7 +307,7 @@ int Driver::printConfig() {
   };
   if (llvm::Error failed = addSchemas(options.schemas, registry))
     return error(toString(std::move(failed)));
-  PolicyRequest request = options.mixed->policy.get();
+  PolicyRequest request = options.conversion.mixed->policy;
   llvm::Expected<PolicyOptions> loaded = loadPolicy(request);
   if (!loaded)
     return error(toString(loaded.takeError()));
@@ -319,15 +330,57 @@ int Driver::printConfig() {
   return exitOk;
 }
 
+/// The files besides the input that flags name to be read. What is no file, a
+/// policy of Keras, say, is none of the others either.
+static std::vector<std::string> getOtherInputs(const Options &options) {
+  std::vector<std::string> files = {options.schemas};
+  if (options.conversion.mixed) {
+    PolicyRequest request = options.conversion.mixed->policy;
+    for (const PolicyField &field : getPolicyFields()) {
+      if (field.namesFiles && field.text)
+        files.push_back(request.*field.text);
+      if (field.namesFiles && field.list)
+        llvm::append_range(files, request.*field.list);
+    }
+  }
+  return files;
+}
+
+llvm::Error Driver::checkPaths() const {
+  if (isSameFile(options.output, options.input))
+    return llvm::createStringError("the output would replace the input");
+  for (StringRef read : getOtherInputs(options))
+    for (const std::string *written :
+         {&options.output, &options.reports.report, &options.reports.overlay})
+      if (!written->empty() && llvm::sys::fs::equivalent(read, *written))
+        return llvm::createStringError("'" + *written + "' would replace '" +
+                                       read + "', which is read");
+  for (const std::string *report :
+       {&options.reports.report, &options.reports.overlay}) {
+    if (isSameFile(*report, options.input))
+      return llvm::createStringError("'" + *report +
+                                     "' would replace the input");
+    if (!options.output.empty() && options.writesModel &&
+        (isSameFile(*report, options.output) ||
+         isDataFileOf(llvm::sys::path::filename(*report),
+                      llvm::sys::path::filename(options.output))))
+      return llvm::createStringError("'" + *report +
+                                     "' would replace the output");
+  }
+  if (isSameFile(options.reports.report, options.reports.overlay))
+    return llvm::createStringError("--report and --overlay name one file");
+  return llvm::Error::success();
+}
+
 int Driver::run() {
   if (options.printConfig)
     return printConfig();
   if (llvm::Error failed = llvm::joinErrors(
           input.read(options.input), addSchemas(options.schemas, registry)))
     return error(toString(std::move(failed)));
-  if (llvm::Error failed = output.checkPaths())
+  if (llvm::Error failed = checkPaths())
     return error(toString(std::move(failed)));
-  watch.startReading(input);
+  watch.startReading(input, options.input);
   watch.reach("import");
   Format from = input.getFormat();
   Format to = getOutputFormat(from);

@@ -14,12 +14,9 @@
 #ifndef MPOPT_TOOLS_DRIVER_H
 #define MPOPT_TOOLS_DRIVER_H
 
-#include "ModelOutput.h"
 #include "Options.h"
-#include "Reports.h"
-#include "RunWatch.h"
 
-#include "mp-opt/API/ModelInput.h"
+#include "mp-opt/API/ModelOutput.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/Timing.h"
@@ -39,8 +36,14 @@ private:
 
   Format getOutputFormat(Format input) const;
 
+  /// Fails if a file to be written is one that is read, or another one that is
+  /// written.
+  llvm::Error checkPaths() const;
   int printConfig();
+  int compareNumbers(mlir::ModuleOp original, mlir::ModuleOp result,
+                     mlir::TimingScope &timing);
   int runOnMLIR();
+  llvm::Error finishReports();
   int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);
   /// Writes the result and the reports.
@@ -58,8 +61,8 @@ private:
   Reports reports;
   RunWatch watch;
   ModelOutput output;
-  /// What a failed run ends with.
-  int failureCode = exitBadInput;
+  /// Whether --strict has refused the model.
+  bool isRefused = false;
 };
 
 } // namespace mp

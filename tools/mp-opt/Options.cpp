@@ -9,7 +9,6 @@
 
 #include "CodeFlags.h"
 #include "InputFlags.h"
-#include "PolicyFlags.h"
 #include "TrainingFlags.h"
 
 #include "mp-opt/Graph/ValueSizes.h"
@@ -19,7 +18,6 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <unistd.h>
@@ -100,15 +98,53 @@ Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 3 see
 130, 143 ended by a signal. After an error nothing is written, old files stay.
 )";
 
-/// The flags of mp-opt itself, as LLVM's parser knows them.
+/// The flags, and what of them Options does not hold as it was given.
 struct Options::Flags {
-  cl::OptionCategory category{"mp-opt"};
-  cl::opt<std::string> input{cl::Positional, cl::desc("<input>"), cl::init("-"),
-                             cl::cat(category)};
-  cl::opt<std::string> output{"o", cl::desc("output file"),
-                              cl::value_desc("file"), cl::cat(category)};
-  cl::opt<Format> emit{
-      "emit", cl::desc("output format"), cl::init(Format::Auto),
+  FlagSet set{"mp-opt"};
+  bool bf16 = false, fp16 = false, elideWeights = false;
+  TrainingFlags training;
+  CodeFlags code;
+  std::string summary, cache, crashIn, writeStep;
+  double tolerance = 0;
+
+  bool needMixed(bool isForCode) const;
+};
+
+static void addPolicyFlags(FlagSet &set, PolicyRequest &policy) {
+  for (const PolicyField &field : getPolicyFields()) {
+    StringRef value = field.namesFiles ? "file" : "";
+    if (field.flag.empty())
+      continue;
+    if (field.text)
+      set.add(field.flag, policy.*field.text, field.help, value);
+    else if (field.isOn)
+      set.add(field.flag, policy.*field.isOn, field.help);
+    else if (field.hasCommas)
+      set.addCommas(field.flag, policy.*field.list, field.help, value);
+    else
+      set.add(field.flag, policy.*field.list, field.help, value);
+  }
+}
+
+static void addPrecisionFlags(FlagSet &set, MixedPrecisionRequest &mixed) {
+  addPolicyFlags(set, mixed.policy);
+  set.add("assign", mixed.assign, "rule between allow and deny", "rule");
+  set.add("min-saving", mixed.minSaving,
+          "percentage that a 16-bit region must save", "percent");
+  set.addCommas("dim", mixed.dims, "sizes of symbolic dimensions", "name=size");
+  set.add("max-weight-copy", mixed.maxWeightCopy,
+          "bytes up to which weights are stored in both types");
+  set.add("raise-opset", mixed.raiseOpset,
+          "raise the opset where 16 bit needs it");
+  set.add("opset-limit", mixed.opsetLimit, "newest opset to raise to");
+}
+
+void Options::addFlags(Flags &flags) {
+  FlagSet &set = flags.set;
+  set.addPositional(input, "<input>");
+  set.add("o", output, "output file", "file");
+  set.addChoice(
+      "emit", emit, "output format",
       cl::values(
           clEnumValN(Format::ONNX, "onnx", "binary ONNX"),
           clEnumValN(Format::ONNXText, "onnxtext", "ONNX text"),
@@ -116,107 +152,48 @@ struct Options::Flags {
           clEnumValN(Format::Bytecode, "bytecode", "MLIR bytecode"),
           clEnumValN(Format::LLVM, "llvm", "LLVM IR of the code"),
           clEnumValN(Format::Object, "obj", "object file, C header"),
-          clEnumValN(Format::Library, "lib", "shared library, C header")),
-      cl::cat(category)};
-  cl::opt<bool> bf16{"mixed-bf16", cl::desc("mixed precision with bf16"),
-                     cl::cat(category)};
-  cl::opt<bool> fp16{"mixed-fp16", cl::desc("mixed precision with fp16"),
-                     cl::cat(category)};
-  PolicyFlags policy{category};
-  cl::opt<bool> printConfig{
-      "print-config", cl::desc("print the policy in force"), cl::cat(category)};
-  cl::opt<std::string> assign{"assign", cl::init("min-cut"),
-                              cl::desc("rule between allow and deny"),
-                              cl::value_desc("rule"), cl::cat(category)};
-  cl::opt<std::string> minSaving{
-      "min-saving", cl::desc("percentage that a 16-bit region must save"),
-      cl::value_desc("percent"), cl::cat(category)};
-  cl::list<std::string> dims{"dim", cl::CommaSeparated,
-                             cl::desc("sizes of symbolic dimensions"),
-                             cl::value_desc("name=size"), cl::cat(category)};
-  cl::opt<int64_t> maxWeightCopy{
-      "max-weight-copy", cl::init(4096),
-      cl::desc("bytes up to which weights are stored in both types"),
-      cl::value_desc("bytes"), cl::cat(category)};
-  cl::opt<bool> raiseOpset{"raise-opset", cl::init(true),
-                           cl::desc("raise the opset where 16 bit needs it"),
-                           cl::cat(category)};
-  cl::opt<int64_t> opsetLimit{"opset-limit", cl::init(25),
-                              cl::desc("newest opset to raise to"),
-                              cl::value_desc("N"), cl::cat(category)};
-  cl::opt<bool> emulate{"emulate",
-                        cl::desc("write 16-bit values as rounded fp32"),
-                        cl::cat(category)};
-  cl::opt<std::string> verify{"verify", cl::ValueOptional,
-                              cl::desc("run the result against the input"),
-                              cl::value_desc("data"), cl::cat(category)};
-  cl::opt<double> verifyTolerance{
-      "rtol", cl::desc("relative error that --verify allows"),
-      cl::cat(category)};
-  cl::opt<std::string> cache{
-      "cache", cl::desc("where --verify keeps compiled code"),
-      cl::value_desc("on, off or a folder"), cl::cat(category)};
-  cl::opt<bool> elideWeights{"elide-weights",
-                             cl::desc("leave big weights out of MLIR text"),
-                             cl::cat(category)};
-  cl::opt<std::string> summary{"summary", cl::ValueOptional,
-                               cl::desc("text, json or none"),
-                               cl::cat(category)};
-  cl::list<std::string> explain{"explain", cl::desc("say why a node is so"),
-                                cl::value_desc("node"), cl::cat(category)};
-  cl::opt<std::string> report{"report", cl::desc("report as one HTML file"),
-                              cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> overlay{"overlay",
-                               cl::desc("node data for Model Explorer"),
-                               cl::value_desc("file"), cl::cat(category)};
-  cl::opt<bool> annotate{"annotate",
-                         cl::desc("write precision into node metadata"),
-                         cl::cat(category)};
-  cl::opt<std::string> schemas{"schemas",
-                               cl::desc("operators of further domains"),
-                               cl::value_desc("file"), cl::cat(category)};
-  cl::list<std::string> externalDataRoots{
-      "external-data-root",
-      cl::desc("folder where external data may lie behind links"),
-      cl::value_desc("folder"), cl::cat(category)};
-
-  // What tests of internal errors, and their handler, say to mp-opt.
-  cl::opt<std::string> crashIn{"debug-crash-in", cl::ReallyHidden,
-                               cl::desc("crash at PLACE[:KIND]"),
-                               cl::cat(category)};
-  cl::opt<std::string> writeStep{"debug-write-step", cl::ReallyHidden,
-                                 cl::desc("write what is at STEP:DESCRIPTOR"),
-                                 cl::cat(category)};
-  TrainingFlags training{category};
-  CodeFlags code{category};
-
-  bool needMixed() const;
-  void fill(MixedPrecisionOptions &mixed) const;
-};
-
-/// True if a flag is there that speaks of precision.
-bool Options::Flags::needMixed() const {
-  const std::reference_wrapper<const cl::Option> options[] = {
-      opsetLimit, assign, minSaving, maxWeightCopy};
-  // Sizes are for what runs the model as well.
-  bool needsSizes = verify.getNumOccurrences() || isCode(emit);
-  return (dims.getNumOccurrences() && !needsSizes) || policy.isGiven() ||
-         llvm::any_of(options, [](const cl::Option &option) {
-           return option.getNumOccurrences();
-         });
+          clEnumValN(Format::Library, "lib", "shared library, C header")));
+  set.add("mixed-bf16", flags.bf16, "mixed precision with bf16");
+  set.add("mixed-fp16", flags.fp16, "mixed precision with fp16");
+  addPrecisionFlags(set, conversion.mixed.emplace());
+  set.add("print-config", printConfig, "print the policy in force");
+  set.add("emulate", conversion.emulate, "write 16-bit values as rounded fp32");
+  set.addOptional("verify", verification.data,
+                  "run the result against the input", "data");
+  set.add("rtol", flags.tolerance, "relative error that --verify allows");
+  set.add("cache", flags.cache, "where --verify keeps compiled code",
+          "on, off or a folder");
+  set.add("elide-weights", flags.elideWeights,
+          "leave big weights out of MLIR text");
+  set.addOptional("summary", flags.summary, "text, json or none");
+  set.add("explain", reports.explain, "say why a node is so", "node");
+  set.add("report", reports.report, "report as one HTML file", "file");
+  set.add("overlay", reports.overlay, "node data for Model Explorer", "file");
+  set.add("annotate", reports.annotate, "write precision into node metadata");
+  set.add("schemas", schemas, "operators of further domains", "file");
+  set.add("external-data-root", externalDataRoots,
+          "folder where external data may lie behind links", "folder");
+  flags.training.addTo(set, conversion.training.emplace());
+  flags.code.addTo(set, code);
+  // What tests of internal errors, and their handler, say to mp-opt: crash at
+  // PLACE[:KIND], write what is at STEP:DESCRIPTOR.
+  set.addHidden("debug-crash-in", flags.crashIn);
+  set.addHidden("debug-write-step", flags.writeStep);
 }
 
-void Options::Flags::fill(MixedPrecisionOptions &mixed) const {
-  PolicyRequest request = policy.getRequest();
-  request.precision = bf16 ? "bf16" : fp16 ? "fp16" : "";
-  mixed.policy.set(request);
-  mixed.raiseOpset = raiseOpset.getValue();
-  mixed.opsetLimit = opsetLimit.getValue();
-  mixed.assign = assign.getValue();
-  mixed.minSaving = minSaving.getValue();
-  mixed.dims = dims;
-  mixed.maxWeightCopy = maxWeightCopy.getValue();
-  mixed.lossScale = training.lossScale.getValue();
+/// True if a flag is there that speaks of precision.
+bool Options::Flags::needMixed(bool isForCode) const {
+  // Sizes are for what runs the model as well.
+  bool needsSizes = set.isGiven("verify") || isForCode;
+  auto isOfPolicy = [&](const PolicyField &field) {
+    // A file that holds a policy says itself that precision is mixed.
+    return !field.text && !field.flag.empty() && set.isGiven(field.flag);
+  };
+  return (set.isGiven("dim") && !needsSizes) ||
+         llvm::any_of(getPolicyFields(), isOfPolicy) ||
+         !set.findGiven(
+                 {"opset-limit", "assign", "min-saving", "max-weight-copy"})
+              .empty();
 }
 
 static int usageError(const Twine &message) {
@@ -233,34 +210,39 @@ static std::optional<SummaryForm> getSummaryForm(StringRef name) {
 }
 
 std::optional<int> Options::parseReports(Flags &flags) {
-  explain = flags.explain;
-  report = flags.report;
-  overlay = flags.overlay;
-  annotate = flags.annotate;
-  bool explains = !explain.empty() || flags.report.getNumOccurrences() ||
-                  flags.overlay.getNumOccurrences();
-  if ((explains || annotate) && !mixed)
+  std::optional<MixedPrecisionRequest> &mixed = conversion.mixed;
+  bool explains =
+      !flags.set.findGiven({"explain", "report", "overlay"}).empty();
+  if ((explains || reports.annotate) && !mixed)
     return usageError("--explain, --report, --overlay and --annotate need "
                       "--mixed-bf16, --mixed-fp16 or --policy");
-  for (auto *flag : {&flags.report, &flags.overlay})
-    if (flag->getNumOccurrences() && flag->empty())
-      return usageError("--" + flag->ArgStr + ": expected a file name");
-  if (is_contained(explain, ""))
+  if (flags.set.isGiven("report") && reports.report.empty())
+    return usageError("--report: expected a file name");
+  if (flags.set.isGiven("overlay") && reports.overlay.empty())
+    return usageError("--overlay: expected a file name");
+  if (is_contained(reports.explain, ""))
     return usageError("--explain: expected the name of a node");
-  writesModel = !explains || flags.output.getNumOccurrences() ||
-                flags.emit.getNumOccurrences();
-  bool decides = mixed || training;
-  summary = decides && (explain.empty() || writesModel) ? SummaryForm::Text
-                                                        : SummaryForm::None;
-  if (flags.summary.getNumOccurrences()) {
+  writesModel = !explains || !flags.set.findGiven({"o", "emit"}).empty();
+  reports.isTraining = conversion.training.has_value();
+  bool decides = mixed || reports.isTraining;
+  reports.summary = decides && (reports.explain.empty() || writesModel)
+                        ? SummaryForm::Text
+                        : SummaryForm::None;
+  if (flags.set.isGiven("summary")) {
     std::optional<SummaryForm> form = getSummaryForm(flags.summary);
     if (!form)
       return usageError("--summary: unknown form '" + flags.summary +
                         "', expected text, json or none");
-    summary = *form;
+    reports.summary = *form;
   }
-  if (mixed)
-    mixed->keepMarks = explains || annotate || summary != SummaryForm::None;
+  reports.version = MPOPT_VERSION;
+  reports.input = input;
+  reports.output = output;
+  if (!mixed)
+    return std::nullopt;
+  reports.dims = dims;
+  mixed->keepMarks =
+      explains || reports.annotate || reports.summary != SummaryForm::None;
   return std::nullopt;
 }
 
@@ -283,56 +265,51 @@ std::optional<int> Options::parseDebugging(Flags &flags) {
   std::optional<CrashKind> known = getCrashKind(kind);
   if (!known)
     return usageError("--debug-crash-in: unknown kind '" + kind + "'");
-  crashPlace = place.str();
-  crashKind = *known;
-  if (!flags.writeStep.getNumOccurrences())
+  watch.crashPlace = place.str();
+  watch.crashKind = *known;
+  if (!flags.set.isGiven("debug-write-step"))
     return std::nullopt;
   auto [step, descriptor] = StringRef(flags.writeStep).split(':');
   unsigned number = 0;
   if (step.getAsInteger(10, number) ||
-      descriptor.getAsInteger(10, writeDescriptor))
+      descriptor.getAsInteger(10, watch.writeDescriptor))
     return usageError("--debug-write-step: expected STEP:DESCRIPTOR");
-  writeStep = number;
+  watch.writeStep = number;
   return std::nullopt;
 }
 
 std::optional<int> Options::parseVerification(Flags &flags) {
-  verify = flags.verify.getNumOccurrences();
-  if (flags.verifyTolerance.getNumOccurrences()) {
-    verifyTolerance = flags.verifyTolerance;
-    if (!verify || !(*verifyTolerance >= 0))
+  verify = flags.set.isGiven("verify");
+  if (flags.set.isGiven("rtol")) {
+    verification.tolerance = flags.tolerance;
+    if (!verify || !(flags.tolerance >= 0))
       return usageError(verify ? "--rtol: expected a number of at least 0"
                                : "--rtol needs --verify");
   }
-  if (flags.cache.getNumOccurrences() && !verify)
+  if (flags.set.isGiven("cache") && !verify)
     return usageError("--cache needs --verify");
-  auto wanted = CodeCacheOptions::parse(flags.cache);
-  if (verify && !wanted)
-    return usageError(toString(wanted.takeError()));
-  if (wanted)
-    cache = std::move(*wanted);
-  else
-    consumeError(wanted.takeError());
-  verifyData = flags.verify;
-  verifyDims.assign(flags.dims.begin(), flags.dims.end());
-  if (verify && training)
+  if (verify) {
+    auto cache = CodeCacheOptions::parse(flags.cache);
+    if (!cache)
+      return usageError(toString(cache.takeError()));
+    verification.cache = std::move(*cache);
+  }
+  verification.dims = dims;
+  verification.title = "mp-opt";
+  verification.isHalf =
+      conversion.mixed && conversion.mixed->policy.precision == "fp16";
+  if (verify && conversion.training)
     return usageError("--verify compares a model with its input; a training "
                       "step has none that takes the same");
   return std::nullopt;
 }
 
-bool isCode(Format format) {
-  return format == Format::LLVM || format == Format::Object ||
-         format == Format::Library;
-}
-
 std::optional<int> Options::parseCode(Flags &flags) {
-  if (Error failed = flags.code.check(isCode(emit)))
+  if (Error failed = flags.code.check(flags.set, code, isCode(emit)))
     return usageError(toString(std::move(failed)));
   if (output.empty() && (emit == Format::Object || emit == Format::Library))
     return usageError("--emit=obj and lib need -o");
-  flags.code.fill(code);
-  code.dims.assign(flags.dims.begin(), flags.dims.end());
+  code.dims = dims;
   if (!isCode(emit))
     return std::nullopt;
   DimensionSizes sizes;
@@ -388,9 +365,9 @@ static std::optional<int> printHelp(std::vector<const char *> &arguments) {
   return std::nullopt;
 }
 
-std::optional<int> Options::parse(int argc, char **argv,
-                                  mlir::DialectRegistry &registry) {
-  static Flags flags;
+/// Gives all flags, MLIR's among them, their values.
+static std::optional<int> parseArguments(int argc, char **argv,
+                                         mlir::DialectRegistry &registry) {
   mlir::registerCLIOptions("mp-opt", registry);
   keepPluginsOut();
   cl::SetVersionPrinter([](raw_ostream &os) {
@@ -407,51 +384,69 @@ std::optional<int> Options::parse(int argc, char **argv,
     errs() << message;
     return exitUsage;
   }
-  if (std::optional<int> exitCode = refusePlugins())
-    return exitCode;
+  return refusePlugins();
+}
+
+/// What is done to the model.
+std::optional<int> Options::parseConversion(Flags &flags) {
   if (flags.bf16 && flags.fp16)
     return usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
-  bool isMixed = flags.bf16 || flags.fp16 || flags.policy.isGiven("policy") ||
-                 flags.policy.isGiven("gaudi-config") || flags.printConfig;
-  if (flags.opsetLimit.getNumOccurrences() && flags.opsetLimit < 1)
+  bool isMixed = flags.bf16 || flags.fp16 || printConfig ||
+                 !flags.set.findGiven({"policy", "gaudi-config"}).empty();
+  if (flags.set.isGiven("opset-limit") && conversion.mixed->opsetLimit < 1)
     return usageError("--opset-limit: expected an opset of at least 1");
-  if (flags.needMixed() && !isMixed)
+  if (flags.needMixed(isCode(emit)) && !isMixed)
     return usageError("options of mixed precision need --mixed-bf16, "
                       "--mixed-fp16 or --policy");
-  if (flags.policy.isGiven("policy") &&
-      flags.policy.getRequest().policy.empty())
+  if (flags.set.isGiven("policy") && conversion.mixed->policy.policy.empty())
     return usageError("--policy: expected a file name");
-  if (isMixed)
-    mixed.emplace(), flags.fill(*mixed);
-  if (Error failed = flags.training.check(isMixed))
+  if (Error failed =
+          flags.training.check(flags.set, *conversion.training, isMixed))
     return usageError(toString(std::move(failed)));
-  if (flags.training.train)
-    training.emplace(), flags.training.fill(*training);
-  if (flags.training.lossScale != "auto")
-    lossScale = flags.training.lossScale;
-  schemas = flags.schemas;
-  externalDataRoots = flags.externalDataRoots;
+  conversion.mixed->policy.precision = flags.bf16   ? "bf16"
+                                       : flags.fp16 ? "fp16"
+                                                    : "";
+  dims = conversion.mixed->dims;
+  if (!isMixed)
+    conversion.mixed.reset();
+  if (!flags.training.train)
+    conversion.training.reset();
+  conversion.lossScale = flags.training.lossScale;
+  return std::nullopt;
+}
+
+/// What is read and what is written.
+std::optional<int> Options::parseFiles(Flags &flags) {
+  if (input == "-" && isatty(0))
+    return usageError("expected an input file; see --help");
+  if (flags.set.isGiven("o") && output.empty())
+    return usageError("-o: expected a file name");
+  if (output == "-")
+    output.clear();
+  if (flags.set.isGiven("elide-weights"))
+    elideWeights = flags.elideWeights;
+  return std::nullopt;
+}
+
+std::optional<int> Options::parse(int argc, char **argv,
+                                  mlir::DialectRegistry &registry) {
+  static Flags flags;
+  addFlags(flags);
+  if (std::optional<int> exitCode = parseArguments(argc, argv, registry))
+    return exitCode;
+  if (std::optional<int> exitCode = parseConversion(flags))
+    return exitCode;
   if (Error failed = checkRoots(externalDataRoots))
     return usageError(toString(std::move(failed)));
-  printConfig = flags.printConfig;
   if (printConfig)
     return std::nullopt;
-  if (flags.input == "-" && isatty(0))
-    return usageError("expected an input file; see --help");
-  input = flags.input;
-  output = flags.output == "-" ? std::string() : flags.output.getValue();
-  if (flags.output.getNumOccurrences() && flags.output.empty())
-    return usageError("-o: expected a file name");
-  emit = flags.emit;
-  emulate = flags.emulate;
-  if (flags.elideWeights.getNumOccurrences())
-    elideWeights = flags.elideWeights;
-  for (auto parsePart : {&Options::parseVerification, &Options::parseCode,
-                         &Options::parseDebugging})
+  for (auto parsePart :
+       {&Options::parseFiles, &Options::parseVerification, &Options::parseCode,
+        &Options::parseDebugging, &Options::parseReports})
     if (std::optional<int> exitCode = (this->*parsePart)(flags))
       return exitCode;
-  return parseReports(flags);
+  return std::nullopt;
 }
 
 } // namespace mp

@@ -8,15 +8,14 @@
 #ifndef MPOPT_TOOLS_OPTIONS_H
 #define MPOPT_TOOLS_OPTIONS_H
 
-#include "CodeOutput.h"
-#include "DebugCrash.h"
 #include "ExitCodes.h"
+#include "RunWatch.h"
 
+#include "mp-opt/API/CodeOutput.h"
+#include "mp-opt/API/Conversion.h"
 #include "mp-opt/API/ModelInput.h"
-#include "mp-opt/Execution/CodeCache.h"
-#include "mp-opt/Precision/Policy/PolicyFile.h"
-
-#include "Pipelines/Pipelines.h"
+#include "mp-opt/API/Reports.h"
+#include "mp-opt/API/Verification.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/Support/Error.h"
@@ -27,34 +26,21 @@
 
 namespace mp {
 
-enum class SummaryForm { None, Text, JSON };
-
 /// The parsed command line.
 struct Options {
-  std::string input;
+  std::string input = "-";
+  /// Empty for standard output.
   std::string output;
   Format emit = Format::Auto;
-  std::optional<MixedPrecisionOptions> mixed;
-  /// Make a training step first.
-  std::optional<TrainingOptions> training;
-  /// Of a step without mixed precision; else it is in `mixed`.
-  std::string lossScale = "none";
-  bool emulate = false;
+  ConversionOptions conversion;
+  /// NAME=SIZE of symbolic dimensions.
+  std::vector<std::string> dims;
   /// Of --emit=llvm, obj and lib.
   CodeOptions code;
-  /// Run the result before it is written: on these data, or on random numbers;
-  /// the relative error that its outputs may have, if it is given.
+  /// Run the result before it is written.
   bool verify = false;
-  std::string verifyData;
-  std::optional<double> verifyTolerance;
-  std::vector<std::string> verifyDims;
-  CodeCacheOptions cache;
-  SummaryForm summary = SummaryForm::None;
-  /// Names of nodes or values.
-  std::vector<std::string> explain;
-  /// Files, if given.
-  std::string report, overlay;
-  bool annotate = false;
+  VerificationOptions verification;
+  ReportOptions reports;
   /// False if only what explains the model was asked for.
   bool writesModel = true;
   /// Print the policy instead of running.
@@ -64,12 +50,8 @@ struct Options {
   std::string schemas;
   /// Folders below which external data may lie behind links.
   std::vector<std::string> externalDataRoots;
-  /// Where and how to crash on purpose; nowhere if empty.
-  std::string crashPlace;
-  CrashKind crashKind = CrashKind::Segv;
-  /// Set in the run that makes a reproducer: the step to write, and where to.
-  std::optional<unsigned> writeStep;
-  int writeDescriptor = -1;
+  /// Of --debug-crash-in and --debug-write-step.
+  WatchOptions watch;
 
   /// Parses the arguments, MLIR's own among them. An exit code if the run is
   /// over: help was printed or the usage is wrong.
@@ -78,14 +60,14 @@ struct Options {
 
 private:
   struct Flags;
+  void addFlags(Flags &flags);
+  std::optional<int> parseConversion(Flags &flags);
+  std::optional<int> parseFiles(Flags &flags);
   std::optional<int> parseReports(Flags &flags);
   std::optional<int> parseDebugging(Flags &flags);
   std::optional<int> parseVerification(Flags &flags);
   std::optional<int> parseCode(Flags &flags);
 };
-
-/// True for what --emit=llvm, obj and lib stand for.
-bool isCode(Format format);
 
 } // namespace mp
 

@@ -8,11 +8,8 @@
 #include "TrainingFlags.h"
 
 #include "mp-opt/Training/LossScaling.h"
-#include "mp-opt/Training/Optimizers.h"
 
 #include "llvm/Support/raw_ostream.h"
-
-#include <cmath>
 
 using namespace llvm;
 
@@ -91,78 +88,67 @@ Example:
 
 void printTrainingHelp() { outs() << help; }
 
+void TrainingFlags::addTo(FlagSet &flags, TrainingRequest &request) {
+  flags.add("train", train, "make a training step");
+  flags.add("loss", request.loss, "what is minimized");
+  flags.add("class-axis", request.classAxis, "axis of the loss's classes");
+  flags.add("optimizer", request.optimizer, "optimizer with its numbers");
+  flags.add("lr", request.learningRate, "learning rate");
+  flags.add("weight-decay", request.weightDecay, "decay of the parameters");
+  flags.add("clip-norm", request.clipNorm, "bound of the gradients' norm");
+  flags.add("clip-value", request.clipValue,
+            "bound of the gradients' elements");
+  flags.add("group", request.groups, "settings of parameters by their names");
+  flags.add("average", request.average, "average of the parameters");
+  flags.add("accumulate", request.accumulate,
+            "steps whose gradients make one update");
+  flags.add("train-only", request.trainOnly, "parameters that are trained",
+            "regex|@file");
+  flags.add("tie", request.tie, "initializers that become one parameter",
+            "name,name");
+  flags.add("untie", request.untie, "parameters that modules get copies of",
+            "regex");
+  flags.add("freeze", request.freeze, "parameters that are not trained",
+            "regex|@file");
+  flags.addCommas("fix", request.fixed, "sizes of inputs that the step is for",
+                  "NAME=SIZE");
+  flags.add("straight-through", request.straightThrough,
+            "pass gradients by quantization that is undone at once");
+  flags.add("loss-scale", lossScale, "none, a number or dynamic");
+}
+
 static Error error(const Twine &message) { return createStringError(message); }
 
-Error TrainingFlags::checkOptimizer() const {
-  const std::reference_wrapper<const cl::Option> ofUpdates[] = {
-      learningRate, weightDecay, clipNorm, clipValue,
-      accumulate,   groups,      average};
-  if (optimizer == "none") {
-    for (const cl::Option &option : ofUpdates)
-      if (option.getNumOccurrences())
-        return error("--optimizer=none: no update is made that --lr, "
-                     "--weight-decay, --clip-norm, --clip-value, --accumulate, "
-                     "--group or --average could speak of");
-    return Error::success();
-  }
-  OptimizerSettings settings;
-  if (Error failed = settings.parse(optimizer))
-    return failed;
-  for (const std::string &group : groups)
-    if (Error failed = settings.addGroup(group))
-      return failed;
-  return settings.parseAverage(average);
-}
-
-Error TrainingFlags::check(bool isMixed) const {
-  const std::reference_wrapper<const cl::Option> ofSteps[] = {
-      loss,   classAxis,  optimizer,       learningRate, clipNorm, clipValue,
-      freeze, accumulate, weightDecay,     groups,       average,  trainOnly,
-      tie,    untie,      straightThrough, fixed};
-  for (const cl::Option &option : ofSteps)
-    if (!train && option.getNumOccurrences())
-      return error("--" + option.ArgStr + " needs --train");
-  if (lossScale.getNumOccurrences() && !train && !isMixed)
+Error TrainingFlags::check(const FlagSet &flags, const TrainingRequest &request,
+                           bool isMixed) const {
+  StringRef ofStep = flags.findGiven(
+      {"loss", "class-axis", "optimizer", "lr", "clip-norm", "clip-value",
+       "freeze", "accumulate", "weight-decay", "group", "average", "train-only",
+       "tie", "untie", "straight-through", "fix"});
+  if (!train && !ofStep.empty())
+    return error("--" + ofStep + " needs --train");
+  if (flags.isGiven("loss-scale") && !train && !isMixed)
     return error("--loss-scale needs --train, --mixed-bf16, --mixed-fp16 or "
                  "--policy");
-  for (const cl::Option &option : ofSteps)
-    if (train && loss.empty() && option.getNumOccurrences())
-      return error("--" + option.ArgStr + " needs --loss: without it the " +
-                   "model's training_info says what is done");
-  if (!(learningRate > 0) || !std::isfinite(learningRate))
-    return error("--lr: expected a positive number");
-  if (!(weightDecay >= 0) || !std::isfinite(weightDecay))
-    return error("--weight-decay: expected a number from 0 on");
-  if (clipNorm.getNumOccurrences() &&
-      (!(clipNorm > 0) || !std::isfinite(clipNorm)))
-    return error("--clip-norm: expected a positive number");
-  if (clipValue.getNumOccurrences() &&
-      (!(clipValue > 0) || !std::isfinite(clipValue)))
-    return error("--clip-value: expected a positive number");
-  if (accumulate < 1)
-    return error("--accumulate: expected a count from 1 on");
-  if (Error failed = checkOptimizer())
+  if (train && request.loss.empty() && !ofStep.empty())
+    return error("--" + ofStep + " needs --loss: without it the " +
+                 "model's training_info says what is done");
+  // Zero would be no bound.
+  for (auto [flag, bound] : {std::pair("clip-norm", request.clipNorm),
+                             std::pair("clip-value", request.clipValue)})
+    if (flags.isGiven(flag) && bound == 0)
+      return error("--" + Twine(flag) + ": expected a positive number");
+  if (Error failed = checkTraining(request))
     return failed;
+  if (request.optimizer == "none" &&
+      !flags
+           .findGiven({"lr", "weight-decay", "clip-norm", "clip-value",
+                       "accumulate", "group", "average"})
+           .empty())
+    return error("--optimizer=none: no update is made that --lr, "
+                 "--weight-decay, --clip-norm, --clip-value, --accumulate, "
+                 "--group or --average could speak of");
   return lossScale == "auto" ? Error::success() : LossScale().parse(lossScale);
-}
-
-void TrainingFlags::fill(TrainingOptions &options) const {
-  options.loss = loss;
-  options.classAxis = classAxis.getValue();
-  options.trainOnly = trainOnly;
-  options.freeze = freeze;
-  options.tie = tie;
-  options.untie = untie;
-  options.fixed = fixed;
-  options.straightThrough = straightThrough.getValue();
-  options.optimizer = optimizer.getValue();
-  options.learningRate = learningRate.getValue();
-  options.weightDecay = weightDecay.getValue();
-  options.clipNorm = clipNorm.getValue();
-  options.clipValue = clipValue.getValue();
-  options.group = groups;
-  options.average = average.getValue();
-  options.accumulate = accumulate.getValue();
 }
 
 } // namespace mp

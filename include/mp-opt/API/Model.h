@@ -8,19 +8,17 @@
 #ifndef MPOPT_API_MODEL_H
 #define MPOPT_API_MODEL_H
 
+#include "mp-opt/API/Conversion.h"
 #include "mp-opt/API/Error.h"
 #include "mp-opt/API/ModelInput.h"
 #include "mp-opt/API/ModelValue.h"
 #include "mp-opt/Execution/Program.h"
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/Timing.h"
 
 #include <functional>
-
-namespace mlir {
-class OpPassManager;
-} // namespace mlir
 
 namespace mp {
 
@@ -59,6 +57,9 @@ public:
   static std::unique_ptr<Model> copy(mlir::ModuleOp module,
                                      llvm::StringRef name);
 
+  /// Rewrites the model. The kind of the error is NotSupported where a strict
+  /// policy refuses it.
+  llvm::Error convert(const ConversionOptions &options);
   /// Rewrites the model for "bf16" or "fp16", as mp-opt does without further
   /// options; nothing to do for the empty string. `dims` are sizes of symbolic
   /// dimensions by their names.
@@ -67,7 +68,14 @@ public:
   /// Every float becomes float64.
   llvm::Error widen();
   /// Fails if one of the passes does, or leaves an invalid model.
-  llvm::Error runPasses(llvm::function_ref<void(mlir::OpPassManager &)> add);
+  llvm::Error runPasses(llvm::function_ref<void(mlir::PassManager &)> add);
+
+  /// The bytes of an ONNX file. Fails where data belong into a file of their
+  /// own: those of models that are read from such, or that exceed 2 GB.
+  llvm::Expected<std::string> getONNX();
+  /// Writes an ONNX file, whole or not at all; data outside of it go to a file
+  /// beside it.
+  llvm::Error writeONNX(llvm::StringRef path);
 
   /// What the model takes, before it is compiled.
   std::vector<ModelValue> getInputs(const llvm::StringMap<int64_t> &dims);
@@ -89,6 +97,7 @@ private:
   Model(mlir::ModuleOp module, llvm::StringRef name);
 
   llvm::Error import(llvm::StringRef path);
+  llvm::Expected<std::unique_ptr<ExportedModel>> exportTo(llvm::StringRef path);
   llvm::Error fail(ErrorKind kind, const llvm::Twine &text);
   llvm::Error refuse(ErrorKind kind, llvm::StringRef path,
                      const llvm::Twine &text);

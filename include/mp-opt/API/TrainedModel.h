@@ -21,10 +21,6 @@ std::vector<NamedTensor> takeAverages(llvm::ArrayRef<NamedTensor> states);
 /// name is the same.
 llvm::Error setInitializers(Model &model, llvm::ArrayRef<NamedTensor> tensors);
 
-/// Writes the model, whole or not at all; data outside of it go to a file
-/// beside it.
-llvm::Error writeModel(Model &model, llvm::StringRef path);
-
 /// Writes states at the end of a training: the model with them as its
 /// initializers, if there is one, else a data file.
 llvm::Error writeTrained(Model *model, llvm::ArrayRef<NamedTensor> states,

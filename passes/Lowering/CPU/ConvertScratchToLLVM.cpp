@@ -8,6 +8,7 @@
 #include "Lowering/Passes.h"
 
 #include "mp-opt/Codegen/CPU/RuntimeToLLVM.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -31,7 +32,8 @@ class ConvertScratchToLLVM
     populateScratchToLLVMPatterns(converter, patterns);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation()->removeAttr(mark::target);
   }
 };
 } // namespace

@@ -144,6 +144,7 @@ static void moveAsIntegers(Operation *op) {
 void ConvertToLLVM::runOnOperation() {
   if (failed(expand()) || failed(convert()))
     return signalPassFailure();
+  getOperation()->removeAttr(mark::target);
   getOperation().walk(moveAsIntegers);
   getOperation().walk(markExclusive);
 }

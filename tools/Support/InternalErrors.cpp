@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InternalErrors.h"
-#include "Options.h"
+#include "ExitCodes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CodeOutput.h"
+#include "mp-opt/API/CodeOutput.h"
 
 #include "Pipelines/CompileProgram.h"
 #include "mp-opt/Codegen/Target/HostTarget.h"
@@ -282,6 +282,11 @@ llvm::Error CodeWriter::write(ModuleOp module) {
     return flushStandardOutput();
   }
   return commit(makeHeader(interface, library, model));
+}
+
+bool isCode(Format format) {
+  return format == Format::LLVM || format == Format::Object ||
+         format == Format::Library;
 }
 
 llvm::Error writeCode(ModuleOp module, Format format,

@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelOutput.h"
+#include "mp-opt/API/ModelOutput.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinDialect.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -28,7 +31,7 @@ static constexpr StringLiteral externalNeedsFile =
 // Checks
 //===----------------------------------------------------------------------===//
 
-static bool isSameFile(StringRef lhs, StringRef rhs) {
+bool isSameFile(StringRef lhs, StringRef rhs) {
   if (lhs.empty() || rhs.empty() || rhs == "-")
     return false;
   SmallString<256> left(lhs), right(rhs);
@@ -39,58 +42,18 @@ static bool isSameFile(StringRef lhs, StringRef rhs) {
   return left == right || llvm::sys::fs::equivalent(lhs, rhs);
 }
 
-/// The files besides the input that flags name to be read. What is no file, a
-/// policy of Keras, say, is none of the others either.
-static std::vector<std::string> getOtherInputs(const Options &options) {
-  std::vector<std::string> files = {options.schemas};
-  if (options.mixed) {
-    PolicyRequest request = options.mixed->policy.get();
-    for (const PolicyField &field : getPolicyFields()) {
-      if (field.namesFiles && field.text)
-        files.push_back(request.*field.text);
-      if (field.namesFiles && field.list)
-        llvm::append_range(files, request.*field.list);
-    }
-  }
-  return files;
-}
-
-llvm::Error ModelOutput::checkPaths() const {
-  if (isSameFile(options.output, options.input))
-    return llvm::createStringError("the output would replace the input");
-  for (StringRef read : getOtherInputs(options))
-    for (const std::string *written :
-         {&options.output, &options.report, &options.overlay})
-      if (!written->empty() && llvm::sys::fs::equivalent(read, *written))
-        return llvm::createStringError("'" + *written + "' would replace '" +
-                                       read + "', which is read");
-  for (const std::string *report : {&options.report, &options.overlay}) {
-    if (isSameFile(*report, options.input))
-      return llvm::createStringError("'" + *report +
-                                     "' would replace the input");
-    if (!options.output.empty() && options.writesModel &&
-        (isSameFile(*report, options.output) ||
-         isDataFileOf(path::filename(*report), path::filename(options.output))))
-      return llvm::createStringError("'" + *report +
-                                     "' would replace the output");
-  }
-  if (isSameFile(options.report, options.overlay))
-    return llvm::createStringError("--report and --overlay name one file");
-  return llvm::Error::success();
-}
-
 llvm::Error ModelOutput::checkDataFiles(ModuleOp module) {
   for (const std::string &name : getExternalFiles(module)) {
-    SmallString<256> file(path::parent_path(options.input));
+    SmallString<256> file(path::parent_path(options.inputPath));
     path::append(file, name);
     struct stat status;
     if (!::stat(file.c_str(), &status))
       inputFiles.emplace_back(status);
-    for (const std::string *report : {&options.report, &options.overlay})
-      if (isSameFile(*report, file))
-        return llvm::createStringError("'" + *report +
+    for (const std::string &other : options.others)
+      if (isSameFile(other, file))
+        return llvm::createStringError("'" + other +
                                        "' would replace the input's data file");
-    if (isSameFile(options.output, file))
+    if (isSameFile(options.path, file))
       return llvm::createStringError(
           "the output would replace the input's data file '" + name +
           "'; choose another name");
@@ -117,7 +80,7 @@ static llvm::ErrorOr<Content> readBelow(const Directory &folder, StringRef name,
 /// A data file that this output had once, and that the input has no need of.
 bool ModelOutput::isOldData(StringRef name) const {
   struct stat status;
-  return isDataFileOf(name, path::filename(options.output)) &&
+  return isDataFileOf(name, path::filename(options.path)) &&
          !::fstatat(folder->get(), name.str().c_str(), &status,
                     AT_SYMLINK_NOFOLLOW) &&
          S_ISREG(status.st_mode) &&
@@ -159,7 +122,7 @@ void ModelOutput::removeUnused(StringRef leftover) const {
   if (unused.empty() || !folder)
     return;
   llvm::StringSet<> used;
-  if (auto file = llvm::MemoryBuffer::getFile(options.output, false, false))
+  if (auto file = llvm::MemoryBuffer::getFile(options.path, false, false))
     used = findExternalFiles((*file)->getBuffer());
   for (StringRef name : unused.keys())
     if (isOldData(name) && !used.contains(name))
@@ -172,8 +135,8 @@ void ModelOutput::removeUnused(StringRef leftover) const {
 
 /// Adds a file with the data of `model`, which refers to it from then on.
 llvm::Error ModelOutput::addData(ExportedModel &model, ForEachFn forEach) {
-  auto part = AtomicFile::createPart(
-      *folder, *main, "the data file of '" + options.output + "'");
+  auto part = AtomicFile::createPart(*folder, *main,
+                                     "the data file of '" + options.path + "'");
   if (!part)
     return part.takeError();
   auto hash = writeContent(model.getExternalData(), **part, forEach);
@@ -201,7 +164,7 @@ llvm::Error ModelOutput::addData(ExportedModel &model, ForEachFn forEach) {
 /// Copies a data file of the input to beside the output, under the name that
 /// the model has for it.
 llvm::Error ModelOutput::addCopy(StringRef name) {
-  auto content = openExternalFile(options.input, name,
+  auto content = openExternalFile(options.inputPath, name,
                                   ImportOptions{options.externalDataRoots});
   if (!content)
     return content.takeError();
@@ -237,7 +200,7 @@ llvm::Error ModelOutput::addCopy(StringRef name) {
 llvm::Error ModelOutput::addCopies(ArrayRef<std::string> names) {
   for (const std::string &name : names)
     needed.insert(name);
-  auto from = Directory::open(path::parent_path(options.input));
+  auto from = Directory::open(path::parent_path(options.inputPath));
   if (main->isDirect() ||
       (from && from->getIdentity() == folder->getIdentity()))
     return llvm::Error::success();
@@ -252,10 +215,10 @@ llvm::Error ModelOutput::addCopies(ArrayRef<std::string> names) {
 //===----------------------------------------------------------------------===//
 
 llvm::Error ModelOutput::open() {
-  if (auto opened = Directory::open(path::parent_path(options.output)))
+  if (auto opened = Directory::open(path::parent_path(options.path)))
     folder = *opened;
   auto created = AtomicFile::create(
-      options.output, [&](StringRef leftover) { removeUnused(leftover); });
+      options.path, [&](StringRef leftover) { removeUnused(leftover); });
   if (!created)
     return created.takeError();
   main = std::move(*created);
@@ -266,7 +229,7 @@ llvm::Error ModelOutput::open() {
 }
 
 llvm::Error ModelOutput::commit() {
-  watch.reach("write");
+  begin("write");
   if (llvm::Error failed = main->finish())
     return failed;
   std::vector<AtomicFile *> all;
@@ -279,7 +242,7 @@ llvm::Error ModelOutput::commit() {
 }
 
 llvm::Error ModelOutput::write(function_ref<bool(raw_ostream &)> print) {
-  if (options.output.empty()) {
+  if (options.path.empty()) {
     print(llvm::outs());
     return flushStandardOutput();
   }
@@ -289,13 +252,13 @@ llvm::Error ModelOutput::write(function_ref<bool(raw_ostream &)> print) {
 }
 
 llvm::Error ModelOutput::writeONNX(ModuleOp module) {
-  watch.reach("export");
+  begin("export");
   std::unique_ptr<ExportedModel> model =
-      exportONNX(module, path::filename(options.output));
+      exportONNX(module, path::filename(options.path));
   // What was wrong is said already.
   if (!model)
     return llvm::createStringError("");
-  if (options.output.empty()) {
+  if (options.path.empty()) {
     if (!model->getExternalData().empty())
       return llvm::createStringError(externalNeedsFile);
     printContent(model->getModel(), llvm::outs());
@@ -308,7 +271,7 @@ llvm::Error ModelOutput::writeONNX(ModuleOp module) {
   };
   bool hasData = !model->getExternalData().empty();
   if (hasData && main->isDirect() &&
-      !llvm::sys::fs::equivalent(options.output, "/dev/null"))
+      !llvm::sys::fs::equivalent(options.path, "/dev/null"))
     return llvm::createStringError(externalNeedsFile);
   if (hasData && !main->isDirect())
     if (llvm::Error failed = addData(*model, forEach))
@@ -325,9 +288,9 @@ llvm::Error ModelOutput::writeONNX(ModuleOp module) {
 }
 
 llvm::Error ModelOutput::writeText(ModuleOp module) {
-  watch.reach("export");
+  begin("export");
   std::unique_ptr<ExportedModel> model =
-      exportONNX(module, path::filename(options.output));
+      exportONNX(module, path::filename(options.path));
   if (!model)
     return llvm::createStringError("");
   if (!model->getExternalData().empty())
@@ -343,7 +306,7 @@ llvm::Error ModelOutput::writeText(ModuleOp module) {
 
 /// Copies the input and, into another folder, its data files.
 llvm::Error ModelOutput::writeUnchanged(ModuleOp module) {
-  if (options.output.empty())
+  if (options.path.empty())
     return write([&](raw_ostream &os) {
       os << input.getContent();
       return true;
@@ -373,11 +336,24 @@ llvm::Error ModelOutput::write(ModuleOp module, Format format, bool unchanged) {
   return result;
 }
 
+void elideWeights(ModuleOp module) {
+  auto &resources =
+      DenseResourceElementsHandle::getManagerInterface(module.getContext());
+  auto elided = resources.insert("__elided__");
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](DenseResourceElementsAttr attribute) {
+    return DenseResourceElementsAttr::get(attribute.getType(), elided);
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/false);
+}
+
 bool ModelOutput::printMLIR(ModuleOp module, Format format,
                             raw_ostream &os) const {
   if (format == Format::Bytecode)
     return succeeded(writeBytecodeToFile(module, os));
-  if (options.elideWeights.value_or(options.output.empty()))
+  if (options.elideWeights.value_or(options.path.empty()))
     elideWeights(module);
   module->print(os);
   os << "\n";

@@ -7,8 +7,10 @@
 
 #include "RunWatch.h"
 #include "DebugCrash.h"
+#include "ExitCodes.h"
 #include "InternalErrors.h"
 
+#include "mp-opt/API/ModelOutput.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "mlir/IR/AsmState.h"
@@ -32,19 +34,6 @@ namespace mp {
 /// as import keeps where every pass can look at it.
 static constexpr size_t maxBytes = 1024;
 static constexpr int64_t maxElements = maxBytes / sizeof(float);
-
-void elideWeights(ModuleOp module) {
-  auto &resources =
-      DenseResourceElementsHandle::getManagerInterface(module.getContext());
-  auto elided = resources.insert("__elided__");
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](DenseResourceElementsAttr attribute) {
-    return DenseResourceElementsAttr::get(attribute.getType(), elided);
-  });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/false);
-}
 
 /// All ones: not what analyses look for, and in the range of every type. Null
 /// if the elements have no such value.
@@ -148,7 +137,7 @@ namespace {
 
 class PassWatch : public PassInstrumentation {
 public:
-  PassWatch(const RunWatch &watch, const Options &options, PassManager &pm)
+  PassWatch(const RunWatch &watch, const WatchOptions &options, PassManager &pm)
       : watch(watch), options(options), pm(pm) {}
 
   void runBeforePass(Pass *pass, Operation *op) override {
@@ -180,7 +169,7 @@ private:
   }
 
   const RunWatch &watch;
-  const Options &options;
+  const WatchOptions &options;
   PassManager &pm;
 };
 
@@ -196,11 +185,11 @@ void RunWatch::addTo(PassManager &pm) const {
 // Reading and writing
 //===----------------------------------------------------------------------===//
 
-void RunWatch::startReading(const ModelInput &input) const {
+void RunWatch::startReading(const ModelInput &input, StringRef path) const {
   // Whatever is no file cannot be read again.
-  if (options.input == "-")
+  if (path == "-")
     progress::setObstacle("the model came from standard input");
-  else if (!llvm::sys::fs::is_regular_file(options.input))
+  else if (!llvm::sys::fs::is_regular_file(path))
     progress::setObstacle("the model came from what is no file");
   bool isONNX = input.getFormat() == Format::ONNX;
   progress::startReading(input.getName(),

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_MODULEDIGEST_H
-#define MPOPT_TOOLS_MODULEDIGEST_H
+#ifndef MPOPT_API_MODULEDIGEST_H
+#define MPOPT_API_MODULEDIGEST_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/xxhash.h"
@@ -30,4 +30,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_MODULEDIGEST_H
+#endif // MPOPT_API_MODULEDIGEST_H

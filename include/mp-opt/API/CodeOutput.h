@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_CODEOUTPUT_H
-#define MPOPT_TOOLS_CODEOUTPUT_H
+#ifndef MPOPT_API_CODEOUTPUT_H
+#define MPOPT_API_CODEOUTPUT_H
 
 #include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Codegen/Target/Target.h"
@@ -21,7 +21,9 @@ namespace mp {
 
 struct CodeOptions {
   CodeTarget target;
+  /// How 16-bit factors are multiplied.
   KernelChoice kernels;
+  /// Next states are written over their inputs.
   bool inPlace = false;
   /// Start of names in C, program that links, run-time library: empty for those
   /// that follow from the output's name and the target.
@@ -37,6 +39,9 @@ llvm::Error writeCode(mlir::ModuleOp module, Format format,
                       const CodeOptions &options, llvm::StringRef path,
                       llvm::StringRef model, mlir::TimingScope &timing);
 
+/// True for LLVM, Object and Library: what `writeCode` writes.
+bool isCode(Format format);
+
 } // namespace mp
 
-#endif // MPOPT_TOOLS_CODEOUTPUT_H
+#endif // MPOPT_API_CODEOUTPUT_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verification.h"
+#include "mp-opt/API/Verification.h"
 
 #include "mp-opt/API/ReferenceComparison.h"
 #include "mp-opt/Graph/ValueSizes.h"
@@ -27,12 +27,10 @@ struct Bounds {
 
 /// What torch allows its tests, and the cosines of whole models that training
 /// has been seen to stand.
-static Bounds getBounds(const Options &options) {
-  bool isHalf =
-      options.mixed && options.mixed->policy.get().precision == "fp16";
-  Bounds bounds = isHalf ? Bounds{1e-3, 1e-4} : Bounds{1.6e-2, 1e-3};
-  if (options.verifyTolerance)
-    bounds.relative = *options.verifyTolerance;
+static Bounds getBounds(const VerificationOptions &options) {
+  Bounds bounds = options.isHalf ? Bounds{1e-3, 1e-4} : Bounds{1.6e-2, 1e-3};
+  if (options.tolerance)
+    bounds.relative = *options.tolerance;
   return bounds;
 }
 
@@ -49,49 +47,41 @@ static ComparedModel makeModel(StringRef title, ModuleOp module,
   return {title.str(), [module, name] { return Model::copy(module, name); }};
 }
 
-int verifyResult(ModuleOp input, ModuleOp result, const Options &options,
-                 StringRef name, TimingScope &timing) {
-  auto fail = [&](llvm::Error error) {
-    llvm::errs() << name << ": error: --verify: " << toString(std::move(error))
-                 << "\n";
-    return exitBadInput;
-  };
+llvm::Expected<std::vector<OutsideOutput>>
+verifyResult(ModuleOp input, ModuleOp result,
+             const VerificationOptions &options, StringRef name,
+             TimingScope &timing, raw_ostream &table) {
   ReferenceComparisonOptions comparing;
   DataSet data;
-  if (options.verifyData.empty()) {
+  if (options.data.empty()) {
     comparing.seed = 0;
   } else {
-    auto read = readDataSet(options.verifyData);
+    auto read = readDataSet(options.data);
     if (!read)
-      return fail(read.takeError());
+      return read.takeError();
     data = std::move(*read);
   }
-  CodeCache cache(options.cache, "mp-opt");
+  CodeCache cache(options.cache, options.title);
   comparing.compile.cache = &cache;
-  comparing.compile.title = "mp-opt";
+  comparing.compile.title = options.title;
   comparing.compile.timing = &timing;
   if (llvm::Error failed =
-          parseDimensions(options.verifyDims, comparing.compile.dims))
-    return fail(std::move(failed));
+          parseDimensions(options.dims, comparing.compile.dims))
+    return std::move(failed);
   ReferenceComparison comparison(comparing, makeModel("the input", input, name),
                                  std::move(data));
   comparison.add(makeModel("the result", result, name));
   if (llvm::Error failed = comparison.run())
-    return reportError("", std::move(failed));
-  comparison.print(llvm::errs());
+    return std::move(failed);
+  comparison.print(table);
   Bounds bounds = getBounds(options);
-  bool isOk = true;
+  std::vector<OutsideOutput> outside;
   for (const OutputDifference &output :
        comparison.getModels().front().differences)
-    if (isOutside(output, bounds)) {
-      llvm::errs() << name << ": error: output '" << output.name
-                   << "' is not what the input computes in float64: expected a "
-                      "root mean square error of at most "
-                   << bounds.relative * output.numbers.rms
-                   << " and a cosine of at least " << 1 - bounds.cosine << "\n";
-      isOk = false;
-    }
-  return isOk ? exitOk : exitOutside;
+    if (isOutside(output, bounds))
+      outside.push_back({output.name, bounds.relative * output.numbers.rms,
+                         1 - bounds.cosine});
+  return outside;
 }
 
 } // namespace mp

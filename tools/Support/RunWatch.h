@@ -16,10 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_RUNWATCH_H
-#define MPOPT_TOOLS_RUNWATCH_H
+#ifndef MPOPT_TOOLS_SUPPORT_RUNWATCH_H
+#define MPOPT_TOOLS_SUPPORT_RUNWATCH_H
 
-#include "Options.h"
+#include "DebugCrash.h"
 
 #include "mp-opt/API/ModelInput.h"
 
@@ -28,11 +28,22 @@
 
 namespace mp {
 
+/// What a run is to do on its way, said by the tests and by the handler.
+struct WatchOptions {
+  /// Where and how to crash on purpose; nowhere if empty.
+  std::string crashPlace;
+  CrashKind crashKind = CrashKind::Segv;
+  /// Set in the run that makes a reproducer: the step to write, and where to.
+  std::optional<unsigned> writeStep;
+  int writeDescriptor = -1;
+};
+
 class RunWatch {
 public:
-  explicit RunWatch(const Options &options) : options(options) {}
+  explicit RunWatch(const WatchOptions &options) : options(options) {}
 
-  void startReading(const ModelInput &input) const;
+  /// `path` is where `input` has been read from.
+  void startReading(const ModelInput &input, llvm::StringRef path) const;
   /// Follows the passes of `pm`, which must be complete.
   void addTo(mlir::PassManager &pm) const;
   void startWriting(mlir::ModuleOp module) const;
@@ -41,13 +52,9 @@ public:
   void reach(llvm::StringRef place) const;
 
 private:
-  const Options &options;
+  const WatchOptions &options;
 };
-
-/// Takes the data of big constants away; the printer could leave them out too,
-/// but only after spelling them out.
-void elideWeights(mlir::ModuleOp module);
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_RUNWATCH_H
+#endif // MPOPT_TOOLS_SUPPORT_RUNWATCH_H

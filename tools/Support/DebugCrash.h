@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_DEBUGCRASH_H
-#define MPOPT_TOOLS_DEBUGCRASH_H
+#ifndef MPOPT_TOOLS_SUPPORT_DEBUGCRASH_H
+#define MPOPT_TOOLS_SUPPORT_DEBUGCRASH_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -32,4 +32,4 @@ enum class CrashKind {
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_DEBUGCRASH_H
+#endif // MPOPT_TOOLS_SUPPORT_DEBUGCRASH_H

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_INTERNALERRORS_H
-#define MPOPT_TOOLS_INTERNALERRORS_H
+#ifndef MPOPT_TOOLS_SUPPORT_INTERNALERRORS_H
+#define MPOPT_TOOLS_SUPPORT_INTERNALERRORS_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -53,4 +53,4 @@ bool isInPass();
 } // namespace progress
 } // namespace mp
 
-#endif // MPOPT_TOOLS_INTERNALERRORS_H
+#endif // MPOPT_TOOLS_SUPPORT_INTERNALERRORS_H

@@ -11,11 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_MODELOUTPUT_H
-#define MPOPT_TOOLS_MODELOUTPUT_H
-
-#include "Options.h"
-#include "RunWatch.h"
+#ifndef MPOPT_API_MODELOUTPUT_H
+#define MPOPT_API_MODELOUTPUT_H
 
 #include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Support/AtomicFile.h"
@@ -23,17 +20,37 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <functional>
+#include <optional>
+
 namespace mp {
+
+struct ModelOutputOptions {
+  /// The file, or standard output if it is empty.
+  std::string path;
+  /// Where the model has been read from.
+  std::string inputPath;
+  /// Folders below which the input's external data may lie behind links.
+  std::vector<std::string> externalDataRoots;
+  /// Whether text of MLIR is without big weights. Absent: where it goes to
+  /// standard output.
+  std::optional<bool> elideWeights;
+  /// Other files that are written beside the model.
+  std::vector<std::string> others;
+  /// Called as "export" and "write" begin.
+  std::function<void(llvm::StringRef step)> onStep;
+};
+
+/// Whether both paths lead to one file; "-" and "" are none.
+bool isSameFile(llvm::StringRef lhs, llvm::StringRef rhs);
 
 class ModelOutput {
 public:
-  ModelOutput(const Options &options, const ModelInput &input,
-              const RunWatch &watch)
-      : options(options), input(input), watch(watch) {}
+  ModelOutput(ModelOutputOptions options, const ModelInput &input)
+      : options(std::move(options)), input(input) {}
 
-  /// Fails if a file to be written is one that is read, or another one that is
-  /// written: of those named by flags, and of the data files of `module`.
-  llvm::Error checkPaths() const;
+  /// Fails if a file to be written is a data file of the input, which is
+  /// `module`; those are never touched.
   llvm::Error checkDataFiles(mlir::ModuleOp module);
 
   /// Writes `module`, or the input if it is `unchanged`. An error without a
@@ -49,6 +66,10 @@ private:
   bool printMLIR(mlir::ModuleOp module, Format format,
                  llvm::raw_ostream &os) const;
 
+  void begin(llvm::StringRef step) const {
+    if (options.onStep)
+      options.onStep(step);
+  }
   llvm::Error open();
   llvm::Error addData(ExportedModel &model, ForEachFn forEach);
   llvm::Error addCopies(llvm::ArrayRef<std::string> names);
@@ -58,9 +79,8 @@ private:
   void removeUnused(llvm::StringRef leftover) const;
   bool isOldData(llvm::StringRef name) const;
 
-  const Options &options;
+  ModelOutputOptions options;
   const ModelInput &input;
-  const RunWatch &watch;
   /// The input's data files, which are never touched.
   std::vector<FileIdentity> inputFiles;
 
@@ -74,6 +94,10 @@ private:
   std::vector<std::string> madeFolders;
 };
 
+/// Takes the data of big constants away; the printer could leave them out too,
+/// but only after spelling them out.
+void elideWeights(mlir::ModuleOp module);
+
 } // namespace mp
 
-#endif // MPOPT_TOOLS_MODELOUTPUT_H
+#endif // MPOPT_API_MODELOUTPUT_H

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModuleDigest.h"
+#include "mp-opt/API/ModuleDigest.h"
 
 using namespace mlir;
 

@@ -10,10 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_REPORTS_H
-#define MPOPT_TOOLS_REPORTS_H
-
-#include "Options.h"
+#ifndef MPOPT_API_REPORTS_H
+#define MPOPT_API_REPORTS_H
 
 #include "mp-opt/Report/ReportForms.h"
 #include "mp-opt/Support/AtomicFile.h"
@@ -22,9 +20,28 @@
 
 namespace mp {
 
+enum class SummaryForm { None, Text, JSON };
+
+struct ReportOptions {
+  SummaryForm summary = SummaryForm::None;
+  /// Names of nodes or values to explain.
+  std::vector<std::string> explain;
+  /// Files: an HTML page, node data for Model Explorer. Not written if empty.
+  std::string report, overlay;
+  /// Precision and reason go into the nodes' metadata.
+  bool annotate = false;
+  /// A training step is made, of which the table of parameters is shown.
+  bool isTraining = false;
+  /// NAME=SIZE of symbolic dimensions; what is wrong with them is for the
+  /// passes to say.
+  std::vector<std::string> dims;
+  /// What reports say of the run.
+  std::string version, input, output;
+};
+
 class Reports {
 public:
-  explicit Reports(const Options &options);
+  explicit Reports(const ReportOptions &options);
 
   /// True if a pass must look at the module.
   bool isWanted() const;
@@ -39,15 +56,21 @@ public:
 
   /// Writes files under temporary names.
   llvm::Error prepare();
-  /// Gives files their names, and prints the rest.
+  /// Gives files their names, and completes the texts.
   llvm::Error finish();
+
+  /// What is for a terminal: explanations, the summary as table or JSON. Empty
+  /// where nobody asked.
+  llvm::StringRef getExplanation() const { return explanation; }
+  llvm::StringRef getTable() const { return table; }
+  llvm::StringRef getJSON() const { return json; }
 
 private:
   bool needsNodes() const;
   void printTraining();
   mlir::LogicalResult make(mlir::ModuleOp module);
 
-  const Options &options;
+  ReportOptions options;
   DimensionSizes dims;
   RunInfo run;
   std::string explanation, table, json, html, overlay;
@@ -56,4 +79,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_REPORTS_H
+#endif // MPOPT_API_REPORTS_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Reports.h"
+#include "mp-opt/API/Reports.h"
 
 #include "mp-opt/Support/AtomicFile.h"
 
@@ -19,7 +19,7 @@ namespace mp {
 
 namespace {
 
-/// Calls a function of this tool at its place in a pipeline.
+/// Calls a function at its place in a pipeline.
 class CallPass : public PassWrapper<CallPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CallPass)
@@ -40,16 +40,12 @@ private:
 
 } // namespace
 
-Reports::Reports(const Options &options) : options(options) {
-  run.version = MPOPT_VERSION;
+Reports::Reports(const ReportOptions &options) : options(options) {
+  run.version = options.version;
   run.input = options.input;
   run.output = options.output;
   // What is wrong with them is mp-assign's to say.
-  if (!options.mixed)
-    return;
-  std::vector<std::string> entries(options.mixed->dims.begin(),
-                                   options.mixed->dims.end());
-  llvm::consumeError(parseDimensions(entries, dims));
+  llvm::consumeError(parseDimensions(options.dims, dims));
 }
 
 bool Reports::isWanted() const {
@@ -145,21 +141,12 @@ void Reports::printTraining() {
 }
 
 llvm::Error Reports::finish() {
-  if (options.training)
+  if (options.isTraining)
     printTraining();
   for (auto &file : files)
     if (llvm::Error failed = file->commit())
       return failed;
-  // Standard output belongs to the model, then to explanations, then to JSON.
-  bool isFree = !options.writesModel || !options.output.empty();
-  for (const std::string *text : {&explanation, &json}) {
-    if (text->empty())
-      continue;
-    (isFree ? llvm::outs() : llvm::errs()) << *text;
-    isFree = false;
-  }
-  llvm::errs() << table;
-  return flushStandardOutput();
+  return llvm::Error::success();
 }
 
 } // namespace mp

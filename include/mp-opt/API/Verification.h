@@ -1,0 +1,60 @@
+//===- Verification.h - Running what is about to be written -----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The result of a run against its input with every float as float64, on data
+// or on random numbers (--verify).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_API_VERIFICATION_H
+#define MPOPT_API_VERIFICATION_H
+
+#include "mp-opt/API/Error.h"
+#include "mp-opt/Execution/CodeCache.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
+
+#include <optional>
+#include <vector>
+
+namespace mp {
+
+struct VerificationOptions {
+  /// A file of data (DataSet.h); random numbers without one.
+  std::string data;
+  /// The root mean square error that outputs may have, relative to the values'
+  /// own; absent: what bf16 may, or with `isHalf` what fp16 may.
+  std::optional<double> tolerance;
+  bool isHalf = false;
+  /// NAME=SIZE of symbolic dimensions.
+  std::vector<std::string> dims;
+  /// Where compiled code is kept.
+  CodeCacheOptions cache;
+  /// Who compiles, in messages of progress.
+  std::string title;
+};
+
+/// An output that is too far from what the input computes in float64.
+struct OutsideOutput {
+  std::string name;
+  /// What was allowed.
+  double rootMeanSquareError, cosine;
+};
+
+/// Runs the input with every float as float64, and the result as it is. Prints
+/// a table of the differences, and of the nodes that make them, to `table`;
+/// returns the outputs that are outside of their bounds. `name` is what
+/// messages call the model.
+llvm::Expected<std::vector<OutsideOutput>>
+verifyResult(mlir::ModuleOp input, mlir::ModuleOp result,
+             const VerificationOptions &options, llvm::StringRef name,
+             mlir::TimingScope &timing, llvm::raw_ostream &table);
+
+} // namespace mp
+
+#endif // MPOPT_API_VERIFICATION_H

@@ -1,0 +1,145 @@
+//===- Conversion.cpp - From a model to a mixed one -----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/API/Conversion.h"
+
+#include "mp-opt/API/Reports.h"
+
+#include "mp-opt/Training/Optimizers.h"
+
+#include "LossScaling/Passes.h"
+#include "Pipelines/Pipelines.h"
+#include "Precision/Passes.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+class StrictWatch : public PassInstrumentation {
+public:
+  explicit StrictWatch(bool &isRefused) : isRefused(isRefused) {}
+  void runAfterPassFailed(Pass *pass, Operation *) override {
+    isRefused |= pass->getTypeID() == check;
+  }
+
+private:
+  TypeID check = createCheckStrict()->getTypeID();
+  bool &isRefused;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static llvm::Error checkUpdates(const TrainingRequest &request) {
+  if (request.optimizer == "none")
+    return llvm::Error::success();
+  OptimizerSettings settings;
+  if (llvm::Error failed = settings.parse(request.optimizer))
+    return failed;
+  for (const std::string &group : request.groups)
+    if (llvm::Error failed = settings.addGroup(group))
+      return failed;
+  return settings.parseAverage(request.average);
+}
+
+llvm::Error checkTraining(const TrainingRequest &request) {
+  auto expect = [](StringRef flag, StringRef what) {
+    return llvm::createStringError("--" + flag + ": expected " + what);
+  };
+  auto isFromZero = [](double number) {
+    return number >= 0 && std::isfinite(number);
+  };
+  if (!isFromZero(request.learningRate) || request.learningRate == 0)
+    return expect("lr", "a positive number");
+  if (!isFromZero(request.weightDecay))
+    return expect("weight-decay", "a number from 0 on");
+  if (!isFromZero(request.clipNorm))
+    return expect("clip-norm", "a positive number");
+  if (!isFromZero(request.clipValue))
+    return expect("clip-value", "a positive number");
+  if (request.accumulate < 1)
+    return expect("accumulate", "a count from 1 on");
+  return checkUpdates(request);
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+static void buildTraining(OpPassManager &pm, const TrainingRequest &request) {
+  TrainingOptions options;
+  options.loss = request.loss;
+  options.classAxis = request.classAxis;
+  options.trainOnly = request.trainOnly;
+  options.freeze = request.freeze;
+  options.tie = request.tie;
+  options.untie = request.untie;
+  options.fixed = request.fixed;
+  options.straightThrough = request.straightThrough;
+  options.optimizer = request.optimizer;
+  options.learningRate = request.learningRate;
+  options.weightDecay = request.weightDecay;
+  options.clipNorm = request.clipNorm;
+  options.clipValue = request.clipValue;
+  options.group = request.groups;
+  options.average = request.average;
+  options.accumulate = request.accumulate;
+  buildTrainingPipeline(pm, options);
+}
+
+static void buildMixedPrecision(OpPassManager &pm,
+                                const MixedPrecisionRequest &request,
+                                StringRef lossScale, AddPassesFn addReports) {
+  MixedPrecisionOptions options;
+  options.policy.set(request.policy);
+  options.assign = request.assign;
+  options.minSaving = request.minSaving;
+  options.dims = request.dims;
+  options.maxWeightCopy = request.maxWeightCopy;
+  options.raiseOpset = request.raiseOpset;
+  options.opsetLimit = request.opsetLimit;
+  options.keepMarks = request.keepMarks;
+  options.lossScale = lossScale.str();
+  buildMixedPrecisionPipeline(pm, options, addReports);
+}
+
+void buildConversion(OpPassManager &pm, const ConversionOptions &options,
+                     Reports *reports) {
+  bool isReported = reports && reports->isWanted();
+  if (options.training) {
+    buildTraining(pm, *options.training);
+    if (reports)
+      reports->addTraining(pm);
+  }
+  if (isReported)
+    reports->addStart(pm);
+  auto addReports = [&](OpPassManager &inner) {
+    if (isReported)
+      reports->addEnd(inner);
+  };
+  StringRef lossScale = options.lossScale;
+  if (options.mixed)
+    buildMixedPrecision(pm, *options.mixed, lossScale, addReports);
+  else if (options.training)
+    pm.addPass(createInjectLossScaling(
+        {(lossScale == "auto" ? "none" : lossScale).str()}));
+  if (options.training)
+    buildTrainingExport(pm);
+  if (options.emulate)
+    buildEmulationPipeline(pm);
+}
+
+void watchStrictCheck(PassManager &pm, bool &isRefused) {
+  pm.addInstrumentation(std::make_unique<StrictWatch>(isRefused));
+}
+
+} // namespace mp
