@@ -18,6 +18,9 @@ from make_models import encoder  # noqa: E402
 
 FLAGS = ["--loss=softmax-cross-entropy", "--optimizer=adamw", "--clip-norm=1"]
 PRECISIONS = [[], ["--mixed-fp16"], ["--mixed-bf16"]]
+# Of four times the model. A line is 4 (4.4 to 5.0 measured: big models miss more
+# caches), a square 16, and what lies between is nearer to the line up to here.
+BOUND = 8
 each_precision = pytest.mark.parametrize(
     "flags", PRECISIONS, ids=["fp32", "fp16", "bf16"]
 )
@@ -42,16 +45,16 @@ def growth(models, *flags):
 
 @each_precision
 def test_layers_of_an_encoder(flags):
-    """Four times the layers; six times the time is far from a square."""
+    """Four times the layers."""
     models = [encoder(n, 16, 20, tokens=8, head=8) for n in (24, 96)]
-    assert growth(models, "--train", *FLAGS, *flags) < 6.5
+    assert growth(models, "--train", *FLAGS, *flags) < BOUND
 
 
 @each_precision
 def test_parameters(flags):
     """600 and 2400 parameters with three inputs and outputs each."""
     models = [make_net([2] * (n + 1)) for n in (300, 1200)]
-    assert growth(models, "--train", "--loss=mse", *FLAGS[1:], *flags) < 6.5
+    assert growth(models, "--train", "--loss=mse", *FLAGS[1:], *flags) < BOUND
 
 
 def test_states_of_training_info():
@@ -78,7 +81,7 @@ def test_states_of_training_info():
     for count in (10, 10000, 40000):
         onnx.save(make(count), folder / f"{count}.onnx")
         times.append(seconds(folder / f"{count}.onnx", "--train"))
-    assert (times[2] - times[0]) / (times[1] - times[0]) < 6.5
+    assert (times[2] - times[0]) / (times[1] - times[0]) < BOUND
 
 
 def test_seeds_of_training_graphs():
@@ -120,7 +123,7 @@ def test_seeds_of_training_graphs():
         times.append(
             seconds(folder / f"{count}.onnx", "--mixed-fp16", "--loss-scale=256")
         )
-    assert (times[2] - times[0]) / (times[1] - times[0]) < 6.5
+    assert (times[2] - times[0]) / (times[1] - times[0]) < BOUND
 
 
 def operators(model):
