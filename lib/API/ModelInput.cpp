@@ -135,8 +135,18 @@ Format ModelInput::getFormat() const {
                                 : format;
 }
 
+/// Which line of the text it is about.
+static LogicalResult addPlace(Diagnostic &diagnostic) {
+  if (auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+    diagnostic << " (line " << place.getLine() << ", column "
+               << place.getColumn() << ")";
+  // The message is for the next handler to show.
+  return failure();
+}
+
 OwningOpRef<ModuleOp> ModelInput::import(MLIRContext &context,
-                                         const ImportOptions &options) const {
+                                         const ImportOptions &options,
+                                         raw_ostream *excerpts) const {
   Format format = getFormat();
   if (format == Format::ONNX)
     return importONNX(buffer, name, &context, options);
@@ -145,7 +155,11 @@ OwningOpRef<ModuleOp> ModelInput::import(MLIRContext &context,
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBufferCopy(buffer->getBuffer(), name), {});
-  SourceMgrDiagnosticHandler handler(*sources, &context);
+  if (excerpts) {
+    SourceMgrDiagnosticHandler handler(*sources, &context, *excerpts);
+    return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  }
+  ScopedDiagnosticHandler handler(&context, addPlace);
   return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
 }
 

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Findings.h"
+
 #include "mp-opt/API/Error.h"
 #include "mp-opt/API/OutputDifferences.h"
 #include "mp-opt/API/Session.h"
@@ -42,28 +44,6 @@ foreign (float[2] x) => (float[2] y) { y = other.Blend(x) }
 )";
 constexpr uint64_t numRows = 8, batchRows = 4, numSteps = 20;
 
-/// Counts what went wrong, and says it.
-class Findings {
-public:
-  void expect(bool isGood, const llvm::Twine &what) {
-    if (isGood)
-      return;
-    ++count;
-    llvm::errs() << what << "\n";
-  }
-  /// A value that there should be.
-  template <typename T> std::optional<T> get(llvm::Expected<T> value) {
-    if (value)
-      return std::move(*value);
-    expect(false, toString(value.takeError()));
-    return std::nullopt;
-  }
-  int getExitCode() const { return count ? 1 : 0; }
-
-private:
-  unsigned count = 0;
-};
-
 /// What the step computes, in double.
 struct Reference {
   double w[2] = {0, 0};
@@ -80,8 +60,6 @@ struct Tests {
   void tellErrors();
   llvm::Expected<std::unique_ptr<Trainer>> makeTrainer(TrainerOptions options);
   std::vector<float> getParameters(const Trainer &trainer);
-  void expectError(llvm::Error error, ErrorKind kind, llvm::StringRef text,
-                   bool isReported = false);
 
   mlir::DialectRegistry registry;
   Findings findings;
@@ -181,8 +159,8 @@ void Tests::stopAndResume() {
   findings.expect(end == TrainingEnd::Stopped && (*first)->getStep() == 5 &&
                       (*first)->getCheckpointStep() == 5,
                   "expected a checkpoint of step 5");
-  expectError(makeTrainer(options).takeError(), ErrorKind::BadInput,
-              "has checkpoints of another run");
+  findings.expectError(makeTrainer(options).takeError(), ErrorKind::BadInput,
+                       "has checkpoints of another run");
   options.resume = true;
   if (auto second = findings.get(makeTrainer(options))) {
     findings.expect((*second)->getStep() == 5, "expected to go on at step 5");
@@ -218,22 +196,12 @@ void Tests::runSession() {
   }
 }
 
-void Tests::expectError(llvm::Error error, ErrorKind kind, llvm::StringRef text,
-                        bool isReported) {
-  bool hasFailed = bool(error);
-  ErrorDetails details = takeDetails(std::move(error));
-  findings.expect(hasFailed && details.kind == kind &&
-                      llvm::StringRef(details.text).contains(text) &&
-                      details.isReported == isReported,
-                  "expected an error with '" + text + "', found '" +
-                      details.text + "'");
-}
-
 void Tests::tellErrors() {
-  expectError(Model::parse("<", "no.onnxtxt", registry).takeError(),
-              ErrorKind::BadInput, "");
-  expectError(Model::read("there/is/none.onnx", registry).takeError(),
-              ErrorKind::BadInput, "there/is/none.onnx: cannot read it");
+  findings.expectError(Model::parse("<", "no.onnxtxt", registry).takeError(),
+                       ErrorKind::BadInput, "");
+  findings.expectError(Model::read("there/is/none.onnx", registry).takeError(),
+                       ErrorKind::BadInput,
+                       "there/is/none.onnx: cannot read it");
   for (bool isHeard : {false, true}) {
     std::string heard;
     ModelOptions options;
@@ -246,8 +214,8 @@ void Tests::tellErrors() {
         Model::parse(foreignText, "foreign.onnxtxt", registry, options));
     if (!model)
       return;
-    expectError((*model)->compile({}).takeError(), ErrorKind::NotSupported,
-                "Blend", isHeard);
+    findings.expectError((*model)->compile({}).takeError(),
+                         ErrorKind::NotSupported, "Blend", isHeard);
     findings.expect(llvm::StringRef(heard).contains("Blend") == isHeard,
                     "expected a message for who listens");
   }
@@ -256,8 +224,9 @@ void Tests::tellErrors() {
   data.path = "rows.npz";
   data.inputs[0].name = "z";
   if (model)
-    expectError(Trainer::create(std::move(*model), data, {}).takeError(),
-                ErrorKind::BadInput, "rows.npz: the model has no input 'z'");
+    findings.expectError(
+        Trainer::create(std::move(*model), data, {}).takeError(),
+        ErrorKind::BadInput, "rows.npz: the model has no input 'z'");
 }
 
 int main() {

@@ -118,7 +118,7 @@ bool Side::read(StringRef path, ArrayRef<std::string> roots) {
                    << "\n";
     failedBefore |= isError;
   });
-  module = input.import(context, {roots.vec()});
+  module = input.import(context, {roots.vec()}, &llvm::errs());
   return module && succeeded(verify(*module));
 }
 

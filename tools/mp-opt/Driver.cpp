@@ -256,7 +256,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
     return exitBadInput;
   TimingScope reading = timing.nest("Import");
   OwningOpRef<ModuleOp> module =
-      input.import(context, {options.externalDataRoots});
+      input.import(context, {options.externalDataRoots}, &llvm::errs());
   reading.stop();
   if (!module || failed(verify(*module)))
     return exitBadInput;

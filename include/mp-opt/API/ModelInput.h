@@ -14,6 +14,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace mp {
 
@@ -52,8 +53,12 @@ public:
   void set(llvm::StringRef content, llvm::StringRef path);
   /// As its name says, else as its content looks.
   Format getFormat() const;
-  mlir::OwningOpRef<mlir::ModuleOp> import(mlir::MLIRContext &context,
-                                           const ImportOptions &options) const;
+  /// Null after an error, which is a diagnostic. Where there is a stream for
+  /// `excerpts`, what is wrong in text of MLIR goes there, with its line;
+  /// elsewhere the diagnostic says which line it is.
+  mlir::OwningOpRef<mlir::ModuleOp>
+  import(mlir::MLIRContext &context, const ImportOptions &options,
+         llvm::raw_ostream *excerpts = nullptr) const;
 
   /// What messages call it.
   const std::string &getName() const { return name; }

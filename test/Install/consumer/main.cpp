@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loads the dialect and runs registered passes on a small module.
+// Runs registered passes on a small module of the dialect, and then a model
+// through the API: from its text to bf16, to code, to numbers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/API/Session.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
 #include "InitAllPasses.h"
@@ -37,20 +39,69 @@ static constexpr llvm::StringLiteral pipeline =
     "builtin.module(mp-set-policy{precision=bf16},mp-classify,mp-assign,mp-"
     "insert-casts)";
 
-int main() {
+static constexpr const char *modelText = R"(
+<ir_version: 9, opset_import: ["" : 21]>
+net (float[2,2] x) => (float[2,2] y)
+<float[2,2] w = {0, 1, 1, 0}>
+{ y = MatMul(x, w) }
+)";
+
+static bool runPasses() {
   mp::registerAllPasses();
   mlir::MLIRContext context;
   context.loadDialect<mp::onnxir::ONNXDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
   if (!module)
-    return 1;
+    return false;
   auto passes = mlir::parsePassPipeline(pipeline);
   if (mlir::failed(passes))
-    return 1;
+    return false;
   mlir::PassManager manager(&context);
   static_cast<mlir::OpPassManager &>(manager) = std::move(*passes);
   if (mlir::failed(manager.run(*module)))
-    return 1;
+    return false;
   module->print(llvm::outs());
+  return true;
+}
+
+static llvm::Error runModel() {
+  mlir::DialectRegistry registry;
+  mp::registerModelDialects(registry);
+  auto model = mp::Model::parse(modelText, "net.onnxtxt", registry);
+  if (!model)
+    return model.takeError();
+  mp::ConversionOptions conversion;
+  conversion.mixed.emplace().policy.precision = "bf16";
+  if (llvm::Error failed = (*model)->convert(conversion))
+    return failed;
+  auto x = mp::Tensor::create(mp::ElementKind::Float, {2, 2});
+  if (!x)
+    return x.takeError();
+  for (unsigned i = 0; i < 4; ++i)
+    x->get<float>()[i] = float(i);
+  mp::DataSet data;
+  data.inputs = {{"x", *x}};
+  auto session = mp::Session::create(std::move(*model), data, {});
+  if (!session)
+    return session.takeError();
+  auto outputs = session->run();
+  if (!outputs)
+    return outputs.takeError();
+  for (const mp::NamedTensor &output : *outputs) {
+    llvm::outs() << output.name << ":";
+    for (float number : output.tensor.get<float>())
+      llvm::outs() << " " << int(number);
+    llvm::outs() << "\n";
+  }
+  return llvm::Error::success();
+}
+
+int main() {
+  if (!runPasses())
+    return 1;
+  if (llvm::Error failed = runModel()) {
+    llvm::errs() << toString(std::move(failed)) << "\n";
+    return 1;
+  }
   return 0;
 }
