@@ -7,7 +7,10 @@
 
 #include "mp-opt/API/Conversion.h"
 
+#include "mp-opt/API/Error.h"
 #include "mp-opt/API/Reports.h"
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Precision/Policy/PolicyFile.h"
 
 #include "mp-opt/Training/Optimizers.h"
 
@@ -69,6 +72,32 @@ llvm::Error checkTraining(const TrainingRequest &request) {
   if (request.accumulate < 1)
     return expect("accumulate", "a count from 1 on");
   return checkUpdates(request);
+}
+
+llvm::Error printPolicy(
+    PolicyRequest request, const DialectRegistry &registry, raw_ostream &os,
+    llvm::function_ref<void(DiagnosticSeverity, const Twine &)> onMessage) {
+  llvm::Expected<PolicyOptions> loaded = loadPolicy(request);
+  if (!loaded)
+    return loaded.takeError();
+  for (const std::string &warning : loaded->warnings)
+    onMessage(DiagnosticSeverity::Warning, warning);
+  MLIRContext context(registry);
+  // A message names its node; the IR around it would bury it.
+  context.printOpOnDiagnostic(false);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
+    onMessage(diag.getSeverity(), diag.str());
+  });
+  auto &dialect = *context.getOrLoadDialect<onnxir::ONNXDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  auto policy = PrecisionPolicy::create(std::move(*loaded),
+                                        [&] { return module->emitError(); });
+  if (failed(policy) ||
+      failed(policy->checkOperators(*module, dialect.getSchemas())))
+    return makeError({ErrorKind::BadInput, "the policy is invalid",
+                      /*isReported=*/true});
+  printPolicy(*policy, os);
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -114,21 +114,11 @@ llvm::Error Model::import(StringRef path) {
   ErrorRecorder recorder(context);
   TimingScope step =
       options.timing ? options.timing->nest("Import") : TimingScope();
-  module = input.import(context, {options.externalDataRoots});
+  module = input.import(context, {options.externalDataRoots}, options.excerpts);
   if (!module || failed(verify(*module)))
     return fail(ErrorKind::BadInput, recorder.getText());
-  GraphOp graph = getMainGraph(*module);
-  if (!graph)
+  if (!getMainGraph(*module))
     return refuse(ErrorKind::BadInput, path, "expected a model with a graph");
-  for (BlockArgument argument : graph.getBody().getArguments()) {
-    if (getTensorElementType(argument.getType()))
-      continue;
-    std::string text;
-    llvm::raw_string_ostream(text)
-        << "input '" << getValueName(argument) << "' has the type '"
-        << argument.getType() << "': expected a tensor";
-    return refuse(ErrorKind::NotSupported, path, text);
-  }
   return llvm::Error::success();
 }
 
@@ -214,7 +204,8 @@ static void resolveDims(ModelValue &input, Attribute described,
   }
 }
 
-std::vector<ModelValue> Model::getInputs(const llvm::StringMap<int64_t> &dims) {
+llvm::Expected<std::vector<ModelValue>>
+Model::getInputs(const llvm::StringMap<int64_t> &dims) {
   GraphOp graph = getMainGraph(*module);
   llvm::StringSet<> defaults;
   for (auto initializer : graph.getBody().getOps<InitializerOp>())
@@ -227,10 +218,15 @@ std::vector<ModelValue> Model::getInputs(const llvm::StringMap<int64_t> &dims) {
     ModelValue input;
     input.name = getValueName(argument).str();
     input.hasDefault = defaults.contains(input.name);
-    if (Type element = getTensorElementType(argument.getType()))
-      input.kind = getElementKind(element);
-    else
-      input.kind = ElementKind::Undefined;
+    Type element = getTensorElementType(argument.getType());
+    if (!element) {
+      std::string text;
+      llvm::raw_string_ostream(text)
+          << "input '" << input.name << "' has the type '" << argument.getType()
+          << "': expected a tensor";
+      return refuse(ErrorKind::NotSupported, name, text);
+    }
+    input.kind = getElementKind(element);
     if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
       for (int64_t size : type.getShape())
         input.sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);

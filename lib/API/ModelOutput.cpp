@@ -42,6 +42,34 @@ bool isSameFile(StringRef lhs, StringRef rhs) {
   return left == right || llvm::sys::fs::equivalent(lhs, rhs);
 }
 
+llvm::Error ModelOutput::checkPaths(ArrayRef<std::string> read) const {
+  auto refuse = [](StringRef written, const Twine &replaced) {
+    return llvm::createStringError("'" + written + "' would replace " +
+                                   replaced);
+  };
+  if (isSameFile(options.path, options.inputPath))
+    return llvm::createStringError("the output would replace the input");
+  std::vector<std::string> written = options.others;
+  written.insert(written.begin(), options.path);
+  for (StringRef from : read)
+    for (StringRef to : written)
+      if (!to.empty() && llvm::sys::fs::equivalent(from, to))
+        return refuse(to, "'" + from + "', which is read");
+  for (StringRef other : options.others) {
+    if (isSameFile(other, options.inputPath))
+      return refuse(other, "the input");
+    if (!options.path.empty() && options.writesModel &&
+        (isSameFile(other, options.path) ||
+         isDataFileOf(path::filename(other), path::filename(options.path))))
+      return refuse(other, "the output");
+    for (StringRef next : options.others)
+      if (next.data() != other.data() && isSameFile(other, next))
+        return llvm::createStringError("two files are to be written to '" +
+                                       other + "'");
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error ModelOutput::checkDataFiles(ModuleOp module) {
   for (const std::string &name : getExternalFiles(module)) {
     SmallString<256> file(path::parent_path(options.inputPath));

@@ -28,13 +28,15 @@ Error ReferenceComparison::readInputs() {
   auto model = reference.load();
   if (!model)
     return model.takeError();
-  std::vector<ModelValue> takes = (*model)->getInputs(options.compile.dims);
-  auto bound = bindInputs(takes, inputs, options.seed);
+  auto takes = (*model)->getInputs(options.compile.dims);
+  if (!takes)
+    return takes.takeError();
+  auto bound = bindInputs(*takes, inputs, options.seed);
   if (!bound)
     return bound.takeError();
   inputs.inputs.clear();
   inputs.isPositional = false;
-  for (auto [input, tensor] : llvm::zip(takes, *bound))
+  for (auto [input, tensor] : llvm::zip(*takes, *bound))
     if (tensor.getData())
       inputs.inputs.push_back({input.name, tensor});
   return Error::success();
@@ -69,8 +71,10 @@ Error ReferenceComparison::compute(ComparedModel &compared, bool isWide,
   exposeValues(model->getModule(), exposed);
   SessionOptions own{options.compile, options.seed};
   own.compile.keepPanels = false;
-  Expected<DataSet> data =
-      convertData(inputs, model->getInputs(own.compile.dims));
+  auto takes = model->getInputs(own.compile.dims);
+  if (!takes)
+    return takes.takeError();
+  Expected<DataSet> data = convertData(inputs, *takes);
   if (!data)
     return data.takeError();
   auto session = Session::create(std::move(model), *data, own);

@@ -22,11 +22,13 @@ Expected<Session> Session::create(std::unique_ptr<Model> model,
                                   const DataSet &data,
                                   const SessionOptions &options) {
   CompileOptions compile = options.compile;
-  std::vector<ModelValue> inputs = model->getInputs(compile.dims);
-  auto bound = bindInputs(inputs, data, options.seed);
+  auto inputs = model->getInputs(compile.dims);
+  if (!inputs)
+    return inputs.takeError();
+  auto bound = bindInputs(*inputs, data, options.seed);
   if (!bound)
     return bound.takeError();
-  addSizes(inputs, *bound, compile);
+  addSizes(*inputs, *bound, compile);
   auto program = model->compile(compile);
   if (!program)
     return program.takeError();

@@ -41,16 +41,18 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
                                                    const DataSet &data,
                                                    TrainerOptions options) {
   CompileOptions compile = options.compile;
-  std::vector<ModelValue> inputs = model->getInputs(compile.dims);
-  auto batches = Batches::create(inputs, data, options.batches);
+  auto inputs = model->getInputs(compile.dims);
+  if (!inputs)
+    return inputs.takeError();
+  auto batches = Batches::create(*inputs, data, options.batches);
   if (!batches && !data.path.empty())
     return addContext(data.path, batches.takeError());
   if (!batches)
     return batches.takeError();
-  std::vector<Tensor> first(inputs.size());
+  std::vector<Tensor> first(inputs->size());
   if (Error failed = batches->load(0, first))
     return failed;
-  addSizes(inputs, first, compile);
+  addSizes(*inputs, first, compile);
   compile.updateInPlace = true;
   auto program = model->compile(compile);
   if (!program)

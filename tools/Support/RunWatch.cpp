@@ -26,6 +26,42 @@ using namespace mlir;
 
 namespace mp {
 
+static std::optional<CrashKind> getCrashKind(StringRef name) {
+  return llvm::StringSwitch<std::optional<CrashKind>>(name)
+      .Cases({"", "segv"}, CrashKind::Segv)
+      .Case("bus", CrashKind::Bus)
+      .Case("fpe", CrashKind::Fpe)
+      .Case("ill", CrashKind::Ill)
+      .Case("abort", CrashKind::Abort)
+      .Case("terminate", CrashKind::Terminate)
+      .Case("fatal", CrashKind::Fatal)
+      .Case("stack", CrashKind::Stack)
+      .Case("oom", CrashKind::Memory)
+      .Default(std::nullopt);
+}
+
+llvm::Error WatchOptions::parseCrash(StringRef text) {
+  auto [place, kind] = text.split(':');
+  std::optional<CrashKind> known = getCrashKind(kind);
+  if (!known)
+    return llvm::createStringError("--debug-crash-in: unknown kind '" + kind +
+                                   "'");
+  crashPlace = place.str();
+  crashKind = *known;
+  return llvm::Error::success();
+}
+
+llvm::Error WatchOptions::parseStep(StringRef text) {
+  auto [step, descriptor] = text.split(':');
+  unsigned number = 0;
+  if (step.getAsInteger(10, number) ||
+      descriptor.getAsInteger(10, writeDescriptor))
+    return llvm::createStringError(
+        "--debug-write-step: expected STEP:DESCRIPTOR");
+  writeStep = number;
+  return llvm::Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // Reproducers
 //===----------------------------------------------------------------------===//

@@ -36,6 +36,10 @@ struct WatchOptions {
   /// Set in the run that makes a reproducer: the step to write, and where to.
   std::optional<unsigned> writeStep;
   int writeDescriptor = -1;
+
+  /// "PLACE[:KIND]", and "STEP:DESCRIPTOR". Errors name the flag of mp-opt.
+  llvm::Error parseCrash(llvm::StringRef text);
+  llvm::Error parseStep(llvm::StringRef text);
 };
 
 class RunWatch {

@@ -7,149 +7,71 @@
 
 #include "Diff.h"
 #include "ExitCodes.h"
+#include "Flags.h"
+#include "Help.h"
 #include "InputFlags.h"
 #include "InternalErrors.h"
 
-#include "mp-opt/API/ModelInput.h"
+#include "mp-opt/API/Model.h"
 #include "mp-opt/Report/ModelDiff.h"
 #include "mp-opt/Report/ReportForms.h"
-
-#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
 namespace mp {
 
-static constexpr StringLiteral help =
-    R"(mp-opt diff: what differs in precision between two models
-
-usage: mp-opt diff BEFORE AFTER [--json] [--exit-code] [--schemas=FILE]
-              [--external-data-root=DIR]
-
-Nodes are matched by name, else by their outputs' names, else by operator and
-order. Shown are element types of their inputs and outputs, casts added and
-removed, types of initializers and of the graph's inputs and outputs, opsets
-and the IR version.
-
-  --json           as JSON, on standard output like the text
-  --exit-code      end with 6 if the models differ, else with 0
-  --schemas=FILE   JSON with the operators of further domains
-  --external-data-root=DIR
-                   external data may be links to below DIR (repeatable)
-
-Exit codes: 0 done; 1 a model cannot be read; 2 wrong usage; 6 see above;
-70 internal error or out of memory.
-)";
-
-namespace {
-
-struct DiffOptions {
-  std::vector<std::string> models;
-  std::string schemas;
-  std::vector<std::string> roots;
-  bool json = false, exitCode = false;
-
-  /// An exit code if the run is over.
-  std::optional<int> parse(ArrayRef<const char *> arguments);
-};
-
-/// One of the two models, with all that it lives in.
-struct Side {
-  ModelInput input;
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-
-  explicit Side(const DialectRegistry &registry) : context(registry) {}
-  bool read(StringRef path, ArrayRef<std::string> roots);
-};
-
-} // namespace
-
-static int usageError(const Twine &message) {
-  llvm::errs() << "mp-opt diff: error: " << message << "\n";
-  return exitUsage;
-}
-
-std::optional<int> DiffOptions::parse(ArrayRef<const char *> arguments) {
-  static constexpr StringRef flags[] = {"--json", "--exit-code", "--schemas",
-                                        "--external-data-root", "--help"};
-  for (StringRef argument : arguments) {
-    auto [flag, value] = argument.split('=');
-    if (!argument.starts_with("-") || argument == "-") {
-      models.push_back(argument.str());
-    } else if (argument == "--help" || argument == "-h") {
-      llvm::outs() << help;
-      return exitOk;
-    } else if (argument == "--json") {
-      json = true;
-    } else if (argument == "--exit-code") {
-      exitCode = true;
-    } else if (flag == "--schemas" && !value.empty()) {
-      schemas = value.str();
-    } else if (flag == "--external-data-root" && !value.empty()) {
-      roots.push_back(value.str());
-    } else {
-      std::string nearest = findNearest(flag, flags);
-      return usageError("unknown flag '" + argument + "'" +
-                        (nearest.empty()
-                             ? "; see mp-opt diff --help"
-                             : "; did you mean '" + nearest + "'?"));
-    }
-  }
-  if (models.size() != 2)
-    return usageError("expected two models, got " + Twine(models.size()) +
-                      "; see mp-opt diff --help");
-  if (llvm::Error failed = checkRoots(roots))
-    return usageError(toString(std::move(failed)));
-  return std::nullopt;
-}
-
-bool Side::read(StringRef path, ArrayRef<std::string> roots) {
+static llvm::Expected<std::unique_ptr<Model>>
+readModel(StringRef path, const DialectRegistry &registry,
+          ArrayRef<std::string> roots) {
   progress::startReading(path, nullptr);
-  if (llvm::Error failed = input.read(path)) {
-    llvm::errs() << path << ": error: " << toString(std::move(failed)) << "\n";
-    return false;
-  }
-  bool failedBefore = false;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
-    bool isError = diag.getSeverity() == DiagnosticSeverity::Error;
-    if (isError && !failedBefore)
-      llvm::errs() << input.getName() << ": " << getKind(diag) << ": " << diag
-                   << "\n";
-    failedBefore |= isError;
-  });
-  module = input.import(context, {roots.vec()}, &llvm::errs());
-  return module && succeeded(verify(*module));
+  ModelOptions options;
+  options.externalDataRoots = roots.vec();
+  options.excerpts = &llvm::errs();
+  options.onMessage = [isFirst = true](StringRef name,
+                                       DiagnosticSeverity severity,
+                                       const Twine &text) mutable {
+    if (severity == DiagnosticSeverity::Error && std::exchange(isFirst, false))
+      llvm::errs() << name << ": " << getKind(severity) << ": " << text << "\n";
+  };
+  return Model::read(path, registry, std::move(options));
 }
 
 int runDiff(ArrayRef<const char *> arguments, DialectRegistry &registry) {
-  DiffOptions options;
-  if (std::optional<int> exitCode = options.parse(arguments))
-    return *exitCode;
-  if (llvm::Error failed = addSchemas(options.schemas, registry)) {
-    llvm::errs() << "mp-opt diff: error: " << toString(std::move(failed))
-                 << "\n";
-    return exitBadInput;
-  }
+  std::vector<std::string> paths, roots;
+  std::string schemas;
+  bool isJSON = false, tellsByCode = false;
+  Flags flags("mp-opt diff", help::diff);
+  flags.add("json", isJSON);
+  flags.add("exit-code", tellsByCode);
+  flags.add("schemas", schemas, "a file name");
+  flags.add("external-data-root", roots, "a folder");
+  if (std::optional<int> code = flags.parse(arguments, paths))
+    return *code;
+  if (paths.size() != 2)
+    return flags.usageError("expected two models, got " + Twine(paths.size()) +
+                            "; see mp-opt diff --help");
+  if (llvm::Error failed = checkRoots(roots))
+    return flags.usageError(toString(std::move(failed)));
+  if (llvm::Error failed = addSchemas(schemas, registry))
+    return reportError("mp-opt diff", std::move(failed));
   progress::setObstacle("mp-opt diff makes none");
-  Side before(registry), after(registry);
-  if (!before.read(options.models[0], options.roots) ||
-      !after.read(options.models[1], options.roots))
-    return exitBadInput;
+  std::unique_ptr<Model> models[2];
+  for (auto [model, path] : llvm::zip(models, paths)) {
+    auto read = readModel(path, registry, roots);
+    if (!read)
+      return reportError(path, read.takeError());
+    model = std::move(*read);
+  }
   progress::startComparing();
-  ModelDiff diff = ModelDiff::compute(*before.module, *after.module);
-  if (options.json)
-    diff.printJSON(options.models[0], options.models[1], llvm::outs());
+  ModelDiff diff =
+      ModelDiff::compute(models[0]->getModule(), models[1]->getModule());
+  if (isJSON)
+    diff.printJSON(paths[0], paths[1], llvm::outs());
   else
     diff.print(llvm::outs());
-  llvm::outs().flush();
-  if (llvm::outs().has_error()) {
-    llvm::errs() << "mp-opt diff: error: cannot write to standard output: "
-                 << llvm::outs().error().message() << "\n";
-    llvm::outs().clear_error();
-    return exitBadInput;
-  }
-  return options.exitCode && !diff.isEmpty() ? exitDiffers : exitOk;
+  if (llvm::Error failed = flushStandardOutput())
+    return reportError("mp-opt diff", std::move(failed));
+  return tellsByCode && !diff.isEmpty() ? exitDiffers : exitOk;
 }
 
 } // namespace mp

@@ -8,6 +8,7 @@
 #include "Driver.h"
 #include "InputFlags.h"
 #include "InternalErrors.h"
+#include "MLIRFlags.h"
 
 #include "mp-opt/API/ModuleDigest.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
@@ -35,6 +36,7 @@ static ModelOutputOptions getOutputOptions(const Options &options,
   output.path = options.output;
   output.inputPath = options.input;
   output.externalDataRoots = options.externalDataRoots;
+  output.writesModel = options.writesModel;
   output.elideWeights = options.elideWeights;
   output.others = {options.reports.report, options.reports.overlay};
   output.onStep = [&](StringRef step) { watch.reach(step); };
@@ -81,33 +83,6 @@ Format Driver::getOutputFormat(Format input) const {
 // Passes
 //===----------------------------------------------------------------------===//
 
-LogicalResult Driver::setUpRemarks(MLIRContext &context) {
-  if (!config.shouldEmitRemarks() || options.watch.writeStep)
-    return success();
-  remark::RemarkCategories categories{
-      config.getRemarksAllFilter(), config.getRemarksPassedFilter(),
-      config.getRemarksMissedFilter(), config.getRemarksAnalyseFilter(),
-      config.getRemarksFailedFilter()};
-  std::unique_ptr<remark::detail::RemarkEmittingPolicyBase> policy;
-  if (config.getRemarkPolicy() == RemarkPolicy::REMARK_POLICY_FINAL)
-    policy = std::make_unique<remark::RemarkEmittingPolicyFinal>();
-  else
-    policy = std::make_unique<remark::RemarkEmittingPolicyAll>();
-  RemarkFormat format = config.getRemarkFormat();
-  if (format == RemarkFormat::REMARK_FORMAT_STDOUT)
-    return remark::enableOptimizationRemarks(context, nullptr,
-                                             std::move(policy), categories,
-                                             /*printAsEmitRemarks=*/true);
-  bool yaml = format == RemarkFormat::REMARK_FORMAT_YAML;
-  std::string file = config.getRemarksOutputFile();
-  if (file.empty())
-    file = yaml ? "mp-opt-remarks.yaml" : "mp-opt-remarks.bitstream";
-  return remark::enableOptimizationRemarksWithLLVMStreamer(
-      context, file,
-      yaml ? llvm::remarks::Format::YAML : llvm::remarks::Format::Bitstream,
-      std::move(policy), categories);
-}
-
 LogicalResult Driver::runPasses(ModuleOp module, TimingScope &timing) {
   PassManager pm(module.getContext(), module->getName().getStringRef());
   // One check at the end says as much about the result as one after each pass.
@@ -120,27 +95,6 @@ LogicalResult Driver::runPasses(ModuleOp module, TimingScope &timing) {
   if (failed(config.setupPassPipeline(pm)) || failed(pm.run(module)))
     return failure();
   return verifyEach || pm.empty() ? success() : verify(module);
-}
-
-/// Text and bytecode must say all that the module says.
-LogicalResult Driver::verifyRoundtrip(ModuleOp module) {
-  auto print = [](ModuleOp op) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    op->print(os, OpPrintingFlags().useLocalScope());
-    return text;
-  };
-  std::string text = print(module), bytecode;
-  llvm::raw_string_ostream os(bytecode);
-  if (failed(writeBytecodeToFile(module, os)))
-    return failure();
-  for (StringRef form : {StringRef(text), StringRef(bytecode)}) {
-    MLIRContext fresh(registry);
-    auto parsed = parseSourceString<ModuleOp>(form, ParserConfig(&fresh));
-    if (!parsed || print(*parsed) != text)
-      return module.emitError() << "the IR does not survive a round trip";
-  }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,7 +206,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
       reports.addWarning(diag.str());
     failedBefore |= isError;
   });
-  if (failed(setUpRemarks(context)))
+  if (!options.watch.writeStep && failed(setUpRemarks(config, context)))
     return exitBadInput;
   TimingScope reading = timing.nest("Import");
   OwningOpRef<ModuleOp> module =
@@ -270,7 +224,8 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   if (failed(runPasses(*module, timing)))
     return getFailureCode();
   watch.startWriting(*module);
-  if (config.shouldVerifyRoundtrip() && failed(verifyRoundtrip(*module)))
+  if (config.shouldVerifyRoundtrip() &&
+      failed(verifyRoundtrip(*module, registry)))
     return exitBadInput;
   (*module)->removeDiscardableAttr(mark::summary);
   bool unchanged = inputFormat == Format::ONNX &&
@@ -301,33 +256,15 @@ int Driver::compareNumbers(ModuleOp original, ModuleOp result,
 
 /// Checks and prints the policy; there is no model.
 int Driver::printConfig() {
-  auto error = [](const std::string &text) {
-    llvm::errs() << "mp-opt: error: " << text << "\n";
-    return exitBadInput;
-  };
   if (llvm::Error failed = addSchemas(options.schemas, registry))
-    return error(toString(std::move(failed)));
-  PolicyRequest request = options.conversion.mixed->policy;
-  llvm::Expected<PolicyOptions> loaded = loadPolicy(request);
-  if (!loaded)
-    return error(toString(loaded.takeError()));
-  for (const std::string &warning : loaded->warnings)
-    llvm::errs() << "mp-opt: warning: " << warning << "\n";
-  MLIRContext context(registry);
-  // A message names its node; the IR around it would bury it.
-  context.printOpOnDiagnostic(false);
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
-    llvm::errs() << "mp-opt: " << getKind(diag) << ": " << diag << "\n";
-  });
-  auto &dialect = *context.getOrLoadDialect<onnxir::ONNXDialect>();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  auto policy = PrecisionPolicy::create(std::move(*loaded),
-                                        [&] { return module->emitError(); });
-  if (failed(policy) ||
-      failed(policy->checkOperators(*module, dialect.getSchemas())))
-    return exitBadInput;
-  printPolicy(*policy, llvm::outs());
-  return exitOk;
+    return reportError("mp-opt", std::move(failed));
+  llvm::Error failed =
+      printPolicy(options.conversion.mixed->policy, registry, llvm::outs(),
+                  [](DiagnosticSeverity severity, const Twine &text) {
+                    llvm::errs() << "mp-opt: " << getKind(severity) << ": "
+                                 << text << "\n";
+                  });
+  return failed ? reportError("mp-opt", std::move(failed)) : exitOk;
 }
 
 /// The files besides the input that flags name to be read. What is no file, a
@@ -346,39 +283,13 @@ static std::vector<std::string> getOtherInputs(const Options &options) {
   return files;
 }
 
-llvm::Error Driver::checkPaths() const {
-  if (isSameFile(options.output, options.input))
-    return llvm::createStringError("the output would replace the input");
-  for (StringRef read : getOtherInputs(options))
-    for (const std::string *written :
-         {&options.output, &options.reports.report, &options.reports.overlay})
-      if (!written->empty() && llvm::sys::fs::equivalent(read, *written))
-        return llvm::createStringError("'" + *written + "' would replace '" +
-                                       read + "', which is read");
-  for (const std::string *report :
-       {&options.reports.report, &options.reports.overlay}) {
-    if (isSameFile(*report, options.input))
-      return llvm::createStringError("'" + *report +
-                                     "' would replace the input");
-    if (!options.output.empty() && options.writesModel &&
-        (isSameFile(*report, options.output) ||
-         isDataFileOf(llvm::sys::path::filename(*report),
-                      llvm::sys::path::filename(options.output))))
-      return llvm::createStringError("'" + *report +
-                                     "' would replace the output");
-  }
-  if (isSameFile(options.reports.report, options.reports.overlay))
-    return llvm::createStringError("--report and --overlay name one file");
-  return llvm::Error::success();
-}
-
 int Driver::run() {
   if (options.printConfig)
     return printConfig();
   if (llvm::Error failed = llvm::joinErrors(
           input.read(options.input), addSchemas(options.schemas, registry)))
     return error(toString(std::move(failed)));
-  if (llvm::Error failed = checkPaths())
+  if (llvm::Error failed = output.checkPaths(getOtherInputs(options)))
     return error(toString(std::move(failed)));
   watch.startReading(input, options.input);
   watch.reach("import");

@@ -36,9 +36,6 @@ private:
 
   Format getOutputFormat(Format input) const;
 
-  /// Fails if a file to be written is one that is read, or another one that is
-  /// written.
-  llvm::Error checkPaths() const;
   int printConfig();
   int compareNumbers(mlir::ModuleOp original, mlir::ModuleOp result,
                      mlir::TimingScope &timing);
@@ -51,8 +48,6 @@ private:
             mlir::TimingScope &timing);
   mlir::LogicalResult runPasses(mlir::ModuleOp module,
                                 mlir::TimingScope &timing);
-  mlir::LogicalResult setUpRemarks(mlir::MLIRContext &context);
-  mlir::LogicalResult verifyRoundtrip(mlir::ModuleOp module);
 
   const Options &options;
   mlir::DialectRegistry &registry;

@@ -7,9 +7,10 @@
 
 #include "Options.h"
 
-#include "CodeFlags.h"
+#include "Help.h"
 #include "InputFlags.h"
-#include "TrainingFlags.h"
+#include "MLIRFlags.h"
+#include "OptionGroups.h"
 
 #include "mp-opt/Graph/ValueSizes.h"
 
@@ -26,78 +27,6 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral help = R"(mp-opt: mixed precision for ONNX models
-
-usage: mp-opt INPUT [--mixed-bf16 | --mixed-fp16] [-o OUTPUT] [options]
-       mp-opt INPUT --train --loss=LOSS ...    a training step: --help=train
-       mp-opt INPUT --emit=lib -o OUTPUT ...   code and C header: --help=code
-
-INPUT is an ONNX model (.onnx), ONNX text (.onnxtxt), MLIR text (.mlir) or MLIR
-bytecode (.mlirbc); other names are recognised by content, '-' is standard
-input. Without -o the result goes to standard output as MLIR text.
-
-Precision:
-  --mixed-bf16          bf16 where it is safe, fp32 elsewhere
-  --mixed-fp16          the same with fp16
-  --allow=OP,...        ops that run in 16 bit
-  --deny=OP,...         ops that run in fp32
-  --promote=OP,...      ops that run in the widest precision of their inputs
-  --allow-file=FILE     the same from a file, one op a line, '#' comments; also
-                        --deny-file and --promote-file (repeatable)
-  --allow-node=REGEX    nodes, by name, that run in 16 bit (repeatable)
-  --deny-node=REGEX     nodes, by name, that run in fp32 (repeatable)
-  --gaudi-config=FILE   the op lists of a gaudi_config.json
-  --policy=FILE         all of this and more in YAML (examples/policies); or
-                        mixed_bfloat16, mixed_float16, float32 as in Keras
-  --strict              exit code 4 if the 16 bit asked for cannot be had
-  --print-config        print the policy in force, and where each word is from
-  --assign=RULE         between allow and deny: min-cut (default), first-operand
-  --min-saving=PERCENT  16-bit regions that save less of their bytes stay fp32
-  --dim=NAME=SIZE,...   what symbolic dimensions count for (default: 32)
-  --max-weight-copy=N   store weights of mixed use twice up to N bytes, cast
-                        bigger ones at use (default: 4096)
-  --raise-opset=false   keep the model's opset, even if 16 bit needs a newer one
-  --opset-limit=N       newest opset that a model may be raised to (default: 25)
-  --emulate             write fp32, rounded explicitly as 16-bit storage rounds
-  --verify[=DATA]       run the result on DATA, or random numbers; exit code 3 if
-                        it is further from float64 than --rtol=X (bf16: 0.016);
-                        --cache=on|off|DIR/ keeps its code (mp-run run --help)
-
-  Ops are names of ONNX (Softmax, com.microsoft.FusedMatMul) or torch (addmm).
-  What is said of nodes beats the safety analyses, these beat lists of ops, a
-  list beats the built-in profile, allow and deny beat promote. Flags and files
-  rank equal: where they contradict each other, that is an error.
-
-Input and output:
-  -o FILE               write FILE (whole or not at all)
-  --emit=FORMAT         onnx, onnxtext, mlir, bytecode, or code: llvm, obj, lib
-                        (--help=code); by default what the output's name says
-  --elide-weights=BOOL  leave big weights out of MLIR text (default: on stdout)
-  --schemas=FILE        JSON with the operators of further domains
-  --external-data-root=DIR  external data may be links to below DIR (repeatable)
-
-Explanations (without -o, the first three write only themselves):
-  --explain=NODE        why a node, or that of a value, runs as it does
-  --report=FILE.html    page with the graph by precision, layers, savings
-  --overlay=FILE.json   the same as node data for Model Explorer
-  --annotate            precision and reason into the nodes' metadata
-  --summary=FORM        text (default with --mixed-*), json or none
-  --remarks-filter=mp-precision
-                        every decision and every cast, as remarks
-  mp-opt diff A B       what differs in precision; see mp-opt diff --help
-  --help, --version     --help=all also lists passes and MLIR's options
-
-Examples:
-  mp-opt model.onnx --mixed-bf16 -o model.bf16.onnx
-  mp-opt model.onnx --mixed-fp16 --deny=Gelu --deny-node='head/.*' -o out.onnx
-  mp-opt model.onnx --mixed-bf16 --verify=data.npz -o out.onnx
-  mp-opt model.mlir --mp-mixed-precision=precision=bf16 --mlir-print-ir-after-all
-
-Exit codes: 0 done; 1 the model, a list or a pass failed; 2 wrong usage; 3 see
---verify; 4 unsupported (--strict, --emit); 70 internal error or out of memory;
-130, 143 ended by a signal. After an error nothing is written, old files stay.
-)";
-
 /// The flags, and what of them Options does not hold as it was given.
 struct Options::Flags {
   FlagSet set{"mp-opt"};
@@ -106,38 +35,7 @@ struct Options::Flags {
   CodeFlags code;
   std::string summary, cache, crashIn, writeStep;
   double tolerance = 0;
-
-  bool needMixed(bool isForCode) const;
 };
-
-static void addPolicyFlags(FlagSet &set, PolicyRequest &policy) {
-  for (const PolicyField &field : getPolicyFields()) {
-    StringRef value = field.namesFiles ? "file" : "";
-    if (field.flag.empty())
-      continue;
-    if (field.text)
-      set.add(field.flag, policy.*field.text, field.help, value);
-    else if (field.isOn)
-      set.add(field.flag, policy.*field.isOn, field.help);
-    else if (field.hasCommas)
-      set.addCommas(field.flag, policy.*field.list, field.help, value);
-    else
-      set.add(field.flag, policy.*field.list, field.help, value);
-  }
-}
-
-static void addPrecisionFlags(FlagSet &set, MixedPrecisionRequest &mixed) {
-  addPolicyFlags(set, mixed.policy);
-  set.add("assign", mixed.assign, "rule between allow and deny", "rule");
-  set.add("min-saving", mixed.minSaving,
-          "percentage that a 16-bit region must save", "percent");
-  set.addCommas("dim", mixed.dims, "sizes of symbolic dimensions", "name=size");
-  set.add("max-weight-copy", mixed.maxWeightCopy,
-          "bytes up to which weights are stored in both types");
-  set.add("raise-opset", mixed.raiseOpset,
-          "raise the opset where 16 bit needs it");
-  set.add("opset-limit", mixed.opsetLimit, "newest opset to raise to");
-}
 
 void Options::addFlags(Flags &flags) {
   FlagSet &set = flags.set;
@@ -179,21 +77,6 @@ void Options::addFlags(Flags &flags) {
   // PLACE[:KIND], write what is at STEP:DESCRIPTOR.
   set.addHidden("debug-crash-in", flags.crashIn);
   set.addHidden("debug-write-step", flags.writeStep);
-}
-
-/// True if a flag is there that speaks of precision.
-bool Options::Flags::needMixed(bool isForCode) const {
-  // Sizes are for what runs the model as well.
-  bool needsSizes = set.isGiven("verify") || isForCode;
-  auto isOfPolicy = [&](const PolicyField &field) {
-    // A file that holds a policy says itself that precision is mixed.
-    return !field.text && !field.flag.empty() && set.isGiven(field.flag);
-  };
-  return (set.isGiven("dim") && !needsSizes) ||
-         llvm::any_of(getPolicyFields(), isOfPolicy) ||
-         !set.findGiven(
-                 {"opset-limit", "assign", "min-saving", "max-weight-copy"})
-              .empty();
 }
 
 static int usageError(const Twine &message) {
@@ -246,35 +129,13 @@ std::optional<int> Options::parseReports(Flags &flags) {
   return std::nullopt;
 }
 
-static std::optional<CrashKind> getCrashKind(StringRef name) {
-  return StringSwitch<std::optional<CrashKind>>(name)
-      .Cases({"", "segv"}, CrashKind::Segv)
-      .Case("bus", CrashKind::Bus)
-      .Case("fpe", CrashKind::Fpe)
-      .Case("ill", CrashKind::Ill)
-      .Case("abort", CrashKind::Abort)
-      .Case("terminate", CrashKind::Terminate)
-      .Case("fatal", CrashKind::Fatal)
-      .Case("stack", CrashKind::Stack)
-      .Case("oom", CrashKind::Memory)
-      .Default(std::nullopt);
-}
-
 std::optional<int> Options::parseDebugging(Flags &flags) {
-  auto [place, kind] = StringRef(flags.crashIn).split(':');
-  std::optional<CrashKind> known = getCrashKind(kind);
-  if (!known)
-    return usageError("--debug-crash-in: unknown kind '" + kind + "'");
-  watch.crashPlace = place.str();
-  watch.crashKind = *known;
-  if (!flags.set.isGiven("debug-write-step"))
-    return std::nullopt;
-  auto [step, descriptor] = StringRef(flags.writeStep).split(':');
-  unsigned number = 0;
-  if (step.getAsInteger(10, number) ||
-      descriptor.getAsInteger(10, watch.writeDescriptor))
-    return usageError("--debug-write-step: expected STEP:DESCRIPTOR");
-  watch.writeStep = number;
+  Error failed = joinErrors(watch.parseCrash(flags.crashIn),
+                            flags.set.isGiven("debug-write-step")
+                                ? watch.parseStep(flags.writeStep)
+                                : Error::success());
+  if (failed)
+    return usageError(toString(std::move(failed)));
   return std::nullopt;
 }
 
@@ -318,45 +179,20 @@ std::optional<int> Options::parseCode(Flags &flags) {
   return std::nullopt;
 }
 
-#ifdef MPOPT_STATIC
-static constexpr StringLiteral pluginFlags[] = {"load-dialect-plugin",
-                                                "load-pass-plugin"};
-
-/// A plugin needs libMLIR.so, and nothing of one MLIR means anything to another
-/// in the same process: it is not even opened.
-static void keepPluginsOut() {
-  for (StringRef name : pluginFlags)
-    static_cast<cl::list<std::string> *>(cl::getRegisteredOptions()[name])
-        ->setCallback([](const std::string &) {});
-}
-
-static std::optional<int> refusePlugins() {
-  for (StringRef name : pluginFlags)
-    if (cl::getRegisteredOptions()[name]->getNumOccurrences())
-      return usageError("--" + name +
-                        ": MLIR is part of this mp-opt, which loads no "
-                        "plugins; mlir-opt does, mp-opt-plugin.so among them");
-  return std::nullopt;
-}
-#else
-static void keepPluginsOut() {}
-static std::optional<int> refusePlugins() { return std::nullopt; }
-#endif
-
 /// Where help is asked for; LLVM's own, with all options, is --help=all.
 static std::optional<int> printHelp(std::vector<const char *> &arguments) {
   for (const char *&argument : arguments) {
     StringRef text = argument;
     if (text == "--help" || text == "-help" || text == "-h") {
-      outs() << help;
+      outs() << help::options;
       return exitOk;
     }
     if (text == "--help=train" || text == "-help=train") {
-      printTrainingHelp();
+      outs() << help::training;
       return exitOk;
     }
     if (text == "--help=code" || text == "-help=code") {
-      printCodeHelp();
+      outs() << help::code;
       return exitOk;
     }
     if (text == "--help=all" || text == "-help=all")
@@ -384,7 +220,9 @@ static std::optional<int> parseArguments(int argc, char **argv,
     errs() << message;
     return exitUsage;
   }
-  return refusePlugins();
+  if (Error failed = refusePlugins())
+    return usageError(toString(std::move(failed)));
+  return std::nullopt;
 }
 
 /// What is done to the model.
@@ -396,7 +234,7 @@ std::optional<int> Options::parseConversion(Flags &flags) {
                  !flags.set.findGiven({"policy", "gaudi-config"}).empty();
   if (flags.set.isGiven("opset-limit") && conversion.mixed->opsetLimit < 1)
     return usageError("--opset-limit: expected an opset of at least 1");
-  if (flags.needMixed(isCode(emit)) && !isMixed)
+  if (needMixed(flags.set, isCode(emit)) && !isMixed)
     return usageError("options of mixed precision need --mixed-bf16, "
                       "--mixed-fp16 or --policy");
   if (flags.set.isGiven("policy") && conversion.mixed->policy.policy.empty())

@@ -84,6 +84,14 @@ struct ConversionOptions {
 /// flag of mp-opt.
 llvm::Error checkTraining(const TrainingRequest &request);
 
+/// Checks a policy and prints the one that is in force, in YAML. `onMessage`
+/// gets warnings, and what is wrong with operators' names.
+llvm::Error printPolicy(
+    PolicyRequest request, const mlir::DialectRegistry &registry,
+    llvm::raw_ostream &os,
+    llvm::function_ref<void(mlir::DiagnosticSeverity, const llvm::Twine &)>
+        onMessage);
+
 /// Adds the passes that do it, and where there are `reports` those that make
 /// them, but for the last where precision is not decided (Reports::addEnd).
 void buildConversion(mlir::OpPassManager &pm, const ConversionOptions &options,

@@ -37,6 +37,9 @@ struct ModelOptions {
   /// Gets errors, warnings and notes as they come, and may be called by any
   /// thread. Without it, errors are known from what functions return.
   MessageFn onMessage;
+  /// Gets what is wrong in text of MLIR, with the line; null to have it in the
+  /// messages.
+  llvm::raw_ostream *excerpts = nullptr;
   /// Gets a timer for each step; null if nobody asks.
   mlir::TimingScope *timing = nullptr;
 };
@@ -77,8 +80,10 @@ public:
   /// beside it.
   llvm::Error writeONNX(llvm::StringRef path);
 
-  /// What the model takes, before it is compiled.
-  std::vector<ModelValue> getInputs(const llvm::StringMap<int64_t> &dims);
+  /// What the model takes, before it is compiled. Fails, of kind NotSupported,
+  /// if that is not tensors alone.
+  llvm::Expected<std::vector<ModelValue>>
+  getInputs(const llvm::StringMap<int64_t> &dims);
   mlir::ModuleOp getModule() { return *module; }
   /// The bytes of its file; nothing for a copy.
   llvm::StringRef getContent() const { return input.getContent(); }

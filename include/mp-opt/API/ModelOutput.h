@@ -28,6 +28,8 @@ namespace mp {
 struct ModelOutputOptions {
   /// The file, or standard output if it is empty.
   std::string path;
+  /// Whether the model is written, or the others alone.
+  bool writesModel = true;
   /// Where the model has been read from.
   std::string inputPath;
   /// Folders below which the input's external data may lie behind links.
@@ -49,6 +51,9 @@ public:
   ModelOutput(ModelOutputOptions options, const ModelInput &input)
       : options(std::move(options)), input(input) {}
 
+  /// Fails if a file to be written is the input, one of the others that are
+  /// `read`, or another one that is written.
+  llvm::Error checkPaths(llvm::ArrayRef<std::string> read) const;
   /// Fails if a file to be written is a data file of the input, which is
   /// `module`; those are never touched.
   llvm::Error checkDataFiles(mlir::ModuleOp module);

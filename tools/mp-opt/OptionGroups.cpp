@@ -1,0 +1,172 @@
+//===- OptionGroups.cpp - Flags of one thing each -------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OptionGroups.h"
+
+#include "mp-opt/Training/LossScaling.h"
+
+using namespace llvm;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+static void addPolicyFlags(FlagSet &set, PolicyRequest &policy) {
+  for (const PolicyField &field : getPolicyFields()) {
+    StringRef value = field.namesFiles ? "file" : "";
+    if (field.flag.empty())
+      continue;
+    if (field.text)
+      set.add(field.flag, policy.*field.text, field.help, value);
+    else if (field.isOn)
+      set.add(field.flag, policy.*field.isOn, field.help);
+    else if (field.hasCommas)
+      set.addCommas(field.flag, policy.*field.list, field.help, value);
+    else
+      set.add(field.flag, policy.*field.list, field.help, value);
+  }
+}
+
+void addPrecisionFlags(FlagSet &set, MixedPrecisionRequest &mixed) {
+  addPolicyFlags(set, mixed.policy);
+  set.add("assign", mixed.assign, "rule between allow and deny", "rule");
+  set.add("min-saving", mixed.minSaving,
+          "percentage that a 16-bit region must save", "percent");
+  set.addCommas("dim", mixed.dims, "sizes of symbolic dimensions", "name=size");
+  set.add("max-weight-copy", mixed.maxWeightCopy,
+          "bytes up to which weights are stored in both types");
+  set.add("raise-opset", mixed.raiseOpset,
+          "raise the opset where 16 bit needs it");
+  set.add("opset-limit", mixed.opsetLimit, "newest opset to raise to");
+}
+
+bool needMixed(const FlagSet &set, bool isForCode) {
+  // Sizes are for what runs the model as well.
+  bool needsSizes = set.isGiven("verify") || isForCode;
+  auto isOfPolicy = [&](const PolicyField &field) {
+    // A file that holds a policy says itself that precision is mixed.
+    return !field.text && !field.flag.empty() && set.isGiven(field.flag);
+  };
+  return (set.isGiven("dim") && !needsSizes) ||
+         llvm::any_of(getPolicyFields(), isOfPolicy) ||
+         !set.findGiven(
+                 {"opset-limit", "assign", "min-saving", "max-weight-copy"})
+              .empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+void TrainingFlags::addTo(FlagSet &flags, TrainingRequest &request) {
+  flags.add("train", train, "make a training step");
+  flags.add("loss", request.loss, "what is minimized");
+  flags.add("class-axis", request.classAxis, "axis of the loss's classes");
+  flags.add("optimizer", request.optimizer, "optimizer with its numbers");
+  flags.add("lr", request.learningRate, "learning rate");
+  flags.add("weight-decay", request.weightDecay, "decay of the parameters");
+  flags.add("clip-norm", request.clipNorm, "bound of the gradients' norm");
+  flags.add("clip-value", request.clipValue,
+            "bound of the gradients' elements");
+  flags.add("group", request.groups, "settings of parameters by their names");
+  flags.add("average", request.average, "average of the parameters");
+  flags.add("accumulate", request.accumulate,
+            "steps whose gradients make one update");
+  flags.add("train-only", request.trainOnly, "parameters that are trained",
+            "regex|@file");
+  flags.add("tie", request.tie, "initializers that become one parameter",
+            "name,name");
+  flags.add("untie", request.untie, "parameters that modules get copies of",
+            "regex");
+  flags.add("freeze", request.freeze, "parameters that are not trained",
+            "regex|@file");
+  flags.addCommas("fix", request.fixed, "sizes of inputs that the step is for",
+                  "NAME=SIZE");
+  flags.add("straight-through", request.straightThrough,
+            "pass gradients by quantization that is undone at once");
+  flags.add("loss-scale", lossScale, "none, a number or dynamic");
+}
+
+static Error error(const Twine &message) { return createStringError(message); }
+
+Error TrainingFlags::check(const FlagSet &flags, const TrainingRequest &request,
+                           bool isMixed) const {
+  StringRef ofStep = flags.findGiven(
+      {"loss", "class-axis", "optimizer", "lr", "clip-norm", "clip-value",
+       "freeze", "accumulate", "weight-decay", "group", "average", "train-only",
+       "tie", "untie", "straight-through", "fix"});
+  if (!train && !ofStep.empty())
+    return error("--" + ofStep + " needs --train");
+  if (flags.isGiven("loss-scale") && !train && !isMixed)
+    return error("--loss-scale needs --train, --mixed-bf16, --mixed-fp16 or "
+                 "--policy");
+  if (train && request.loss.empty() && !ofStep.empty())
+    return error("--" + ofStep + " needs --loss: without it the " +
+                 "model's training_info says what is done");
+  // Zero would be no bound.
+  for (auto [flag, bound] : {std::pair("clip-norm", request.clipNorm),
+                             std::pair("clip-value", request.clipValue)})
+    if (flags.isGiven(flag) && bound == 0)
+      return error("--" + Twine(flag) + ": expected a positive number");
+  if (Error failed = checkTraining(request))
+    return failed;
+  if (request.optimizer == "none" &&
+      !flags
+           .findGiven({"lr", "weight-decay", "clip-norm", "clip-value",
+                       "accumulate", "group", "average"})
+           .empty())
+    return error("--optimizer=none: no update is made that --lr, "
+                 "--weight-decay, --clip-norm, --clip-value, --accumulate, "
+                 "--group or --average could speak of");
+  return lossScale == "auto" ? Error::success() : LossScale().parse(lossScale);
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+void CodeFlags::addTo(FlagSet &flags, CodeOptions &options) {
+  flags.add("target", options.target.triple, "system that code is made for",
+            "triple");
+  flags.add("cpu", options.target.cpu, "processor that code is made for",
+            "name");
+  flags.add("kernels", kernels, "how 16-bit operands are multiplied");
+  flags.add("in-place", options.inPlace, "write next states over their inputs");
+  flags.add("symbols", options.symbols, "start of names in C", "prefix");
+  flags.add("cc", options.linker, "links libraries", "program");
+  flags.add("runtime", options.runtime, "run-time library of another target",
+            "file");
+}
+
+Error CodeFlags::check(const FlagSet &flags, CodeOptions &options,
+                       bool isCode) const {
+  StringRef given = flags.findGiven(
+      {"target", "cpu", "kernels", "in-place", "symbols", "cc", "runtime"});
+  if (!isCode && !given.empty())
+    return createStringError("--" + given + " needs --emit=llvm, obj or lib");
+  Expected<KernelChoice> choice = parseKernels(kernels);
+  if (!choice)
+    return createStringError("--kernels: " + toString(choice.takeError()));
+  options.kernels = *choice;
+  if (flags.isGiven("symbols") && options.symbols != getCName(options.symbols))
+    return createStringError("--symbols: expected the start of a name of C, "
+                             "found '" +
+                             options.symbols + "'");
+  const std::pair<StringRef, StringRef> values[] = {
+      {"target", options.target.triple},
+      {"cpu", options.target.cpu},
+      {"cc", options.linker},
+      {"runtime", options.runtime}};
+  for (auto [flag, value] : values)
+    if (flags.isGiven(flag) && value.empty())
+      return createStringError("--" + flag + ": expected a value");
+  return Error::success();
+}
+
+} // namespace mp
