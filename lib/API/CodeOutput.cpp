@@ -7,6 +7,8 @@
 
 #include "mp-opt/API/CodeOutput.h"
 
+#include "mp-opt/API/Error.h"
+
 #include "Pipelines/CompileProgram.h"
 #include "mp-opt/Codegen/Target/HostTarget.h"
 #include "mp-opt/Graph/ValueSizes.h"
@@ -132,10 +134,10 @@ llvm::Error CodeWriter::lower(ModuleOp module) {
   std::optional<double> flops;
   // What is wrong has been said.
   if (failed(lowerProgram(module, compile, watch, flops)))
-    return llvm::createStringError("");
+    return makeError({ErrorKind::NotSupported, "", /*isReported=*/true});
   FailureOr<ModelInterface> read = readInterface(module);
   if (failed(read))
-    return llvm::createStringError("");
+    return makeError({ErrorKind::NotSupported, "", /*isReported=*/true});
   interface = std::move(*read);
   return llvm::Error::success();
 }

@@ -113,6 +113,15 @@ Format getFormatOfName(StringRef name) {
       .Default(Format::Auto);
 }
 
+Format chooseFormat(Format wanted, StringRef name, Format input) {
+  if (wanted != Format::Auto)
+    return wanted;
+  Format format = getFormatOfName(name);
+  if (format != Format::Auto)
+    return format;
+  return isONNX(input) && !name.empty() ? Format::ONNX : Format::MLIR;
+}
+
 /// ONNX text starts with '<' (or with comments before it), MLIR text with
 /// anything else that is printable; what remains is protobuf.
 static Format getFormatOfContent(StringRef content) {

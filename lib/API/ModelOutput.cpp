@@ -7,6 +7,8 @@
 
 #include "mp-opt/API/ModelOutput.h"
 
+#include "mp-opt/API/Error.h"
+
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinDialect.h"
@@ -285,7 +287,7 @@ llvm::Error ModelOutput::writeONNX(ModuleOp module) {
       exportONNX(module, path::filename(options.path));
   // What was wrong is said already.
   if (!model)
-    return llvm::createStringError("");
+    return makeError({ErrorKind::BadInput, "", /*isReported=*/true});
   if (options.path.empty()) {
     if (!model->getExternalData().empty())
       return llvm::createStringError(externalNeedsFile);
@@ -320,7 +322,7 @@ llvm::Error ModelOutput::writeText(ModuleOp module) {
   std::unique_ptr<ExportedModel> model =
       exportONNX(module, path::filename(options.path));
   if (!model)
-    return llvm::createStringError("");
+    return makeError({ErrorKind::BadInput, "", /*isReported=*/true});
   if (!model->getExternalData().empty())
     return llvm::createStringError(externalNeedsFile);
   bool isPrinted = true;

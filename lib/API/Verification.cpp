@@ -84,4 +84,14 @@ verifyResult(ModuleOp input, ModuleOp result,
   return outside;
 }
 
+std::string OutsideOutput::describe() const {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "output '" << name
+      << "' is not what the input computes in float64: expected a root mean "
+         "square error of at most "
+      << rootMeanSquareError << " and a cosine of at least " << cosine;
+  return text;
+}
+
 } // namespace mp

@@ -13,17 +13,12 @@
 #include "mp-opt/API/ModuleDigest.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Graph/Casts.h"
-#include "mp-opt/Precision/Policy/PolicyFile.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
-#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Remark/RemarkStreamer.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -63,20 +58,8 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
   });
 }
 
-int Driver::error(const Twine &message) const {
-  if (std::string text = message.str(); !text.empty())
-    llvm::errs() << input.getName() << ": error: " << text << "\n";
-  return exitBadInput;
-}
-
-Format Driver::getOutputFormat(Format input) const {
-  if (options.emit != Format::Auto)
-    return options.emit;
-  Format format = getFormatOfName(options.output);
-  if (format != Format::Auto)
-    return format;
-  bool isONNX = input == Format::ONNX || input == Format::ONNXText;
-  return isONNX && !options.output.empty() ? Format::ONNX : Format::MLIR;
+int Driver::fail(llvm::Error error) const {
+  return reportError(input.getName(), std::move(error));
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,8 +92,7 @@ int Driver::getFailureCode() const {
   return isRefused ? exitNotSupported : exitBadInput;
 }
 
-int Driver::runOnMLIR() {
-  Format format = getOutputFormat(Format::MLIR);
+int Driver::runOnMLIR(Format format) {
   config.emitBytecode(format == Format::Bytecode);
   LogicalResult result = failure();
   auto print = [&](raw_ostream &os) {
@@ -134,11 +116,11 @@ int Driver::runOnMLIR() {
     printAll(options.writesModel ? llvm::outs() : llvm::nulls());
   if (llvm::Error failed =
           joinErrors(std::move(failedReport), std::move(failedWrite)))
-    return error(toString(std::move(failed)));
+    return fail(std::move(failed));
   if (failed(result))
     return getFailureCode();
   if (llvm::Error failed = finishReports())
-    return error(toString(std::move(failed)));
+    return fail(std::move(failed));
   return exitOk;
 }
 
@@ -161,22 +143,16 @@ llvm::Error Driver::finishReports() {
 int Driver::write(ModuleOp module, Format format, bool unchanged,
                   TimingScope &timing) {
   if (llvm::Error failed = reports.prepare())
-    return error(toString(std::move(failed)));
-  if (options.writesModel && isCode(format)) {
-    if (llvm::Error failed =
-            writeCode(module, format, options.code, options.output,
-                      llvm::sys::path::filename(input.getName()), timing)) {
-      std::string text = toString(std::move(failed));
-      // What cannot be compiled has been named.
-      return text.empty() ? exitNotSupported : error(text);
-    }
-  } else if (options.writesModel) {
-    if (llvm::Error failed = output.write(module, format, unchanged))
-      return error(toString(std::move(failed)));
-  }
-  if (llvm::Error failed = finishReports())
-    return error(toString(std::move(failed)));
-  return exitOk;
+    return fail(std::move(failed));
+  llvm::Error failed =
+      !options.writesModel ? llvm::Error::success()
+      : isCode(format)
+          ? writeCode(module, format, options.code, options.output,
+                      llvm::sys::path::filename(input.getName()), timing)
+          : output.write(module, format, unchanged);
+  if (!failed)
+    failed = finishReports();
+  return failed ? fail(std::move(failed)) : exitOk;
 }
 
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
@@ -214,11 +190,9 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   reading.stop();
   if (!module || failed(verify(*module)))
     return exitBadInput;
-  bool inputIsONNX =
-      inputFormat == Format::ONNX || inputFormat == Format::ONNXText;
-  if (llvm::Error failed =
-          inputIsONNX ? output.checkDataFiles(*module) : llvm::Error::success())
-    return error(toString(std::move(failed)));
+  if (isONNX(inputFormat))
+    if (llvm::Error failed = output.checkDataFiles(*module))
+      return fail(std::move(failed));
   ModuleDigest before(*module);
   OwningOpRef<ModuleOp> original(options.verify ? module->clone() : ModuleOp());
   if (failed(runPasses(*module, timing)))
@@ -245,12 +219,8 @@ int Driver::compareNumbers(ModuleOp original, ModuleOp result,
                               input.getName(), timing, llvm::errs());
   if (!outside)
     return reportError(input.getName() + ": --verify", outside.takeError());
-  for (const OutsideOutput &bound : *outside)
-    llvm::errs() << input.getName() << ": error: output '" << bound.name
-                 << "' is not what the input computes in float64: expected a "
-                    "root mean square error of at most "
-                 << bound.rootMeanSquareError << " and a cosine of at least "
-                 << bound.cosine << "\n";
+  for (const OutsideOutput &output : *outside)
+    llvm::errs() << input.getName() << ": error: " << output.describe() << "\n";
   return outside->empty() ? exitOk : exitOutside;
 }
 
@@ -267,37 +237,22 @@ int Driver::printConfig() {
   return failed ? reportError("mp-opt", std::move(failed)) : exitOk;
 }
 
-/// The files besides the input that flags name to be read. What is no file, a
-/// policy of Keras, say, is none of the others either.
-static std::vector<std::string> getOtherInputs(const Options &options) {
-  std::vector<std::string> files = {options.schemas};
-  if (options.conversion.mixed) {
-    PolicyRequest request = options.conversion.mixed->policy;
-    for (const PolicyField &field : getPolicyFields()) {
-      if (field.namesFiles && field.text)
-        files.push_back(request.*field.text);
-      if (field.namesFiles && field.list)
-        llvm::append_range(files, request.*field.list);
-    }
-  }
-  return files;
-}
-
 int Driver::run() {
   if (options.printConfig)
     return printConfig();
   if (llvm::Error failed = llvm::joinErrors(
           input.read(options.input), addSchemas(options.schemas, registry)))
-    return error(toString(std::move(failed)));
-  if (llvm::Error failed = output.checkPaths(getOtherInputs(options)))
-    return error(toString(std::move(failed)));
+    return fail(std::move(failed));
+  std::vector<std::string> alsoRead = {options.schemas};
+  if (options.conversion.mixed)
+    llvm::append_range(alsoRead, options.conversion.mixed->policy.getFiles());
+  if (llvm::Error failed = output.checkPaths(alsoRead))
+    return fail(std::move(failed));
   watch.startReading(input, options.input);
   watch.reach("import");
   Format from = input.getFormat();
-  Format to = getOutputFormat(from);
-  bool mlirIn = from == Format::MLIR || from == Format::Bytecode;
-  bool mlirOut = to == Format::MLIR || to == Format::Bytecode;
-  return mlirIn && mlirOut ? runOnMLIR() : runOnModel(from, to);
+  Format to = chooseFormat(options.emit, options.output, from);
+  return isMLIR(from) && isMLIR(to) ? runOnMLIR(to) : runOnModel(from, to);
 }
 
 } // namespace mp

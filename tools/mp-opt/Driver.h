@@ -32,14 +32,11 @@ public:
   int run();
 
 private:
-  int error(const llvm::Twine &message) const;
-
-  Format getOutputFormat(Format input) const;
-
+  int fail(llvm::Error error) const;
   int printConfig();
   int compareNumbers(mlir::ModuleOp original, mlir::ModuleOp result,
                      mlir::TimingScope &timing);
-  int runOnMLIR();
+  int runOnMLIR(Format format);
   llvm::Error finishReports();
   int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);

@@ -18,7 +18,6 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <unistd.h>
@@ -79,9 +78,8 @@ void Options::addFlags(Flags &flags) {
   set.addHidden("debug-write-step", flags.writeStep);
 }
 
-static int usageError(const Twine &message) {
-  errs() << "mp-opt: error: " << message << "\n";
-  return exitUsage;
+static Error usageError(const Twine &message) {
+  return createStringError(message);
 }
 
 static std::optional<SummaryForm> getSummaryForm(StringRef name) {
@@ -92,7 +90,7 @@ static std::optional<SummaryForm> getSummaryForm(StringRef name) {
       .Default(std::nullopt);
 }
 
-std::optional<int> Options::parseReports(Flags &flags) {
+Error Options::parseReports(Flags &flags) {
   std::optional<MixedPrecisionRequest> &mixed = conversion.mixed;
   bool explains =
       !flags.set.findGiven({"explain", "report", "overlay"}).empty();
@@ -122,24 +120,22 @@ std::optional<int> Options::parseReports(Flags &flags) {
   reports.input = input;
   reports.output = output;
   if (!mixed)
-    return std::nullopt;
+    return Error::success();
   reports.dims = dims;
   mixed->keepMarks =
       explains || reports.annotate || reports.summary != SummaryForm::None;
-  return std::nullopt;
+  return Error::success();
 }
 
-std::optional<int> Options::parseDebugging(Flags &flags) {
-  Error failed = joinErrors(watch.parseCrash(flags.crashIn),
-                            flags.set.isGiven("debug-write-step")
-                                ? watch.parseStep(flags.writeStep)
-                                : Error::success());
-  if (failed)
-    return usageError(toString(std::move(failed)));
-  return std::nullopt;
+Error Options::parseDebugging(Flags &flags) {
+  if (Error failed = watch.parseCrash(flags.crashIn))
+    return failed;
+  return flags.set.isGiven("debug-write-step")
+             ? watch.parseStep(flags.writeStep)
+             : Error::success();
 }
 
-std::optional<int> Options::parseVerification(Flags &flags) {
+Error Options::parseVerification(Flags &flags) {
   verify = flags.set.isGiven("verify");
   if (flags.set.isGiven("rtol")) {
     verification.tolerance = flags.tolerance;
@@ -152,7 +148,7 @@ std::optional<int> Options::parseVerification(Flags &flags) {
   if (verify) {
     auto cache = CodeCacheOptions::parse(flags.cache);
     if (!cache)
-      return usageError(toString(cache.takeError()));
+      return cache.takeError();
     verification.cache = std::move(*cache);
   }
   verification.dims = dims;
@@ -162,43 +158,40 @@ std::optional<int> Options::parseVerification(Flags &flags) {
   if (verify && conversion.training)
     return usageError("--verify compares a model with its input; a training "
                       "step has none that takes the same");
-  return std::nullopt;
+  return Error::success();
 }
 
-std::optional<int> Options::parseCode(Flags &flags) {
+Error Options::parseCode(Flags &flags) {
   if (Error failed = flags.code.check(flags.set, code, isCode(emit)))
-    return usageError(toString(std::move(failed)));
+    return failed;
   if (output.empty() && (emit == Format::Object || emit == Format::Library))
     return usageError("--emit=obj and lib need -o");
   code.dims = dims;
   if (!isCode(emit))
-    return std::nullopt;
+    return Error::success();
   DimensionSizes sizes;
   if (Error failed = parseDimensions(code.dims, sizes))
-    return usageError("--dim: " + toString(std::move(failed)));
-  return std::nullopt;
+    return addContext("--dim", std::move(failed));
+  return Error::success();
 }
 
-/// Where help is asked for; LLVM's own, with all options, is --help=all.
-static std::optional<int> printHelp(std::vector<const char *> &arguments) {
+/// What is to be printed where help is asked for; LLVM's own, with all options,
+/// is --help=all.
+static StringRef findHelp(MutableArrayRef<const char *> arguments) {
   for (const char *&argument : arguments) {
     StringRef text = argument;
-    if (text == "--help" || text == "-help" || text == "-h") {
-      outs() << help::options;
-      return exitOk;
-    }
-    if (text == "--help=train" || text == "-help=train") {
-      outs() << help::training;
-      return exitOk;
-    }
-    if (text == "--help=code" || text == "-help=code") {
-      outs() << help::code;
-      return exitOk;
-    }
-    if (text == "--help=all" || text == "-help=all")
+    // Two dashes or one.
+    text.consume_front("-");
+    if (text == "-help" || text == "help" || text == "h")
+      return help::options;
+    if (text == "-help=train" || text == "help=train")
+      return help::training;
+    if (text == "-help=code" || text == "help=code")
+      return help::code;
+    if (text == "-help=all" || text == "help=all")
       argument = "--help";
   }
-  return std::nullopt;
+  return "";
 }
 
 /// Gives all flags, MLIR's among them, their values.
@@ -210,23 +203,18 @@ static std::optional<int> parseArguments(int argc, char **argv,
     os << "mp-opt " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
   });
   std::vector<const char *> arguments(argv, argv + argc);
-  if (std::optional<int> exitCode = printHelp(arguments))
-    return exitCode;
-  std::string message;
-  raw_string_ostream errors(message);
-  if (!cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(),
-                                   "mixed precision for ONNX models\n",
-                                   &errors)) {
-    errs() << message;
-    return exitUsage;
+  if (StringRef text = findHelp(arguments); !text.empty()) {
+    outs() << text;
+    return exitOk;
   }
-  if (Error failed = refusePlugins())
-    return usageError(toString(std::move(failed)));
-  return std::nullopt;
+  if (cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(),
+                                  "mixed precision for ONNX models\n", &errs()))
+    return std::nullopt;
+  return exitUsage;
 }
 
 /// What is done to the model.
-std::optional<int> Options::parseConversion(Flags &flags) {
+Error Options::parseConversion(Flags &flags) {
   if (flags.bf16 && flags.fp16)
     return usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
@@ -241,21 +229,27 @@ std::optional<int> Options::parseConversion(Flags &flags) {
     return usageError("--policy: expected a file name");
   if (Error failed =
           flags.training.check(flags.set, *conversion.training, isMixed))
-    return usageError(toString(std::move(failed)));
-  conversion.mixed->policy.precision = flags.bf16   ? "bf16"
-                                       : flags.fp16 ? "fp16"
-                                                    : "";
+    return failed;
+  if (flags.bf16 || flags.fp16)
+    conversion.mixed->policy.precision = flags.bf16 ? "bf16" : "fp16";
   dims = conversion.mixed->dims;
   if (!isMixed)
     conversion.mixed.reset();
   if (!flags.training.train)
     conversion.training.reset();
   conversion.lossScale = flags.training.lossScale;
-  return std::nullopt;
+  return Error::success();
+}
+
+/// What is read besides the model.
+Error Options::parseFiles(Flags &) {
+  if (Error failed = refusePlugins())
+    return failed;
+  return checkRoots(externalDataRoots);
 }
 
 /// What is read and what is written.
-std::optional<int> Options::parseFiles(Flags &flags) {
+Error Options::parseOutput(Flags &flags) {
   if (input == "-" && isatty(0))
     return usageError("expected an input file; see --help");
   if (flags.set.isGiven("o") && output.empty())
@@ -264,7 +258,7 @@ std::optional<int> Options::parseFiles(Flags &flags) {
     output.clear();
   if (flags.set.isGiven("elide-weights"))
     elideWeights = flags.elideWeights;
-  return std::nullopt;
+  return Error::success();
 }
 
 std::optional<int> Options::parse(int argc, char **argv,
@@ -273,17 +267,19 @@ std::optional<int> Options::parse(int argc, char **argv,
   addFlags(flags);
   if (std::optional<int> exitCode = parseArguments(argc, argv, registry))
     return exitCode;
-  if (std::optional<int> exitCode = parseConversion(flags))
-    return exitCode;
-  if (Error failed = checkRoots(externalDataRoots))
-    return usageError(toString(std::move(failed)));
-  if (printConfig)
-    return std::nullopt;
-  for (auto parsePart :
-       {&Options::parseFiles, &Options::parseVerification, &Options::parseCode,
-        &Options::parseDebugging, &Options::parseReports})
-    if (std::optional<int> exitCode = (this->*parsePart)(flags))
-      return exitCode;
+  using ParsePart = Error (Options::*)(Flags &);
+  std::vector<ParsePart> parts = {&Options::parseFiles,
+                                  &Options::parseConversion};
+  if (!printConfig)
+    parts.insert(parts.end(),
+                 {&Options::parseOutput, &Options::parseVerification,
+                  &Options::parseCode, &Options::parseDebugging,
+                  &Options::parseReports});
+  for (ParsePart parsePart : parts)
+    if (Error failed = (this->*parsePart)(flags)) {
+      errs() << "mp-opt: error: " << toString(std::move(failed)) << "\n";
+      return exitUsage;
+    }
   return std::nullopt;
 }
 

@@ -61,12 +61,13 @@ struct Options {
 private:
   struct Flags;
   void addFlags(Flags &flags);
-  std::optional<int> parseConversion(Flags &flags);
-  std::optional<int> parseFiles(Flags &flags);
-  std::optional<int> parseReports(Flags &flags);
-  std::optional<int> parseDebugging(Flags &flags);
-  std::optional<int> parseVerification(Flags &flags);
-  std::optional<int> parseCode(Flags &flags);
+  llvm::Error parseConversion(Flags &flags);
+  llvm::Error parseFiles(Flags &flags);
+  llvm::Error parseOutput(Flags &flags);
+  llvm::Error parseReports(Flags &flags);
+  llvm::Error parseDebugging(Flags &flags);
+  llvm::Error parseVerification(Flags &flags);
+  llvm::Error parseCode(Flags &flags);
 };
 
 } // namespace mp

@@ -33,8 +33,8 @@ struct CodeOptions {
 };
 
 /// Writes the code of `module`, which is used up, to `path`; of Format::LLVM to
-/// standard output where there is none. `model` is its name in comments. An
-/// error without a text has been reported already.
+/// standard output where there is none. `model` is its name in comments. The
+/// context's diagnostics say what cannot be compiled (Error.h: isReported).
 llvm::Error writeCode(mlir::ModuleOp module, Format format,
                       const CodeOptions &options, llvm::StringRef path,
                       llvm::StringRef model, mlir::TimingScope &timing);

@@ -33,6 +33,18 @@ enum class Format {
 /// What the extension of a file's name says; Auto if it says nothing.
 Format getFormatOfName(llvm::StringRef name);
 
+/// That of an output: `wanted`, else what its name says, else that of the
+/// input, but text of MLIR where there is no name.
+Format chooseFormat(Format wanted, llvm::StringRef name, Format input);
+
+/// Text or bytecode of MLIR, and binary or text of ONNX.
+inline bool isMLIR(Format format) {
+  return format == Format::MLIR || format == Format::Bytecode;
+}
+inline bool isONNX(Format format) {
+  return format == Format::ONNX || format == Format::ONNXText;
+}
+
 /// Makes every context of `registry` know the operators that `json`
 /// describes, beside ONNX's own. Errors call the text `name`.
 llvm::Error registerSchemas(llvm::StringRef json, llvm::StringRef name,

@@ -58,8 +58,8 @@ public:
   /// `module`; those are never touched.
   llvm::Error checkDataFiles(mlir::ModuleOp module);
 
-  /// Writes `module`, or the input if it is `unchanged`. An error without a
-  /// text has been reported already.
+  /// Writes `module`, or the input if it is `unchanged`. The context's
+  /// diagnostics say what cannot be exported (Error.h: isReported).
   llvm::Error write(mlir::ModuleOp module, Format format, bool unchanged);
   /// Writes what `print` prints, unless that returns false.
   llvm::Error write(llvm::function_ref<bool(llvm::raw_ostream &)> print);

@@ -44,6 +44,8 @@ struct OutsideOutput {
   std::string name;
   /// What was allowed.
   double rootMeanSquareError, cosine;
+
+  std::string describe() const;
 };
 
 /// Runs the input with every float as float64, and the result as it is. Prints

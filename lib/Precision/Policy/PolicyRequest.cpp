@@ -7,6 +7,8 @@
 
 #include "mp-opt/Precision/Policy/PolicyRequest.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace mp {
 
 using R = PolicyRequest;
@@ -45,5 +47,16 @@ static constexpr PolicyField fields[] = {
 };
 
 llvm::ArrayRef<PolicyField> getPolicyFields() { return fields; }
+
+std::vector<std::string> PolicyRequest::getFiles() const {
+  std::vector<std::string> files;
+  for (const PolicyField &field : fields) {
+    if (field.namesFiles && field.text)
+      files.push_back(this->*field.text);
+    if (field.namesFiles && field.list)
+      llvm::append_range(files, this->*field.list);
+  }
+  return files;
+}
 
 } // namespace mp

@@ -38,6 +38,10 @@ struct PolicyRequest {
   /// Texts of files that have been read, by their names: a file is read once,
   /// as it may be a pipe.
   std::map<std::string, std::string> texts;
+
+  /// The names of all files. What is no file, a policy of Keras, say, may be
+  /// among them.
+  std::vector<std::string> getFiles() const;
 };
 
 /// One member of a request: a text, a list or a switch.
