@@ -11,6 +11,7 @@
 #include "Help.h"
 #include "InputFlags.h"
 #include "InternalErrors.h"
+#include "MessagePrinter.h"
 
 #include "mp-opt/API/Model.h"
 #include "mp-opt/Report/ModelDiff.h"
@@ -27,11 +28,11 @@ readModel(StringRef path, const DialectRegistry &registry,
   ModelOptions options;
   options.externalDataRoots = roots.vec();
   options.excerpts = &llvm::errs();
-  options.onMessage = [isFirst = true](StringRef name,
-                                       DiagnosticSeverity severity,
-                                       const Twine &text) mutable {
-    if (severity == DiagnosticSeverity::Error && std::exchange(isFirst, false))
-      llvm::errs() << name << ": " << getKind(severity) << ": " << text << "\n";
+  MessagePrinter printer(path);
+  options.onMessage = [&](StringRef, DiagnosticSeverity severity,
+                          const Twine &text) {
+    if (severity == DiagnosticSeverity::Error)
+      printer.print(severity, text);
   };
   return Model::read(path, registry, std::move(options));
 }

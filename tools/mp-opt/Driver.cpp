@@ -9,6 +9,7 @@
 #include "InputFlags.h"
 #include "InternalErrors.h"
 #include "MLIRFlags.h"
+#include "MessagePrinter.h"
 
 #include "mp-opt/API/ModuleDigest.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
@@ -95,40 +96,32 @@ int Driver::getFailureCode() const {
 int Driver::runOnMLIR(Format format) {
   config.emitBytecode(format == Format::Bytecode);
   LogicalResult result = failure();
+  llvm::Error failedReport = llvm::Error::success();
   auto print = [&](raw_ostream &os) {
     result = MlirOptMain(os,
                          llvm::MemoryBuffer::getMemBufferCopy(
                              input.getContent(), input.getName()),
                          registry, config);
-    return succeeded(result);
-  };
-  llvm::Error failedReport = llvm::Error::success();
-  auto printAll = [&](raw_ostream &os) {
-    if (print(os))
+    if (succeeded(result))
       failedReport = reports.prepare();
     return succeeded(result) && !failedReport;
   };
   llvm::Error failedWrite = llvm::Error::success();
-  if (options.writesModel && !options.output.empty() &&
-      !options.watch.writeStep)
-    failedWrite = output.write(printAll);
+  if (options.writesModel && !options.watch.writeStep)
+    failedWrite = output.write(print);
   else
-    printAll(options.writesModel ? llvm::outs() : llvm::nulls());
+    print(llvm::nulls());
   if (llvm::Error failed =
           joinErrors(std::move(failedReport), std::move(failedWrite)))
     return fail(std::move(failed));
-  if (failed(result))
-    return getFailureCode();
-  if (llvm::Error failed = finishReports())
-    return fail(std::move(failed));
-  return exitOk;
+  return succeeded(result) ? finishReports() : getFailureCode();
 }
 
 /// Gives the reports their names and prints the others: standard output belongs
 /// to the model, then to explanations, then to JSON.
-llvm::Error Driver::finishReports() {
+int Driver::finishReports() {
   if (llvm::Error failed = reports.finish())
-    return failed;
+    return fail(std::move(failed));
   bool isFree = !options.writesModel || !options.output.empty();
   for (StringRef text : {reports.getExplanation(), reports.getJSON()}) {
     if (text.empty())
@@ -137,7 +130,8 @@ llvm::Error Driver::finishReports() {
     isFree = false;
   }
   llvm::errs() << reports.getTable();
-  return flushStandardOutput();
+  llvm::Error failed = flushStandardOutput();
+  return failed ? fail(std::move(failed)) : exitOk;
 }
 
 int Driver::write(ModuleOp module, Format format, bool unchanged,
@@ -150,9 +144,7 @@ int Driver::write(ModuleOp module, Format format, bool unchanged,
           ? writeCode(module, format, options.code, options.output,
                       llvm::sys::path::filename(input.getName()), timing)
           : output.write(module, format, unchanged);
-  if (!failed)
-    failed = finishReports();
-  return failed ? fail(std::move(failed)) : exitOk;
+  return failed ? fail(std::move(failed)) : finishReports();
 }
 
 int Driver::runOnModel(Format inputFormat, Format outputFormat) {
@@ -165,22 +157,11 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   context.disableMultithreading();
   // A message names its node; the IR around it would bury it.
   context.printOpOnDiagnostic(false);
-  // The first error says what is wrong; what follows from it only hides it.
-  bool failedBefore = false;
+  MessagePrinter printer(input.getName());
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
-    bool isError = diag.getSeverity() == DiagnosticSeverity::Error;
-    auto print = [&](const Diagnostic &part) {
-      llvm::errs() << input.getName() << ": " << getKind(part) << ": " << part
-                   << "\n";
-    };
-    if (!isError || !failedBefore) {
-      print(diag);
-      for (const Diagnostic &note : diag.getNotes())
-        print(note);
-    }
+    printer.print(diag);
     if (diag.getSeverity() == DiagnosticSeverity::Warning)
       reports.addWarning(diag.str());
-    failedBefore |= isError;
   });
   if (!options.watch.writeStep && failed(setUpRemarks(config, context)))
     return exitBadInput;

@@ -37,7 +37,7 @@ private:
   int compareNumbers(mlir::ModuleOp original, mlir::ModuleOp result,
                      mlir::TimingScope &timing);
   int runOnMLIR(Format format);
-  llvm::Error finishReports();
+  int finishReports();
   int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);
   /// Writes the result and the reports.

@@ -78,10 +78,6 @@ void Options::addFlags(Flags &flags) {
   set.addHidden("debug-write-step", flags.writeStep);
 }
 
-static Error usageError(const Twine &message) {
-  return createStringError(message);
-}
-
 static std::optional<SummaryForm> getSummaryForm(StringRef name) {
   return StringSwitch<std::optional<SummaryForm>>(name)
       .Cases({"", "text", "true", "1"}, SummaryForm::Text)
@@ -95,14 +91,15 @@ Error Options::parseReports(Flags &flags) {
   bool explains =
       !flags.set.findGiven({"explain", "report", "overlay"}).empty();
   if ((explains || reports.annotate) && !mixed)
-    return usageError("--explain, --report, --overlay and --annotate need "
-                      "--mixed-bf16, --mixed-fp16 or --policy");
+    return createStringError(
+        "--explain, --report, --overlay and --annotate need "
+        "--mixed-bf16, --mixed-fp16 or --policy");
   if (flags.set.isGiven("report") && reports.report.empty())
-    return usageError("--report: expected a file name");
+    return createStringError("--report: expected a file name");
   if (flags.set.isGiven("overlay") && reports.overlay.empty())
-    return usageError("--overlay: expected a file name");
+    return createStringError("--overlay: expected a file name");
   if (is_contained(reports.explain, ""))
-    return usageError("--explain: expected the name of a node");
+    return createStringError("--explain: expected the name of a node");
   writesModel = !explains || !flags.set.findGiven({"o", "emit"}).empty();
   reports.isTraining = conversion.training.has_value();
   bool decides = mixed || reports.isTraining;
@@ -112,8 +109,8 @@ Error Options::parseReports(Flags &flags) {
   if (flags.set.isGiven("summary")) {
     std::optional<SummaryForm> form = getSummaryForm(flags.summary);
     if (!form)
-      return usageError("--summary: unknown form '" + flags.summary +
-                        "', expected text, json or none");
+      return createStringError("--summary: unknown form '" + flags.summary +
+                               "', expected text, json or none");
     reports.summary = *form;
   }
   reports.version = MPOPT_VERSION;
@@ -140,11 +137,12 @@ Error Options::parseVerification(Flags &flags) {
   if (flags.set.isGiven("rtol")) {
     verification.tolerance = flags.tolerance;
     if (!verify || !(flags.tolerance >= 0))
-      return usageError(verify ? "--rtol: expected a number of at least 0"
-                               : "--rtol needs --verify");
+      return createStringError(verify
+                                   ? "--rtol: expected a number of at least 0"
+                                   : "--rtol needs --verify");
   }
   if (flags.set.isGiven("cache") && !verify)
-    return usageError("--cache needs --verify");
+    return createStringError("--cache needs --verify");
   if (verify) {
     auto cache = CodeCacheOptions::parse(flags.cache);
     if (!cache)
@@ -156,8 +154,9 @@ Error Options::parseVerification(Flags &flags) {
   verification.isHalf =
       conversion.mixed && conversion.mixed->policy.precision == "fp16";
   if (verify && conversion.training)
-    return usageError("--verify compares a model with its input; a training "
-                      "step has none that takes the same");
+    return createStringError(
+        "--verify compares a model with its input; a training "
+        "step has none that takes the same");
   return Error::success();
 }
 
@@ -165,7 +164,7 @@ Error Options::parseCode(Flags &flags) {
   if (Error failed = flags.code.check(flags.set, code, isCode(emit)))
     return failed;
   if (output.empty() && (emit == Format::Object || emit == Format::Library))
-    return usageError("--emit=obj and lib need -o");
+    return createStringError("--emit=obj and lib need -o");
   code.dims = dims;
   if (!isCode(emit))
     return Error::success();
@@ -216,17 +215,18 @@ static std::optional<int> parseArguments(int argc, char **argv,
 /// What is done to the model.
 Error Options::parseConversion(Flags &flags) {
   if (flags.bf16 && flags.fp16)
-    return usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
+    return createStringError(
+        "--mixed-bf16 and --mixed-fp16 exclude each other");
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
   bool isMixed = flags.bf16 || flags.fp16 || printConfig ||
                  !flags.set.findGiven({"policy", "gaudi-config"}).empty();
   if (flags.set.isGiven("opset-limit") && conversion.mixed->opsetLimit < 1)
-    return usageError("--opset-limit: expected an opset of at least 1");
+    return createStringError("--opset-limit: expected an opset of at least 1");
   if (needMixed(flags.set, isCode(emit)) && !isMixed)
-    return usageError("options of mixed precision need --mixed-bf16, "
-                      "--mixed-fp16 or --policy");
+    return createStringError("options of mixed precision need --mixed-bf16, "
+                             "--mixed-fp16 or --policy");
   if (flags.set.isGiven("policy") && conversion.mixed->policy.policy.empty())
-    return usageError("--policy: expected a file name");
+    return createStringError("--policy: expected a file name");
   if (Error failed =
           flags.training.check(flags.set, *conversion.training, isMixed))
     return failed;
@@ -251,9 +251,9 @@ Error Options::parseFiles(Flags &) {
 /// What is read and what is written.
 Error Options::parseOutput(Flags &flags) {
   if (input == "-" && isatty(0))
-    return usageError("expected an input file; see --help");
+    return createStringError("expected an input file; see --help");
   if (flags.set.isGiven("o") && output.empty())
-    return usageError("-o: expected a file name");
+    return createStringError("-o: expected a file name");
   if (output == "-")
     output.clear();
   if (flags.set.isGiven("elide-weights"))

@@ -1,0 +1,46 @@
+//===- MessagePrinter.h - What a tool says of a model -----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_TOOLS_SUPPORT_MESSAGEPRINTER_H
+#define MPOPT_TOOLS_SUPPORT_MESSAGEPRINTER_H
+
+#include "mp-opt/API/ModelInput.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace mp {
+
+/// Prints messages to standard error, but of errors the first one alone: it
+/// says what is wrong, and what follows from it only hides it.
+class MessagePrinter {
+public:
+  /// `name` is what the model is called.
+  explicit MessagePrinter(llvm::StringRef name) : name(name) {}
+
+  /// False if it is not printed.
+  bool print(mlir::DiagnosticSeverity severity, const llvm::Twine &text) {
+    bool isError = severity == mlir::DiagnosticSeverity::Error;
+    if (isError && std::exchange(hasFailed, true))
+      return false;
+    llvm::errs() << name << ": " << getKind(severity) << ": " << text << "\n";
+    return true;
+  }
+  /// With its notes.
+  void print(mlir::Diagnostic &diagnostic) {
+    if (print(diagnostic.getSeverity(), diagnostic.str()))
+      for (const mlir::Diagnostic &note : diagnostic.getNotes())
+        print(note.getSeverity(), note.str());
+  }
+
+private:
+  llvm::StringRef name;
+  bool hasFailed = false;
+};
+
+} // namespace mp
+
+#endif // MPOPT_TOOLS_SUPPORT_MESSAGEPRINTER_H
