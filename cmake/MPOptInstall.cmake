@@ -9,6 +9,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/mp-opt
                   ${CMAKE_BINARY_DIR}/include/mp-opt
         DESTINATION ${MPOPT_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"
+                       PATTERN "*.def"
                        PATTERN "CMakeFiles" EXCLUDE)
 # Headers of passes include each other as "Precision/Passes.h".
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/passes/ ${CMAKE_BINARY_DIR}/passes/

@@ -10,7 +10,7 @@
 #include "mp-opt/API/Error.h"
 
 #include "Pipelines/CompileProgram.h"
-#include "mp-opt/Codegen/Target/HostTarget.h"
+#include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
@@ -182,11 +182,13 @@ llvm::Error CodeWriter::link() {
   Workplace place;
   if (llvm::Error failed = place.open())
     return failed;
-  std::string exports =
-      "{ global: " + library.prefix + "_run; " + library.prefix +
-      "_interface; " + library.prefix +
-      "_release; mp_last_error; mp_set_threads; mp_get_threads; mp_release; "
-      "mp_peak_bytes; mp_reset_peak; local: *; };\n";
+  // The model's own, and what its caller has of the library.
+  std::string exports = "{ global: ";
+  for (const char *name : {"_run", "_interface", "_release"})
+    exports += library.prefix + name + "; ";
+#define MP_PUBLIC_FUNCTION(NAME) exports += #NAME "; ";
+#include "mp-opt/Runtime/Functions.def"
+  exports += "local: *; };\n";
   std::string runtime = options.runtime;
   if (runtime.empty()) {
     runtime = place.getPath("libMPOptRuntime.a");

@@ -7,6 +7,7 @@
 
 #include "mp-opt/API/Model.h"
 
+#include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Support/AtomicFile.h"
@@ -314,6 +315,12 @@ llvm::Expected<std::unique_ptr<Program>>
 Model::compile(const CompileOptions &given) {
   ErrorRecorder recorder(context);
   CompileOptions own = given;
+  if (!own.target) {
+    llvm::Expected<Target> host = getHostTarget();
+    if (!host)
+      return refuse(ErrorKind::NotSupported, name, toString(host.takeError()));
+    own.target = *host;
+  }
   if (!own.title.empty())
     own.title += (": compiling " + llvm::sys::path::filename(name)).str();
   if (std::unique_ptr<Program> program = compileProgram(*module, own))

@@ -93,21 +93,9 @@ llvm::Error LinkedCode::addSymbols(llvm::orc::JITDylib &library,
     symbols[session->intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
                                       llvm::JITSymbolFlags::Exported};
   };
-#define ADD(NAME) add(#NAME, reinterpret_cast<const void *>(&NAME))
-  ADD(__truncdfbf2);
-  ADD(__truncsfbf2);
-  ADD(mp_allocate);
-  ADD(mp_check_inputs);
-  ADD(mp_draw);
-  ADD(mp_fail);
-  ADD(mp_free);
-  ADD(mp_keep);
-  ADD(mp_kept);
-  ADD(mp_output);
-  ADD(mp_parallel_for);
-  ADD(mp_report);
-  ADD(mp_scratch);
-#undef ADD
+#define MP_CODE_FUNCTION(NAME)                                                 \
+  add(#NAME, reinterpret_cast<const void *>(&NAME));
+#include "mp-opt/Runtime/Functions.def"
   for (auto [index, constant] : llvm::enumerate(constants))
     add(("mp_constant_" + Twine(index)).str(), constant.getData());
   if (llvm::Error error =

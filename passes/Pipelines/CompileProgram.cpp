@@ -9,7 +9,6 @@
 
 #include "Graph/Passes.h"
 #include "Pipelines/Pipelines.h"
-#include "mp-opt/Codegen/Target/HostTarget.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
@@ -60,20 +59,6 @@ static LogicalResult inlineFunctions(ModuleOp module, TimingScope &timing) {
   return pm.run(module);
 }
 
-static llvm::Expected<Target> getTarget(const CompileOptions &options) {
-  if (options.target)
-    return *options.target;
-  return getHostTarget();
-}
-
-static LogicalResult setTarget(ModuleOp module, const CompileOptions &options) {
-  llvm::Expected<Target> target = getTarget(options);
-  if (!target)
-    return module.emitError(toString(target.takeError()));
-  module->setAttr(mark::target, target->getAttr(module.getContext()));
-  return success();
-}
-
 static LogicalResult convertGraph(ModuleOp module,
                                   const CompileOptions &options,
                                   TimingScope &timing) {
@@ -100,8 +85,8 @@ LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
   if (watch.progress)
     watch.progress->follow(pm);
   pm.enableTiming(timing);
-  if (failed(setTarget(module, options)) ||
-      failed(inlineFunctions(module, timing)) ||
+  module->setAttr(mark::target, options.target->getAttr(module.getContext()));
+  if (failed(inlineFunctions(module, timing)) ||
       failed(convertGraph(module, options, timing)))
     return failure();
   flops = kernel::countFlops(module);
@@ -133,11 +118,9 @@ static std::string describeSettings(const CompileOptions &options) {
   list(options.inputSizes,
        [&](ArrayRef<int64_t> sizes) { llvm::interleave(sizes, os, "x"); });
   os << options.updateInPlace << options.keepPanels << "\n";
-  if (llvm::Expected<Target> target = getTarget(options))
-    os << stringifyInstructionSet(target->isa) << " "
-       << stringifyProducts(target->products) << " " << target->isDirect;
-  else
-    llvm::consumeError(target.takeError());
+  os << stringifyInstructionSet(options.target->isa) << " "
+     << stringifyProducts(options.target->products) << " "
+     << options.target->isDirect;
   return text;
 }
 

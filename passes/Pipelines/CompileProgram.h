@@ -15,14 +15,15 @@ namespace mp {
 
 /// Writes the main graph of `module` in LLVM's dialect, in place, and counts
 /// its arithmetic. Fails after a diagnostic; one names all operators that have
-/// no lowering.
+/// no lowering. `options.target` must be there.
 mlir::LogicalResult lowerProgram(mlir::ModuleOp module,
                                  const CompileOptions &options,
                                  const CompileWatch &watch,
                                  std::optional<double> &flops);
 
-/// Compiles the main graph of `module`, which is used up, for this machine, or
-/// takes code that `options.cache` has of it. Null after a diagnostic.
+/// Compiles the main graph of `module`, which is used up, or takes code that
+/// `options.cache` has of it. `options.target` must be there, and be this
+/// machine. Null after a diagnostic.
 std::unique_ptr<Program> compileProgram(mlir::ModuleOp module,
                                         const CompileOptions &options);
 

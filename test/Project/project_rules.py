@@ -13,8 +13,9 @@ format        clang-format has nothing to change (--fix: let it)
 marks         attributes of the mp dialect are named in Dialect/MP only
 operators     a file that tells many operators apart by name is lib/Operators,
               or a rule for each of them
-pass-tests    every pass of a Passes.td has a test/**/FLAG.mlir, and its
-              description names an example (or several) that is a test file
+pass-tests    every pass of a Passes.td has a test/**/FLAG.mlir and a place in
+              passes/README.md, and its description names an example (or several) that is a test file
+runtime       the functions in Runtime/Functions.def are those of its headers
 shell         bash, and shellcheck where there is one, accept every script
 spdx          every source and script names the license at its head
 
@@ -58,7 +59,7 @@ LAYERS = (
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
-    "Runtime", "Execution", "passes", "API",
+    "Runtime", "Execution", "passes", "Codegen/Host", "API",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8
@@ -236,12 +237,15 @@ def check_operators(root, _):
 
 def check_pass_tests(root, _):
     tests = {path.name for path in files(root, ["test"], (".mlir",))}
+    readme = (root / "passes/README.md").read_text(encoding="utf-8")
     for path in files(root, ["passes"], ("Passes.td",)):
         place = path.relative_to(root)
         # What stands in front of the first pass, then a flag and the text up to
         # the next one in turns.
         parts = PASS.split(path.read_text(encoding="utf-8"))[1:]
         for flag, text in zip(parts[::2], parts[1::2]):
+            if f"`{flag}`" not in readme:
+                yield f"{place}: pass '{flag}' is not in passes/README.md"
             if flag + ".mlir" not in tests:
                 yield f"{place}: pass '{flag}' has no test/**/{flag}.mlir"
             examples = EXAMPLES.search(text)
@@ -251,6 +255,22 @@ def check_pass_tests(root, _):
             for name in re.findall(r"test/[\w./-]+\w", examples[1]):
                 if not (root / name).is_file():
                     yield f"{place}: '{name}', an example of '{flag}': no file"
+
+
+def check_runtime(root, _):
+    folder = root / "include/mp-opt/Runtime"
+    listed = (folder / "Functions.def").read_text(encoding="utf-8")
+    for macro, header, is_whole in (
+        ("MP_CODE_FUNCTION", "CompiledCode.h", False),
+        ("MP_PUBLIC_FUNCTION", "Runtime.h", True),
+    ):
+        names = set(re.findall(rf"^{macro}\((\w+)\)", listed, re.M))
+        text = (folder / header).read_text(encoding="utf-8")
+        declared = set(re.findall(r"^\w[\w ]*[ *](\w+)\([^*]", text, re.M))
+        for name in sorted(names - declared):
+            yield f"Runtime/Functions.def: '{name}' is not in {header}"
+        for name in sorted(declared - names if is_whole else ()):
+            yield f"Runtime/{header}: '{name}' is not in Functions.def"
 
 
 def check_shell(root, _):
@@ -287,6 +307,7 @@ RULES = {
     "marks": check_marks,
     "operators": check_operators,
     "pass-tests": check_pass_tests,
+    "runtime": check_runtime,
     "shell": check_shell,
     "spdx": check_spdx,
 }

@@ -15,7 +15,8 @@ import project_rules
 SCRIPT = pathlib.Path(__file__).with_name("project_rules.py")
 ROOT = SCRIPT.parents[2]
 RULES = (
-    "dependencies", "format", "marks", "operators", "pass-tests", "shell",
+    "dependencies", "format", "marks", "operators", "pass-tests", "runtime",
+    "shell",
     "spdx",
 )  # fmt: skip
 SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
@@ -24,6 +25,10 @@ SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
 CLEAN = {
     ".clang-format": "BasedOnStyle: LLVM\n",
     "include/mp-opt/Schema/Schema.h": SPDX + "int a;\n",
+    "include/mp-opt/Runtime/Functions.def": SPDX
+    + "MP_CODE_FUNCTION(mp_free)\nMP_PUBLIC_FUNCTION(mp_release)\n",
+    "include/mp-opt/Runtime/CompiledCode.h": SPDX + "void mp_free(void *data);\n",
+    "include/mp-opt/Runtime/Runtime.h": SPDX + "void mp_release(void *data);\n",
     "lib/Schema/Schema.cpp": SPDX
     + '#include "mp-opt/Schema/Schema.h"\n\n#include "onnx/defs/schema.h"\n',
     "lib/Target/ONNX/Import.cpp": SPDX
@@ -34,6 +39,7 @@ CLEAN = {
     + "  let description = [{\n"
     + "    Example: test/Precision/mp-classify.mlir\n"
     + "  }];\n}\n",
+    "passes/README.md": "`mp-classify`\n",
     "passes/Precision/Passes.h": SPDX,
     "passes/Precision/Classify.cpp": SPDX + '#include "Precision/Passes.h"\n',
     "passes/InitAllPasses.h": SPDX,
@@ -141,6 +147,24 @@ class ProjectRules(unittest.TestCase):
             found = run("operators", {**table, "lib/Schema/Schema.cpp": text})
             self.assertEqual(found[0], code, found[1])
 
+    def test_function_that_is_not_listed(self):
+        header = "include/mp-opt/Runtime/Runtime.h"
+        text = SPDX + "void mp_release(void *data);\nint32_t mp_new(void);\n"
+        expected = "Runtime.h: 'mp_new' is not in Functions.def"
+        code, output, _ = run("runtime", {header: text})
+        self.assertEqual((code, expected in output), (1, True), output)
+        code, output, _ = run("runtime", {header: SPDX})
+        expected = "Functions.def: 'mp_release' is not in Runtime.h"
+        self.assertEqual((code, expected in output), (1, True), output)
+
+    def test_pass_asks_for_the_machine(self):
+        host = {"include/mp-opt/Codegen/Host/HostTarget.h": SPDX}
+        text = SPDX + '#include "mp-opt/Codegen/Host/HostTarget.h"\n'
+        for name in "passes/Precision/Own.cpp", "lib/Target/ONNX/Own.cpp":
+            code, output, _ = run("dependencies", {**host, name: text})
+            self.assertEqual(code, 1, output)
+            self.assertIn("belongs to Codegen/Host", output)
+
     def test_lib_includes_tool(self):
         self.assert_found(
             "dependencies",
@@ -201,12 +225,13 @@ class ProjectRules(unittest.TestCase):
 
     def test_pass_without_test(self):
         for base in ('Pass<"onnx-a", "Op">', 'GraphPass<"onnx-a">'):
-            self.assert_found(
-                "pass-tests",
-                "passes/Graph/Passes.td",
-                f"def A : {base} {{}}\n",
-                "'onnx-a' has no test",
-            )
+            for expected in ("has no test", "is not in passes/README.md"):
+                self.assert_found(
+                    "pass-tests",
+                    "passes/Graph/Passes.td",
+                    f"def A : {base} {{}}\n",
+                    f"'onnx-a' {expected}",
+                )
 
     def test_pass_without_example(self):
         for text, message in (

@@ -9,7 +9,7 @@
 
 #include "InputFlags.h"
 
-#include "mp-opt/Codegen/Target/HostTarget.h"
+#include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 

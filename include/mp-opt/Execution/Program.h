@@ -37,7 +37,8 @@ struct CompileOptions {
   llvm::StringMap<int64_t> dims;
   /// Sizes for whole inputs; beats `dims`. Code for known sizes is faster.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputSizes;
-  /// What code is made for; this machine where it is absent.
+  /// What code is made for: this machine where it is absent, which those who
+  /// compile (API/Model.h) find out.
   std::optional<Target> target;
   /// Outputs that are states are written over their inputs.
   bool updateInPlace = false;

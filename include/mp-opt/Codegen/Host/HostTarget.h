@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_CODEGEN_TARGET_HOSTTARGET_H
-#define MPOPT_CODEGEN_TARGET_HOSTTARGET_H
+#ifndef MPOPT_CODEGEN_HOST_HOSTTARGET_H
+#define MPOPT_CODEGEN_HOST_HOSTTARGET_H
 
 #include "mp-opt/Codegen/Target/Target.h"
 
@@ -26,4 +26,4 @@ llvm::Expected<Target> getHostTarget(const KernelChoice &choice = {});
 
 } // namespace mp
 
-#endif // MPOPT_CODEGEN_TARGET_HOSTTARGET_H
+#endif // MPOPT_CODEGEN_HOST_HOSTTARGET_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/Target/HostTarget.h"
+#include "mp-opt/Codegen/Host/HostTarget.h"
 
 #include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Support/CacheFolder.h"
