@@ -5,19 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The output is cut into blocks, which are the tasks of one parallel loop. A
-// task goes through the summed dimension in steps: it packs a panel of its
-// columns for one step, which stays in the caches, and multiplies it by its
-// rows, panel by panel. Sums between steps are kept in f32 in memory of the
-// thread, so that every element is summed up in one order whatever runs where;
-// sums of few terms, which take one step, go from registers to the output.
-// Rows that are lines of what is summed up are read where they are. Others are
+// The output is cut into blocks of MC x NC, which are the tasks of one parallel
+// loop. A task goes through K in steps of KC: it packs a micro-panel of the RHS
+// for one step, which stays in the caches, and multiplies it by the LHS,
+// micro-panel by micro-panel. Sums between steps are kept in f32 in memory of
+// the thread, so that every element is summed up in one order whatever runs
+// where; sums of few terms, which take one step, go from registers to the
+// output. An LHS whose rows are lines of K is read where it is. Others are
 // packed once, ahead of all tasks; where there are batches, by each task for
 // itself. If that is more than caches hold, as in gradients of weights that are
-// sums over all pixels of all images, the summed dimension is gone through in
-// slabs: rows of one are packed, and all tasks add its products. An operand
-// that is a constant of the model is packed by the first call, for all that
-// follow.
+// sums over all pixels of all images, K is gone through in blocks: the LHS of
+// one is packed, and all tasks add its products. An operand that is a constant
+// of the model is packed by the first call, for all that follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,13 +35,13 @@ public:
   Blocked(LoopBuilder &e, ContractOp op)
       : e(e), config(*op.getConfig()), contraction(e, op),
         shape(contraction.shape, config),
-        rows(e, contraction, contraction.shape.lhs, M, shape.rowFormat,
+        rows(e, contraction, contraction.shape.lhs, M, shape.lhsFormat,
              config.getLhs() != Packing::MNMajor),
-        columns(e, contraction, contraction.shape.rhs, N, shape.columnFormat,
+        columns(e, contraction, contraction.shape.rhs, N, shape.rhsFormat,
                 config.getRhs() == Packing::KMajor),
         output(e, contraction, shape),
-        keepsRows(config.getCached() == Cached::LHS),
-        keepsColumns(config.getCached() == Cached::RHS) {}
+        keepsLHS(config.getCached() == Cached::LHS),
+        keepsRHS(config.getCached() == Cached::RHS) {}
 
   void emit();
 
@@ -50,14 +49,14 @@ private:
   /// Panels of rows that are multiplied before their sums are stored: one, so
   /// that lines of the output are not all asked for at once; some where a call
   /// has tile registers to set up.
-  int64_t stripLength() const {
+  int64_t getPanelsPerProduct() const {
     return shape.products == Products::AMX ? 4 : 1;
   }
   void chooseBlocks();
   /// All panels of an operand: [step][panel][depth][lane], the last step's
   /// depth padded.
   struct Panels {
-    Side &side;
+    PackedOperand &source;
     const PanelFormat &format;
     Value count;
   };
@@ -73,54 +72,56 @@ private:
           return packed;
         });
   }
-  bool packsRowsAhead() {
-    return !contraction.shape.isBatched() && !keepsRows && !shape.rowsInPlace;
+  bool packsLHSAhead() {
+    return !contraction.shape.isBatched() && !keepsLHS && !shape.lhsInPlace;
   }
-  bool packsRowsInTasks() {
-    return contraction.shape.isBatched() && !shape.rowsInPlace;
+  bool packsLHSInTasks() {
+    return contraction.shape.isBatched() && !shape.lhsInPlace;
   }
   /// Where those for the depths from `first` on begin.
   Value getPlace(const Panels &panels, Value first, Value panel, Value pitch) {
     Value width = e.mul(panels.count, panels.format.width);
     return e.add(e.mul(first, width), e.mul(panel, pitch));
   }
-  Panels allRows() { return {rows, shape.rowFormat, rowPanels}; }
-  Panels allColumns() { return {columns, shape.columnFormat, columnPanels}; }
+  Panels getLHSPanels() { return {rows, shape.lhsFormat, lhsPanels}; }
+  Panels getRHSPanels() { return {columns, shape.rhsFormat, rhsPanels}; }
   void emitTask(Value task);
-  void emitSlabs(Value tasks);
+  void emitKBlocks(Value tasks);
   void emitStep(Value step);
-  void locateColumns(Value panel, Value step, Value count, Strip &strip);
-  Value locateRows(Value step, Value count);
-  void enterRows(Value panel, Value place, Strip &strip);
-  void emitStrips(Value column, Value place, Value step, Value count);
+  void locateRHS(Value panel, Value step, Value count, PanelProduct &product);
+  Value locateLHS(Value step, Value count);
+  void enterLHS(Value panel, Value place, PanelProduct &product);
+  void emitPanelProducts(Value column, Value place, Value step, Value count);
   void emitInRegisters(ArrayRef<TileStore::Vector> vectors, Value firstColumn,
-                       Strip strip, Value rowPlace);
-  void emitThroughMemory(Value column, Strip strip, Value rowPlace, Value step);
+                       PanelProduct product, Value rowPlace);
+  void emitThroughMemory(Value column, PanelProduct product, Value rowPlace,
+                         Value step);
 
   /// What the steps of a task share.
   struct Task {
-    Value firstRowPanel, rowPanels, firstColumnPanel, columnPanels;
-    Value rows, packedColumns, sums, firstSum;
+    Value firstLHSPanel, lhsPanels, firstRHSPanel, rhsPanels;
+    Value rows, packedRHS, sums, firstSum;
   };
 
   LoopBuilder &e;
   ConfigAttr config;
   Contraction contraction;
   TileShape shape;
-  Side rows, columns;
+  PackedOperand rows, columns;
   TileStore output;
-  Value depth, steps, rowPanels, columnPanels;
+  Value depth, steps, lhsPanels, rhsPanels;
   /// Elements of the summed dimension in a step.
-  Value stepDepth;
+  Value kc;
   /// Steps for which rows are packed ahead of all tasks.
-  Value slabs, slabSteps;
-  /// The steps of the tasks, and where their sums are kept between slabs.
-  Value firstStep, lastStep, slabSums;
-  Value blockRows, blockColumns, rowBlocks, columnBlocks;
+  Value kBlocks, kBlockSteps;
+  /// The steps of the tasks, and where their sums are kept between blocks
+  /// of K.
+  Value firstStep, lastStep, kBlockSums;
+  Value blockLHSPanels, blockRHSPanels, mBlocks, nBlocks;
   /// What outlasts a call.
-  bool keepsRows, keepsColumns;
+  bool keepsLHS, keepsRHS;
   /// What tasks share.
-  Value packedRows, packedColumns;
+  Value packedLHS, packedRHS;
   Task task;
 };
 } // namespace
@@ -129,7 +130,7 @@ void Blocked::chooseBlocks() {
   depth = contraction.groups[K].total;
   // Columns that are kept are packed the same way for any number of rows.
   Value isDeep;
-  if (shape.products == Products::AMX && !keepsColumns)
+  if (shape.products == Products::AMX && !keepsRHS)
     isDeep = arith::AndIOp::create(
         e, e.less(e.index(config.getKc()), depth),
         e.less(e.index(config.getDeepMc() - 1), contraction.groups[M].total));
@@ -143,56 +144,57 @@ void Blocked::chooseBlocks() {
     return choose(std::max(usually / width, int64_t(1)),
                   std::max(ifDeep / width, int64_t(1)));
   };
-  stepDepth = choose(config.getKc(), config.getDeepKc());
+  kc = choose(config.getKc(), config.getDeepKc());
   // A sum of nothing is stored, too.
-  steps = e.max(e.ceilDiv(depth, stepDepth), e.index(1));
-  rowPanels = e.ceilDiv(contraction.groups[M].total, shape.rows);
-  columnPanels = e.ceilDiv(contraction.groups[N].total, shape.columns());
+  steps = e.max(e.ceilDiv(depth, kc), e.index(1));
+  lhsPanels = e.ceilDiv(contraction.groups[M].total, shape.mr);
+  rhsPanels = e.ceilDiv(contraction.groups[N].total, shape.nr());
   auto split = [&](Value panels, Value wanted, Value &size, Value &count) {
     size = e.max(e.ceilDiv(panels, e.max(wanted, e.index(1))), e.index(1));
     count = e.ceilDiv(panels, size);
   };
-  Value mostRows = choosePanels(config.getMc(), config.getDeepMc(), shape.rows);
-  split(rowPanels, e.ceilDiv(rowPanels, mostRows), blockRows, rowBlocks);
+  Value maxLHSPanels =
+      choosePanels(config.getMc(), config.getDeepMc(), shape.mr);
+  split(lhsPanels, e.ceilDiv(lhsPanels, maxLHSPanels), blockLHSPanels, mBlocks);
   // So many tasks that threads find something to do, however long one takes.
   Value others =
-      e.max(e.mul(contraction.groups[Batch].total, rowBlocks), e.index(1));
-  Value mostColumns =
-      choosePanels(config.getNc(), config.getDeepNc(), shape.columns());
-  Value wanted = e.max(e.ceilDiv(columnPanels, mostColumns),
-                       e.ceilDiv(e.index(8), others));
-  split(columnPanels, wanted, blockColumns, columnBlocks);
-  slabs = e.index(1);
-  slabSteps = steps;
-  if (!packsRowsAhead())
+      e.max(e.mul(contraction.groups[Batch].total, mBlocks), e.index(1));
+  Value maxRHSPanels =
+      choosePanels(config.getNc(), config.getDeepNc(), shape.nr());
+  Value wanted =
+      e.max(e.ceilDiv(rhsPanels, maxRHSPanels), e.ceilDiv(e.index(8), others));
+  split(rhsPanels, wanted, blockRHSPanels, nBlocks);
+  kBlocks = e.index(1);
+  kBlockSteps = steps;
+  if (!packsLHSAhead())
     return;
-  // So that rows of a slab stay in the second cache, and all sums in the third.
+  // So that the LHS of a block of K stays in the second cache, and all sums in
+  // the third.
   constexpr int64_t mostBytes = 2 << 20, mostSums = 1 << 20;
-  int64_t bytes = shape.rowFormat.element.getIntOrFloatBitWidth() / 8;
-  Value rowBytes = e.mul(e.mul(rowPanels, stepDepth), shape.rows * bytes);
-  Value sums = e.mul(e.mul(rowPanels, columnPanels), shape.size());
-  Value wantedSlabs =
+  int64_t bytes = shape.lhsFormat.element.getIntOrFloatBitWidth() / 8;
+  Value rowBytes = e.mul(e.mul(lhsPanels, kc), shape.mr * bytes);
+  Value sums = e.mul(e.mul(lhsPanels, rhsPanels), shape.size());
+  Value wantedKBlocks =
       arith::SelectOp::create(e, e.less(e.index(mostSums), sums), e.index(1),
                               e.ceilDiv(e.mul(rowBytes, steps), mostBytes));
-  split(steps, wantedSlabs, slabSteps, slabs);
+  split(steps, wantedKBlocks, kBlockSteps, kBlocks);
 }
 
 Value Blocked::getSize(const Panels &panels, Value steps) {
   int64_t chunk = panels.format.chunk();
-  Value most = e.min(depth, e.mul(steps, stepDepth));
+  Value most = e.min(depth, e.mul(steps, kc));
   return e.mul(e.mul(panels.count, panels.format.width),
                e.mul(e.ceilDiv(most, chunk), chunk));
 }
 
 /// Panels that are packed at once, the `group`-th ones of so many; behind the
 /// last one it comes again. `place` tells where one begins.
-static SmallVector<Side::Place> getGroup(LoopBuilder &e, Side &side,
-                                         int64_t width, Value group,
-                                         Value first, Value count,
-                                         function_ref<Value(Value)> place) {
-  SmallVector<Side::Place> places;
-  Value begin = e.mul(group, side.getNumTogether());
-  for (int64_t i = 0; i < side.getNumTogether(); ++i) {
+static SmallVector<PackedOperand::Place>
+getGroup(LoopBuilder &e, PackedOperand &source, int64_t width, Value group,
+         Value first, Value count, function_ref<Value(Value)> place) {
+  SmallVector<PackedOperand::Place> places;
+  Value begin = e.mul(group, source.getNumTogether());
+  for (int64_t i = 0; i < source.getNumTogether(); ++i) {
     Value panel = e.add(begin, i);
     if (i > 0)
       panel = e.min(panel, e.sub(count, e.index(1)));
@@ -205,62 +207,61 @@ static SmallVector<Side::Place> getGroup(LoopBuilder &e, Side &side,
 void Blocked::packSteps(const Panels &panels, Value firstStep, Value count,
                         Value packed) {
   const PanelFormat &format = panels.format;
-  Side &side = panels.side;
-  side.enterBatch(e, e.index(0));
-  Value groups = e.ceilDiv(panels.count, side.getNumTogether());
+  PackedOperand &source = panels.source;
+  source.enterBatch(e, e.index(0));
+  Value groups = e.ceilDiv(panels.count, source.getNumTogether());
   e.parallel(groups, [&](Value group) {
     e.loop(count, [&](Value step) {
-      Value first = e.mul(e.add(firstStep, step), stepDepth);
-      Value size = e.min(e.sub(depth, first), stepDepth);
+      Value first = e.mul(e.add(firstStep, step), kc);
+      Value size = e.min(e.sub(depth, first), kc);
       auto locate = [&](Value panel) {
-        return getPlace(panels, e.mul(step, stepDepth), panel,
+        return getPlace(panels, e.mul(step, kc), panel,
                         format.getSize(e, size));
       };
-      auto places = getGroup(e, side, format.width, group, e.index(0),
+      auto places = getGroup(e, source, format.width, group, e.index(0),
                              panels.count, locate);
-      side.pack(e, places, first, size, packed);
+      source.pack(e, places, first, size, packed);
     });
   });
 }
 
 void Blocked::emitTask(Value number) {
-  Value columnBlock = e.rem(number, columnBlocks);
-  Value rest = e.div(number, columnBlocks);
-  Value rowBlock = e.rem(rest, rowBlocks);
-  Value batch = e.div(rest, rowBlocks);
+  Value columnBlock = e.rem(number, nBlocks);
+  Value rest = e.div(number, nBlocks);
+  Value rowBlock = e.rem(rest, mBlocks);
+  Value batch = e.div(rest, mBlocks);
   columns.enterBatch(e, batch);
   output.enterBatch(e, batch);
-  task.firstRowPanel = e.mul(rowBlock, blockRows);
-  task.rowPanels = e.min(blockRows, e.sub(rowPanels, task.firstRowPanel));
-  task.firstColumnPanel = e.mul(columnBlock, blockColumns);
-  task.columnPanels =
-      e.min(blockColumns, e.sub(columnPanels, task.firstColumnPanel));
-  Value deepest = e.min(depth, stepDepth);
-  if (!shape.columnsInPlace && !keepsColumns)
-    task.packedColumns = e.scratch(0, shape.columnFormat.getSize(e, deepest),
-                                   shape.columnFormat.element);
-  task.rows = packedRows;
-  if (packsRowsInTasks() || shape.rowsInPlace)
+  task.firstLHSPanel = e.mul(rowBlock, blockLHSPanels);
+  task.lhsPanels = e.min(blockLHSPanels, e.sub(lhsPanels, task.firstLHSPanel));
+  task.firstRHSPanel = e.mul(columnBlock, blockRHSPanels);
+  task.rhsPanels = e.min(blockRHSPanels, e.sub(rhsPanels, task.firstRHSPanel));
+  Value deepest = e.min(depth, kc);
+  if (!shape.rhsInPlace && !keepsRHS)
+    task.packedRHS = e.scratch(0, shape.rhsFormat.getSize(e, deepest),
+                               shape.rhsFormat.element);
+  task.rows = packedLHS;
+  if (packsLHSInTasks() || shape.lhsInPlace)
     rows.enterBatch(e, batch);
-  if (packsRowsInTasks())
+  if (packsLHSInTasks())
     task.rows =
-        e.scratch(1, e.mul(blockRows, shape.rowFormat.getSize(e, deepest)),
-                  shape.rowFormat.element);
-  else if (shape.rowsInPlace)
+        e.scratch(1, e.mul(blockLHSPanels, shape.lhsFormat.getSize(e, deepest)),
+                  shape.lhsFormat.element);
+  else if (shape.lhsInPlace)
     task.rows = rows.getMemory();
-  // With one step, sums of a strip are stored before the next one's.
+  // With one step, sums of a panel product are stored before the next one's.
   Value kept = arith::SelectOp::create(e, e.less(e.index(1), steps),
-                                       e.mul(blockRows, blockColumns),
-                                       e.index(stripLength()));
+                                       e.mul(blockLHSPanels, blockRHSPanels),
+                                       e.index(getPanelsPerProduct()));
   Value size = e.mul(kept, shape.size());
   auto getScratch = [&] { return e.scratch(2, size, shape.element); };
   task.firstSum = e.index(0);
-  if (slabSums) {
-    Value isSlabbed = e.less(e.index(1), slabs);
-    task.firstSum = arith::SelectOp::create(e, isSlabbed, e.mul(number, size),
-                                            task.firstSum);
+  if (kBlockSums) {
+    Value isSplit = e.less(e.index(1), kBlocks);
+    task.firstSum =
+        arith::SelectOp::create(e, isSplit, e.mul(number, size), task.firstSum);
     task.sums = e.choose(
-        isSlabbed, slabSums.getType(), [&] { return slabSums; }, getScratch);
+        isSplit, kBlockSums.getType(), [&] { return kBlockSums; }, getScratch);
   } else {
     task.sums = getScratch();
   }
@@ -269,18 +270,17 @@ void Blocked::emitTask(Value number) {
 
 /// Where the task's rows for `count` depths are; packs them if that has not
 /// been done.
-Value Blocked::locateRows(Value step, Value count) {
-  Value first = e.mul(step, stepDepth);
-  if (shape.rowsInPlace)
-    return e.add(rows.getPlace(e, e.mul(task.firstRowPanel, shape.rows)),
-                 first);
-  Value pitch = shape.rowFormat.getSize(e, count);
-  if (!packsRowsInTasks())
-    return getPlace(allRows(), e.mul(e.sub(step, firstStep), stepDepth),
-                    task.firstRowPanel, pitch);
-  e.loop(e.ceilDiv(task.rowPanels, rows.getNumTogether()), [&](Value group) {
+Value Blocked::locateLHS(Value step, Value count) {
+  Value first = e.mul(step, kc);
+  if (shape.lhsInPlace)
+    return e.add(rows.getPlace(e, e.mul(task.firstLHSPanel, shape.mr)), first);
+  Value pitch = shape.lhsFormat.getSize(e, count);
+  if (!packsLHSInTasks())
+    return getPlace(getLHSPanels(), e.mul(e.sub(step, firstStep), kc),
+                    task.firstLHSPanel, pitch);
+  e.loop(e.ceilDiv(task.lhsPanels, rows.getNumTogether()), [&](Value group) {
     auto places =
-        getGroup(e, rows, shape.rows, group, task.firstRowPanel, task.rowPanels,
+        getGroup(e, rows, shape.mr, group, task.firstLHSPanel, task.lhsPanels,
                  [&](Value i) { return e.mul(i, pitch); });
     rows.pack(e, places, first, count, task.rows);
   });
@@ -288,59 +288,60 @@ Value Blocked::locateRows(Value step, Value count) {
 }
 
 void Blocked::emitStep(Value step) {
-  Value first = e.mul(step, stepDepth);
-  Value count = e.min(e.sub(depth, first), stepDepth);
-  Value rowPlace = locateRows(step, count);
-  e.loop(task.columnPanels,
-         [&](Value j) { emitStrips(j, rowPlace, step, count); });
+  Value first = e.mul(step, kc);
+  Value count = e.min(e.sub(depth, first), kc);
+  Value rowPlace = locateLHS(step, count);
+  e.loop(task.rhsPanels,
+         [&](Value j) { emitPanelProducts(j, rowPlace, step, count); });
 }
 
 /// Where a panel of columns for `count` depths is; packs it if that has not
 /// been done.
-void Blocked::locateColumns(Value panel, Value step, Value count,
-                            Strip &strip) {
-  Value firstColumn = e.mul(panel, shape.columns());
-  Value firstDepth = e.mul(step, stepDepth);
-  strip.depth = count;
-  strip.width = e.sub(contraction.groups[N].total, firstColumn);
-  if (shape.columnsInPlace) {
-    strip.columns = columns.getMemory();
-    strip.columnPlace = columns.getPlace(e, firstColumn);
-    strip.offsets = columns.getDepthOffsets();
-    strip.firstDepth = firstDepth;
-  } else if (keepsColumns) {
-    strip.columns = packedColumns;
-    strip.columnPlace = getPlace(allColumns(), firstDepth, panel,
-                                 shape.columnFormat.getSize(e, count));
+void Blocked::locateRHS(Value panel, Value step, Value count,
+                        PanelProduct &product) {
+  Value firstColumn = e.mul(panel, shape.nr());
+  Value firstDepth = e.mul(step, kc);
+  product.k = count;
+  product.numColumns = e.sub(contraction.groups[N].total, firstColumn);
+  if (shape.rhsInPlace) {
+    product.rhs = columns.getMemory();
+    product.rhsPlace = columns.getPlace(e, firstColumn);
+    product.kOffsets = columns.getDepthOffsets();
+    product.firstK = firstDepth;
+  } else if (keepsRHS) {
+    product.rhs = packedRHS;
+    product.rhsPlace = getPlace(getRHSPanels(), firstDepth, panel,
+                                shape.rhsFormat.getSize(e, count));
   } else {
-    strip.columns = task.packedColumns;
-    strip.columnPlace = e.index(0);
-    columns.pack(e, Side::Place{firstColumn, strip.columnPlace}, firstDepth,
-                 count, strip.columns);
+    product.rhs = task.packedRHS;
+    product.rhsPlace = e.index(0);
+    columns.pack(e, PackedOperand::Place{firstColumn, product.rhsPlace},
+                 firstDepth, count, product.rhs);
   }
 }
 
 /// The rows of the task's panels from `panel` on, whose first is at `place`.
-void Blocked::enterRows(Value panel, Value place, Strip &strip) {
-  Value offset = e.mul(panel, strip.rowPitch);
-  if (shape.rowsInPlace) {
-    offset = e.mul(offset, shape.rows);
-    Value first = e.mul(e.add(task.firstRowPanel, panel), shape.rows);
-    strip.height = e.sub(contraction.groups[M].total, first);
+void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
+  Value offset = e.mul(panel, product.lhsPitch);
+  if (shape.lhsInPlace) {
+    offset = e.mul(offset, shape.mr);
+    Value first = e.mul(e.add(task.firstLHSPanel, panel), shape.mr);
+    product.numRows = e.sub(contraction.groups[M].total, first);
   }
-  strip.rowPlace = e.add(place, offset);
+  product.lhsPlace = e.add(place, offset);
 }
 
 /// Multiplies a panel of columns by all rows of the task, and stores the sums
 /// if this is the last step.
-void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
-  Value firstColumn = e.mul(e.add(task.firstColumnPanel, j), shape.columns());
-  Strip strip;
-  strip.rows = task.rows;
-  strip.rowPitch =
-      shape.rowsInPlace ? rows.getPitch() : shape.rowFormat.getSize(e, count);
-  locateColumns(e.add(task.firstColumnPanel, j), step, count, strip);
-  auto throughMemory = [&] { emitThroughMemory(j, strip, rowPlace, step); };
+void Blocked::emitPanelProducts(Value j, Value rowPlace, Value step,
+                                Value count) {
+  Value firstColumn = e.mul(e.add(task.firstRHSPanel, j), shape.nr());
+  PanelProduct product;
+  product.lhs = task.rows;
+  product.lhsPitch =
+      shape.lhsInPlace ? rows.getPitch() : shape.lhsFormat.getSize(e, count);
+  locateRHS(e.add(task.firstRHSPanel, j), step, count, product);
+  auto throughMemory = [&] { emitThroughMemory(j, product, rowPlace, step); };
   if (config.getStore() == Store::Memory)
     return throughMemory();
   auto vectors = output.getVectors(e, firstColumn);
@@ -351,7 +352,7 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
           areRuns ? arith::AndIOp::create(e, areRuns, vector.isRun).getResult()
                   : vector.isRun;
   auto inRegisters = [&] {
-    emitInRegisters(vectors, firstColumn, strip, rowPlace);
+    emitInRegisters(vectors, firstColumn, product, rowPlace);
   };
   if (areRuns)
     e.ifElse(areRuns, inRegisters, throughMemory);
@@ -361,78 +362,80 @@ void Blocked::emitStrips(Value j, Value rowPlace, Value step, Value count) {
 
 /// Sums of one step, which are results.
 void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
-                              Value firstColumn, Strip strip, Value rowPlace) {
-  strip.count = e.index(1);
-  e.loop(task.rowPanels, [&](Value i) {
-    enterRows(i, rowPlace, strip);
-    Value firstRow = e.mul(e.add(task.firstRowPanel, i), shape.rows);
-    output.prefetch(e, firstRow, firstColumn, e.index(shape.rows));
-    emitStrip(e, shape, strip, [&](Value, int64_t count, ValueRange sums) {
-      output.store(e, firstRow, vectors.take_front(count), sums);
-    });
+                              Value firstColumn, PanelProduct product,
+                              Value rowPlace) {
+  product.count = e.index(1);
+  e.loop(task.lhsPanels, [&](Value i) {
+    enterLHS(i, rowPlace, product);
+    Value firstRow = e.mul(e.add(task.firstLHSPanel, i), shape.mr);
+    output.prefetch(e, firstRow, firstColumn, e.index(shape.mr));
+    emitPanelProduct(
+        e, shape, product, [&](Value, int64_t count, ValueRange sums) {
+          output.store(e, firstRow, vectors.take_front(count), sums);
+        });
   });
 }
 
 /// Sums that later steps add to, or that are stored one row after the other.
-void Blocked::emitThroughMemory(Value j, Strip strip, Value rowPlace,
+void Blocked::emitThroughMemory(Value j, PanelProduct product, Value rowPlace,
                                 Value step) {
-  Value firstColumn = e.mul(e.add(task.firstColumnPanel, j), shape.columns());
+  Value firstColumn = e.mul(e.add(task.firstRHSPanel, j), shape.nr());
   Value single = e.equal(steps, e.index(1));
   Value isLast = e.equal(e.add(step, 1), steps);
   auto module = contraction.op->getParentOfType<ModuleOp>();
-  strip.sums = task.sums;
-  strip.accumulate = e.less(e.index(0), step);
-  e.loop(e.index(0), task.rowPanels, stripLength(), [&](Value i) {
-    Value place = e.mul(e.add(e.mul(j, blockRows), i), shape.size());
-    strip.sumPlace = arith::SelectOp::create(e, single, e.index(0),
-                                             e.add(task.firstSum, place));
-    enterRows(i, rowPlace, strip);
-    strip.count = e.min(e.sub(task.rowPanels, i), e.index(stripLength()));
-    Value firstRow = e.mul(e.add(task.firstRowPanel, i), shape.rows);
+  product.sums = task.sums;
+  product.accumulate = e.less(e.index(0), step);
+  e.loop(e.index(0), task.lhsPanels, getPanelsPerProduct(), [&](Value i) {
+    Value place = e.mul(e.add(e.mul(j, blockLHSPanels), i), shape.size());
+    product.sumPlace = arith::SelectOp::create(e, single, e.index(0),
+                                               e.add(task.firstSum, place));
+    enterLHS(i, rowPlace, product);
+    product.count =
+        e.min(e.sub(task.lhsPanels, i), e.index(getPanelsPerProduct()));
+    Value firstRow = e.mul(e.add(task.firstLHSPanel, i), shape.mr);
     e.ifThen(isLast, [&] {
-      output.prefetch(e, firstRow, firstColumn, e.mul(strip.count, shape.rows));
+      output.prefetch(e, firstRow, firstColumn, e.mul(product.count, shape.mr));
     });
-    emitStrip(e, module, shape, strip);
+    emitPanelProduct(e, module, shape, product);
     e.ifThen(isLast, [&] {
-      e.loop(strip.count, [&](Value tile) {
-        Value panel = e.add(task.firstRowPanel, e.add(i, tile));
-        output.store(e, e.mul(panel, shape.rows), firstColumn, task.sums,
-                     e.add(strip.sumPlace, e.mul(tile, shape.size())));
+      e.loop(product.count, [&](Value tile) {
+        Value panel = e.add(task.firstLHSPanel, e.add(i, tile));
+        output.store(e, e.mul(panel, shape.mr), firstColumn, task.sums,
+                     e.add(product.sumPlace, e.mul(tile, shape.size())));
       });
     });
   });
 }
 
-void Blocked::emitSlabs(Value tasks) {
-  Value isSlabbed = e.less(e.index(1), slabs);
+void Blocked::emitKBlocks(Value tasks) {
+  Value isSplit = e.less(e.index(1), kBlocks);
   Value sums =
-      e.mul(e.mul(tasks, e.mul(blockRows, blockColumns)), shape.size());
-  sums = arith::SelectOp::create(e, isSlabbed, sums, e.index(0));
-  slabSums = e.allocate(sums, shape.element);
-  packedRows =
-      e.allocate(getSize(allRows(), slabSteps), shape.rowFormat.element);
-  e.loop(slabs, [&](Value slab) {
-    firstStep = e.mul(slab, slabSteps);
-    lastStep = e.min(steps, e.add(firstStep, slabSteps));
-    packSteps(allRows(), firstStep, e.sub(lastStep, firstStep), packedRows);
+      e.mul(e.mul(tasks, e.mul(blockLHSPanels, blockRHSPanels)), shape.size());
+  sums = arith::SelectOp::create(e, isSplit, sums, e.index(0));
+  kBlockSums = e.allocate(sums, shape.element);
+  packedLHS =
+      e.allocate(getSize(getLHSPanels(), kBlockSteps), shape.lhsFormat.element);
+  e.loop(kBlocks, [&](Value kBlock) {
+    firstStep = e.mul(kBlock, kBlockSteps);
+    lastStep = e.min(steps, e.add(firstStep, kBlockSteps));
+    packSteps(getLHSPanels(), firstStep, e.sub(lastStep, firstStep), packedLHS);
     e.parallel(tasks, [&](Value number) { emitTask(number); });
   });
-  memref::DeallocOp::create(e, packedRows);
-  memref::DeallocOp::create(e, slabSums);
+  memref::DeallocOp::create(e, packedLHS);
+  memref::DeallocOp::create(e, kBlockSums);
 }
 
 void Blocked::emit() {
   chooseBlocks();
-  if (keepsRows)
-    packedRows = packOnce(allRows());
-  if (keepsColumns)
-    packedColumns = packOnce(allColumns());
-  Value tasks =
-      e.mul(e.mul(contraction.groups[Batch].total, rowBlocks), columnBlocks);
+  if (keepsLHS)
+    packedLHS = packOnce(getLHSPanels());
+  if (keepsRHS)
+    packedRHS = packOnce(getRHSPanels());
+  Value tasks = e.mul(e.mul(contraction.groups[Batch].total, mBlocks), nBlocks);
   firstStep = e.index(0);
   lastStep = steps;
-  if (packsRowsAhead())
-    emitSlabs(tasks);
+  if (packsLHSAhead())
+    emitKBlocks(tasks);
   else
     e.parallel(tasks, [&](Value number) { emitTask(number); });
   contraction.release(e);

@@ -26,8 +26,8 @@ SmallVector<Value> splitLanes(LoopBuilder &e, Value vector, int64_t count) {
   Type element = getElementTypeOrSelf(vector.getType());
   if (element.getIntOrFloatBitWidth() != 16) {
     SmallVector<Value> result;
-    for (Value part : split(e, vector, count))
-      result.push_back(e.castFloat(part, e.getF32Type()));
+    for (Value laneGroup : split(e, vector, count))
+      result.push_back(e.castFloat(laneGroup, e.getF32Type()));
     return result;
   }
   // Words are moved, of two elements each, and taken apart last.
@@ -46,9 +46,9 @@ SmallVector<Value> splitLanes(LoopBuilder &e, Value vector, int64_t count) {
   };
   Value mask = e.splat(e.i32(int32_t(0xffff0000)), size / count);
   SmallVector<Value> result;
-  for (Value part : split(e, words, count / 2))
-    result.append({widen(arith::ShLIOp::create(e, part, shift)),
-                   widen(arith::AndIOp::create(e, part, mask))});
+  for (Value laneGroup : split(e, words, count / 2))
+    result.append({widen(arith::ShLIOp::create(e, laneGroup, shift)),
+                   widen(arith::AndIOp::create(e, laneGroup, mask))});
   return result;
 }
 

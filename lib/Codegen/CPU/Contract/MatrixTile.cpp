@@ -201,19 +201,20 @@ static Value getAddress(LoopBuilder &e, Value memory, Value place) {
                                   number);
 }
 
-void emitMatrixStrip(LoopBuilder &e, ModuleOp module, const TileShape &shape,
-                     const Strip &strip) {
+void emitMatrixPanelProduct(LoopBuilder &e, ModuleOp module,
+                            const TileShape &shape,
+                            const PanelProduct &product) {
   auto toI64 = [&](Value value) -> Value {
     return arith::IndexCastOp::create(e, e.getI64Type(), value);
   };
-  Value chunks = e.ceilDiv(strip.depth, shape.rowFormat.chunk());
-  LLVM::CallOp::create(
-      e, getMatrixFunction(module),
-      ValueRange{getAddress(e, strip.rows, strip.rowPlace),
-                 toI64(e.mul(strip.rowPitch, 2)),
-                 getAddress(e, strip.columns, strip.columnPlace), toI64(chunks),
-                 getAddress(e, strip.sums, strip.sumPlace), toI64(strip.count),
-                 strip.accumulate});
+  Value chunks = e.ceilDiv(product.k, shape.lhsFormat.chunk());
+  LLVM::CallOp::create(e, getMatrixFunction(module),
+                       ValueRange{getAddress(e, product.lhs, product.lhsPlace),
+                                  toI64(e.mul(product.lhsPitch, 2)),
+                                  getAddress(e, product.rhs, product.rhsPlace),
+                                  toI64(chunks),
+                                  getAddress(e, product.sums, product.sumPlace),
+                                  toI64(product.count), product.accumulate});
 }
 
 } // namespace mp::kernel

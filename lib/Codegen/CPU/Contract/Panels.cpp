@@ -24,8 +24,9 @@ Value PanelFormat::getSize(LoopBuilder &e, Value depth) const {
   return e.mul(e.ceilDiv(depth, chunk()), chunk() * width);
 }
 
-Side::Side(LoopBuilder &e, Contraction &contraction, unsigned operand,
-           GroupKind kind, const PanelFormat &format, bool alongDepth)
+PackedOperand::PackedOperand(LoopBuilder &e, Contraction &contraction,
+                             unsigned operand, GroupKind kind,
+                             const PanelFormat &format, bool alongDepth)
     : contraction(contraction), view(contraction.views[operand]),
       operand(operand), kind(kind), format(format),
       total(contraction.groups[kind].total), alongDepth(alongDepth) {
@@ -37,7 +38,7 @@ Side::Side(LoopBuilder &e, Contraction &contraction, unsigned operand,
                       Value()});
 }
 
-void Side::enterBatch(LoopBuilder &e, Value batch) {
+void PackedOperand::enterBatch(LoopBuilder &e, Value batch) {
   base = contraction.getBatchOffset(e, batch, operand);
   for (Checked &check : checks)
     check.base = contraction.getBatchCoordinate(e, batch, *check.bound);
@@ -60,8 +61,9 @@ Value isRun(LoopBuilder &e, Value offsets, Value first, Value mask,
   return vector::ReductionOp::create(e, vector::CombiningKind::AND, good);
 }
 
-Value Side::checkBounds(LoopBuilder &e, Value mask, ArrayRef<Value> coordinates,
-                        ArrayRef<Value> others) {
+Value PackedOperand::checkBounds(LoopBuilder &e, Value mask,
+                                 ArrayRef<Value> coordinates,
+                                 ArrayRef<Value> others) {
   int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
   for (auto [check, coordinate, other] :
        llvm::zip_equal(checks, coordinates, others)) {
@@ -83,19 +85,20 @@ static Value spread(LoopBuilder &e, Value mask, int64_t step) {
 }
 
 /// How the lanes from `first` on are reached where they may be no single run.
-Side::Reach Side::getReach(LoopBuilder &e, GroupKind group,
-                           const IndexFunction &offsets, Value first,
-                           int64_t lanes) {
+PackedOperand::VectorAccess
+PackedOperand::getAccess(LoopBuilder &e, GroupKind group,
+                         const IndexFunction &offsets, Value first,
+                         int64_t lanes) {
   // As many masked loads take about as long as gathering.
   constexpr int64_t mostRuns = 6;
-  Reach reach{offsets.step, Value(), {}};
+  VectorAccess access{offsets.step, Value(), {}};
   Value begin = offsets.at(e, first);
   int64_t least = contraction.shape.getLeastLength(group);
   int64_t runs = least > 0 ? getMostRuns(lanes, least) : mostRuns + 1;
   if (offsets.step == 0 || runs > mostRuns) {
-    reach.offsets =
+    access.offsets =
         e.sub(offsets.vectorAt(e, first, lanes), e.splat(begin, lanes));
-    return reach;
+    return access;
   }
   Value length = contraction.groups[group].sizes.back();
   Value last = e.sub(contraction.groups[group].total, e.index(1));
@@ -104,209 +107,222 @@ Side::Reach Side::getReach(LoopBuilder &e, GroupKind group,
     Value shift = offsets.at(e, e.min(e.add(first, start), last));
     shift = e.sub(e.sub(shift, begin), e.mul(start, offsets.step));
     Value mask = e.lanesBetween(start, end, lanes);
-    reach.runs.push_back({spread(e, mask, offsets.step), shift});
+    access.runs.push_back({spread(e, mask, offsets.step), shift});
     start = end;
     end = e.add(end, length);
   }
-  return reach;
+  return access;
 }
 
-Value Side::load(LoopBuilder &e, Value place, const Reach &reach, Value mask) {
+Value PackedOperand::load(LoopBuilder &e, Value place,
+                          const VectorAccess &access, Value mask) {
   int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
-  if (reach.offsets)
-    return e.castFloat(e.gather(view.memory, place, reach.offsets, mask),
+  if (access.offsets)
+    return e.castFloat(e.gather(view.memory, place, access.offsets, mask),
                        view.shape.rounding, format.element);
-  VectorType type = e.vectorType(view.shape.element, lanes * reach.step);
+  VectorType type = e.vectorType(view.shape.element, lanes * access.step);
   Value line = arith::ConstantOp::create(e, e.getZeroAttr(type));
   auto read = [&](Value from, Value present) {
     line = vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{from},
                                         present, line);
   };
-  mask = spread(e, mask, reach.step);
-  if (reach.runs.empty())
+  mask = spread(e, mask, access.step);
+  if (access.runs.empty())
     read(place, mask);
-  for (const Run &run : reach.runs)
+  for (const Segment &run : access.runs)
     read(e.add(place, run.shift), arith::AndIOp::create(e, mask, run.mask));
-  if (reach.step == 2)
+  if (access.step == 2)
     line = vector::DeinterleaveOp::create(e, line).getRes1();
   return e.castFloat(line, view.shape.rounding, format.element);
 }
 
-/// A vector of units, of which the first `units` are stored.
-void Side::storeVector(LoopBuilder &e, Value value, Value panel, Value at,
-                       int64_t units) {
+/// A vector of k-packs, of which the first `kPacks` are stored.
+void PackedOperand::storeVector(LoopBuilder &e, Value value, Value panel,
+                                Value at, int64_t kPacks) {
   int64_t lanes = cast<VectorType>(value.getType()).getDimSize(0);
-  if (units == format.units) {
+  if (kPacks == format.vectorKPacks) {
     vector::StoreOp::create(e, value, panel, ValueRange{at});
     return;
   }
-  Value mask = e.firstLanes(e.index(units * format.perUnit), lanes);
+  Value mask = e.firstLanes(e.index(kPacks * format.kPack), lanes);
   vector::MaskedStoreOp::create(e, panel, ValueRange{at}, mask, value);
 }
 
-/// The part from lane `begin` of the panel on, of `width` lanes.
-Side::Part Side::getPart(LoopBuilder &e, const Panel &panel, Value begin,
-                         int64_t width) {
-  Part part;
-  part.width = width;
-  part.first = e.add(panel.first, begin);
-  part.count = e.min(e.sub(total, part.first), e.index(width));
-  part.mask = e.firstLanes(part.count, format.units);
-  part.depth = panel.depth;
-  part.end = panel.count;
-  part.panel = panel.memory;
-  part.at = e.add(
-      panel.at, e.mul(begin, format.byLane ? format.chunk() : format.perUnit));
+/// The lanes from `begin` of the panel on, as many as `width`.
+PackedOperand::LaneGroup PackedOperand::getLaneGroup(LoopBuilder &e,
+                                                     const Panel &panel,
+                                                     Value begin,
+                                                     int64_t width) {
+  LaneGroup laneGroup;
+  laneGroup.width = width;
+  laneGroup.first = e.add(panel.first, begin);
+  laneGroup.count = e.min(e.sub(total, laneGroup.first), e.index(width));
+  laneGroup.mask = e.firstLanes(laneGroup.count, format.vectorKPacks);
+  laneGroup.depth = panel.depth;
+  laneGroup.end = panel.count;
+  laneGroup.panel = panel.memory;
+  laneGroup.at = e.add(
+      panel.at, e.mul(begin, format.byLane ? format.chunk() : format.kPack));
   if (alongDepth)
-    return part;
+    return laneGroup;
   for (Checked &check : checks)
-    part.coordinates.push_back(
-        e.add(check.lane.vectorAt(e, part.first, format.units),
-              e.splat(check.base, format.units)));
-  part.place = e.add(base, laneOffsets.at(e, part.first));
-  part.reach.step = laneOffsets.step;
-  return part;
+    laneGroup.coordinates.push_back(
+        e.add(check.lane.vectorAt(e, laneGroup.first, format.vectorKPacks),
+              e.splat(check.base, format.vectorKPacks)));
+  laneGroup.place = e.add(base, laneOffsets.at(e, laneGroup.first));
+  laneGroup.access.step = laneOffsets.step;
+  return laneGroup;
 }
 
-int64_t Side::getNumTogether() const {
+int64_t PackedOperand::getNumTogether() const {
   if (alongDepth || laneOffsets.step != 1)
     return 1;
   int64_t line = 512 / view.shape.element.getIntOrFloatBitWidth();
   return std::max(line / format.width, int64_t(1));
 }
 
-void Side::pack(LoopBuilder &e, ArrayRef<Place> places, Value depth,
-                Value count, Value memory) {
+void PackedOperand::pack(LoopBuilder &e, ArrayRef<Place> places, Value depth,
+                         Value count, Value memory) {
   SmallVector<Panel> panels;
-  SmallVector<Part> parts;
+  SmallVector<LaneGroup> laneGroups;
   for (const Place &place : places) {
     panels.push_back({place.first, depth, count, memory, place.at});
-    for (int64_t begin = 0; begin < format.width; begin += format.units)
-      parts.push_back(getPart(e, panels.back(), e.index(begin),
-                              std::min(format.units, format.width - begin)));
+    for (int64_t begin = 0; begin < format.width; begin += format.vectorKPacks)
+      laneGroups.push_back(
+          getLaneGroup(e, panels.back(), e.index(begin),
+                       std::min(format.vectorKPacks, format.width - begin)));
   }
   if (!alongDepth)
-    return packAlongLanes(e, panels, parts);
-  for (const Part &part : parts)
-    packAlongDepth(e, part);
+    return packAlongLanes(e, panels, laneGroups);
+  for (const LaneGroup &laneGroup : laneGroups)
+    packAlongDepth(e, laneGroup);
 }
 
-/// `vectors` are lanes, each with the units of a chunk from `unit` on.
-void Side::storeLanes(LoopBuilder &e, const Part &part, Value unit,
-                      ArrayRef<Value> vectors) {
+/// `vectors` are lanes, each with the k-packs of a chunk from `kPackIndex` on.
+void PackedOperand::storeLanes(LoopBuilder &e, const LaneGroup &laneGroup,
+                               Value kPackIndex, ArrayRef<Value> vectors) {
   if (!format.byLane)
-    return storeUnits(e, part, unit, transpose(e, vectors));
-  Value at = e.add(part.at, e.mul(unit, format.perUnit * format.width));
-  for (auto [lane, vector] : llvm::enumerate(vectors.take_front(part.width)))
-    storeVector(e, vector, part.panel, e.add(at, lane * format.chunk()),
-                format.units);
+    return storeKPacks(e, laneGroup, kPackIndex, transpose(e, vectors));
+  Value at =
+      e.add(laneGroup.at, e.mul(kPackIndex, format.kPack * format.width));
+  for (auto [lane, vector] :
+       llvm::enumerate(vectors.take_front(laneGroup.width)))
+    storeVector(e, vector, laneGroup.panel, e.add(at, lane * format.chunk()),
+                format.vectorKPacks);
 }
 
-/// `vectors` are units from `unit` on, each with all lanes of the part.
-void Side::storeUnits(LoopBuilder &e, const Part &part, Value unit,
-                      ArrayRef<Value> vectors) {
+/// `vectors` are k-packs from `kPackIndex` on, each with all lanes of the
+/// group.
+void PackedOperand::storeKPacks(LoopBuilder &e, const LaneGroup &laneGroup,
+                                Value kPackIndex, ArrayRef<Value> vectors) {
   if (format.byLane)
-    return storeLanes(e, part, unit, transpose(e, vectors));
+    return storeLanes(e, laneGroup, kPackIndex, transpose(e, vectors));
   for (auto [i, vector] : llvm::enumerate(vectors)) {
-    Value at = e.mul(e.add(unit, i), format.perUnit * format.width);
-    storeVector(e, vector, part.panel, e.add(part.at, at), part.width);
+    Value at = e.mul(e.add(kPackIndex, i), format.kPack * format.width);
+    storeVector(e, vector, laneGroup.panel, e.add(laneGroup.at, at),
+                laneGroup.width);
   }
 }
 
-/// The `i`-th elements of a part's depth; none behind the end.
-Value Side::readElements(LoopBuilder &e, const Part &part, Value i,
-                         bool mayExceed) {
-  Value k = e.add(part.depth, i);
-  Value mask = part.mask;
+/// The `i`-th elements of K in a lane group; none behind the end.
+Value PackedOperand::readElements(LoopBuilder &e, const LaneGroup &laneGroup,
+                                  Value i, bool mayExceed) {
+  Value k = e.add(laneGroup.depth, i);
+  Value mask = laneGroup.mask;
   if (mayExceed) {
-    Value count =
-        arith::SelectOp::create(e, e.less(i, part.end), part.count, e.index(0));
-    mask = e.firstLanes(count, format.units);
+    Value count = arith::SelectOp::create(e, e.less(i, laneGroup.end),
+                                          laneGroup.count, e.index(0));
+    mask = e.firstLanes(count, format.vectorKPacks);
   }
   SmallVector<Value> others;
   for (Checked &check : checks)
     others.push_back(check.depth.at(e, k));
-  mask = checkBounds(e, mask, part.coordinates, others);
-  Value from = e.add(part.place, depthOffsets.at(e, k));
+  mask = checkBounds(e, mask, laneGroup.coordinates, others);
+  Value from = e.add(laneGroup.place, depthOffsets.at(e, k));
   // What the next panels read of this line: too many lines are read in turn for
   // the processor to foresee it.
-  if (!part.reach.offsets) {
-    int64_t ahead = format.width * getNumTogether() * part.reach.step;
+  if (!laneGroup.access.offsets) {
+    int64_t ahead = format.width * getNumTogether() * laneGroup.access.step;
     e.prefetch(view.memory, e.add(from, ahead), false);
   }
-  return load(e, from, part.reach, mask);
+  return load(e, from, laneGroup.access, mask);
 }
 
-Value Side::readUnit(LoopBuilder &e, const Part &part, Value unit,
-                     bool mayExceed) {
-  if (format.perUnit == 1)
-    return readElements(e, part, unit, mayExceed);
-  Value i = e.mul(unit, 2);
-  Value even = readElements(e, part, i, mayExceed);
-  Value odd = readElements(e, part, e.add(i, 1), mayExceed);
+Value PackedOperand::readKPack(LoopBuilder &e, const LaneGroup &laneGroup,
+                               Value kPackIndex, bool mayExceed) {
+  if (format.kPack == 1)
+    return readElements(e, laneGroup, kPackIndex, mayExceed);
+  Value i = e.mul(kPackIndex, 2);
+  Value even = readElements(e, laneGroup, i, mayExceed);
+  Value odd = readElements(e, laneGroup, e.add(i, 1), mayExceed);
   return vector::InterleaveOp::create(e, even, odd);
 }
 
-void Side::packLanes(LoopBuilder &e, ArrayRef<Part> parts) {
-  int64_t together = format.byLane ? format.units : 1;
-  auto units = [&](Value begin, Value end, bool mayExceed) {
-    e.loop(begin, end, together, [&](Value unit) {
-      for (const Part &part : parts) {
+void PackedOperand::packLanes(LoopBuilder &e, ArrayRef<LaneGroup> laneGroups) {
+  int64_t together = format.byLane ? format.vectorKPacks : 1;
+  auto kPacks = [&](Value begin, Value end, bool mayExceed) {
+    e.loop(begin, end, together, [&](Value kPackIndex) {
+      for (const LaneGroup &laneGroup : laneGroups) {
         SmallVector<Value> vectors;
         for (int64_t i = 0; i < together; ++i)
-          vectors.push_back(readUnit(e, part, e.add(unit, i), mayExceed));
-        storeUnits(e, part, unit, vectors);
+          vectors.push_back(
+              readKPack(e, laneGroup, e.add(kPackIndex, i), mayExceed));
+        storeKPacks(e, laneGroup, kPackIndex, vectors);
       }
     });
   };
-  Value end = parts.front().end;
-  Value whole = e.mul(e.div(end, e.index(format.perUnit * together)), together);
-  Value padded = e.ceilDiv(end, format.perUnit);
+  Value end = laneGroups.front().end;
+  Value whole = e.mul(e.div(end, e.index(format.kPack * together)), together);
+  Value padded = e.ceilDiv(end, format.kPack);
   if (format.wholeChunks || format.byLane)
-    padded = e.mul(e.ceilDiv(end, format.chunk()), format.units);
-  units(e.index(0), whole, false);
-  if (format.perUnit > 1 || together > 1)
-    units(whole, padded, true);
+    padded = e.mul(e.ceilDiv(end, format.chunk()), format.vectorKPacks);
+  kPacks(e.index(0), whole, false);
+  if (format.kPack > 1 || together > 1)
+    kPacks(whole, padded, true);
 }
 
-void Side::packAlongLanes(LoopBuilder &e, ArrayRef<Panel> panels,
-                          ArrayRef<Part> parts) {
+void PackedOperand::packAlongLanes(LoopBuilder &e, ArrayRef<Panel> panels,
+                                   ArrayRef<LaneGroup> laneGroups) {
   if (laneOffsets.step != 0 && !laneOffsets.table)
-    return packLanes(e, parts);
+    return packLanes(e, laneGroups);
   auto packApart = [&] {
-    auto pack = [&](Part part) {
-      part.reach = getReach(e, kind, laneOffsets, part.first, format.units);
-      packLanes(e, part);
+    auto pack = [&](LaneGroup laneGroup) {
+      laneGroup.access =
+          getAccess(e, kind, laneOffsets, laneGroup.first, format.vectorKPacks);
+      packLanes(e, laneGroup);
     };
     // Panels of columns are whole vectors.
-    if (format.width % format.units != 0) {
-      llvm::for_each(parts, pack);
+    if (format.width % format.vectorKPacks != 0) {
+      llvm::for_each(laneGroups, pack);
       return;
     }
     for (const Panel &panel : panels)
-      e.loop(e.index(0), e.index(format.width), format.units, [&](Value begin) {
-        pack(getPart(e, panel, begin, format.units));
-      });
+      e.loop(e.index(0), e.index(format.width), format.vectorKPacks,
+             [&](Value begin) {
+               pack(getLaneGroup(e, panel, begin, format.vectorKPacks));
+             });
   };
   if (laneOffsets.step == 0)
     return packApart();
   Value areRuns;
-  for (const Part &part : parts) {
-    Value offsets = laneOffsets.vectorAt(e, part.first, format.units);
-    Value isOne = isRun(e, offsets, laneOffsets.at(e, part.first), part.mask,
-                        laneOffsets.step);
+  for (const LaneGroup &laneGroup : laneGroups) {
+    Value offsets =
+        laneOffsets.vectorAt(e, laneGroup.first, format.vectorKPacks);
+    Value isOne = isRun(e, offsets, laneOffsets.at(e, laneGroup.first),
+                        laneGroup.mask, laneOffsets.step);
     areRuns = areRuns ? arith::AndIOp::create(e, areRuns, isOne) : isOne;
   }
-  e.ifElse(areRuns, [&] { packLanes(e, parts); }, packApart);
+  e.ifElse(areRuns, [&] { packLanes(e, laneGroups); }, packApart);
 }
 
-SmallVector<Value> Side::transpose(LoopBuilder &e, ArrayRef<Value> rows) {
+SmallVector<Value> PackedOperand::transpose(LoopBuilder &e,
+                                            ArrayRef<Value> rows) {
   // Pairs move as one number.
-  int64_t count = format.units;
+  int64_t count = format.vectorKPacks;
   SmallVector<Value> current(rows);
   VectorType type = cast<VectorType>(rows.front().getType());
   auto cast = [&](VectorType to) {
-    if (format.perUnit > 1)
+    if (format.kPack > 1)
       for (Value &value : current)
         value = vector::BitCastOp::create(e, to, value);
   };
@@ -317,15 +333,15 @@ SmallVector<Value> Side::transpose(LoopBuilder &e, ArrayRef<Value> rows) {
   return current;
 }
 
-void Side::packAlongDepth(LoopBuilder &e, const Part &part) {
+void PackedOperand::packAlongDepth(LoopBuilder &e, const LaneGroup &laneGroup) {
   int64_t lanes = format.chunk();
   SmallVector<Value> places, present;
   SmallVector<SmallVector<Value>> coordinates;
-  for (int64_t i = 0; i < part.width; ++i) {
+  for (int64_t i = 0; i < laneGroup.width; ++i) {
     // Lanes behind the end read the first line, under an empty mask.
-    Value valid = e.less(e.index(i), part.count);
-    Value lane =
-        arith::SelectOp::create(e, valid, e.add(part.first, i), e.index(0));
+    Value valid = e.less(e.index(i), laneGroup.count);
+    Value lane = arith::SelectOp::create(e, valid, e.add(laneGroup.first, i),
+                                         e.index(0));
     present.push_back(e.splat(valid, lanes));
     places.push_back(e.add(base, laneOffsets.at(e, lane)));
     coordinates.emplace_back();
@@ -335,34 +351,34 @@ void Side::packAlongDepth(LoopBuilder &e, const Part &part) {
   Value ahead;
   if (laneOffsets.factor && !laneOffsets.table)
     ahead = laneOffsets.at(e, e.index(format.width));
-  e.loop(e.index(0), part.end, lanes, [&](Value i) {
-    Value k = e.add(part.depth, i);
-    Value mask = e.firstLanes(e.sub(part.end, i), lanes);
+  e.loop(e.index(0), laneGroup.end, lanes, [&](Value i) {
+    Value k = e.add(laneGroup.depth, i);
+    Value mask = e.firstLanes(e.sub(laneGroup.end, i), lanes);
     Value offset = depthOffsets.at(e, k);
     SmallVector<Value> others;
     for (Checked &check : checks)
       others.push_back(check.depth.vectorAt(e, k, lanes));
-    auto square = [&](const Reach &reach) {
+    auto square = [&](const VectorAccess &access) {
       SmallVector<Value> rows;
-      for (int64_t row = 0; row < part.width; ++row) {
+      for (int64_t row = 0; row < laneGroup.width; ++row) {
         // The same piece of the line that is packed next there.
         if (ahead)
           e.prefetch(view.memory, e.add(places[row], e.add(offset, ahead)),
                      false);
         Value within = arith::AndIOp::create(e, mask, present[row]);
         within = checkBounds(e, within, others, coordinates[row]);
-        rows.push_back(load(e, e.add(places[row], offset), reach, within));
+        rows.push_back(load(e, e.add(places[row], offset), access, within));
       }
-      storeLanes(e, part, e.div(i, e.index(format.perUnit)), rows);
+      storeLanes(e, laneGroup, e.div(i, e.index(format.kPack)), rows);
     };
     if (!depthOffsets.table)
       return square({depthOffsets.step, Value(), {}});
-    Reach reach = getReach(e, K, depthOffsets, k, lanes);
+    VectorAccess access = getAccess(e, K, depthOffsets, k, lanes);
     Value isOne = isRun(e, depthOffsets.vectorAt(e, k, lanes), offset, mask,
                         depthOffsets.step);
     e.ifElse(
         isOne, [&] { square({depthOffsets.step, Value(), {}}); },
-        [&] { square(reach); });
+        [&] { square(access); });
   });
 }
 

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A panel holds `width` rows or columns of an operand for a range of the
-// summed dimension. Its depth is counted in units: elements, or pairs of them.
-// It is stored as [unit][lane], or in chunks as [chunk][lane][unit], the lanes
-// being its rows or columns; zeros stand where the operand ends.
+// A micro-panel holds MR rows of the LHS, or NR columns of the RHS, for a range
+// of K: `width` of them. K is counted in k-packs: elements, or pairs of them. A
+// micro-panel is stored as [k-pack][lane], or in chunks as
+// [chunk][lane][k-pack], the lanes being its rows or columns; zeros stand where
+// the operand ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,26 +24,26 @@ struct PanelFormat {
   /// Of the panel's memory.
   mlir::Type element;
   int64_t width;
-  /// Units in a vector, and in a chunk.
-  int64_t units;
-  /// Elements in a unit.
-  int64_t perUnit = 1;
+  /// K-packs in a vector, and in a chunk.
+  int64_t vectorKPacks;
+  /// Elements in a k-pack.
+  int64_t kPack = 1;
   bool byLane = false;
-  /// What lies behind the end of the depth is zero up to a whole chunk, and not
-  /// only for panels that are stored by lanes.
+  /// What lies behind the end of K is zero up to a whole chunk, and not only
+  /// for panels that are stored by lanes.
   bool wholeChunks = false;
 
-  int64_t chunk() const { return units * perUnit; }
-  /// Elements in a panel of so much depth.
+  int64_t chunk() const { return vectorKPacks * kPack; }
+  /// Elements in a panel for so much of K.
   mlir::Value getSize(LoopBuilder &e, mlir::Value depth) const;
 };
 
-/// An operand that is packed along a group, the summed dimension aside.
-class Side {
+/// The LHS, which is packed along M, or the RHS, along N.
+class PackedOperand {
 public:
   /// Emits the offsets that all panels share.
-  Side(LoopBuilder &e, Contraction &contraction, unsigned operand,
-       GroupKind kind, const PanelFormat &format, bool alongDepth);
+  PackedOperand(LoopBuilder &e, Contraction &contraction, unsigned operand,
+                GroupKind kind, const PanelFormat &format, bool alongDepth);
 
   /// What depends on the batch alone; comes before pack.
   void enterBatch(LoopBuilder &e, mlir::Value batch);
@@ -50,7 +51,7 @@ public:
   struct Place {
     mlir::Value first, at;
   };
-  /// Writes panels for the depths `depth` to `depth + count - 1`.
+  /// Writes panels for `depth` to `depth + count - 1` of K.
   void pack(LoopBuilder &e, llvm::ArrayRef<Place> places, mlir::Value depth,
             mlir::Value count, mlir::Value memory);
   /// Panels to be packed at once, since their lanes share lines of memory.
@@ -73,58 +74,59 @@ private:
   };
   /// Lanes that are read at once, all others aside: the elements of which they
   /// are picked, and what is added to a place then.
-  struct Run {
+  struct Segment {
     mlir::Value mask, shift;
   };
   /// Where elements that make a vector are: `step` apart, in several runs if
   /// there are any; or at `offsets`.
-  struct Reach {
+  struct VectorAccess {
     int64_t step = 1;
     mlir::Value offsets;
-    llvm::SmallVector<Run> runs;
+    llvm::SmallVector<Segment> runs;
   };
-  /// As many lanes of a panel as a vector has units, and where they go.
-  struct Part {
+  /// As many lanes of a panel as a vector has k-packs, and where they go.
+  struct LaneGroup {
     mlir::Value first, mask, count;
     int64_t width;
     mlir::Value depth, end;
     mlir::Value panel, at;
     /// Where the first lane is, where the others are, the lanes' coordinates.
     mlir::Value place;
-    Reach reach;
+    VectorAccess access;
     llvm::SmallVector<mlir::Value> coordinates;
   };
   /// What is asked of pack.
   struct Panel {
     mlir::Value first, depth, count, memory, at;
   };
-  Part getPart(LoopBuilder &e, const Panel &panel, mlir::Value begin,
-               int64_t width);
-  Reach getReach(LoopBuilder &e, GroupKind group, const IndexFunction &offsets,
-                 mlir::Value first, int64_t lanes);
+  LaneGroup getLaneGroup(LoopBuilder &e, const Panel &panel, mlir::Value begin,
+                         int64_t width);
+  VectorAccess getAccess(LoopBuilder &e, GroupKind group,
+                         const IndexFunction &offsets, mlir::Value first,
+                         int64_t lanes);
   mlir::Value checkBounds(LoopBuilder &e, mlir::Value mask,
                           llvm::ArrayRef<mlir::Value> coordinates,
                           llvm::ArrayRef<mlir::Value> others);
   /// Elements in the panel's type.
-  mlir::Value load(LoopBuilder &e, mlir::Value place, const Reach &reach,
-                   mlir::Value mask);
+  mlir::Value load(LoopBuilder &e, mlir::Value place,
+                   const VectorAccess &access, mlir::Value mask);
   void storeVector(LoopBuilder &e, mlir::Value value, mlir::Value panel,
-                   mlir::Value at, int64_t units);
+                   mlir::Value at, int64_t kPacks);
   void packAlongLanes(LoopBuilder &e, llvm::ArrayRef<Panel> panels,
-                      llvm::ArrayRef<Part> parts);
-  void packLanes(LoopBuilder &e, llvm::ArrayRef<Part> parts);
-  mlir::Value readElements(LoopBuilder &e, const Part &part, mlir::Value i,
-                           bool mayExceed);
-  mlir::Value readUnit(LoopBuilder &e, const Part &part, mlir::Value unit,
-                       bool mayExceed);
-  void packAlongDepth(LoopBuilder &e, const Part &part);
+                      llvm::ArrayRef<LaneGroup> laneGroups);
+  void packLanes(LoopBuilder &e, llvm::ArrayRef<LaneGroup> laneGroups);
+  mlir::Value readElements(LoopBuilder &e, const LaneGroup &laneGroup,
+                           mlir::Value i, bool mayExceed);
+  mlir::Value readKPack(LoopBuilder &e, const LaneGroup &laneGroup,
+                        mlir::Value kPackIndex, bool mayExceed);
+  void packAlongDepth(LoopBuilder &e, const LaneGroup &laneGroup);
   llvm::SmallVector<mlir::Value> transpose(LoopBuilder &e,
                                            llvm::ArrayRef<mlir::Value> rows);
-  /// Stores vectors that are lanes each, or units each.
-  void storeLanes(LoopBuilder &e, const Part &part, mlir::Value unit,
-                  llvm::ArrayRef<mlir::Value> vectors);
-  void storeUnits(LoopBuilder &e, const Part &part, mlir::Value unit,
-                  llvm::ArrayRef<mlir::Value> vectors);
+  /// Stores vectors that are lanes each, or k-packs each.
+  void storeLanes(LoopBuilder &e, const LaneGroup &laneGroup,
+                  mlir::Value kPackIndex, llvm::ArrayRef<mlir::Value> vectors);
+  void storeKPacks(LoopBuilder &e, const LaneGroup &laneGroup,
+                   mlir::Value kPackIndex, llvm::ArrayRef<mlir::Value> vectors);
 
   Contraction &contraction;
   View &view;

@@ -16,56 +16,58 @@ namespace mp::kernel {
 
 TileShape::TileShape(const ContractShape &contract, ConfigAttr config)
     : products(config.getProducts()), element(contract.accumulator),
-      rows(config.getMr()), vectors(config.getNr() / config.getLanes()),
+      mr(config.getMr()), vectors(config.getNr() / config.getLanes()),
       lanes(config.getLanes()) {
   bool isAMX = products == Products::AMX;
-  rowFormat.units = columnFormat.units = lanes;
-  rowFormat.element = columnFormat.element = element;
+  lhsFormat.vectorKPacks = rhsFormat.vectorKPacks = lanes;
+  lhsFormat.element = rhsFormat.element = element;
   if (products != Products::Widen) {
-    rowFormat.perUnit = columnFormat.perUnit = 2;
-    rowFormat.element = columnFormat.element = contract.factors[0];
+    lhsFormat.kPack = rhsFormat.kPack = 2;
+    lhsFormat.element = rhsFormat.element = contract.factors[0];
   }
-  rowFormat.width = rows;
-  columnFormat.width = columns();
+  lhsFormat.width = mr;
+  rhsFormat.width = nr();
   // Rows need not be transposed: one element after the other is read.
-  rowFormat.byLane = isAMX || config.getLhs() != Packing::MNMajor;
-  columnFormat.wholeChunks = isAMX;
+  lhsFormat.byLane = isAMX || config.getLhs() != Packing::MNMajor;
+  rhsFormat.wholeChunks = isAMX;
   if (config.getLhs() == Packing::InPlace)
-    rowsInPlace = getLineType(contract.getLHS());
+    lhsInPlace = getLineType(contract.getLHS());
   if (config.getRhs() != Packing::InPlace)
     return;
-  columnsInPlace = getLineType(contract.getRHS());
-  columnElement = contract.getRHS().element;
-  columnRounding = contract.getRHS().rounding;
+  rhsInPlace = getLineType(contract.getRHS());
+  rhsElement = contract.getRHS().element;
+  rhsRounding = contract.getRHS().rounding;
 }
 
 namespace {
-/// Writes the loops of a strip.
-class StripLoops {
+/// Writes the loops of a panel product.
+class PanelProductLoops {
 public:
-  StripLoops(LoopBuilder &e, const TileShape &shape, const Strip &strip)
-      : e(e), shape(shape), strip(strip) {}
+  PanelProductLoops(LoopBuilder &e, const TileShape &shape,
+                    const PanelProduct &product)
+      : e(e), shape(shape), product(product) {}
 
   void emit(TakeSums take) {
-    Value found =
-        e.min(e.ceilDiv(strip.width, shape.lanes), e.index(shape.vectors));
+    Value found = e.min(e.ceilDiv(product.numColumns, shape.lanes),
+                        e.index(shape.vectors));
     // The last panel may be narrower.
     for (int64_t i = 1; i <= shape.vectors; ++i)
       e.ifThen(e.equal(found, e.index(i)), [&] {
         // Nothing is read behind the last column.
-        if (shape.columnsInPlace)
+        if (shape.rhsInPlace)
           lastLanes = e.firstLanes(
-              e.sub(strip.width, e.index((i - 1) * shape.lanes)), shape.lanes);
-        e.loop(strip.count,
+              e.sub(product.numColumns, e.index((i - 1) * shape.lanes)),
+              shape.lanes);
+        e.loop(product.count,
                [&](Value tile) { take(tile, i, emitTile(tile, i)); });
       });
   }
-  /// Stores the sums where the strip says.
+  /// Stores the sums where the product says.
   void emit() {
     emit([&](Value tile, int64_t vectors, ValueRange sums) {
       Value place = getSumPlace(tile);
       for (auto [i, sum] : llvm::enumerate(sums))
-        vector::StoreOp::create(e, sum, strip.sums,
+        vector::StoreOp::create(e, sum, product.sums,
                                 ValueRange{where(place, i, vectors)});
     });
   }
@@ -75,12 +77,12 @@ private:
   Value multiply(Value factor, Value column, Value sum);
   Value getFactor(Value at);
   ValueRange emitTile(Value tile, int64_t vectors);
-  ValueRange emitUnits(Value count, ValueRange sums, int64_t vectors,
-                       function_ref<std::pair<Value, Value>(Value)> locate);
+  ValueRange emitKPacks(Value count, ValueRange sums, int64_t vectors,
+                        function_ref<std::pair<Value, Value>(Value)> locate);
   ValueRange emitLines(Value tile, ValueRange sums, int64_t vectors);
-  SmallVector<Value> loadColumns(Value unit, int64_t vectors);
+  SmallVector<Value> loadColumns(Value kPackIndex, int64_t vectors);
   Value getSumPlace(Value tile) {
-    return e.add(strip.sumPlace, e.mul(tile, shape.size()));
+    return e.add(product.sumPlace, e.mul(tile, shape.size()));
   }
   Value where(Value place, int64_t i, int64_t vectors) {
     return e.add(place,
@@ -88,12 +90,12 @@ private:
   }
   VectorType getType() { return e.vectorType(shape.element, shape.lanes); }
   VectorType getPanelType() {
-    return e.vectorType(shape.columnFormat.element, shape.columnFormat.chunk());
+    return e.vectorType(shape.rhsFormat.element, shape.rhsFormat.chunk());
   }
 
   LoopBuilder &e;
   const TileShape &shape;
-  const Strip &strip;
+  const PanelProduct &product;
   Value lastLanes;
   /// Where rows in place begin.
   SmallVector<Value> lines;
@@ -101,32 +103,32 @@ private:
 } // namespace
 
 /// What the sums start with: themselves, or zeros.
-SmallVector<Value> StripLoops::loadSums(Value tile, int64_t vectors) {
-  int64_t count = shape.rows * vectors;
+SmallVector<Value> PanelProductLoops::loadSums(Value tile, int64_t vectors) {
+  int64_t count = shape.mr * vectors;
   SmallVector<Value> zeros(count, e.zeros(shape.element, shape.lanes));
-  if (!strip.accumulate)
+  if (!product.accumulate)
     return zeros;
   Value place = getSumPlace(tile);
   auto op = scf::IfOp::create(e, SmallVector<Type>(count, getType()),
-                              strip.accumulate, true);
+                              product.accumulate, true);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(op.thenBlock());
   SmallVector<Value> values;
   for (int64_t i = 0; i < count; ++i)
     values.push_back(vector::LoadOp::create(
-        e, getType(), strip.sums, ValueRange{where(place, i, vectors)}));
+        e, getType(), product.sums, ValueRange{where(place, i, vectors)}));
   scf::YieldOp::create(e, values);
   e.setInsertionPointToStart(op.elseBlock());
   scf::YieldOp::create(e, zeros);
   return op.getResults();
 }
 
-/// One unit of a row in all lanes.
-Value StripLoops::getFactor(Value at) {
+/// One k-pack of a row in all lanes.
+Value PanelProductLoops::getFactor(Value at) {
   if (shape.products == Products::Widen)
-    return e.splat(e.load(strip.rows, at), shape.lanes);
+    return e.splat(e.load(product.lhs, at), shape.lanes);
   Value pair = vector::LoadOp::create(
-      e, e.vectorType(shape.rowFormat.element, 2), strip.rows, ValueRange{at});
+      e, e.vectorType(shape.lhsFormat.element, 2), product.lhs, ValueRange{at});
   Value number =
       vector::BitCastOp::create(e, e.vectorType(e.getI32Type(), 1), pair);
   number = vector::ExtractOp::create(e, number, ArrayRef<int64_t>{0});
@@ -134,7 +136,7 @@ Value StripLoops::getFactor(Value at) {
                                    e.splat(number, shape.lanes));
 }
 
-Value StripLoops::multiply(Value factor, Value column, Value sum) {
+Value PanelProductLoops::multiply(Value factor, Value column, Value sum) {
   if (shape.products == Products::Widen)
     return vector::FMAOp::create(e, factor, column, sum);
   std::string name =
@@ -145,29 +147,27 @@ Value StripLoops::multiply(Value factor, Value column, Value sum) {
 }
 
 /// The sums of a tile, kept in registers over the whole depth.
-ValueRange StripLoops::emitTile(Value tile, int64_t vectors) {
-  const PanelFormat &format = shape.rowFormat;
+ValueRange PanelProductLoops::emitTile(Value tile, int64_t vectors) {
+  const PanelFormat &format = shape.lhsFormat;
   SmallVector<Value> sums = loadSums(tile, vectors);
-  if (shape.rowsInPlace)
+  if (shape.lhsInPlace)
     return emitLines(tile, sums, vectors);
-  Value rowPlace = e.add(strip.rowPlace, e.mul(tile, strip.rowPitch));
-  Value units = e.ceilDiv(strip.depth, format.perUnit);
+  Value rowPlace = e.add(product.lhsPlace, e.mul(tile, product.lhsPitch));
+  Value kPacks = e.ceilDiv(product.k, format.kPack);
   if (!format.byLane)
-    return emitUnits(units, sums, vectors, [&](Value k) {
-      return std::pair(k,
-                       e.add(rowPlace, e.mul(k, shape.rows * format.perUnit)));
+    return emitKPacks(kPacks, sums, vectors, [&](Value k) {
+      return std::pair(k, e.add(rowPlace, e.mul(k, shape.mr * format.kPack)));
     });
-  auto loop =
-      scf::ForOp::create(e, e.index(0), units, e.index(format.units), sums);
+  auto loop = scf::ForOp::create(e, e.index(0), kPacks,
+                                 e.index(format.vectorKPacks), sums);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(loop.getBody());
   Value begin = loop.getInductionVar();
-  Value chunk = e.add(rowPlace, e.mul(begin, shape.rows * format.perUnit));
-  Value count = e.min(e.sub(units, begin), e.index(format.units));
+  Value chunk = e.add(rowPlace, e.mul(begin, shape.mr * format.kPack));
+  Value count = e.min(e.sub(kPacks, begin), e.index(format.vectorKPacks));
   ValueRange next =
-      emitUnits(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
-        return std::pair(e.add(begin, k),
-                         e.add(chunk, e.mul(k, format.perUnit)));
+      emitKPacks(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
+        return std::pair(e.add(begin, k), e.add(chunk, e.mul(k, format.kPack)));
       });
   scf::YieldOp::create(e, next);
   return loop.getResults();
@@ -175,76 +175,79 @@ ValueRange StripLoops::emitTile(Value tile, int64_t vectors) {
 
 /// Of rows in place, lines of memory at a time, while those of the next tile
 /// are asked for. Behind the last row, it comes again.
-ValueRange StripLoops::emitLines(Value tile, ValueRange sums, int64_t vectors) {
-  Value first = e.mul(tile, shape.rows);
-  Value last = e.sub(strip.height, e.index(1));
+ValueRange PanelProductLoops::emitLines(Value tile, ValueRange sums,
+                                        int64_t vectors) {
+  Value first = e.mul(tile, shape.mr);
+  Value last = e.sub(product.numRows, e.index(1));
   lines.clear();
-  for (int64_t i = 0; i < shape.rows; ++i) {
+  for (int64_t i = 0; i < shape.mr; ++i) {
     Value row = e.min(e.add(first, i), last);
-    lines.push_back(e.add(strip.rowPlace, e.mul(row, strip.rowPitch)));
+    lines.push_back(e.add(product.lhsPlace, e.mul(row, product.lhsPitch)));
   }
   int64_t length = 512 / shape.element.getIntOrFloatBitWidth();
   auto loop =
-      scf::ForOp::create(e, e.index(0), strip.depth, e.index(length), sums);
+      scf::ForOp::create(e, e.index(0), product.k, e.index(length), sums);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(loop.getBody());
   Value begin = loop.getInductionVar();
-  Value ahead = e.add(begin, e.mul(strip.rowPitch, shape.rows));
+  Value ahead = e.add(begin, e.mul(product.lhsPitch, shape.mr));
   for (Value line : lines)
-    e.prefetch(strip.rows, e.add(line, ahead), false);
-  Value count = e.min(e.sub(strip.depth, begin), e.index(length));
+    e.prefetch(product.lhs, e.add(line, ahead), false);
+  Value count = e.min(e.sub(product.k, begin), e.index(length));
   ValueRange next =
-      emitUnits(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
-        Value unit = e.add(begin, k);
-        return std::pair(unit, unit);
+      emitKPacks(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
+        Value kPackIndex = e.add(begin, k);
+        return std::pair(kPackIndex, kPackIndex);
       });
   scf::YieldOp::create(e, next);
   return loop.getResults();
 }
 
-/// All columns of one unit.
-SmallVector<Value> StripLoops::loadColumns(Value unit, int64_t vectors) {
-  const PanelFormat &format = shape.rowFormat;
+/// All columns of one k-pack.
+SmallVector<Value> PanelProductLoops::loadColumns(Value kPackIndex,
+                                                  int64_t vectors) {
+  const PanelFormat &format = shape.lhsFormat;
   SmallVector<Value> columns;
-  if (!shape.columnsInPlace) {
+  if (!shape.rhsInPlace) {
     Value place =
-        e.add(strip.columnPlace, e.mul(unit, shape.columns() * format.perUnit));
+        e.add(product.rhsPlace, e.mul(kPackIndex, shape.nr() * format.kPack));
     for (int64_t j = 0; j < vectors; ++j)
       columns.push_back(
-          vector::LoadOp::create(e, getPanelType(), strip.columns,
+          vector::LoadOp::create(e, getPanelType(), product.rhs,
                                  ValueRange{e.add(place, j * format.chunk())}));
     return columns;
   }
-  VectorType type = e.vectorType(shape.columnElement, shape.lanes);
-  Value place = e.add(strip.columnPlace,
-                      strip.offsets.at(e, e.add(strip.firstDepth, unit)));
+  VectorType type = e.vectorType(shape.rhsElement, shape.lanes);
+  Value place =
+      e.add(product.rhsPlace,
+            product.kOffsets.at(e, e.add(product.firstK, kPackIndex)));
   for (int64_t j = 0; j + 1 < vectors; ++j)
     columns.push_back(vector::LoadOp::create(
-        e, type, strip.columns, ValueRange{e.add(place, j * shape.lanes)}));
+        e, type, product.rhs, ValueRange{e.add(place, j * shape.lanes)}));
   Value zeros = arith::ConstantOp::create(e, e.getZeroAttr(type));
   columns.push_back(vector::MaskedLoadOp::create(
-      e, type, strip.columns,
+      e, type, product.rhs,
       ValueRange{e.add(place, (vectors - 1) * shape.lanes)}, lastLanes, zeros));
   for (Value &column : columns)
-    column = e.castFloat(column, shape.columnRounding, shape.element);
+    column = e.castFloat(column, shape.rhsRounding, shape.element);
   return columns;
 }
 
-/// A loop over units; `locate` tells a unit's number in the panel and the place
+/// A loop over k-packs; `locate` tells one's number in the panel and the place
 /// of its first row, or the place in all lines.
-ValueRange
-StripLoops::emitUnits(Value count, ValueRange sums, int64_t vectors,
-                      function_ref<std::pair<Value, Value>(Value)> locate) {
-  const PanelFormat &format = shape.rowFormat;
+ValueRange PanelProductLoops::emitKPacks(
+    Value count, ValueRange sums, int64_t vectors,
+    function_ref<std::pair<Value, Value>(Value)> locate) {
+  const PanelFormat &format = shape.lhsFormat;
   auto loop = scf::ForOp::create(e, e.index(0), count, e.index(1), sums);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(loop.getBody());
   auto [k, row] = locate(loop.getInductionVar());
-  int64_t rowStep = format.byLane ? format.chunk() : format.perUnit;
+  int64_t rowStep = format.byLane ? format.chunk() : format.kPack;
   SmallVector<Value> columns = loadColumns(k, vectors), next;
-  for (int64_t i = 0; i < shape.rows; ++i) {
-    Value factor = getFactor(shape.rowsInPlace ? e.add(lines[i], row)
-                                               : e.add(row, i * rowStep));
+  for (int64_t i = 0; i < shape.mr; ++i) {
+    Value factor = getFactor(shape.lhsInPlace ? e.add(lines[i], row)
+                                              : e.add(row, i * rowStep));
     for (int64_t j = 0; j < vectors; ++j)
       next.push_back(multiply(factor, columns[j],
                               loop.getRegionIterArgs()[i * vectors + j]));
@@ -253,55 +256,55 @@ StripLoops::emitUnits(Value count, ValueRange sums, int64_t vectors,
   return loop.getResults();
 }
 
-/// From what the function of strips is called with.
-static Strip getStrip(const TileShape &shape, LoopBuilder &e,
-                      ValueRange arguments) {
-  Strip strip;
-  strip.rows = arguments[0];
-  strip.rowPlace = arguments[1];
-  strip.rowPitch = arguments[2];
-  strip.columns = arguments[3];
-  strip.columnPlace = arguments[4];
-  strip.depth = arguments[5];
-  strip.sums = arguments[6];
-  strip.sumPlace = arguments[7];
-  strip.count = arguments[8];
-  strip.accumulate = arguments[9];
-  strip.width = arguments[10];
+/// From what the function of panel products is called with.
+static PanelProduct getPanelProduct(const TileShape &shape, LoopBuilder &e,
+                                    ValueRange arguments) {
+  PanelProduct product;
+  product.lhs = arguments[0];
+  product.lhsPlace = arguments[1];
+  product.lhsPitch = arguments[2];
+  product.rhs = arguments[3];
+  product.rhsPlace = arguments[4];
+  product.k = arguments[5];
+  product.sums = arguments[6];
+  product.sumPlace = arguments[7];
+  product.count = arguments[8];
+  product.accumulate = arguments[9];
+  product.numColumns = arguments[10];
   unsigned next = 11;
-  if (shape.rowsInPlace)
-    strip.height = arguments[next++];
-  if (!shape.columnsInPlace)
-    return strip;
-  strip.offsets.type = e.getIndexType();
+  if (shape.lhsInPlace)
+    product.numRows = arguments[next++];
+  if (!shape.rhsInPlace)
+    return product;
+  product.kOffsets.type = e.getIndexType();
   Value offsets = arguments[next++];
-  (offsets.getType().isIndex() ? strip.offsets.factor : strip.offsets.table) =
-      offsets;
-  strip.firstDepth = arguments[next];
-  return strip;
+  (offsets.getType().isIndex() ? product.kOffsets.factor
+                               : product.kOffsets.table) = offsets;
+  product.firstK = arguments[next];
+  return product;
 }
 
 /// What is added to a place for each place in the summed dimension.
-static Value getOffsets(LoopBuilder &e, const Strip &strip) {
-  if (strip.offsets.table)
-    return strip.offsets.table;
-  return strip.offsets.factor ? strip.offsets.factor : e.index(0);
+static Value getOffsets(LoopBuilder &e, const PanelProduct &product) {
+  if (product.kOffsets.table)
+    return product.kOffsets.table;
+  return product.kOffsets.factor ? product.kOffsets.factor : e.index(0);
 }
 
-static func::FuncOp getStripLoops(ModuleOp module, const TileShape &shape,
-                                  Type offsets) {
+static func::FuncOp
+getPanelProductFunction(ModuleOp module, const TileShape &shape, Type offsets) {
   std::string name;
   llvm::raw_string_ostream os(name);
-  os << "kernel_tile_" << shape.rowFormat.element << "_" << shape.rows << "x"
-     << shape.columns();
-  if (shape.rowsInPlace)
+  os << "kernel_tile_" << shape.lhsFormat.element << "_" << shape.mr << "x"
+     << shape.nr();
+  if (shape.lhsInPlace)
     os << "_rows_in_place";
-  else if (shape.rowFormat.byLane)
+  else if (shape.lhsFormat.byLane)
     os << "_by_row";
-  if (shape.columnsInPlace) {
-    os << "_" << shape.columnElement;
-    if (shape.columnRounding)
-      os << "_to_" << shape.columnRounding;
+  if (shape.rhsInPlace) {
+    os << "_" << shape.rhsElement;
+    if (shape.rhsRounding)
+      os << "_to_" << shape.rhsRounding;
     os << "_in_place" << (offsets.isIndex() ? "" : "_by_table");
   }
   if (auto found = module.lookupSymbol<func::FuncOp>(name))
@@ -309,47 +312,48 @@ static func::FuncOp getStripLoops(ModuleOp module, const TileShape &shape,
   LoopBuilder e(module.getLoc(), module.getContext());
   e.setInsertionPointToStart(module.getBody());
   Type sums = MemRefType::get({ShapedType::kDynamic}, shape.element);
-  Type panel = MemRefType::get({ShapedType::kDynamic}, shape.rowFormat.element);
+  Type panel = MemRefType::get({ShapedType::kDynamic}, shape.lhsFormat.element);
   Type index = e.getIndexType();
-  Type rows = shape.rowsInPlace ? shape.rowsInPlace : panel;
-  Type columns = shape.columnsInPlace ? shape.columnsInPlace : panel;
+  Type rows = shape.lhsInPlace ? shape.lhsInPlace : panel;
+  Type columns = shape.rhsInPlace ? shape.rhsInPlace : panel;
   SmallVector<Type> types = {rows, index, index, columns,       index, index,
                              sums, index, index, e.getI1Type(), index};
-  if (shape.rowsInPlace)
+  if (shape.lhsInPlace)
     types.push_back(index);
-  if (shape.columnsInPlace)
+  if (shape.rhsInPlace)
     types.append({offsets, index});
   auto function = func::FuncOp::create(e, name, e.getFunctionType(types, {}));
   function.setPrivate();
   e.setInsertionPointToStart(function.addEntryBlock());
-  Strip strip = getStrip(shape, e, function.getArguments());
-  StripLoops(e, shape, strip).emit();
+  PanelProduct product = getPanelProduct(shape, e, function.getArguments());
+  PanelProductLoops(e, shape, product).emit();
   func::ReturnOp::create(e);
   return function;
 }
 
-void emitStrip(LoopBuilder &e, ModuleOp module, const TileShape &shape,
-               const Strip &strip) {
+void emitPanelProduct(LoopBuilder &e, ModuleOp module, const TileShape &shape,
+                      const PanelProduct &product) {
   if (shape.products == Products::AMX)
-    return emitMatrixStrip(e, module, shape, strip);
+    return emitMatrixPanelProduct(e, module, shape, product);
   SmallVector<Value> arguments = {
-      strip.rows,        strip.rowPlace,   strip.rowPitch, strip.columns,
-      strip.columnPlace, strip.depth,      strip.sums,     strip.sumPlace,
-      strip.count,       strip.accumulate, strip.width};
-  if (shape.rowsInPlace)
-    arguments.push_back(strip.height);
+      product.lhs,      product.lhsPlace,   product.lhsPitch,  product.rhs,
+      product.rhsPlace, product.k,          product.sums,      product.sumPlace,
+      product.count,    product.accumulate, product.numColumns};
+  if (shape.lhsInPlace)
+    arguments.push_back(product.numRows);
   Type offsets;
-  if (shape.columnsInPlace) {
-    arguments.append({getOffsets(e, strip), strip.firstDepth});
+  if (shape.rhsInPlace) {
+    arguments.append({getOffsets(e, product), product.firstK});
     offsets = arguments.end()[-2].getType();
   }
-  func::CallOp::create(e, getStripLoops(module, shape, offsets), arguments);
+  func::CallOp::create(e, getPanelProductFunction(module, shape, offsets),
+                       arguments);
 }
 
-void emitStrip(LoopBuilder &e, const TileShape &shape, const Strip &strip,
-               TakeSums take) {
+void emitPanelProduct(LoopBuilder &e, const TileShape &shape,
+                      const PanelProduct &product, TakeSums take) {
   assert(shape.products != Products::AMX);
-  StripLoops(e, shape, strip).emit(take);
+  PanelProductLoops(e, shape, product).emit(take);
 }
 
 } // namespace mp::kernel

@@ -12,46 +12,49 @@
 
 namespace mp::kernel {
 
-/// Rows and columns of a register tile, and how its panels are stored.
+/// A register tile of MR x NR, and how the micro-panels for it are stored.
 struct TileShape {
   TileShape(const ContractShape &contract, ConfigAttr config);
 
   Products products;
   /// Of the sums.
   mlir::Type element;
-  int64_t rows, vectors, lanes;
-  PanelFormat rowFormat, columnFormat;
-  /// Rows are not packed: lines of this memory.
-  mlir::Type rowsInPlace;
-  /// Columns are not packed: of this type, in memory of this one.
-  mlir::Type columnsInPlace;
-  mlir::Type columnElement;
+  int64_t mr;
+  /// NR is so many vectors of so many lanes.
+  int64_t vectors, lanes;
+  PanelFormat lhsFormat, rhsFormat;
+  /// The LHS is not packed: lines of this memory.
+  mlir::Type lhsInPlace;
+  /// The RHS is not packed: of this type, in memory of that of its elements.
+  mlir::Type rhsInPlace;
+  mlir::Type rhsElement;
   /// What these are rounded to, or null.
-  mlir::Type columnRounding;
+  mlir::Type rhsRounding;
 
-  int64_t columns() const { return vectors * lanes; }
-  int64_t size() const { return rows * columns(); }
+  int64_t nr() const { return vectors * lanes; }
+  int64_t size() const { return mr * nr(); }
 };
 
-/// The multiplication of one panel of columns by some panels of rows.
-struct Strip {
-  /// Panels of rows, and from one to the next; of rows in place, the first row,
+/// The product of some micro-panels of the LHS and one of the RHS.
+struct PanelProduct {
+  /// The panels, and from one to the next; of an LHS in place, the first row,
   /// from one row to the next, and how many there are.
-  mlir::Value rows, rowPlace, rowPitch, height;
+  mlir::Value lhs, lhsPlace, lhsPitch, numRows;
   /// The panel, or where the first column is.
-  mlir::Value columns, columnPlace;
-  mlir::Value depth;
+  mlir::Value rhs, rhsPlace;
+  /// What is summed up.
+  mlir::Value k;
   /// Tiles follow each other there.
   mlir::Value sums, sumPlace;
+  /// Panels of the LHS.
   mlir::Value count;
   /// Whether sums are added to; null where they are not.
   mlir::Value accumulate;
   /// Columns that are there.
-  mlir::Value width;
-  /// Of columns in place: what a place in the summed dimension adds, and the
-  /// first of these places.
-  IndexFunction offsets;
-  mlir::Value firstDepth;
+  mlir::Value numColumns;
+  /// Of an RHS in place: what an index of K adds, and the first of these.
+  IndexFunction kOffsets;
+  mlir::Value firstK;
 };
 
 /// Gets a tile's sums: rows of as many vectors.
@@ -59,16 +62,17 @@ using TakeSums = llvm::function_ref<void(mlir::Value tile, int64_t vectors,
                                          mlir::ValueRange sums)>;
 
 /// Multiplies here; sums are handed over in registers. Not for AMX.
-void emitStrip(LoopBuilder &e, const TileShape &shape, const Strip &strip,
-               TakeSums take);
+void emitPanelProduct(LoopBuilder &e, const TileShape &shape,
+                      const PanelProduct &product, TakeSums take);
 
 /// Calls the function that does it, which `module` gets where it has none.
-void emitStrip(LoopBuilder &e, mlir::ModuleOp module, const TileShape &shape,
-               const Strip &strip);
+void emitPanelProduct(LoopBuilder &e, mlir::ModuleOp module,
+                      const TileShape &shape, const PanelProduct &product);
 
 /// The same by matrix instructions (MatrixTile.cpp).
-void emitMatrixStrip(LoopBuilder &e, mlir::ModuleOp module,
-                     const TileShape &shape, const Strip &strip);
+void emitMatrixPanelProduct(LoopBuilder &e, mlir::ModuleOp module,
+                            const TileShape &shape,
+                            const PanelProduct &product);
 
 /// The epilogue of `op` on vectors: the elements that are stored.
 mlir::Value applyEpilogue(LoopBuilder &e, ContractOp op,

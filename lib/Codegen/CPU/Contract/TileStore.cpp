@@ -111,7 +111,7 @@ void TileStore::prefetch(LoopBuilder &e, Value firstRow, Value firstColumn,
     int64_t line = 512 / view.shape.element.getIntOrFloatBitWidth();
     e.loop(rows, [&](Value i) {
       Value place = e.add(first, access.rows.at(e, e.add(firstRow, i)));
-      for (int64_t j = 0; j < shape.columns(); j += line)
+      for (int64_t j = 0; j < shape.nr(); j += line)
         e.prefetch(view.memory, e.add(place, j), isOutput);
     });
   }
@@ -154,15 +154,15 @@ void TileStore::storeVector(LoopBuilder &e, const Vector &vector, Value sums,
 void TileStore::store(LoopBuilder &e, Value firstRow, Value firstColumn,
                       Value sums, Value at) {
   Value rows =
-      e.min(e.index(shape.rows), e.sub(contraction.groups[M].total, firstRow));
+      e.min(e.index(shape.mr), e.sub(contraction.groups[M].total, firstRow));
   Value total = contraction.groups[N].total;
-  for (int64_t begin = 0; begin < shape.columns(); begin += shape.lanes) {
+  for (int64_t begin = 0; begin < shape.nr(); begin += shape.lanes) {
     Value column = e.add(firstColumn, begin);
     e.ifThen(e.less(column, total), [&] {
       Vector vector = getVector(e, column);
       auto storeRows = [&](bool isRun) {
         e.loop(rows, [&](Value i) {
-          Value from = e.add(at, e.add(e.mul(i, shape.columns()), begin));
+          Value from = e.add(at, e.add(e.mul(i, shape.nr()), begin));
           Value own = vector::LoadOp::create(
               e, e.vectorType(shape.element, shape.lanes), sums,
               ValueRange{from});
@@ -181,7 +181,7 @@ void TileStore::store(LoopBuilder &e, Value firstRow, Value firstColumn,
 void TileStore::store(LoopBuilder &e, Value firstRow, ArrayRef<Vector> vectors,
                       ValueRange sums) {
   Value total = contraction.groups[M].total;
-  for (int64_t i = 0; i < shape.rows; ++i) {
+  for (int64_t i = 0; i < shape.mr; ++i) {
     Value row = e.add(firstRow, i);
     Value isThere = e.less(row, total);
     // Nothing is read behind the last row.

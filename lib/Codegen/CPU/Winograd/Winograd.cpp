@@ -69,7 +69,7 @@ private:
   void chooseBlocks();
   int64_t getNumPlaces() const { return reach * reach; }
   Value getTapsSize() {
-    return e.mul(e.mul(batches, getNumPlaces()), e.mul(rowPanels, rowPitch));
+    return e.mul(e.mul(batches, getNumPlaces()), e.mul(lhsPanels, rowPitch));
   }
   Value transformWeights();
   void transformTaps(Value place, Value mask, Value taps, Value to);
@@ -114,7 +114,7 @@ private:
   int64_t edge, reach;
   View &image, &weight;
   std::array<Value, 2> counts, tileCounts;
-  Value batches, rows, depth, tiles, rowPanels, columnPanels, rowPitch;
+  Value batches, rows, depth, tiles, lhsPanels, rhsPanels, rowPitch;
   Value columnPitch, blockRows, rowBlocks;
   /// Where the batch of a task begins, in each operand.
   SmallVector<Value> bases;
@@ -136,18 +136,18 @@ void Winograd::chooseBlocks() {
   batches = contraction.groups[Batch].total;
   rows = contraction.groups[M].total;
   depth = contraction.groups[K].sizes.front();
-  rowPanels = e.ceilDiv(rows, shape.rows);
-  columnPanels = e.ceilDiv(tiles, shape.columns());
-  rowPitch = shape.rowFormat.getSize(e, depth);
-  columnPitch = shape.columnFormat.getSize(e, depth);
+  lhsPanels = e.ceilDiv(rows, shape.mr);
+  rhsPanels = e.ceilDiv(tiles, shape.nr());
+  rowPitch = shape.lhsFormat.getSize(e, depth);
+  columnPitch = shape.rhsFormat.getSize(e, depth);
   // So many tasks that threads find something to do.
   constexpr int64_t mostPanels = 64;
-  Value others = e.max(e.mul(batches, columnPanels), e.index(1));
+  Value others = e.max(e.mul(batches, rhsPanels), e.index(1));
   Value wanted =
-      e.max(e.ceilDiv(rowPanels, mostPanels), e.ceilDiv(e.index(8), others));
+      e.max(e.ceilDiv(lhsPanels, mostPanels), e.ceilDiv(e.index(8), others));
   blockRows =
-      e.max(e.ceilDiv(rowPanels, e.max(wanted, e.index(1))), e.index(1));
-  rowBlocks = e.ceilDiv(rowPanels, blockRows);
+      e.max(e.ceilDiv(lhsPanels, e.max(wanted, e.index(1))), e.index(1));
+  rowBlocks = e.ceilDiv(lhsPanels, blockRows);
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,21 +158,21 @@ void Winograd::chooseBlocks() {
 Value Winograd::transformWeights() {
   Value taps = e.allocate(getTapsSize(), shape.element);
   unsigned operand = 1 - windows.image;
-  e.parallel(e.mul(batches, rowPanels), [&](Value number) {
-    Value batch = e.div(number, rowPanels), panel = e.rem(number, rowPanels);
+  e.parallel(e.mul(batches, lhsPanels), [&](Value number) {
+    Value batch = e.div(number, lhsPanels), panel = e.rem(number, lhsPanels);
     Value base = contraction.getBatchOffset(e, batch, operand);
-    Value panels = e.add(e.mul(e.mul(batch, getNumPlaces()), rowPanels), panel);
+    Value panels = e.add(e.mul(e.mul(batch, getNumPlaces()), lhsPanels), panel);
     e.loop(e.index(0), depth, shape.lanes, [&](Value first) {
       Value mask = e.firstLanes(e.sub(depth, first), shape.lanes);
-      e.loop(e.index(shape.rows), [&](Value lane) {
-        Value row = e.add(e.mul(panel, shape.rows), lane);
+      e.loop(e.index(shape.mr), [&](Value lane) {
+        Value row = e.add(e.mul(panel, shape.mr), lane);
         Value present = arith::AndIOp::create(
             e, mask, e.splat(e.less(row, rows), shape.lanes));
         Value place = e.add(base, e.mul(row, weight.getStride(e, getRow())));
         place = e.add(place, e.mul(first, weight.getStride(e, getChannel())));
         Value to =
             e.add(e.mul(panels, rowPitch),
-                  e.add(e.mul(first, shape.rows), e.mul(lane, shape.lanes)));
+                  e.add(e.mul(first, shape.mr), e.mul(lane, shape.lanes)));
         transformTaps(place, present, taps, to);
       });
     });
@@ -200,7 +200,7 @@ void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
     }
     return read;
   };
-  Value pitch = e.mul(rowPanels, rowPitch);
+  Value pitch = e.mul(lhsPanels, rowPitch);
   transformSquare(
       e, transform.tapFactors, readColumn,
       [&](int64_t row, ArrayRef<Value> columns) {
@@ -315,7 +315,7 @@ void Winograd::transformPatches(Value first, Value to, Value at) {
   SmallVector<Patches> patches = findPatches(first);
   e.loop(depth, [&](Value channel) {
     Value offset = e.mul(channel, image.getStride(e, getChannel()));
-    Value place = e.add(at, e.mul(channel, shape.columns()));
+    Value place = e.add(at, e.mul(channel, shape.nr()));
     transformSquare(
         e, transform.patchFactors,
         [&](int64_t row) { return readLine(patches, row, offset); },
@@ -356,9 +356,9 @@ void Winograd::storeTiles(Value first, Value firstRow, Value sums, Value at) {
                                   e.less(e.add(run.row, dy), counts[0]),
                                   edge * shape.lanes));
   Value pitch = e.mul(blockRows, shape.size());
-  Value end = e.min(e.mul(blockRows, shape.rows), e.sub(rows, firstRow));
+  Value end = e.min(e.mul(blockRows, shape.mr), e.sub(rows, firstRow));
   e.loop(end, [&](Value row) {
-    Value from = e.add(at, e.mul(row, shape.columns()));
+    Value from = e.add(at, e.mul(row, shape.nr()));
     auto readColumn = [&](int64_t column) {
       SmallVector<Value> values;
       for (int64_t line = 0; line < reach; ++line)
@@ -403,8 +403,8 @@ void Winograd::storeLine(Value sums, Value row, ArrayRef<Run> runs,
 //===----------------------------------------------------------------------===//
 
 void Winograd::emitTask(Value number, Value taps) {
-  Value firstColumn = e.mul(e.rem(number, columnPanels), shape.columns());
-  Value rest = e.div(number, columnPanels);
+  Value firstColumn = e.mul(e.rem(number, rhsPanels), shape.nr());
+  Value rest = e.div(number, rhsPanels);
   Value firstPanel = e.mul(e.rem(rest, rowBlocks), blockRows);
   Value batch = e.div(rest, rowBlocks);
   bases.clear();
@@ -414,29 +414,29 @@ void Winograd::emitTask(Value number, Value taps) {
       e.scratch(0, e.mul(columnPitch, getNumPlaces()), shape.element);
   Value pitch = e.mul(blockRows, shape.size());
   Value sums = e.scratch(2, e.mul(pitch, getNumPlaces()), shape.element);
-  Value width = e.min(e.index(shape.columns()), e.sub(tiles, firstColumn));
+  Value width = e.min(e.index(shape.nr()), e.sub(tiles, firstColumn));
   e.loop(e.index(0), width, shape.lanes, [&](Value begin) {
     transformPatches(e.add(firstColumn, begin), patches, begin);
   });
   auto module = contraction.op->getParentOfType<ModuleOp>();
-  Strip strip;
-  strip.rows = taps;
-  strip.rowPitch = rowPitch;
-  strip.columns = patches;
-  strip.depth = depth;
-  strip.sums = sums;
-  strip.count = e.min(blockRows, e.sub(rowPanels, firstPanel));
-  strip.accumulate = arith::ConstantIntOp::create(e, 0, 1);
-  strip.width = width;
+  PanelProduct product;
+  product.lhs = taps;
+  product.lhsPitch = rowPitch;
+  product.rhs = patches;
+  product.k = depth;
+  product.sums = sums;
+  product.count = e.min(blockRows, e.sub(lhsPanels, firstPanel));
+  product.accumulate = arith::ConstantIntOp::create(e, 0, 1);
+  product.numColumns = width;
   e.loop(e.index(getNumPlaces()), [&](Value place) {
-    Value panels = e.mul(e.add(e.mul(batch, getNumPlaces()), place), rowPanels);
-    strip.rowPlace = e.mul(e.add(panels, firstPanel), rowPitch);
-    strip.columnPlace = e.mul(place, columnPitch);
-    strip.sumPlace = e.mul(place, pitch);
-    emitStrip(e, module, shape, strip);
+    Value panels = e.mul(e.add(e.mul(batch, getNumPlaces()), place), lhsPanels);
+    product.lhsPlace = e.mul(e.add(panels, firstPanel), rowPitch);
+    product.rhsPlace = e.mul(place, columnPitch);
+    product.sumPlace = e.mul(place, pitch);
+    emitPanelProduct(e, module, shape, product);
   });
   e.loop(e.index(0), width, shape.lanes, [&](Value begin) {
-    storeTiles(e.add(firstColumn, begin), e.mul(firstPanel, shape.rows), sums,
+    storeTiles(e.add(firstColumn, begin), e.mul(firstPanel, shape.mr), sums,
                begin);
   });
 }
@@ -448,7 +448,7 @@ void Winograd::emit() {
                    ? makeOnce(e, contraction.op, getTapsSize(), shape.element,
                               [&] { return transformWeights(); })
                    : transformWeights();
-  Value tasks = e.mul(e.mul(batches, rowBlocks), columnPanels);
+  Value tasks = e.mul(e.mul(batches, rowBlocks), rhsPanels);
   e.parallel(tasks, [&](Value number) { emitTask(number, taps); });
   if (!isKept)
     memref::DeallocOp::create(e, taps);

@@ -101,7 +101,7 @@ private:
   int64_t edge, reach;
   std::array<Value, 2> counts, tileCounts;
   Value lines, blockLines, blocks, depth;
-  Value rows, columns, rowVectors, columnVectors, rowPanels, columnPanels;
+  Value rows, columns, rowVectors, columnVectors, lhsPanels, rhsPanels;
   /// Of a panel of rows and of columns.
   Value rowPitch, columnPitch;
   /// What all tasks share: panels [place][panel][tile][lane] of both operands,
@@ -130,13 +130,13 @@ void WinogradWeights::chooseBlocks() {
   columns = contraction.groups[N].sizes.front();
   rowVectors = e.ceilDiv(rows, shape.lanes);
   columnVectors = e.ceilDiv(columns, shape.lanes);
-  rowPanels = e.ceilDiv(e.mul(rowVectors, shape.lanes), shape.rows);
-  columnPanels = e.ceilDiv(columns, shape.columns());
-  rowPitch = e.mul(depth, shape.rows);
-  columnPitch = e.mul(depth, shape.columns());
-  columnsPlace = e.mul(e.mul(rowPanels, rowPitch), getNumPlaces());
-  sumsPlace = e.add(columnsPlace,
-                    e.mul(e.mul(columnPanels, columnPitch), getNumPlaces()));
+  lhsPanels = e.ceilDiv(e.mul(rowVectors, shape.lanes), shape.mr);
+  rhsPanels = e.ceilDiv(columns, shape.nr());
+  rowPitch = e.mul(depth, shape.mr);
+  columnPitch = e.mul(depth, shape.nr());
+  columnsPlace = e.mul(e.mul(lhsPanels, rowPitch), getNumPlaces());
+  sumsPlace =
+      e.add(columnsPlace, e.mul(e.mul(rhsPanels, columnPitch), getNumPlaces()));
 }
 
 WinogradWeights::Side WinogradWeights::getTiles() {
@@ -278,15 +278,15 @@ void WinogradWeights::transformSide(const Side &side, const TileBlock &block,
 
 void WinogradWeights::packRows(const TileBlock &block, Value number) {
   Value channel = e.mul(number, shape.lanes);
-  int64_t width = std::min(shape.rows, shape.lanes);
+  int64_t width = std::min(shape.mr, shape.lanes);
   transformSide(
       getTiles(), block, channel, [&](Value place, Value tile, Value vector) {
-        Value panels = e.mul(place, rowPanels);
+        Value panels = e.mul(place, lhsPanels);
         for (int64_t lane = 0; lane < shape.lanes; lane += width) {
           Value row = e.add(channel, lane);
-          Value panel = e.add(panels, e.div(row, e.index(shape.rows)));
-          Value at = e.add(e.mul(panel, rowPitch), e.mul(tile, shape.rows));
-          at = e.add(at, e.rem(row, e.index(shape.rows)));
+          Value panel = e.add(panels, e.div(row, e.index(shape.mr)));
+          Value at = e.add(e.mul(panel, rowPitch), e.mul(tile, shape.mr));
+          at = e.add(at, e.rem(row, e.index(shape.mr)));
           Value part = vector;
           if (width < shape.lanes)
             part = vector::ShuffleOp::create(
@@ -299,14 +299,13 @@ void WinogradWeights::packRows(const TileBlock &block, Value number) {
 
 void WinogradWeights::packColumns(const TileBlock &block, Value number) {
   Value channel = e.mul(number, shape.lanes);
-  Value panel = e.div(channel, e.index(shape.columns()));
-  Value lane = e.rem(channel, e.index(shape.columns()));
+  Value panel = e.div(channel, e.index(shape.nr()));
+  Value lane = e.rem(channel, e.index(shape.nr()));
   Value begin = e.add(columnsPlace, lane);
   transformSide(
       getPatches(), block, channel, [&](Value place, Value tile, Value vector) {
-        Value number = e.add(e.mul(place, columnPanels), panel);
-        Value at =
-            e.add(e.mul(number, columnPitch), e.mul(tile, shape.columns()));
+        Value number = e.add(e.mul(place, rhsPanels), panel);
+        Value at = e.add(e.mul(number, columnPitch), e.mul(tile, shape.nr()));
         vector::StoreOp::create(e, vector, memory,
                                 ValueRange{e.add(begin, at)});
       });
@@ -315,20 +314,21 @@ void WinogradWeights::packColumns(const TileBlock &block, Value number) {
 /// Adds the products of a place and a panel of columns to its sums.
 void WinogradWeights::multiplyPanels(const TileBlock &block, Value place,
                                      Value panel) {
-  Value number = e.add(e.mul(place, columnPanels), panel);
-  Strip strip;
-  strip.rows = strip.columns = strip.sums = memory;
-  strip.rowPitch = rowPitch;
-  strip.rowPlace = e.mul(e.mul(place, rowPanels), rowPitch);
-  strip.columnPlace = e.add(columnsPlace, e.mul(number, columnPitch));
-  strip.sumPlace =
-      e.add(sumsPlace, e.mul(e.mul(number, rowPanels), shape.size()));
-  strip.depth = e.mul(block.numLines, tileCounts[1]);
-  strip.count = rowPanels;
-  strip.accumulate = e.less(e.index(0), block.firstLine);
-  strip.width = e.min(e.index(shape.columns()),
-                      e.sub(columns, e.mul(panel, shape.columns())));
-  emitStrip(e, contraction.op->getParentOfType<ModuleOp>(), shape, strip);
+  Value number = e.add(e.mul(place, rhsPanels), panel);
+  PanelProduct product;
+  product.lhs = product.rhs = product.sums = memory;
+  product.lhsPitch = rowPitch;
+  product.lhsPlace = e.mul(e.mul(place, lhsPanels), rowPitch);
+  product.rhsPlace = e.add(columnsPlace, e.mul(number, columnPitch));
+  product.sumPlace =
+      e.add(sumsPlace, e.mul(e.mul(number, lhsPanels), shape.size()));
+  product.k = e.mul(block.numLines, tileCounts[1]);
+  product.count = lhsPanels;
+  product.accumulate = e.less(e.index(0), block.firstLine);
+  product.numColumns =
+      e.min(e.index(shape.nr()), e.sub(columns, e.mul(panel, shape.nr())));
+  emitPanelProduct(e, contraction.op->getParentOfType<ModuleOp>(), shape,
+                   product);
 }
 
 /// Where tiles of the output have a tap of the channels from `channel` on:
@@ -337,8 +337,8 @@ Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
   SmallVector<Attribute> offsets;
   for (int64_t lane = 0; lane < shape.lanes; ++lane) {
     int64_t flat = (channel + lane) * allTaps + tap;
-    offsets.push_back(e.getIndexAttr(flat / shape.columns() * shape.size() +
-                                     flat % shape.columns()));
+    offsets.push_back(
+        e.getIndexAttr(flat / shape.nr() * shape.size() + flat % shape.nr()));
   }
   return arith::ConstantOp::create(
       e, DenseElementsAttr::get(e.vectorType(e.getIndexType(), shape.lanes),
@@ -350,16 +350,16 @@ Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
 void WinogradWeights::finish(TileStore &output, Value rowPanel,
                              Value columnPanel, Value tiles) {
   VectorType type = e.vectorType(shape.element, shape.lanes);
-  Value pitch = e.mul(e.mul(columnPanels, rowPanels), shape.size());
+  Value pitch = e.mul(e.mul(rhsPanels, lhsPanels), shape.size());
   Value first =
-      e.mul(e.add(e.mul(columnPanel, rowPanels), rowPanel), shape.size());
+      e.mul(e.add(e.mul(columnPanel, lhsPanels), rowPanel), shape.size());
   Value all = arith::ConstantOp::create(
       e,
       DenseElementsAttr::get(e.vectorType(e.getI1Type(), shape.lanes), true));
-  e.loop(e.index(shape.rows), [&](Value row) {
-    for (int64_t begin = 0; begin < shape.columns(); begin += shape.lanes) {
-      Value at = e.add(e.add(sumsPlace, first),
-                       e.add(e.mul(row, shape.columns()), begin));
+  e.loop(e.index(shape.mr), [&](Value row) {
+    for (int64_t begin = 0; begin < shape.nr(); begin += shape.lanes) {
+      Value at =
+          e.add(e.add(sumsPlace, first), e.add(e.mul(row, shape.nr()), begin));
       auto readLine = [&](int64_t y) {
         SmallVector<Value> line;
         for (int64_t x = 0; x < reach; ++x)
@@ -371,24 +371,24 @@ void WinogradWeights::finish(TileStore &output, Value rowPanel,
       auto storeColumn = [&](int64_t x, ArrayRef<Value> column) {
         for (auto [y, value] : llvm::enumerate(column))
           vector::ScatterOp::create(
-              e, Type(), tiles, ValueRange{e.mul(row, shape.columns())},
+              e, Type(), tiles, ValueRange{e.mul(row, shape.nr())},
               getTapPlaces(begin, y * numTaps + x), all, value);
       };
       transformSquare(e, transform.sumFactors, readLine, storeColumn);
     }
   });
-  Value firstColumn = e.mul(columnPanel, shape.columns() * allTaps);
+  Value firstColumn = e.mul(columnPanel, shape.nr() * allTaps);
   for (int64_t tile = 0; tile < allTaps; ++tile)
-    output.store(e, e.mul(rowPanel, shape.rows),
-                 e.add(firstColumn, tile * shape.columns()), tiles,
+    output.store(e, e.mul(rowPanel, shape.mr),
+                 e.add(firstColumn, tile * shape.nr()), tiles,
                  e.index(tile * shape.size()));
 }
 
 void WinogradWeights::emit() {
   chooseBlocks();
   TileStore output(e, contraction, shape);
-  Value sumsSize = e.mul(e.mul(e.mul(columnPanels, rowPanels), shape.size()),
-                         getNumPlaces());
+  Value sumsSize =
+      e.mul(e.mul(e.mul(rhsPanels, lhsPanels), shape.size()), getNumPlaces());
   memory = e.allocate(e.add(sumsPlace, sumsSize), shape.element);
   e.loop(blocks, [&](Value number) {
     TileBlock block;
@@ -398,15 +398,14 @@ void WinogradWeights::emit() {
     e.parallel(rowVectors, [&](Value vector) { packRows(block, vector); });
     e.parallel(columnVectors,
                [&](Value vector) { packColumns(block, vector); });
-    e.parallel(e.mul(columnPanels, getNumPlaces()), [&](Value task) {
-      multiplyPanels(block, e.div(task, columnPanels),
-                     e.rem(task, columnPanels));
+    e.parallel(e.mul(rhsPanels, getNumPlaces()), [&](Value task) {
+      multiplyPanels(block, e.div(task, rhsPanels), e.rem(task, rhsPanels));
     });
   });
-  e.parallel(e.mul(rowPanels, columnPanels), [&](Value task) {
+  e.parallel(e.mul(lhsPanels, rhsPanels), [&](Value task) {
     Value tiles = e.scratch(1, e.index(allTaps * shape.size()), shape.element);
     output.enterBatch(e, e.index(0));
-    finish(output, e.rem(task, rowPanels), e.div(task, rowPanels), tiles);
+    finish(output, e.rem(task, lhsPanels), e.div(task, lhsPanels), tiles);
   });
   memref::DeallocOp::create(e, memory);
   contraction.release(e);
