@@ -116,7 +116,7 @@ void Explainer::printDecision(const ReportNode &node) {
   if (!node.opClass.empty())
     os << "  class: " << node.opClass << ": " << node.classReason << "\n";
   if (!node.composite.empty())
-    os << "  unit: it is part of a decomposed " << node.composite << "\n";
+    os << "  composite: it is part of a decomposed " << node.composite << "\n";
   if (node.isShape)
     os << "  shape: its values compute shapes or indices\n";
   if (!node.hazard.empty())
