@@ -333,7 +333,7 @@ std::string Trainer::describeDivergence() const {
 
 Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
   // Dynamic loss scaling skips steps until it has found its scale.
-  constexpr unsigned mostSkipped = 64;
+  constexpr unsigned maxSkipped = 64;
   unsigned skipped = 0;
   std::optional<TrainingLog> log;
   if (!options.log.empty()) {
@@ -356,7 +356,7 @@ Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
         return failed;
     bool wasSkipped = before && last.skipped && *last.skipped > *before;
     skipped = wasSkipped ? skipped + 1 : 0;
-    if (!std::isfinite(last.loss) && (!wasSkipped || skipped > mostSkipped))
+    if (!std::isfinite(last.loss) && (!wasSkipped || skipped > maxSkipped))
       return TrainingEnd::Diverged;
     bool isStopped = observer.shouldStop && observer.shouldStop();
     if (step % every == 0 || isStopped || step == total)

@@ -21,7 +21,7 @@ namespace mp {
 namespace {
 
 /// What a processor reaches from its code, constants and code together.
-constexpr int64_t mostBytes = (int64_t(1) << 31) - (int64_t(1) << 26);
+constexpr int64_t maxBytes = (int64_t(1) << 31) - (int64_t(1) << 26);
 
 /// Adds to a module what makes it a library.
 class LibraryMaker {
@@ -190,10 +190,10 @@ makeLibrary(ModuleOp module, const ModelInterface &interface,
   for (const auto *list : {&interface.constants, &interface.defaults})
     for (const Tensor &tensor : *list)
       bytes += tensor.getNumBytes();
-  if (bytes > mostBytes)
+  if (bytes > maxBytes)
     return llvm::createStringError("the model has " + Twine(bytes) +
                                    " bytes of constants, a library can have " +
-                                   Twine(mostBytes) +
+                                   Twine(maxBytes) +
                                    ": make inputs of its weights");
   auto result = translateToLLVM(module, context, machine, watch);
   if (result)

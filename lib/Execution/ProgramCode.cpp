@@ -333,8 +333,8 @@ llvm::Expected<ProgramCode> CodeReader::read() {
   interface.defaults = getTensors();
   interface.constants = getTensors();
   interface.arenaBytes = int64_t(getNumber(INT64_MAX));
-  constexpr uint64_t mostSlots = 1 << 24;
-  interface.numSlots = int64_t(getNumber(mostSlots));
+  constexpr uint64_t maxSlots = 1 << 24;
+  interface.numSlots = int64_t(getNumber(maxSlots));
   bool hasFlops = getNumber(1);
   auto flops = llvm::bit_cast<double>(getNumber());
   if (hasFlops)

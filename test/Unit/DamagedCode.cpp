@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Findings.h"
+
 #include "mp-opt/Execution/CodeCache.h"
 
 #include "mlir/Parser/Parser.h"
@@ -50,21 +52,6 @@ struct Kept {
   std::string bytes;
 
   bool make();
-};
-
-/// Counts what went wrong, and says it.
-class Findings {
-public:
-  void expect(bool isGood, const llvm::Twine &what) {
-    if (isGood)
-      return;
-    ++count;
-    llvm::errs() << what << "\n";
-  }
-  int getExitCode() const { return count ? 1 : 0; }
-
-private:
-  unsigned count = 0;
 };
 
 } // namespace

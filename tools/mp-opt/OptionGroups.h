@@ -11,7 +11,7 @@
 #include "FlagSet.h"
 
 #include "mp-opt/API/CodeOutput.h"
-#include "mp-opt/API/Conversion.h"
+#include "mp-opt/API/ModelConversion.h"
 
 namespace mp {
 

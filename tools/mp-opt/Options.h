@@ -12,7 +12,7 @@
 #include "RunWatch.h"
 
 #include "mp-opt/API/CodeOutput.h"
-#include "mp-opt/API/Conversion.h"
+#include "mp-opt/API/ModelConversion.h"
 #include "mp-opt/API/ModelInput.h"
 #include "mp-opt/API/Reports.h"
 #include "mp-opt/API/Verification.h"

@@ -8,8 +8,8 @@
 #ifndef MPOPT_API_MODEL_H
 #define MPOPT_API_MODEL_H
 
-#include "mp-opt/API/Conversion.h"
 #include "mp-opt/API/Error.h"
+#include "mp-opt/API/ModelConversion.h"
 #include "mp-opt/API/ModelInput.h"
 #include "mp-opt/API/ModelValue.h"
 #include "mp-opt/Execution/Program.h"

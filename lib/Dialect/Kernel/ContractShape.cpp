@@ -20,7 +20,7 @@ namespace mp::kernel {
 /// Attributes of a contraction in a function of its own: fields of
 /// SharedContract.
 constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
-constexpr llvm::StringLiteral leastSizesName = "kernel.least_sizes";
+constexpr llvm::StringLiteral minSizesName = "kernel.least_sizes";
 constexpr llvm::StringLiteral shallowName = "kernel.shallow";
 
 /// The type without static sizes; steps of one are kept, since they decide how
@@ -80,10 +80,10 @@ static bool isShallow(ContractOp op, ArrayRef<int64_t> sizes) {
   for (auto [dim, size] : llvm::enumerate(sizes)) {
     if (result.isFunctionOfDim(dim))
       continue;
-    if (ShapedType::isDynamic(size) || size > mostShallow)
+    if (ShapedType::isDynamic(size) || size > maxShallow)
       return false;
     depth *= size;
-    if (depth > mostShallow)
+    if (depth > maxShallow)
       return false;
   }
   return true;
@@ -93,9 +93,9 @@ static bool isShallow(ContractOp op, ArrayRef<int64_t> sizes) {
 static int64_t getLeastSize(int64_t size) {
   if (ShapedType::isDynamic(size))
     return 0;
-  if (size < leastLong)
+  if (size < minLong)
     return size;
-  return size <= mostFew ? leastLong : mostFew + 1;
+  return size <= maxFew ? minLong : maxFew + 1;
 }
 
 /// Whether leaving out `dim`, whose size is one, leaves dimensions alone only
@@ -124,13 +124,13 @@ static void forgetLongLines(SharedContract &contract) {
                       contract.maps[1].isFunctionOfDim(dim),
                       contract.maps.back().isFunctionOfDim(dim));
   };
-  auto dims = llvm::seq<unsigned>(0, contract.leastSizes.size());
+  auto dims = llvm::seq<unsigned>(0, contract.minSizes.size());
   for (unsigned dim : dims) {
     bool isAlone = llvm::count_if(dims, [&](unsigned other) {
                      return getOperands(other) == getOperands(dim);
                    }) == 1;
-    if (isAlone && contract.leastSizes[dim] > mostFew)
-      contract.leastSizes[dim] = 0;
+    if (isAlone && contract.minSizes[dim] > maxFew)
+      contract.minSizes[dim] = 0;
   }
 }
 
@@ -144,16 +144,16 @@ static SharedContract read(ContractOp op) {
                         .getAsRange<DenseBoolArrayAttr>())
     contract.inBounds.emplace_back(flags.asArrayRef());
   llvm::append_range(
-      contract.leastSizes,
-      op->getAttrOfType<DenseI64ArrayAttr>(leastSizesName).asArrayRef());
+      contract.minSizes,
+      op->getAttrOfType<DenseI64ArrayAttr>(minSizesName).asArrayRef());
   llvm::append_range(contract.dims,
-                     llvm::seq<unsigned>(0, contract.leastSizes.size()));
+                     llvm::seq<unsigned>(0, contract.minSizes.size()));
   contract.isShallow = op->hasAttr(shallowName);
   return contract;
 }
 
 SharedContract SharedContract::get(ContractOp op) {
-  if (op->hasAttr(leastSizesName))
+  if (op->hasAttr(minSizesName))
     return read(op);
   SharedContract result;
   SmallVector<int64_t> sizes = getStaticSizes(op);
@@ -166,7 +166,7 @@ SharedContract SharedContract::get(ContractOp op) {
     }
     replacements.push_back(builder.getAffineDimExpr(result.dims.size()));
     result.dims.push_back(dim);
-    result.leastSizes.push_back(getLeastSize(sizes[dim]));
+    result.minSizes.push_back(getLeastSize(sizes[dim]));
   }
   for (auto [map, operand] :
        llvm::zip_equal(op.getMaps(), op.getMappedOperands())) {
@@ -190,7 +190,7 @@ void SharedContract::annotate(ContractOp outlined) const {
   for (ArrayRef<bool> of : inBounds)
     flags.push_back(builder.getDenseBoolArrayAttr(of));
   outlined->setAttr(inBoundsName, builder.getArrayAttr(flags));
-  outlined->setAttr(leastSizesName, builder.getDenseI64ArrayAttr(leastSizes));
+  outlined->setAttr(minSizesName, builder.getDenseI64ArrayAttr(minSizes));
   if (isShallow)
     outlined->setAttr(shallowName, builder.getUnitAttr());
 }
@@ -325,13 +325,13 @@ void ContractShape::separateColumns() {
 int64_t ContractShape::getLeastSize(ArrayRef<unsigned> dims) const {
   int64_t product = 1;
   for (unsigned dim : dims)
-    product *= contract.leastSizes[dim];
+    product *= contract.minSizes[dim];
   return product;
 }
 
 bool ContractShape::isShort(ArrayRef<unsigned> dims) const {
   int64_t size = getLeastSize(dims);
-  return size > 0 && size < leastLong;
+  return size > 0 && size < minLong;
 }
 
 std::optional<int64_t> ContractShape::getShortSize(GroupKind kind) const {
@@ -363,9 +363,9 @@ bool ContractShape::moves(GroupKind kind, const OperandShape &operand) const {
 
 bool ContractShape::hasFewRows() const {
   if (std::optional<int64_t> count = getShortSize(M))
-    return *count <= mostFew;
+    return *count <= maxFew;
   return isSingle(M) && groups[M].front().size() == 1 &&
-         getLeastSize(groups[M].front()) == leastLong;
+         getLeastSize(groups[M].front()) == minLong;
 }
 
 std::optional<SmallVector<int64_t>> getPackedSizes(ContractOp op,

@@ -76,7 +76,7 @@ private:
 } // namespace
 
 /// The least product of bound and factors that still counts as a mask.
-static constexpr double leastMask = 2048;
+static constexpr double minMask = 2048;
 
 MaskFinder::MaskFinder(Operation *scope, RangeAnalysis &ranges, ElementKind low)
     : scope(scope), ranges(ranges), limits(low),
@@ -192,7 +192,7 @@ std::optional<MaskUse> MaskFinder::scaleUse(Operation *node, Value factor,
   }
   double gain = std::fabs(divides ? 1 / number : number);
   // A factor that is itself a mask's size is no factor.
-  if (gain > leastMask || gain < 1 / leastMask)
+  if (gain > minMask || gain < 1 / minMask)
     return std::nullopt;
   mask->minGain *= gain;
   mask->maxGain *= gain;
@@ -298,7 +298,7 @@ std::optional<double> MaskFinder::getBound(Operation *constant,
   double fraction = std::frexp(bound, &exponent);
   bound = std::ldexp(std::floor(std::ldexp(fraction, significantBits)),
                      exponent - int(significantBits));
-  if (bound * use.minGain < leastMask)
+  if (bound * use.minGain < minMask)
     return std::nullopt;
   return bound;
 }

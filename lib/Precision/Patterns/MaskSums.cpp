@@ -80,7 +80,7 @@ private:
 static constexpr double usualScore = 32;
 /// A step between neighbouring numbers that makes a mask: a rounding by half of
 /// it changes a probability by an eighth.
-static constexpr double leastStep = 0.25;
+static constexpr double minStep = 0.25;
 
 /// The distance of neighbouring numbers beside `size`.
 static double getStepBeside(double size, unsigned significantBits) {
@@ -161,7 +161,7 @@ Mask MaskSumFinder::getConstantMask(Operation *constant) {
   mask.size = mask.lowSize = std::fabs(mask.number);
   if (std::optional<double> bound = getClamp(constant))
     mask.lowSize = std::min(mask.size, *bound);
-  if (!mask.size || getStepBeside(mask.lowSize, lowBits) < leastStep)
+  if (!mask.size || getStepBeside(mask.lowSize, lowBits) < minStep)
     return {};
   return mask;
 }
@@ -250,7 +250,7 @@ Mask MaskSumFinder::getMask(Operation *node, unsigned result) {
   default:
     break;
   }
-  if (mask.size && getStepBeside(mask.lowSize, lowBits) < leastStep)
+  if (mask.size && getStepBeside(mask.lowSize, lowBits) < minStep)
     return {};
   return mask;
 }

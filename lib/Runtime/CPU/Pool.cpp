@@ -62,7 +62,7 @@ static constexpr uint64_t oneActive = 1, activeMask = (1 << 15) - 1,
     noLoop = 1;
 
 /// What fits into the word with room to spare.
-static constexpr int32_t mostThreads = 4096;
+static constexpr int32_t maxThreads = 4096;
 
 // Nanoseconds. To wake a thread takes 5 to 50 us, and loops of a call are
 // seldom further apart than threads spin; the caller waits for a range at most.
@@ -81,7 +81,7 @@ int32_t Pool::getCount() {
   int32_t count = wanted;
   if (count == 0 || count > there)
     count = there;
-  return count < mostThreads ? count : mostThreads;
+  return count < maxThreads ? count : maxThreads;
 }
 
 void Pool::setCount(int32_t count) {

@@ -107,8 +107,8 @@ FailureOr<TypedAttr> unpackNarrowIntegers(DictionaryAttr fields,
   auto type = RankedTensorType::get(tensor->getSizes(), element);
   ArrayRef<char> elements = tensor->get<char>();
   // Big attributes of elements are hashed, resources are not.
-  constexpr size_t mostInline = 1024;
-  if (elements.size() <= mostInline)
+  constexpr size_t maxInline = 1024;
+  if (elements.size() <= maxInline)
     return TypedAttr(DenseElementsAttr::getFromRawBuffer(type, elements));
   return TypedAttr(DenseResourceElementsAttr::get(
       type, "unpacked",

@@ -266,10 +266,10 @@ static Wave classifyLine(const Line &line) {
 }
 
 static bool isSampledSine(const FloatElements &elements) {
-  constexpr int64_t leastSize = 6;
+  constexpr int64_t minSize = 6;
   int64_t stride = 1;
   for (int64_t size : llvm::reverse(elements.getShape())) {
-    bool isWave = size >= leastSize, varies = false;
+    bool isWave = size >= minSize, varies = false;
     for (int64_t line = 0; isWave && line < elements.size() / size; ++line) {
       int64_t offset = line / stride * stride * size + line % stride;
       Wave wave = classifyLine({elements, offset, stride, size});
@@ -339,11 +339,11 @@ StringRef describeFixedContents(const FloatElements &elements, ContentUse use) {
 /// A quotient of small integers, as far as fp32 tells.
 static bool isFraction(double value) {
   constexpr double precision = 3e-7;
-  constexpr int64_t mostBelow = 16;
-  for (int64_t below = 1; below <= mostBelow; ++below) {
-    double mostAbove = below == 1 ? 65536 : 1024;
+  constexpr int64_t maxBelow = 16;
+  for (int64_t below = 1; below <= maxBelow; ++below) {
+    double maxAbove = below == 1 ? 65536 : 1024;
     for (double above : {value * double(below), double(below) / value})
-      if (above > 0.5 && above <= mostAbove &&
+      if (above > 0.5 && above <= maxAbove &&
           std::fabs(above - std::rint(above)) < precision * above)
         return true;
   }
@@ -368,9 +368,9 @@ bool isFormulaNumber(double number) {
 
 /// A number that somebody wrote down: 0.044715, 1.702.
 static bool isShortDecimal(double size) {
-  constexpr double precision = 6e-8, mostDigits = 1e5;
+  constexpr double precision = 6e-8, maxDigits = 1e5;
   double digits = size * std::pow(10, 4 - std::floor(std::log10(size)));
-  return digits < mostDigits &&
+  return digits < maxDigits &&
          std::fabs(digits - std::rint(digits)) < precision * digits;
 }
 

@@ -113,7 +113,7 @@ static SmallVector<int64_t> getExclusive(ArrayRef<Value> captures) {
 }
 
 /// Bytes of temporaries that a body may have on its stack.
-constexpr int64_t mostStackBytes = 262144;
+constexpr int64_t maxStackBytes = 262144;
 
 /// Temporaries of an iteration, once for all of them: on the stack, or where
 /// they are big allocated at the function's begin.
@@ -133,7 +133,7 @@ static void hoistTemporaries(func::FuncOp function) {
     for (Operation *user : alloc->getUsers())
       if (isa<memref::DeallocOp>(user))
         deallocs.push_back(user);
-    if (deallocs.size() != 1 || bytes > mostStackBytes - total)
+    if (deallocs.size() != 1 || bytes > maxStackBytes - total)
       continue;
     total += bytes;
     Value memory = memref::AllocaOp::create(b, alloc.getLoc(), type,
@@ -202,7 +202,7 @@ static int64_t findRangeAxis(Value memory, Value begin) {
 
 /// The least distance between rows, in elements, that becomes an argument.
 /// LLVM's costs tell shorter ones from one that is not known, but not these.
-constexpr int64_t leastDistance = 64;
+constexpr int64_t minDistance = 64;
 
 /// Makes the sizes of `memory` unknown, which a body has as `cast` says, where
 /// all of its users can do without; and with the size of the axis along which
@@ -222,7 +222,7 @@ static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
   for (auto [index, stride] : llvm::enumerate(strides))
     kept.push_back(known.getDimSize(index) == 1 ? 1
                    : int64_t(index) < axis && stride > strides[axis] &&
-                           stride >= leastDistance
+                           stride >= minDistance
                        ? ShapedType::kDynamic
                        : stride);
   SmallVector<std::pair<Value, MemRefType>> types;
@@ -319,9 +319,8 @@ func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
   function.setFunctionType(b.getFunctionType(entry->getArgumentTypes(), {}));
   // A loop may go along an axis with such a distance: it is not 1, for which
   // LLVM would make code of its own, and sums in another order.
-  auto range = LLVM::ConstantRangeAttr::get(&getContext(),
-                                            llvm::APInt(64, leastDistance),
-                                            llvm::APInt(64, INT64_MAX));
+  auto range = LLVM::ConstantRangeAttr::get(
+      &getContext(), llvm::APInt(64, minDistance), llvm::APInt(64, INT64_MAX));
   unsigned end = entry->getNumArguments() - 2;
   for (unsigned index = end - distances.size(); index < end; ++index)
     function.setArgAttr(index, LLVM::LLVMDialect::getRangeAttrName(), range);

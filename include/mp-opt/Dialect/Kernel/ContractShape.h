@@ -25,11 +25,11 @@
 namespace mp::kernel {
 
 /// The lanes of a vector: sizes below are known to shared code.
-constexpr int64_t leastLong = 16;
+constexpr int64_t minLong = 16;
 /// M for which packing the right-hand side takes longer than it saves.
-constexpr int64_t mostFew = 32;
+constexpr int64_t maxFew = 32;
 /// K of contractions whose stores take as long as their products.
-constexpr int64_t mostShallow = 160;
+constexpr int64_t maxShallow = 160;
 
 /// A contraction as code sees it that all share which differ in sizes only:
 /// without dimensions of size one, on memrefs of dynamic sizes.
@@ -41,11 +41,11 @@ struct SharedContract {
   llvm::SmallVector<mlir::MemRefType> types;
   /// For each result of each map whether it is known to be within bounds.
   llvm::SmallVector<llvm::SmallVector<bool>> inBounds;
-  /// For each dimension its size if that is known to be less than `leastLong`,
-  /// else what it is known not to be less than: `leastLong`, more than
-  /// `mostFew`, or zero.
-  llvm::SmallVector<int64_t> leastSizes;
-  /// Whether K is known to be at most `mostShallow`.
+  /// For each dimension its size if that is known to be less than `minLong`,
+  /// else what it is known not to be less than: `minLong`, more than
+  /// `maxFew`, or zero.
+  llvm::SmallVector<int64_t> minSizes;
+  /// Whether K is known to be at most `maxShallow`.
   bool isShallow = false;
 
   /// Of any contraction on memrefs.
@@ -98,7 +98,7 @@ struct ContractShape {
   const OperandShape &getRHS() const { return operands[rhs]; }
   bool isSingle(GroupKind kind) const { return groups[kind].size() == 1; }
   bool isBatched() const { return !groups[Batch].empty(); }
-  llvm::ArrayRef<int64_t> getLeastSizes() const { return contract.leastSizes; }
+  llvm::ArrayRef<int64_t> getLeastSizes() const { return contract.minSizes; }
   /// Whether joined dimensions are fewer than the lanes of a vector.
   bool isShort(llvm::ArrayRef<unsigned> dims) const;
   /// The size of a group, if all its dimensions are known to be short.
@@ -110,7 +110,7 @@ struct ContractShape {
   int64_t getStep(GroupKind kind, unsigned operand) const;
   /// Whether places of an operand depend on a group.
   bool moves(GroupKind kind, const OperandShape &operand) const;
-  /// Whether M is known to be at most `mostFew`.
+  /// Whether M is known to be at most `maxFew`.
   bool hasFewRows() const;
 
 private:

@@ -170,13 +170,13 @@ void Blocked::chooseBlocks() {
     return;
   // So that the LHS of a block of K stays in the second cache, and all sums in
   // the third.
-  constexpr int64_t mostBytes = 2 << 20, mostSums = 1 << 20;
+  constexpr int64_t maxBytes = 2 << 20, maxSums = 1 << 20;
   int64_t bytes = shape.lhsFormat.element.getIntOrFloatBitWidth() / 8;
   Value rowBytes = e.mul(e.mul(lhsPanels, kc), shape.mr * bytes);
   Value sums = e.mul(e.mul(lhsPanels, rhsPanels), shape.size());
   Value wantedKBlocks =
-      arith::SelectOp::create(e, e.less(e.index(mostSums), sums), e.index(1),
-                              e.ceilDiv(e.mul(rowBytes, steps), mostBytes));
+      arith::SelectOp::create(e, e.less(e.index(maxSums), sums), e.index(1),
+                              e.ceilDiv(e.mul(rowBytes, steps), maxBytes));
   split(steps, wantedKBlocks, kBlockSteps, kBlocks);
 }
 

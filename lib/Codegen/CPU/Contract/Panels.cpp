@@ -90,12 +90,12 @@ PackedOperand::getAccess(LoopBuilder &e, GroupKind group,
                          const IndexFunction &offsets, Value first,
                          int64_t lanes) {
   // As many masked loads take about as long as gathering.
-  constexpr int64_t mostRuns = 6;
+  constexpr int64_t maxRuns = 6;
   VectorAccess access{offsets.step, Value(), {}};
   Value begin = offsets.at(e, first);
   int64_t least = contraction.shape.getLeastLength(group);
-  int64_t runs = least > 0 ? getMostRuns(lanes, least) : mostRuns + 1;
-  if (offsets.step == 0 || runs > mostRuns) {
+  int64_t runs = least > 0 ? getMostRuns(lanes, least) : maxRuns + 1;
+  if (offsets.step == 0 || runs > maxRuns) {
     access.offsets =
         e.sub(offsets.vectorAt(e, first, lanes), e.splat(begin, lanes));
     return access;

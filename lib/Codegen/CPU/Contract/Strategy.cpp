@@ -72,7 +72,7 @@ static bool areFactorsBF16(const ContractShape &shape) {
 /// Whether code for each vector that is stored is short, and elements of a row
 /// may follow each other in all operands.
 static bool canStoreFromRegisters(ContractOp op, const ContractShape &shape) {
-  constexpr int64_t mostOps = 8;
+  constexpr int64_t maxOps = 8;
   // Constants become part of it, wherever they are now.
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(op.getEpilogue(), used);
@@ -89,7 +89,7 @@ static bool canStoreFromRegisters(ContractOp op, const ContractShape &shape) {
     return !shape.moves(N, shape.operands[operand]) ||
            shape.getStep(N, operand) == 1;
   };
-  return ops.size() <= mostOps && llvm::all_of(ops, isCheap) &&
+  return ops.size() <= maxOps && llvm::all_of(ops, isCheap) &&
          llvm::all_of(llvm::seq<unsigned>(2, shape.operands.size()), mayBeRun);
 }
 
@@ -176,7 +176,7 @@ static Config chooseBlocked(ContractOp op, const ContractShape &shape,
   if (config.cached != Cached::LHS && config.lhs == Packing::KMajor &&
       config.products == Products::Widen && canReadLHSInPlace(shape))
     config.lhs = Packing::InPlace;
-  if (shape.contract.isShallow && config.blocks.kc >= mostShallow && !isAMX &&
+  if (shape.contract.isShallow && config.blocks.kc >= maxShallow && !isAMX &&
       canStoreFromRegisters(op, shape))
     config.store = Store::Registers;
   return config;
@@ -272,7 +272,7 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
   if (config.getCached() != Cached::None && !canCache(shape))
     return "batches are not cached";
   if (config.getStore() == Store::Registers &&
-      (!shape.contract.isShallow || config.getKc() < mostShallow ||
+      (!shape.contract.isShallow || config.getKc() < maxShallow ||
        !canStoreFromRegisters(op, shape)))
     return "store = registers needs a short sum, done in one step, and rows of "
            "results";

@@ -141,10 +141,10 @@ void Winograd::chooseBlocks() {
   rowPitch = shape.lhsFormat.getSize(e, depth);
   columnPitch = shape.rhsFormat.getSize(e, depth);
   // So many tasks that threads find something to do.
-  constexpr int64_t mostPanels = 64;
+  constexpr int64_t maxPanels = 64;
   Value others = e.max(e.mul(batches, rhsPanels), e.index(1));
   Value wanted =
-      e.max(e.ceilDiv(lhsPanels, mostPanels), e.ceilDiv(e.index(8), others));
+      e.max(e.ceilDiv(lhsPanels, maxPanels), e.ceilDiv(e.index(8), others));
   blockRows =
       e.max(e.ceilDiv(lhsPanels, e.max(wanted, e.index(1))), e.index(1));
   rowBlocks = e.ceilDiv(lhsPanels, blockRows);

@@ -15,7 +15,7 @@ using namespace mlir;
 namespace mp::kernel {
 
 /// As many pieces of rows in a vector cost more than is saved.
-constexpr int64_t mostRuns = 6;
+constexpr int64_t maxRuns = 6;
 
 static bool isNarrow(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 16;
@@ -40,7 +40,7 @@ int64_t getNumRuns(const ContractShape &shape, const Windows &windows,
                    int64_t edge, int64_t lanes) {
   int64_t least = shape.getLeastSizes()[windows.axes[1].kept];
   if (least < edge)
-    return mostRuns + 1;
+    return maxRuns + 1;
   return getMostRuns(lanes, llvm::divideCeil(least, edge));
 }
 
@@ -72,7 +72,7 @@ static bool hasTiles(const ContractShape &shape, GroupKind group, int64_t edge,
       int64_t count = llvm::divideCeil(least, edge);
       tiles *= count;
       kept *= least;
-      computed *= least < leastLong ? count * edge : least;
+      computed *= least < minLong ? count * edge : least;
     }
   return tiles >= fewest && 10 * kept >= 7 * computed;
 }
@@ -96,7 +96,7 @@ bool canTransform(const ContractShape &shape, const Windows &windows,
     return false;
   if (!isWithinOthers(shape.getRHS()) || !shape.getLHS().bounds.empty() ||
       shape.getRHS().steps[columnAxis.kept] != 1 ||
-      getNumRuns(shape, windows, edge, lanes) > mostRuns)
+      getNumRuns(shape, windows, edge, lanes) > maxRuns)
     return false;
   return llvm::all_of(ArrayRef(shape.operands).drop_front(2),
                       [&](const OperandShape &operand) {
@@ -142,7 +142,7 @@ bool paysToTransformWeights(const ContractShape &shape, int64_t edge) {
     channels *= shape.getLeastSizes()[dim];
   // The sums are transformed, too.
   constexpr int64_t fewestTiles = 128;
-  return channels > mostFew && !shape.hasFewRows() &&
+  return channels > maxFew && !shape.hasFewRows() &&
          hasTiles(shape, K, edge, fewestTiles);
 }
 

@@ -1,11 +1,11 @@
-//===- Conversion.cpp - From a model to a mixed one -----------------------===//
+//===- ModelConversion.cpp - From a model to a mixed one ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/API/Conversion.h"
+#include "mp-opt/API/ModelConversion.h"
 
 #include "mp-opt/API/Error.h"
 #include "mp-opt/API/Reports.h"

@@ -1,4 +1,4 @@
-//===- Conversion.h - From a model to a mixed one ---------------*- C++ -*-===//
+//===- ModelConversion.h - From a model to a mixed one ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_API_CONVERSION_H
-#define MPOPT_API_CONVERSION_H
+#ifndef MPOPT_API_MODELCONVERSION_H
+#define MPOPT_API_MODELCONVERSION_H
 
 #include "mp-opt/Precision/Policy/PolicyRequest.h"
 
@@ -103,4 +103,4 @@ void watchStrictCheck(mlir::PassManager &pm, bool &isRefused);
 
 } // namespace mp
 
-#endif // MPOPT_API_CONVERSION_H
+#endif // MPOPT_API_MODELCONVERSION_H
