@@ -12,10 +12,19 @@
 #include "mp-opt/Graph/Casts.h"
 
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
 namespace mp {
+
+std::optional<SummaryForm> parseSummaryForm(StringRef word) {
+  return llvm::StringSwitch<std::optional<SummaryForm>>(word)
+      .Cases({"", "text", "true", "1"}, SummaryForm::Text)
+      .Cases({"none", "false", "0"}, SummaryForm::None)
+      .Case("json", SummaryForm::JSON)
+      .Default(std::nullopt);
+}
 
 namespace {
 

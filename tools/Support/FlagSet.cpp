@@ -30,6 +30,8 @@ void FlagSet::addPositional(std::string &to, StringRef help) {
 void FlagSet::add(StringRef name, std::string &to, StringRef help,
                   StringRef value) {
   addFlag(name, to, help, cl::value_desc(value));
+  if (!value.empty())
+    needed.push_back({name, &to, value == "file" ? "a file name" : "a value"});
 }
 
 void FlagSet::add(StringRef name, int64_t &to, StringRef help) {
@@ -63,16 +65,32 @@ void FlagSet::add(StringRef name, std::vector<std::string> &to, StringRef help,
 void FlagSet::addCommas(StringRef name, std::vector<std::string> &to,
                         StringRef help, StringRef value) {
   add(name, to, help, value);
-  flags[name]->setMiscFlag(cl::CommaSeparated);
+  flags.back().second->setMiscFlag(cl::CommaSeparated);
 }
 
 bool FlagSet::isGiven(StringRef name) const {
-  return flags.find(name)->second->getNumOccurrences();
+  return any_of(flags, [&](const auto &flag) {
+    return flag.first == name && flag.second->getNumOccurrences();
+  });
 }
 
 StringRef FlagSet::findGiven(ArrayRef<StringRef> names) const {
   auto given = find_if(names, [&](StringRef name) { return isGiven(name); });
   return given == names.end() ? StringRef() : *given;
+}
+
+StringRef FlagSet::findGiven() const {
+  auto given = find_if(
+      flags, [](const auto &flag) { return flag.second->getNumOccurrences(); });
+  return given == flags.end() ? StringRef() : given->first;
+}
+
+Error FlagSet::checkValues() const {
+  for (const NeededValue &needs : needed)
+    if (isGiven(needs.name) && needs.value->empty())
+      return createStringError((needs.name.size() == 1 ? "-" : "--") +
+                               needs.name + ": expected " + needs.expected);
+  return Error::success();
 }
 
 } // namespace mp

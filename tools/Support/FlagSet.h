@@ -14,8 +14,8 @@
 #define MPOPT_TOOLS_SUPPORT_FLAGSET_H
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
 
 #include <memory>
 #include <string>
@@ -32,7 +32,8 @@ public:
 
   /// The argument that is no flag.
   void addPositional(std::string &to, llvm::StringRef help);
-  /// `value` is what stands behind the equals sign in the list of all flags.
+  /// `value` is what stands behind the equals sign in the list of all flags;
+  /// where it is named, it must not be empty (checkValues).
   void add(llvm::StringRef name, std::string &to, llvm::StringRef help,
            llvm::StringRef value = "");
   void add(llvm::StringRef name, int64_t &to, llvm::StringRef help);
@@ -60,17 +61,29 @@ public:
   bool isGiven(llvm::StringRef name) const;
   /// The first of `names` that is given; empty if none is.
   llvm::StringRef findGiven(llvm::ArrayRef<llvm::StringRef> names) const;
+  /// The first of all, in the order in which they were added.
+  llvm::StringRef findGiven() const;
+  /// Fails where one is given without the value that it needs.
+  llvm::Error checkValues() const;
 
 private:
   template <typename T, typename... Settings>
   void addFlag(llvm::StringRef name, T &to, llvm::StringRef help,
                Settings... settings);
   void keep(llvm::StringRef name, std::unique_ptr<llvm::cl::Option> flag) {
-    flags[name] = std::move(flag);
+    flags.emplace_back(name, std::move(flag));
   }
 
   llvm::cl::OptionCategory category;
-  llvm::StringMap<std::unique_ptr<llvm::cl::Option>> flags;
+  std::vector<std::pair<llvm::StringRef, std::unique_ptr<llvm::cl::Option>>>
+      flags;
+  /// Flags that need a value, and what that is.
+  struct NeededValue {
+    llvm::StringRef name;
+    const std::string *value;
+    llvm::StringRef expected;
+  };
+  std::vector<NeededValue> needed;
 };
 
 } // namespace mp

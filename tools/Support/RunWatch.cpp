@@ -40,19 +40,17 @@ static std::optional<CrashKind> getCrashKind(StringRef name) {
       .Default(std::nullopt);
 }
 
-llvm::Error WatchOptions::parseCrash(StringRef text) {
-  auto [place, kind] = text.split(':');
+llvm::Error WatchOptions::parse(StringRef crash, StringRef write) {
+  auto [place, kind] = crash.split(':');
   std::optional<CrashKind> known = getCrashKind(kind);
   if (!known)
     return llvm::createStringError("--debug-crash-in: unknown kind '" + kind +
                                    "'");
   crashPlace = place.str();
   crashKind = *known;
-  return llvm::Error::success();
-}
-
-llvm::Error WatchOptions::parseStep(StringRef text) {
-  auto [step, descriptor] = text.split(':');
+  if (write.empty())
+    return llvm::Error::success();
+  auto [step, descriptor] = write.split(':');
   unsigned number = 0;
   if (step.getAsInteger(10, number) ||
       descriptor.getAsInteger(10, writeDescriptor))

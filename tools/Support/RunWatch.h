@@ -37,9 +37,9 @@ struct WatchOptions {
   std::optional<unsigned> writeStep;
   int writeDescriptor = -1;
 
-  /// "PLACE[:KIND]", and "STEP:DESCRIPTOR". Errors name the flag of mp-opt.
-  llvm::Error parseCrash(llvm::StringRef text);
-  llvm::Error parseStep(llvm::StringRef text);
+  /// What --debug-crash-in=PLACE[:KIND] and --debug-write-step=STEP:DESCRIPTOR
+  /// say; empty where they are not given.
+  llvm::Error parse(llvm::StringRef crash, llvm::StringRef write);
 };
 
 class RunWatch {

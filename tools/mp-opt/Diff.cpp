@@ -15,7 +15,6 @@
 
 #include "mp-opt/API/Model.h"
 #include "mp-opt/Report/ModelDiff.h"
-#include "mp-opt/Report/ReportForms.h"
 
 using namespace mlir;
 

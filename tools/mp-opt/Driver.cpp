@@ -12,13 +12,10 @@
 #include "MessagePrinter.h"
 
 #include "mp-opt/API/ModuleDigest.h"
-#include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Graph/Casts.h"
-#include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 

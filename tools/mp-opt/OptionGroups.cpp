@@ -17,55 +17,52 @@ namespace mp {
 // Precision
 //===----------------------------------------------------------------------===//
 
-static void addPolicyFlags(FlagSet &set, PolicyRequest &policy) {
+PrecisionFlags::PrecisionFlags(FlagSet &main, MixedPrecisionRequest &request) {
   for (const PolicyField &field : getPolicyFields()) {
     StringRef value = field.namesFiles ? "file" : "";
     if (field.flag.empty())
       continue;
-    if (field.text)
-      set.add(field.flag, policy.*field.text, field.help, value);
-    else if (field.isOn)
-      set.add(field.flag, policy.*field.isOn, field.help);
-    else if (field.hasCommas)
-      set.addCommas(field.flag, policy.*field.list, field.help, value);
-    else
-      set.add(field.flag, policy.*field.list, field.help, value);
-  }
-}
-
-void addPrecisionFlags(FlagSet &set, MixedPrecisionRequest &mixed) {
-  addPolicyFlags(set, mixed.policy);
-  set.add("assign", mixed.assign, "rule between allow and deny", "rule");
-  set.add("min-saving", mixed.minSaving,
-          "percentage that a 16-bit region must save", "percent");
-  set.addCommas("dim", mixed.dims, "sizes of symbolic dimensions", "name=size");
-  set.add("max-weight-copy", mixed.maxWeightCopy,
-          "bytes up to which weights are stored in both types");
-  set.add("raise-opset", mixed.raiseOpset,
-          "raise the opset where 16 bit needs it");
-  set.add("opset-limit", mixed.opsetLimit, "newest opset to raise to");
-}
-
-bool needMixed(const FlagSet &set, bool isForCode) {
-  // Sizes are for what runs the model as well.
-  bool needsSizes = set.isGiven("verify") || isForCode;
-  auto isOfPolicy = [&](const PolicyField &field) {
     // A file that holds a policy says itself that precision is mixed.
-    return !field.text && !field.flag.empty() && set.isGiven(field.flag);
-  };
-  return (set.isGiven("dim") && !needsSizes) ||
-         llvm::any_of(getPolicyFields(), isOfPolicy) ||
-         !set.findGiven(
-                 {"opset-limit", "assign", "min-saving", "max-weight-copy"})
-              .empty();
+    if (field.text)
+      main.add(field.flag, request.policy.*field.text, field.help, value);
+    else if (field.isOn)
+      flags.add(field.flag, request.policy.*field.isOn, field.help);
+    else if (field.hasCommas)
+      flags.addCommas(field.flag, request.policy.*field.list, field.help);
+    else
+      flags.add(field.flag, request.policy.*field.list, field.help, value);
+  }
+  main.add("mixed-bf16", bf16, "mixed precision with bf16");
+  main.add("mixed-fp16", fp16, "mixed precision with fp16");
+  flags.add("assign", request.assign, "rule between allow and deny", "rule");
+  flags.add("min-saving", request.minSaving,
+            "percentage that a 16-bit region must save", "percent");
+  flags.add("max-weight-copy", request.maxWeightCopy,
+            "bytes up to which weights are stored in both types");
+  flags.add("opset-limit", request.opsetLimit, "newest opset to raise to");
+}
+
+Error PrecisionFlags::check(MixedPrecisionRequest &request,
+                            bool isMixed) const {
+  if (bf16 && fp16)
+    return createStringError(
+        "--mixed-bf16 and --mixed-fp16 exclude each other");
+  if (request.opsetLimit < 1)
+    return createStringError("--opset-limit: expected an opset of at least 1");
+  if (!isMixed && !flags.findGiven().empty())
+    return createStringError("options of mixed precision need --mixed-bf16, "
+                             "--mixed-fp16 or --policy");
+  if (bf16 || fp16)
+    request.policy.precision = bf16 ? "bf16" : "fp16";
+  return flags.checkValues();
 }
 
 //===----------------------------------------------------------------------===//
 // Training
 //===----------------------------------------------------------------------===//
 
-void TrainingFlags::addTo(FlagSet &flags, TrainingRequest &request) {
-  flags.add("train", train, "make a training step");
+TrainingFlags::TrainingFlags(FlagSet &main, TrainingRequest &request)
+    : request(request), main(main) {
   flags.add("loss", request.loss, "what is minimized");
   flags.add("class-axis", request.classAxis, "axis of the loss's classes");
   flags.add("optimizer", request.optimizer, "optimizer with its numbers");
@@ -90,20 +87,17 @@ void TrainingFlags::addTo(FlagSet &flags, TrainingRequest &request) {
                   "NAME=SIZE");
   flags.add("straight-through", request.straightThrough,
             "pass gradients by quantization that is undone at once");
-  flags.add("loss-scale", lossScale, "none, a number or dynamic");
+  main.add("train", train, "make a training step");
+  main.add("loss-scale", lossScale, "none, a number or dynamic");
 }
 
 static Error error(const Twine &message) { return createStringError(message); }
 
-Error TrainingFlags::check(const FlagSet &flags, const TrainingRequest &request,
-                           bool isMixed) const {
-  StringRef ofStep = flags.findGiven(
-      {"loss", "class-axis", "optimizer", "lr", "clip-norm", "clip-value",
-       "freeze", "accumulate", "weight-decay", "group", "average", "train-only",
-       "tie", "untie", "straight-through", "fix"});
+Error TrainingFlags::check(bool isMixed) const {
+  StringRef ofStep = flags.findGiven();
   if (!train && !ofStep.empty())
     return error("--" + ofStep + " needs --train");
-  if (flags.isGiven("loss-scale") && !train && !isMixed)
+  if (main.isGiven("loss-scale") && !train && !isMixed)
     return error("--loss-scale needs --train, --mixed-bf16, --mixed-fp16 or "
                  "--policy");
   if (train && request.loss.empty() && !ofStep.empty())
@@ -131,7 +125,7 @@ Error TrainingFlags::check(const FlagSet &flags, const TrainingRequest &request,
 // Code
 //===----------------------------------------------------------------------===//
 
-void CodeFlags::addTo(FlagSet &flags, CodeOptions &options) {
+CodeFlags::CodeFlags(CodeOptions &options) {
   flags.add("target", options.target.triple, "system that code is made for",
             "triple");
   flags.add("cpu", options.target.cpu, "processor that code is made for",
@@ -144,10 +138,8 @@ void CodeFlags::addTo(FlagSet &flags, CodeOptions &options) {
             "file");
 }
 
-Error CodeFlags::check(const FlagSet &flags, CodeOptions &options,
-                       bool isCode) const {
-  StringRef given = flags.findGiven(
-      {"target", "cpu", "kernels", "in-place", "symbols", "cc", "runtime"});
+Error CodeFlags::check(CodeOptions &options, bool isCode) const {
+  StringRef given = flags.findGiven();
   if (!isCode && !given.empty())
     return createStringError("--" + given + " needs --emit=llvm, obj or lib");
   Expected<KernelChoice> choice = parseKernels(kernels);
@@ -158,15 +150,7 @@ Error CodeFlags::check(const FlagSet &flags, CodeOptions &options,
     return createStringError("--symbols: expected the start of a name of C, "
                              "found '" +
                              options.symbols + "'");
-  const std::pair<StringRef, StringRef> values[] = {
-      {"target", options.target.triple},
-      {"cpu", options.target.cpu},
-      {"cc", options.linker},
-      {"runtime", options.runtime}};
-  for (auto [flag, value] : values)
-    if (flags.isGiven(flag) && value.empty())
-      return createStringError("--" + flag + ": expected a value");
-  return Error::success();
+  return flags.checkValues();
 }
 
 } // namespace mp

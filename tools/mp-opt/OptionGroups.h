@@ -15,31 +15,37 @@
 
 namespace mp {
 
-/// Flags that set `mixed`, all but --mixed-bf16 and --mixed-fp16.
-void addPrecisionFlags(FlagSet &flags, MixedPrecisionRequest &mixed);
-/// True if a flag is there that speaks of precision alone.
-bool needMixed(const FlagSet &flags, bool isForCode);
+// Each of these makes its flags as it is made, and must live when they are
+// parsed; they set what they are made with. Those that ask for something at all
+// are among the `main` flags. `check` completes what was set, and fails where
+// the flags contradict themselves or each other.
+
+struct PrecisionFlags {
+  PrecisionFlags(FlagSet &main, MixedPrecisionRequest &request);
+
+  llvm::Error check(MixedPrecisionRequest &request, bool isMixed) const;
+
+  bool bf16 = false, fp16 = false;
+  FlagSet flags{"mp-opt: precision"};
+};
 
 struct TrainingFlags {
+  TrainingFlags(FlagSet &main, TrainingRequest &request);
+  llvm::Error check(bool isMixed) const;
+
   bool train = false;
   std::string lossScale = "auto";
-
-  /// The other flags set `request`.
-  void addTo(FlagSet &flags, TrainingRequest &request);
-  /// Fails where they contradict themselves or each other.
-  llvm::Error check(const FlagSet &flags, const TrainingRequest &request,
-                    bool isMixed) const;
+  TrainingRequest &request;
+  FlagSet &main, flags{"mp-opt: training"};
 };
 
 struct CodeFlags {
-  std::string kernels = "auto";
+  explicit CodeFlags(CodeOptions &options);
+  /// `isCode` if they have anything to speak of.
+  llvm::Error check(CodeOptions &options, bool isCode) const;
 
-  /// The other flags set `options`.
-  void addTo(FlagSet &flags, CodeOptions &options);
-  /// Completes `options`. Fails where the flags contradict themselves or each
-  /// other; `isCode` if they have anything to speak of.
-  llvm::Error check(const FlagSet &flags, CodeOptions &options,
-                    bool isCode) const;
+  std::string kernels = "auto";
+  FlagSet flags{"mp-opt: code"};
 };
 
 } // namespace mp

@@ -15,7 +15,6 @@
 #include "mp-opt/Graph/ValueSizes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -28,8 +27,16 @@ namespace mp {
 
 /// The flags, and what of them Options does not hold as it was given.
 struct Options::Flags {
+  explicit Flags(Options &options)
+      : precision(set, options.conversion.mixed.emplace()),
+        training(set, options.conversion.training.emplace()),
+        code(options.code) {
+    options.addFlags(*this);
+  }
+
   FlagSet set{"mp-opt"};
-  bool bf16 = false, fp16 = false, elideWeights = false;
+  bool elideWeights = false;
+  PrecisionFlags precision;
   TrainingFlags training;
   CodeFlags code;
   std::string summary, cache, crashIn, writeStep;
@@ -50,9 +57,9 @@ void Options::addFlags(Flags &flags) {
           clEnumValN(Format::LLVM, "llvm", "LLVM IR of the code"),
           clEnumValN(Format::Object, "obj", "object file, C header"),
           clEnumValN(Format::Library, "lib", "shared library, C header")));
-  set.add("mixed-bf16", flags.bf16, "mixed precision with bf16");
-  set.add("mixed-fp16", flags.fp16, "mixed precision with fp16");
-  addPrecisionFlags(set, conversion.mixed.emplace());
+  set.addCommas("dim", dims, "sizes of symbolic dimensions", "name=size");
+  set.add("raise-opset", conversion.mixed->raiseOpset,
+          "raise the opset where 16 bit needs it");
   set.add("print-config", printConfig, "print the policy in force");
   set.add("emulate", conversion.emulate, "write 16-bit values as rounded fp32");
   set.addOptional("verify", verification.data,
@@ -70,20 +77,10 @@ void Options::addFlags(Flags &flags) {
   set.add("schemas", schemas, "operators of further domains", "file");
   set.add("external-data-root", externalDataRoots,
           "folder where external data may lie behind links", "folder");
-  flags.training.addTo(set, conversion.training.emplace());
-  flags.code.addTo(set, code);
   // What tests of internal errors, and their handler, say to mp-opt: crash at
   // PLACE[:KIND], write what is at STEP:DESCRIPTOR.
   set.addHidden("debug-crash-in", flags.crashIn);
   set.addHidden("debug-write-step", flags.writeStep);
-}
-
-static std::optional<SummaryForm> getSummaryForm(StringRef name) {
-  return StringSwitch<std::optional<SummaryForm>>(name)
-      .Cases({"", "text", "true", "1"}, SummaryForm::Text)
-      .Cases({"none", "false", "0"}, SummaryForm::None)
-      .Case("json", SummaryForm::JSON)
-      .Default(std::nullopt);
 }
 
 Error Options::parseReports(Flags &flags) {
@@ -94,10 +91,6 @@ Error Options::parseReports(Flags &flags) {
     return createStringError(
         "--explain, --report, --overlay and --annotate need "
         "--mixed-bf16, --mixed-fp16 or --policy");
-  if (flags.set.isGiven("report") && reports.report.empty())
-    return createStringError("--report: expected a file name");
-  if (flags.set.isGiven("overlay") && reports.overlay.empty())
-    return createStringError("--overlay: expected a file name");
   if (is_contained(reports.explain, ""))
     return createStringError("--explain: expected the name of a node");
   writesModel = !explains || !flags.set.findGiven({"o", "emit"}).empty();
@@ -107,7 +100,7 @@ Error Options::parseReports(Flags &flags) {
                         ? SummaryForm::Text
                         : SummaryForm::None;
   if (flags.set.isGiven("summary")) {
-    std::optional<SummaryForm> form = getSummaryForm(flags.summary);
+    std::optional<SummaryForm> form = parseSummaryForm(flags.summary);
     if (!form)
       return createStringError("--summary: unknown form '" + flags.summary +
                                "', expected text, json or none");
@@ -122,14 +115,6 @@ Error Options::parseReports(Flags &flags) {
   mixed->keepMarks =
       explains || reports.annotate || reports.summary != SummaryForm::None;
   return Error::success();
-}
-
-Error Options::parseDebugging(Flags &flags) {
-  if (Error failed = watch.parseCrash(flags.crashIn))
-    return failed;
-  return flags.set.isGiven("debug-write-step")
-             ? watch.parseStep(flags.writeStep)
-             : Error::success();
 }
 
 Error Options::parseVerification(Flags &flags) {
@@ -161,7 +146,7 @@ Error Options::parseVerification(Flags &flags) {
 }
 
 Error Options::parseCode(Flags &flags) {
-  if (Error failed = flags.code.check(flags.set, code, isCode(emit)))
+  if (Error failed = flags.code.check(code, isCode(emit)))
     return failed;
   if (output.empty() && (emit == Format::Object || emit == Format::Library))
     return createStringError("--emit=obj and lib need -o");
@@ -214,36 +199,32 @@ static std::optional<int> parseArguments(int argc, char **argv,
 
 /// What is done to the model.
 Error Options::parseConversion(Flags &flags) {
-  if (flags.bf16 && flags.fp16)
-    return createStringError(
-        "--mixed-bf16 and --mixed-fp16 exclude each other");
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
-  bool isMixed = flags.bf16 || flags.fp16 || printConfig ||
-                 !flags.set.findGiven({"policy", "gaudi-config"}).empty();
-  if (flags.set.isGiven("opset-limit") && conversion.mixed->opsetLimit < 1)
-    return createStringError("--opset-limit: expected an opset of at least 1");
-  if (needMixed(flags.set, isCode(emit)) && !isMixed)
-    return createStringError("options of mixed precision need --mixed-bf16, "
-                             "--mixed-fp16 or --policy");
-  if (flags.set.isGiven("policy") && conversion.mixed->policy.policy.empty())
-    return createStringError("--policy: expected a file name");
-  if (Error failed =
-          flags.training.check(flags.set, *conversion.training, isMixed))
-    return failed;
-  if (flags.bf16 || flags.fp16)
-    conversion.mixed->policy.precision = flags.bf16 ? "bf16" : "fp16";
-  dims = conversion.mixed->dims;
+  bool isMixed = printConfig || !flags.set
+                                     .findGiven({"mixed-bf16", "mixed-fp16",
+                                                 "policy", "gaudi-config"})
+                                     .empty();
+  // Sizes are for what runs the model as well.
+  bool needsMixed =
+      !dims.empty() && !flags.set.isGiven("verify") && !isCode(emit);
+  if (needsMixed && !isMixed)
+    return createStringError("--dim needs --mixed-bf16, --mixed-fp16, "
+                             "--policy, --verify or --emit");
+  conversion.mixed->dims = dims;
+  conversion.lossScale = flags.training.lossScale;
+  Error failed = flags.precision.check(*conversion.mixed, isMixed);
+  if (!failed)
+    failed = flags.training.check(isMixed);
   if (!isMixed)
     conversion.mixed.reset();
   if (!flags.training.train)
     conversion.training.reset();
-  conversion.lossScale = flags.training.lossScale;
-  return Error::success();
+  return failed;
 }
 
 /// What is read besides the model.
-Error Options::parseFiles(Flags &) {
-  if (Error failed = refusePlugins())
+Error Options::parseFiles(Flags &flags) {
+  if (Error failed = joinErrors(refusePlugins(), flags.set.checkValues()))
     return failed;
   return checkRoots(externalDataRoots);
 }
@@ -252,19 +233,16 @@ Error Options::parseFiles(Flags &) {
 Error Options::parseOutput(Flags &flags) {
   if (input == "-" && isatty(0))
     return createStringError("expected an input file; see --help");
-  if (flags.set.isGiven("o") && output.empty())
-    return createStringError("-o: expected a file name");
   if (output == "-")
     output.clear();
   if (flags.set.isGiven("elide-weights"))
     elideWeights = flags.elideWeights;
-  return Error::success();
+  return watch.parse(flags.crashIn, flags.writeStep);
 }
 
 std::optional<int> Options::parse(int argc, char **argv,
                                   mlir::DialectRegistry &registry) {
-  static Flags flags;
-  addFlags(flags);
+  static Flags flags(*this);
   if (std::optional<int> exitCode = parseArguments(argc, argv, registry))
     return exitCode;
   using ParsePart = Error (Options::*)(Flags &);
@@ -273,8 +251,7 @@ std::optional<int> Options::parse(int argc, char **argv,
   if (!printConfig)
     parts.insert(parts.end(),
                  {&Options::parseOutput, &Options::parseVerification,
-                  &Options::parseCode, &Options::parseDebugging,
-                  &Options::parseReports});
+                  &Options::parseCode, &Options::parseReports});
   for (ParsePart parsePart : parts)
     if (Error failed = (this->*parsePart)(flags)) {
       errs() << "mp-opt: error: " << toString(std::move(failed)) << "\n";

@@ -65,7 +65,6 @@ private:
   llvm::Error parseFiles(Flags &flags);
   llvm::Error parseOutput(Flags &flags);
   llvm::Error parseReports(Flags &flags);
-  llvm::Error parseDebugging(Flags &flags);
   llvm::Error parseVerification(Flags &flags);
   llvm::Error parseCode(Flags &flags);
 };

@@ -22,6 +22,10 @@ namespace mp {
 
 enum class SummaryForm { None, Text, JSON };
 
+/// "text", "json" or "none", and what flags that are switches take: "" and
+/// "true", "false". Nothing for other words.
+std::optional<SummaryForm> parseSummaryForm(llvm::StringRef word);
+
 struct ReportOptions {
   SummaryForm summary = SummaryForm::None;
   /// Names of nodes or values to explain.
