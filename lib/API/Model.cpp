@@ -7,6 +7,7 @@
 
 #include "mp-opt/API/Model.h"
 
+#include "mp-opt/API/Reports.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
@@ -139,13 +140,16 @@ llvm::Error Model::runPasses(llvm::function_ref<void(PassManager &)> add) {
   return llvm::Error::success();
 }
 
-llvm::Error Model::convert(const ConversionOptions &conversion) {
+llvm::Error Model::convert(const ConversionOptions &conversion,
+                           Reports *reports) {
   if (conversion.training)
     if (llvm::Error failed = checkTraining(*conversion.training))
       return failed;
   bool isRefused = false;
   llvm::Error failed = runPasses([&](PassManager &manager) {
-    buildConversion(manager, conversion);
+    buildConversion(manager, conversion, reports);
+    if (reports && reports->isWanted() && !conversion.mixed)
+      reports->addEnd(manager);
     watchStrictCheck(manager, isRefused);
   });
   if (!failed || !isRefused)

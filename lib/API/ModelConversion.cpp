@@ -136,7 +136,8 @@ static void buildMixedPrecision(OpPassManager &pm,
   options.maxWeightCopy = request.maxWeightCopy;
   options.raiseOpset = request.raiseOpset;
   options.opsetLimit = request.opsetLimit;
-  options.keepMarks = request.keepMarks;
+  // Reports read the attributes of the passes, and take them away.
+  options.keepMarks = bool(addReports);
   options.lossScale = lossScale.str();
   buildMixedPrecisionPipeline(pm, options, addReports);
 }
@@ -151,13 +152,11 @@ void buildConversion(OpPassManager &pm, const ConversionOptions &options,
   }
   if (isReported)
     reports->addStart(pm);
-  auto addReports = [&](OpPassManager &inner) {
-    if (isReported)
-      reports->addEnd(inner);
-  };
+  auto addReports = [&](OpPassManager &inner) { reports->addEnd(inner); };
   StringRef lossScale = options.lossScale;
   if (options.mixed)
-    buildMixedPrecision(pm, *options.mixed, lossScale, addReports);
+    buildMixedPrecision(pm, *options.mixed, lossScale,
+                        isReported ? AddPassesFn(addReports) : AddPassesFn());
   else if (options.training)
     pm.addPass(createInjectLossScaling(
         {(lossScale == "auto" ? "none" : lossScale).str()}));

@@ -8,6 +8,7 @@
 #include "Findings.h"
 
 #include "mp-opt/API/Model.h"
+#include "mp-opt/API/Reports.h"
 
 #include "Pipelines/Pipelines.h"
 
@@ -65,8 +66,18 @@ void Tests::convert() {
     return;
   ConversionOptions conversion;
   conversion.mixed.emplace().policy.precision = "bf16";
-  if (llvm::Error failed = (*model)->convert(conversion))
+  ReportOptions wanted;
+  wanted.summary = SummaryForm::JSON;
+  wanted.explain = {"y"};
+  Reports reports(wanted);
+  if (llvm::Error failed = (*model)->convert(conversion, &reports))
     return findings.expect(false, toString(std::move(failed)));
+  if (llvm::Error failed = joinErrors(reports.prepare(), reports.finish()))
+    return findings.expect(false, toString(std::move(failed)));
+  findings.expect(reports.getJSON().contains("\"casts\"") &&
+                      reports.getExplanation().contains("which is bf16"),
+                  "expected reports, found\n" + reports.getJSON() +
+                      reports.getExplanation());
   auto bytes = findings.get((*model)->getONNX());
   if (!bytes)
     return;

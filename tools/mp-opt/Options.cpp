@@ -84,7 +84,7 @@ void Options::addFlags(Flags &flags) {
 }
 
 Error Options::parseReports(Flags &flags) {
-  std::optional<MixedPrecisionRequest> &mixed = conversion.mixed;
+  bool mixed = conversion.mixed.has_value();
   bool explains =
       !flags.set.findGiven({"explain", "report", "overlay"}).empty();
   if ((explains || reports.annotate) && !mixed)
@@ -109,11 +109,8 @@ Error Options::parseReports(Flags &flags) {
   reports.version = MPOPT_VERSION;
   reports.input = input;
   reports.output = output;
-  if (!mixed)
-    return Error::success();
-  reports.dims = dims;
-  mixed->keepMarks =
-      explains || reports.annotate || reports.summary != SummaryForm::None;
+  if (mixed)
+    reports.dims = dims;
   return Error::success();
 }
 

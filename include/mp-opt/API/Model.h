@@ -60,9 +60,11 @@ public:
   static std::unique_ptr<Model> copy(mlir::ModuleOp module,
                                      llvm::StringRef name);
 
-  /// Rewrites the model. The kind of the error is NotSupported where a strict
-  /// policy refuses it.
-  llvm::Error convert(const ConversionOptions &options);
+  /// Rewrites the model, and makes `reports`, which are complete after their
+  /// `prepare` and `finish`. The kind of the error is NotSupported where a
+  /// strict policy refuses it.
+  llvm::Error convert(const ConversionOptions &options,
+                      Reports *reports = nullptr);
   /// Rewrites the model for "bf16" or "fp16", as mp-opt does without further
   /// options; nothing to do for the empty string. `dims` are sizes of symbolic
   /// dimensions by their names.

@@ -65,8 +65,6 @@ struct MixedPrecisionRequest {
   int64_t maxWeightCopy = 4096;
   bool raiseOpset = true;
   int64_t opsetLimit = 25;
-  /// Leave the attributes of the passes on the module.
-  bool keepMarks = false;
 };
 
 /// What is done to a model, in this order.
