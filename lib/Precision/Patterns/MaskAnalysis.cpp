@@ -58,6 +58,8 @@ private:
   std::optional<MaskUse> getUses(Value value);
   std::optional<MaskUse> getUse(OpOperand &use);
   std::optional<MaskUse> getResult(Operation *node, unsigned index = 0);
+  std::optional<MaskUse> joinResults(Operation *node);
+  std::optional<MaskUse> getTerm(Operation *node, unsigned index);
   std::optional<MaskUse> scaleUse(Operation *node, Value factor, bool divides);
   bool isSubtractedMax(Operation *reduceMax);
   bool isAttentionMask(OpOperand &use);
@@ -200,6 +202,33 @@ std::optional<MaskUse> MaskFinder::scaleUse(Operation *node, Value factor,
   return mask;
 }
 
+/// Of what every result gets.
+std::optional<MaskUse> MaskFinder::joinResults(Operation *user) {
+  std::optional<MaskUse> mask = MaskUse();
+  for (unsigned result = 0; result < user->getNumResults(); ++result) {
+    std::optional<MaskUse> next = getResult(user, result);
+    if (!next || !mask->join(*next))
+      return std::nullopt;
+  }
+  return mask;
+}
+
+static std::optional<MaskUse> negate(std::optional<MaskUse> mask) {
+  if (mask)
+    mask->sign = -mask->sign;
+  return mask;
+}
+
+/// Of a term of a sum or a difference.
+std::optional<MaskUse> MaskFinder::getTerm(Operation *user, unsigned index) {
+  std::optional<MaskUse> mask = getResult(user);
+  if (!mask)
+    return mask;
+  mask->share /= std::max(2u, user->getNumOperands());
+  bool flips = getStep(user) == MaskStep::Subtracts && index == 1;
+  return flips ? negate(mask) : mask;
+}
+
 std::optional<MaskUse> MaskFinder::getUse(OpOperand &use) {
   Operation *user = use.getOwner();
   unsigned index = use.getOperandNumber();
@@ -211,7 +240,6 @@ std::optional<MaskUse> MaskFinder::getUse(OpOperand &use) {
   }
   if (!isNode(user))
     return std::nullopt;
-  std::optional<MaskUse> mask;
   switch (getStep(user)) {
   case MaskStep::Ends:
   case MaskStep::Exponentials:
@@ -228,30 +256,15 @@ std::optional<MaskUse> MaskFinder::getUse(OpOperand &use) {
     return index == 0 && isSubtractedMax(user) ? std::optional(MaskUse())
                                                : std::nullopt;
   case MaskStep::Moves:
-    if (index != 0)
-      return std::nullopt;
-    mask = MaskUse();
-    for (unsigned result = 0; result < user->getNumResults(); ++result) {
-      std::optional<MaskUse> next = getResult(user, result);
-      if (!next || !mask->join(*next))
-        return std::nullopt;
-    }
-    return mask;
+    return index == 0 ? joinResults(user) : std::nullopt;
   case MaskStep::Chooses:
     return getResult(user);
   case MaskStep::LogSoftmax:
   case MaskStep::Adds:
   case MaskStep::Subtracts:
-    if ((mask = getResult(user))) {
-      bool flips = getStep(user) == MaskStep::Subtracts && index == 1;
-      mask->share /= std::max(2u, user->getNumOperands());
-      mask->sign = flips ? -mask->sign : mask->sign;
-    }
-    return mask;
+    return getTerm(user, index);
   case MaskStep::Negates:
-    if ((mask = getResult(user)))
-      mask->sign = -mask->sign;
-    return mask;
+    return negate(getResult(user));
   case MaskStep::Multiplies:
     return scaleUse(user, user->getOperand(1 - index), /*divides=*/false);
   case MaskStep::Divides:
