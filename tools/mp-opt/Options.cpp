@@ -197,10 +197,8 @@ static std::optional<int> parseArguments(int argc, char **argv,
 /// What is done to the model.
 Error Options::parseConversion(Flags &flags) {
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
-  bool isMixed = printConfig || !flags.set
-                                     .findGiven({"mixed-bf16", "mixed-fp16",
-                                                 "policy", "gaudi-config"})
-                                     .empty();
+  bool isMixed = flags.precision.bf16 || flags.precision.fp16 || printConfig ||
+                 !flags.set.findGiven({"policy", "gaudi-config"}).empty();
   // Sizes are for what runs the model as well.
   bool needsMixed =
       !dims.empty() && !flags.set.isGiven("verify") && !isCode(emit);
