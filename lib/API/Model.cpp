@@ -268,9 +268,9 @@ llvm::Expected<std::string> Model::getONNX() {
     return exported.takeError();
   if (!(*exported)->getExternalData().empty())
     return makeError({ErrorKind::BadInput,
-                      name +
-                          ": it has data in a file of their own, as the "
-                          "model that was read or because they exceed 2 GB"});
+                      name + ": tensors belong into a data file, since they "
+                             "were in one or exceed 2 GB: write the model to "
+                             "a file instead"});
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
   printContent((*exported)->getModel(), os);

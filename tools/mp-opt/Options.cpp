@@ -204,7 +204,7 @@ Error Options::parseConversion(Flags &flags) {
       !dims.empty() && !flags.set.isGiven("verify") && !isCode(emit);
   if (needsMixed && !isMixed)
     return createStringError("--dim needs --mixed-bf16, --mixed-fp16, "
-                             "--policy, --verify or --emit");
+                             "--policy, --verify, or --emit=llvm, obj or lib");
   conversion.mixed->dims = dims;
   conversion.lossScale = flags.training.lossScale;
   Error failed = flags.precision.check(*conversion.mixed, isMixed);
