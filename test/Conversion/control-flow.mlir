@@ -68,6 +68,28 @@ module attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
+// A branch is in no module while it is emitted, and its convolution of few
+// channels asks the target how it is best laid out.
+// CHECK-LABEL: func.func @main(%{{.*}}: tensor<i8> {mp.element = i1, mp.name = "conv_c"}
+// CHECK: scf.if
+// CHECK: kernel.contract
+// CHECK: else
+module attributes {mp.target = #mp.target<cpu, isa = avx512, products = widen>, onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%conv_c: tensor<i1>, %x: tensor<1x2x16x16xf32>, %w: tensor<2x2x3x3xf32>):
+    %y = "onnx.If"(%conv_c) ({
+      %a = "onnx.Conv"(%x, %w) {pads = array<i64: 1, 1, 1, 1>} : (tensor<1x2x16x16xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x16x16xf32>
+      onnx.yield %a : tensor<1x2x16x16xf32> {onnx.inputs = [], onnx.outputs = [{name = "a"}]}
+    }, {
+      %b = "onnx.Neg"(%x) : (tensor<1x2x16x16xf32>) -> tensor<1x2x16x16xf32>
+      onnx.yield %b : tensor<1x2x16x16xf32> {onnx.inputs = [], onnx.outputs = [{name = "b"}]}
+    }) {onnx.regions = ["then_branch", "else_branch"]} : (tensor<i1>) -> tensor<1x2x16x16xf32>
+    onnx.yield %y : tensor<1x2x16x16xf32> {onnx.inputs = [{name = "conv_c"}, {name = "x"}, {name = "w"}], onnx.outputs = [{name = "y"}]}
+  }
+}
+
+// -----
+
 // Sequences of known length are no code.
 // CHECK-LABEL: func.func @main(%{{.*}}: tensor<3xf32> {mp.element = f32, mp.name = "list_x"}
 // CHECK-NEXT: return %arg0, %arg0

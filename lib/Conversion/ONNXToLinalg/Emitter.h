@@ -16,6 +16,8 @@
 
 #include "Scalars.h"
 
+#include "mp-opt/Codegen/Target/Target.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -44,12 +46,16 @@ struct TensorValue {
 
 class Emitter {
 public:
-  Emitter(mlir::OpBuilder &builder, mlir::Location loc)
-      : b(builder), loc(loc), s(builder, loc) {}
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc,
+          const TargetNumbers &numbers)
+      : b(builder), loc(loc), s(builder, loc), numbers(numbers) {}
 
   mlir::OpBuilder &b;
   mlir::Location loc;
   Scalars s;
+  /// Of the module's target: what is emitted now may be in no module yet, as
+  /// the branches of an If are.
+  const TargetNumbers numbers;
 
   /// The place that code written now is for: a node, which messages at run
   /// time name.

@@ -19,7 +19,6 @@
 
 #include "Contractions.h"
 #include "Convolutions.h"
-#include "mp-opt/Codegen/Target/Target.h"
 
 using namespace mlir;
 
@@ -153,10 +152,9 @@ TensorValue ConvolutionEmitter::flattened(TensorValue image, TensorValue weight,
   bool grouped = groups != 1;
   Size channels = e.dim(weight, grouped + (isGradient ? 1 : 0));
   auto few = Emitter::getConstant(channels);
-  const TargetNumbers numbers = getNumbers(e.b.getBlock()->getParentOp());
   if (!axes || !isa<FloatType>(element) || !few ||
-      *few > numbers.flattenedChannels ||
-      !layOut(*axes, numbers.flattenedWaste))
+      *few > e.numbers.flattenedChannels ||
+      !layOut(*axes, e.numbers.flattenedWaste))
     return {};
   auto maps = getFlatMaps(e.b.getContext(), *axes, grouped, isGradient);
   Sizes sizes = e.sizes(image);

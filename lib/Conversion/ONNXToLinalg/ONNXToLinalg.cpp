@@ -104,7 +104,8 @@ public:
   ModelLowering(ModuleOp module, GraphOp graph,
                 const ONNXToLinalgOptions &options)
       : module(module), graph(graph), options(options),
-        builder(module.getContext()), emitter(builder, graph.getLoc()) {}
+        builder(module.getContext()),
+        emitter(builder, graph.getLoc(), getNumbers(module)) {}
 
   LogicalResult run();
 
