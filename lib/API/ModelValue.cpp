@@ -72,8 +72,9 @@ static Expected<Tensor> makeRandom(const ModelValue &input, uint64_t seed) {
   if (llvm::is_contained(input.sizes, -1))
     return createStringError("input '" + input.name + "' of type " +
                              input.describe() +
-                             " has sizes that --random does not know; name "
-                             "them by --dim=NAME=SIZE");
+                             " has unknown sizes, for which no random numbers "
+                             "can be made: give data, or name the sizes by "
+                             "--dim=NAME=SIZE");
   Expected<Tensor> tensor = Tensor::create(input.kind, input.sizes);
   if (!tensor)
     return prefixError("input '" + input.name + "'", tensor.takeError());
