@@ -33,7 +33,7 @@ inline constexpr int reportSchemaVersion = 1;
 /// The table at the end of a run.
 void printSummary(const PrecisionReport &report, const RunInfo &run,
                   llvm::raw_ostream &os);
-/// The same and more as JSON; lib/Report/README.md names the keys. `report` is
+/// The same and more as JSON; docs/reports.md names the keys. `report` is
 /// null if nothing has decided on precision.
 void printSummaryJSON(const PrecisionReport *report, const RunInfo &run,
                       llvm::raw_ostream &os);
