@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Convert a model to fp16 with another tool, to be timed as a whole process.
 
-Usage: convert_with_peer.py {ort|occ} IN.onnx OUT.onnx
   ort  onnxruntime's transformers.float16
   occ  onnxconverter-common's float16
 Both keep input and output types and leave Softmax and LayerNormalization in
 fp32, as mp-opt's built-in fp16 profile does. Neither knows bf16.
 """
 
+import argparse
 import os
-import sys
 
 import onnx
 
@@ -39,10 +38,16 @@ PEERS = {"ort": with_onnxruntime, "occ": with_onnxconverter_common}
 
 
 def main():
-    if len(sys.argv) != 4 or sys.argv[1] not in PEERS:
-        sys.exit(__doc__)
-    peer, source, target = sys.argv[1:]
-    model = PEERS[peer](onnx.load(source))
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("peer", choices=list(PEERS))
+    parser.add_argument("source", metavar="IN.onnx")
+    parser.add_argument("target", metavar="OUT.onnx")
+    arguments = parser.parse_args()
+    model = PEERS[arguments.peer](onnx.load(arguments.source))
+    target = arguments.target
     onnx.save_model(
         model,
         target,

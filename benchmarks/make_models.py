@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Synthetic models for measuring time and memory, seeded and repeatable.
 
-Usage: make_models.py OUT_DIR [NAME...]
 Names: four (four nodes), chain1k, chain20k, chain100k, chain1m (a chain of
 that many small nodes), gpt124, gpt1b (decoders of 124 M and 0.9 G parameters,
 weights in one external file), encoder12 (12 layers of width 768 over 128
@@ -14,8 +13,8 @@ and for images of 128 pixels.
 Default: four, chain1k, chain20k, chain100k and gpt124.
 """
 
+import argparse
 import os
-import sys
 
 import numpy as np
 import onnx
@@ -498,8 +497,20 @@ def make(name, folder):
     return path
 
 
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", metavar="OUT_DIR")
+    parser.add_argument("names", metavar="NAME", nargs="*")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in MODELS:
+            parser.error(f"unknown model '{name}': expected {', '.join(MODELS)}")
+    for name in arguments.names or DEFAULT:
+        print(make(name, arguments.folder))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or set(sys.argv[2:]) - set(MODELS):
-        sys.exit(__doc__)
-    for wanted in sys.argv[2:] or DEFAULT:
-        print(make(wanted, sys.argv[1]))
+    main()

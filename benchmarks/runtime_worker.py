@@ -5,13 +5,13 @@ The engines share module names and fight over threads, so each runs in a
 process of its own, in its own virtual environment, and turns.py tells them
 when it is their turn.
 
-Usage: runtime_worker.py JOB.json
 Every line on stdin is two numbers, calls and calls before them; the answer is a
 line of JSON: seconds of each call, the last loss (or first output), the peak
 memory so far in bytes, and the time to compile: until the first result was
 there, beyond what one more call takes.
 """
 
+import argparse
 import importlib
 import json
 import os
@@ -276,7 +276,12 @@ def answer_requests(engine, answers, figures):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("job", metavar="JOB.json")
+    with open(parser.parse_args().job, encoding="utf-8") as file:
         job = json.load(file)
     # What libraries print goes to stderr.
     answers = os.fdopen(os.dup(1), "w")

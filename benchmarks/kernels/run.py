@@ -1,7 +1,9 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Our kernels beside oneDNN's, in one process and one thread, taking turns.
 
-usage: KERNEL_OPT=... ONEDNN=PREFIX python run.py [WORD...]
+Its environment: KERNEL_OPT, the program of that name, and ONEDNN, the prefix
+of an installation.
 
 Words select cases: a case is measured if its name contains one of them. Rates
 are the best of many short repeats, in GFLOP/s; what is compared is their ratio.
@@ -79,8 +81,11 @@ def best(jobs, seconds, clock):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("words", nargs="*")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("words", metavar="WORD", nargs="*")
     parser.add_argument("--form", default="widen")
     parser.add_argument("--isa", default="avx512")
     parser.add_argument("--tuning", default="")

@@ -2,6 +2,7 @@
 """benchmarks/compiled_models.py: engines take turns, tables say what they did."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -121,3 +122,36 @@ def test_results_are_compared():
     assert not made.is_wrong("not compared")
     errors["torch eager autocast"] = float("nan")
     assert made.is_wrong("torch eager autocast")
+
+
+SCRIPTS = [
+    path
+    for path in sorted(BENCHMARKS.rglob("*.py"))
+    if "__main__" in path.read_text(encoding="utf-8")
+]
+
+
+def test_there_are_scripts():
+    assert len(SCRIPTS) > 8
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_take_help(script):
+    done = subprocess.run(
+        [sys.executable, "-B", script, "--help"],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"usage: {script.name}")
+    # Their purpose is said, beyond the flags.
+    purpose = re.search(r'"""(.*)\n', script.read_text(encoding="utf-8"))[1]
+    assert purpose in done.stdout
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_refuse_unknown_flags(script):
+    done = subprocess.run(
+        [sys.executable, "-B", script, "--no-such-flag"],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode == 2 and "usage:" in done.stderr, done.stderr
