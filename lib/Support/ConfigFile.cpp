@@ -211,10 +211,26 @@ Expected<ConfigNode> TreeBuilder::build() {
   return createStringError(message);
 }
 
+/// LLVM's parser takes tabs for spaces, and others refuse them.
+static Error checkIndentation(StringRef text, StringRef file) {
+  unsigned line = 1;
+  for (StringRef rest = text; !rest.empty(); ++line) {
+    auto [head, tail] = rest.split('\n');
+    StringRef content = head.ltrim();
+    if (!content.empty() && !content.starts_with("#") &&
+        head.drop_back(content.size()).contains('\t'))
+      return errorAt(file, line, "indented with a tab: YAML takes spaces");
+    rest = tail;
+  }
+  return Error::success();
+}
+
 Expected<ConfigNode> parseYAML(StringRef text, StringRef file) {
   Expected<std::string> checked = checkText(text, file);
   if (!checked)
     return checked.takeError();
+  if (Error failed = checkIndentation(*checked, file))
+    return failed;
   return TreeBuilder(*checked, file).build();
 }
 

@@ -39,6 +39,8 @@ enum class Activation {
 
 struct LossKind {
   llvm::StringLiteral name;
+  /// What torch calls it: the function and the module.
+  std::vector<llvm::StringRef> torchNames;
   /// Settings beside weight, labels and reduction.
   std::vector<llvm::StringRef> keys;
   bool hasClasses;

@@ -128,7 +128,8 @@ Error LossRequest::parse(StringRef given, int64_t axis,
   std::vector<StringRef> known;
   for (const LossKind &entry : getLossKinds()) {
     known.push_back(entry.name);
-    if (entry.name == name)
+    llvm::append_range(known, entry.torchNames);
+    if (entry.name == name || is_contained(entry.torchNames, name))
       kind = &entry;
   }
   if (!kind && (name != "output" || output.empty()))

@@ -8,6 +8,7 @@
 #include "mp-opt/Training/TrainingInfo.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Training/Losses.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
@@ -255,7 +256,9 @@ LogicalResult inlineTraining(ModuleOp module, NodeBuilder &builder) {
   GraphOp graph = getMainGraph(module);
   if (module.getOps<TrainingOp>().empty())
     return module.emitError() << "the model has no training_info that says how "
-                                 "it is trained, and no loss is given";
+                                 "it is trained, and no loss is given: add "
+                                 "--loss=LOSS, one of "
+                              << getLossNames();
   int64_t number = 0;
   for (auto training :
        llvm::make_early_inc_range(module.getOps<TrainingOp>())) {

@@ -12,18 +12,25 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace mp {
 
 /// The nearest of `candidates`, or empty if none is near enough to be meant.
+/// Letters of the other case are the same, unless several are as near.
 template <typename Range>
 llvm::StringRef findNearest(llvm::StringRef name, const Range &candidates) {
-  unsigned best = std::max<unsigned>(2, name.size() / 3) + 1;
+  unsigned bound = std::max<unsigned>(2, name.size() / 3) + 1;
+  std::pair<unsigned, unsigned> best(bound, 0);
   llvm::StringRef nearest;
   for (llvm::StringRef candidate : candidates) {
-    unsigned distance = name.edit_distance(candidate, true, best);
-    if (distance < best) {
-      best = distance;
+    unsigned distance = name.edit_distance_insensitive(candidate, true, bound);
+    if (distance > best.first || distance >= bound)
+      continue;
+    std::pair<unsigned, unsigned> found(distance,
+                                        name.edit_distance(candidate));
+    if (nearest.empty() || found < best) {
+      best = found;
       nearest = candidate;
     }
   }

@@ -203,14 +203,30 @@ static Error addFile(StringRef path, PolicyRequest &request, Adder add) {
   return add(request.texts[path.str()] = std::move(*text), path);
 }
 
+static constexpr StringLiteral kerasPolicies[] = {"mixed_bfloat16",
+                                                  "mixed_float16", "float32"};
+
+/// The policy of Keras that a text which is none is meant to be; empty if it is
+/// more like a file.
+static StringRef findMeantPolicy(StringRef name) {
+  // As this tool and others write them: mixed_bf16, fp16.
+  StringRef type = name;
+  type.consume_front("mixed_");
+  StringRef meant =
+      StringSwitch<StringRef>(type)
+          .Cases({"bf16", "bfloat16"}, "mixed_bfloat16")
+          .Cases({"fp16", "f16", "float16", "half"}, "mixed_float16")
+          .Cases({"fp32", "f32"}, "float32")
+          .Default("");
+  return meant.empty() ? findNearest(name, kerasPolicies) : meant;
+}
+
 static Error addPolicy(PolicyRequest &request, PolicyOptions &options) {
   StringRef name = request.policy;
   if (StringRef precision = getKerasPrecision(name); !precision.empty())
     return setPrecision(precision, "--policy", options);
-  static constexpr StringLiteral known[] = {"mixed_bfloat16", "mixed_float16",
-                                            "float32"};
   // A misspelt policy of Keras looks like a file that does not exist.
-  StringRef nearest = findNearest(name, known);
+  StringRef nearest = findMeantPolicy(name);
   if (!nearest.empty() && !sys::fs::exists(name) &&
       !request.texts.count(name.str()))
     return createStringError("unknown policy '" + name + "'; did you mean '" +
