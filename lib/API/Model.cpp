@@ -11,6 +11,7 @@
 #include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
 #include "Graph/Passes.h"
@@ -170,6 +171,12 @@ llvm::Error Model::mix(StringRef precision,
     mixed.dims.push_back((dim.getKey() + "=" + Twine(dim.getValue())).str());
   llvm::sort(mixed.dims);
   return convert(conversion);
+}
+
+llvm::Error Model::checkDimensions(const llvm::StringMap<int64_t> &dims) {
+  llvm::Error failed = checkDimensionNames(*module, dims);
+  return failed ? refuse(ErrorKind::BadInput, name, toString(std::move(failed)))
+                : llvm::Error::success();
 }
 
 llvm::Error Model::widen() {

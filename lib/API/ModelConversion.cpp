@@ -14,6 +14,7 @@
 
 #include "mp-opt/Training/Optimizers.h"
 
+#include "Graph/Passes.h"
 #include "LossScaling/Passes.h"
 #include "Pipelines/Pipelines.h"
 #include "Precision/Passes.h"
@@ -142,9 +143,19 @@ static void buildMixedPrecision(OpPassManager &pm,
   buildMixedPrecisionPipeline(pm, options, addReports);
 }
 
+void addDimensionCheck(OpPassManager &pm, ArrayRef<std::string> dims) {
+  if (dims.empty())
+    return;
+  CheckDimensionsOptions options;
+  llvm::append_range(options.dims, dims);
+  pm.addPass(createCheckDimensions(options));
+}
+
 void buildConversion(OpPassManager &pm, const ConversionOptions &options,
                      Reports *reports) {
   bool isReported = reports && reports->isWanted();
+  if (options.mixed)
+    addDimensionCheck(pm, options.mixed->dims);
   if (options.training) {
     buildTraining(pm, *options.training);
     if (reports)

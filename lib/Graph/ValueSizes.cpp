@@ -8,6 +8,10 @@
 #include "mp-opt/Graph/ValueSizes.h"
 
 #include "mp-opt/Operators/OperatorTraits.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -74,6 +78,52 @@ static ArrayAttr getDims(DictionaryAttr info) {
   return info ? info.getAs<ArrayAttr>("dim") : ArrayAttr();
 }
 
+static StringRef getSymbol(Attribute dim) {
+  auto fields = dyn_cast<DictionaryAttr>(dim);
+  auto symbol = fields ? fields.getAs<StringAttr>("dim_param") : StringAttr();
+  return symbol ? symbol.getValue() : "";
+}
+
+/// All that the module has, once each, in order.
+static SmallVector<StringRef, 0> getDimensionNames(ModuleOp module) {
+  llvm::SetVector<StringRef> names;
+  module.walk([&](YieldOp yield) {
+    for (StringRef list : {attr::inputs, attr::outputs, attr::valueInfo}) {
+      auto infos = yield->getAttrOfType<ArrayAttr>(list);
+      for (Attribute entry : infos ? infos.getValue() : ArrayRef<Attribute>())
+        if (auto info = dyn_cast<DictionaryAttr>(entry))
+          if (ArrayAttr dims = getDims(info))
+            for (Attribute dim : dims)
+              names.insert(getSymbol(dim));
+    }
+  });
+  names.remove("");
+  return names.takeVector();
+}
+
+llvm::Error checkDimensionNames(ModuleOp module, const DimensionSizes &sizes) {
+  if (sizes.empty())
+    return llvm::Error::success();
+  SmallVector<StringRef, 0> names = getDimensionNames(module);
+  constexpr size_t mostShown = 8;
+  auto wanted = llvm::to_vector(sizes.keys());
+  llvm::sort(wanted);
+  for (StringRef name : wanted) {
+    if (llvm::is_contained(names, name))
+      continue;
+    std::string hint = suggestNearest(name, names);
+    if (names.empty())
+      hint = ": none of its dimensions has a name";
+    else if (hint.empty())
+      hint = ": it has " +
+             llvm::join(ArrayRef(names).take_front(mostShown), ", ") +
+             (names.size() > mostShown ? ", ..." : "");
+    return llvm::createStringError("the model has no dimension '" + name + "'" +
+                                   hint);
+  }
+  return llvm::Error::success();
+}
+
 void ValueSizes::addNames(Operation *yield) {
   if (named.empty() || !yield)
     return;
@@ -86,11 +136,8 @@ void ValueSizes::addNames(Operation *yield) {
       if (!dims)
         continue;
       SmallVector<int64_t, 4> known;
-      for (Attribute attribute : dims) {
-        auto dim = dyn_cast<DictionaryAttr>(attribute);
-        auto symbol = dim ? dim.getAs<StringAttr>("dim_param") : StringAttr();
-        known.push_back(symbol ? named.lookup(symbol.getValue()) : 0);
-      }
+      for (Attribute dim : dims)
+        known.push_back(named.lookup(getSymbol(dim)));
       dimsByName[name.getValue()] = std::move(known);
     }
   }

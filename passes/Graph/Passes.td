@@ -78,6 +78,21 @@ def DecomposeRecurrent : GraphPass<"onnx-decompose-recurrent"> {
   }];
 }
 
+def CheckDimensions : GraphPass<"onnx-check-dimensions"> {
+  let summary = "Refuse sizes for dimensions that a model does not have";
+  let description = [{
+    After: the module, which is unchanged, has a dimension of each name in
+    `dims`, of an input, an output or a described value. A name that it has not
+    is an error, with the nearest that it has. Sizes are only weighed later, so
+    that a misspelt one would be ignored.
+
+    Example: test/Graph/onnx-check-dimensions.mlir
+  }];
+  let options = [
+    ListOption<"dims", "dims", "std::string", "sizes as in NAME=SIZE">,
+  ];
+}
+
 def FixSizes : GraphPass<"onnx-fix-sizes"> {
   let summary = "Settle sizes that the inputs of a model leave open";
   let description = [{

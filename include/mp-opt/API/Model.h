@@ -70,6 +70,8 @@ public:
   /// dimensions by their names.
   llvm::Error mix(llvm::StringRef precision,
                   const llvm::StringMap<int64_t> &dims);
+  /// Fails if a name is none that a dimension of the model has.
+  llvm::Error checkDimensions(const llvm::StringMap<int64_t> &dims);
   /// Every float becomes float64.
   llvm::Error widen();
   /// Fails if one of the passes does, or leaves an invalid model.

@@ -95,6 +95,12 @@ llvm::Error printPolicy(
 void buildConversion(mlir::OpPassManager &pm, const ConversionOptions &options,
                      Reports *reports = nullptr);
 
+/// Adds a pass that fails where the model has no dimension of a name in `dims`,
+/// entries as in MixedPrecisionRequest, if there are any. buildConversion does
+/// so for that request.
+void addDimensionCheck(mlir::OpPassManager &pm,
+                       llvm::ArrayRef<std::string> dims);
+
 /// Sets `isRefused` when a strict policy's check fails: the model is fine, but
 /// the 16 bit that was asked for cannot be had.
 void watchStrictCheck(mlir::PassManager &pm, bool &isRefused);

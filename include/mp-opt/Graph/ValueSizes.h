@@ -18,6 +18,7 @@
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -35,6 +36,11 @@ using DimensionSizes = llvm::StringMap<int64_t>;
 /// fails, with a message, on any other.
 llvm::Error parseDimensions(llvm::ArrayRef<std::string> entries,
                             DimensionSizes &sizes);
+
+/// Fails on a name that no dimension has of an input, an output or a described
+/// value of the module, with those that there are.
+llvm::Error checkDimensionNames(mlir::ModuleOp module,
+                                const DimensionSizes &sizes);
 
 class ValueSizes {
 public:
