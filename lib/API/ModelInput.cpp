@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/API/ModelInput.h"
+#include "ForeignContent.h"
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
 #include "mlir/Parser/Parser.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -86,12 +86,13 @@ llvm::Error ModelInput::read(StringRef file) {
     return llvm::createStringError("cannot read it: " +
                                    content.getError().message());
   buffer = std::move(*content);
-  return llvm::Error::success();
+  return check();
 }
 
-void ModelInput::set(StringRef content, StringRef file) {
+llvm::Error ModelInput::set(StringRef content, StringRef file) {
   path = name = file.str();
   buffer = llvm::MemoryBuffer::getMemBufferCopy(content, name);
+  return check();
 }
 
 void ModelInput::releasePages() {
@@ -104,13 +105,22 @@ void ModelInput::releasePages() {
 #endif
 }
 
+static constexpr std::pair<StringLiteral, Format> extensions[] = {
+    {".onnx", Format::ONNX},        {".pb", Format::ONNX},
+    {".onnxtxt", Format::ONNXText}, {".onnxtext", Format::ONNXText},
+    {".mlir", Format::MLIR},        {".mlirbc", Format::Bytecode},
+};
+
+std::vector<StringRef> getFormatExtensions() {
+  auto names = llvm::make_first_range(extensions);
+  return {names.begin(), names.end()};
+}
+
 Format getFormatOfName(StringRef name) {
-  return llvm::StringSwitch<Format>(llvm::sys::path::extension(name))
-      .Cases({".onnx", ".pb"}, Format::ONNX)
-      .Cases({".onnxtxt", ".onnxtext"}, Format::ONNXText)
-      .Case(".mlir", Format::MLIR)
-      .Case(".mlirbc", Format::Bytecode)
-      .Default(Format::Auto);
+  for (const auto &[extension, format] : extensions)
+    if (llvm::sys::path::extension(name) == extension)
+      return format;
+  return Format::Auto;
 }
 
 Format chooseFormat(Format wanted, StringRef name, Format input) {
@@ -136,12 +146,36 @@ static Format getFormatOfContent(StringRef content) {
   return text.ltrim().starts_with("<") ? Format::ONNXText : Format::MLIR;
 }
 
+static bool isText(Format format) {
+  return format == Format::ONNXText || format == Format::MLIR;
+}
+
 Format ModelInput::getFormat() const {
   Format format = getFormatOfName(path);
   if (format == Format::MLIR && buffer->getBuffer().starts_with("ML\xefR"))
     return Format::Bytecode;
   return format == Format::Auto ? getFormatOfContent(buffer->getBuffer())
                                 : format;
+}
+
+llvm::Error ModelInput::check() const {
+  StringRef content = buffer->getBuffer();
+  auto expect = [](const Twine &expected, const Twine &found) {
+    return llvm::createStringError("expected " + expected + ", found " + found);
+  };
+  constexpr StringLiteral any = "an ONNX model, ONNX text or MLIR";
+  if (std::string found = describeForeignContent(content); !found.empty())
+    return expect(any, found);
+  Format named = getFormatOfName(path), looks = getFormatOfContent(content);
+  if (named == Format::ONNX && isText(looks) && !content.trim().empty())
+    return expect("a binary ONNX model",
+                  looks == Format::ONNXText ? "ONNX text: name it .onnxtxt"
+                  : beginsLikeMLIR(content) ? "MLIR: name it .mlir"
+                                            : describeText(content));
+  if (named == Format::Auto && looks == Format::MLIR &&
+      !beginsLikeMLIR(content))
+    return expect(any, describeText(content));
+  return llvm::Error::success();
 }
 
 /// Which line of the text it is about.

@@ -50,7 +50,8 @@ llvm::Error ModelOutput::checkPaths(ArrayRef<std::string> read) const {
                                    replaced);
   };
   if (isSameFile(options.path, options.inputPath))
-    return llvm::createStringError("the output would replace the input");
+    return llvm::createStringError("the output would replace the input: give "
+                                   "-o another name, and rename it afterwards");
   std::vector<std::string> written = options.others;
   written.insert(written.begin(), options.path);
   for (StringRef from : read)

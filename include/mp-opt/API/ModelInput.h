@@ -30,6 +30,8 @@ enum class Format {
   Library
 };
 
+/// ".onnx" and its like.
+std::vector<llvm::StringRef> getFormatExtensions();
 /// What the extension of a file's name says; Auto if it says nothing.
 Format getFormatOfName(llvm::StringRef name);
 
@@ -59,10 +61,11 @@ inline llvm::StringRef getKind(const mlir::Diagnostic &diag) {
 /// One input file.
 class ModelInput {
 public:
-  /// `path` "-" is standard input.
+  /// `path` "-" is standard input. Fails as well where the content is plainly
+  /// no model: an archive, a script, a page of an error.
   llvm::Error read(llvm::StringRef path);
-  /// A copy of `content`, which is called `path`.
-  void set(llvm::StringRef content, llvm::StringRef path);
+  /// The same of a copy of `content`, which is called `path`.
+  llvm::Error set(llvm::StringRef content, llvm::StringRef path);
   /// As its name says, else as its content looks.
   Format getFormat() const;
   /// Null after an error, which is a diagnostic. Where there is a stream for
@@ -82,6 +85,8 @@ public:
   void releasePages();
 
 private:
+  llvm::Error check() const;
+
   std::shared_ptr<llvm::MemoryBuffer> buffer;
   std::string path, name;
 };
