@@ -216,7 +216,7 @@ def test_outputs_are_written_whole_or_not_at_all(tmp_path, model):
         (["run"], "expected a model"),
         (["run", "m", "--chek"], "did you mean '--check'"),
         (["run", "m", "--check=a"], "--check: expected RTOL,ATOL, got 'a'"),
-        (["run", "m", "--json=1"], "--json: takes no value"),
+        (["run", "m", "--json=yes"], "--json: expected true or false, got 'yes'"),
         (["run", "m", "--json", "--json"], "--json: given twice"),
         (["run", "m", "-o"], "-o: expected a file name"),
         (["run", "m", "--kernels=dott"], "did you mean 'dot'"),

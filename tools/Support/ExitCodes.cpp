@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExitCodes.h"
+#include "Message.h"
 
 #include "mp-opt/API/Error.h"
-
-#include "llvm/Support/raw_ostream.h"
 
 namespace mp {
 
@@ -26,8 +25,7 @@ static int getExitCode(ErrorKind kind) {
 int reportError(llvm::StringRef prefix, llvm::Error error) {
   ErrorDetails details = takeDetails(std::move(error));
   if (!details.isReported)
-    llvm::errs() << prefix << (prefix.empty() ? "" : ": ")
-                 << "error: " << details.text << "\n";
+    printMessage(prefix, mlir::DiagnosticSeverity::Error, details.text);
   return getExitCode(details.kind);
 }
 

@@ -1,4 +1,4 @@
-//===- Flags.cpp - The flags of a sub-command -----------------------------===//
+//===- Flags.cpp - The flags of a program or a sub-command ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,17 +7,23 @@
 
 #include "Flags.h"
 #include "ExitCodes.h"
+#include "Message.h"
 
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/Twine.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cmath>
+#include <deque>
 
 using namespace llvm;
 
@@ -28,145 +34,438 @@ static std::string spell(StringRef name) {
   return ((name.size() == 1 ? "-" : "--") + name).str();
 }
 
+/// "a, b or c".
+static std::string enumerate(ArrayRef<std::string> words) {
+  return words.size() == 1
+             ? words.front()
+             : llvm::join(words.drop_back(), ", ") + " or " + words.back();
+}
+
 int Flags::usageError(const Twine &message) const {
-  errs() << tool << ": error: " << message << "\n";
+  printMessage(tool, mlir::DiagnosticSeverity::Error, message);
   return exitUsage;
 }
 
-void Flags::add(StringRef name, bool &to) {
-  flags.push_back({name.str(), "", false, false, false, [&to](StringRef) {
-                     to = true;
-                     return true;
-                   }});
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// What messages call a value that help calls `value`.
+static StringRef describeValue(StringRef value) {
+  return StringSwitch<StringRef>(value)
+      .Case("FILE", "a file name")
+      .Case("DIR", "a folder")
+      .Case("NODE", "the name of a node")
+      .Case("REGEX", "a regular expression")
+      .Case("N", "a whole number")
+      .Case("X", "a number")
+      .Default(value);
 }
 
-void Flags::add(StringRef name, std::string &to, StringRef expected) {
-  flags.push_back(
-      {name.str(), expected.str(), false, false, false, [&to](StringRef value) {
-         to = value.str();
-         return !value.empty();
-       }});
+Flag &Flags::addRow(Flag row) {
+  row.group = group;
+  if (row.expected.empty())
+    row.expected = describeValue(row.value).str();
+  flags.push_back(std::move(row));
+  return flags.back();
 }
 
-void Flags::add(StringRef name, std::optional<std::string> &to,
-                StringRef expected) {
-  flags.push_back(
-      {name.str(), expected.str(), false, false, false, [&to](StringRef value) {
-         to = value.str();
-         return !value.empty();
-       }});
+Flag &Flags::add(StringRef name, bool &to, StringRef help) {
+  Flag row{name.str(), "", help.str(), "", "true or false"};
+  row.isOptional = true;
+  row.set = [&to](StringRef value) {
+    to = value.empty() || value.equals_insensitive("true") || value == "1";
+    return to || value.equals_insensitive("false") || value == "0";
+  };
+  return addRow(std::move(row));
 }
 
-void Flags::add(StringRef name, double &to, double least) {
-  std::string expected = "a number of at least " + formatv("{0}", least).str();
-  flags.push_back({name.str(), expected, false, false, false,
-                   [&to, least](StringRef value) {
-                     return !value.getAsDouble(to) && std::isfinite(to) &&
-                            to >= least;
-                   }});
+Flag &Flags::add(StringRef name, std::string &to, StringRef help,
+                 StringRef value) {
+  Flag row{name.str(), value.str(), help.str(), "", ""};
+  row.set = [&to](StringRef text) {
+    to = text.str();
+    return !text.empty();
+  };
+  return addRow(std::move(row));
 }
 
-void Flags::add(StringRef name, uint64_t &to, uint64_t least, uint64_t most) {
+Flag &Flags::add(StringRef name, std::optional<std::string> &to, StringRef help,
+                 StringRef value) {
+  Flag row{name.str(), value.str(), help.str(), "", ""};
+  row.set = [&to](StringRef text) {
+    to = text.str();
+    return !text.empty();
+  };
+  return addRow(std::move(row));
+}
+
+Flag &Flags::add(StringRef name, double &to, StringRef help, double least) {
+  std::string expected = "a number";
+  if (least > -HUGE_VAL)
+    expected += " of at least " + formatv("{0}", least).str();
+  Flag row{name.str(), "X", help.str(), "", expected};
+  row.set = [&to, least](StringRef text) {
+    // Without a bound here, who asks for it has more to say.
+    return !text.getAsDouble(to) &&
+           (least == -HUGE_VAL || (std::isfinite(to) && to >= least));
+  };
+  return addRow(std::move(row));
+}
+
+Flag &Flags::add(StringRef name, uint64_t &to, StringRef help, uint64_t least,
+                 uint64_t most) {
   std::string expected = "a number";
   if (most != UINT64_MAX)
     expected += formatv(" from {0} to {1}", least, most).str();
   else if (least)
     expected += formatv(" of at least {0}", least).str();
-  flags.push_back({name.str(), expected, false, false, false,
-                   [&to, least, most](StringRef value) {
-                     return !value.getAsInteger(10, to) && to >= least &&
-                            to <= most;
-                   }});
+  Flag row{name.str(), "N", help.str(), "", expected};
+  row.set = [&to, least, most](StringRef text) {
+    return !text.getAsInteger(10, to) && to >= least && to <= most;
+  };
+  return addRow(std::move(row));
 }
 
-void Flags::add(StringRef name, std::vector<std::string> &to,
-                StringRef expected) {
-  flags.push_back(
-      {name.str(), expected.str(), false, true, false, [&to](StringRef value) {
-         to.push_back(value.str());
-         return !value.empty();
-       }});
+Flag &Flags::add(StringRef name, int64_t &to, StringRef help) {
+  Flag row{name.str(), "N", help.str(), "", ""};
+  row.set = [&to](StringRef text) { return !text.getAsInteger(10, to); };
+  return addRow(std::move(row));
 }
 
-void Flags::addChoice(StringRef name, std::string &to,
-                      ArrayRef<StringRef> choices) {
-  std::string expected = llvm::join(choices.drop_back(), ", ") + " or ";
-  expected += choices.back();
-  std::vector<StringRef> known = choices.vec();
-  flags.push_back({name.str(), expected, false, false, false,
-                   [&to, known](StringRef value) {
-                     to = value.str();
-                     return llvm::is_contained(known, value);
-                   },
-                   known});
+Flag &Flags::add(StringRef name, std::vector<std::string> &to, StringRef help,
+                 StringRef value) {
+  Flag row{name.str(), value.str(), help.str(), "", ""};
+  row.isRepeatable = true;
+  row.set = [&to](StringRef text) {
+    to.push_back(text.str());
+    return !text.empty();
+  };
+  return addRow(std::move(row));
 }
 
-void Flags::addOptional(StringRef name, StringRef expected,
-                        std::function<bool(StringRef value)> set) {
-  flags.push_back(
-      {name.str(), expected.str(), true, false, false, std::move(set)});
+Flag &Flags::addCommas(StringRef name, std::vector<std::string> &to,
+                       StringRef help, StringRef value) {
+  Flag &row = add(name, to, help, value);
+  row.set = [&to](StringRef text) {
+    for (StringRef part : llvm::split(text, ','))
+      to.push_back(part.str());
+    return !text.empty();
+  };
+  return row;
 }
 
-std::optional<int> Flags::parseFlag(StringRef argument,
-                                    ArrayRef<const char *> &rest) {
-  auto [spelling, value] = argument.split('=');
-  bool hasValue = spelling.size() < argument.size();
-  StringRef name = spelling.ltrim('-');
-  // "-o" takes its value with or without a space.
-  if (!argument.starts_with("--") && argument.size() > 2 && !hasValue) {
-    name = argument.substr(1, 1);
-    value = argument.drop_front(2);
-    hasValue = true;
+Flag &Flags::addChoice(StringRef name, StringRef help,
+                       ArrayRef<StringRef> choices,
+                       std::function<void(size_t)> set) {
+  Flag row{name.str(), llvm::join(choices, "|"), help.str(), "", ""};
+  for (StringRef choice : choices)
+    row.choices.push_back(choice.str());
+  row.expected = enumerate(row.choices);
+  row.set = [set = std::move(set), known = row.choices](StringRef text) {
+    auto found = llvm::find(known, text);
+    if (found == known.end())
+      return false;
+    set(size_t(found - known.begin()));
+    return true;
+  };
+  return addRow(std::move(row));
+}
+
+Flag &Flags::addChoice(StringRef name, std::string &to, StringRef help,
+                       ArrayRef<StringRef> choices) {
+  return addChoice(
+      name, help, choices,
+      [&to, known = choices.vec()](size_t place) { to = known[place].str(); });
+}
+
+Flag &Flags::addOptional(StringRef name, StringRef help, StringRef value,
+                         std::function<bool(StringRef value)> set) {
+  Flag row{name.str(), value.str(), help.str(), "", ""};
+  row.isOptional = true;
+  row.set = std::move(set);
+  return addRow(std::move(row));
+}
+
+Flag &Flags::addOptional(StringRef name, std::string &to, StringRef help,
+                         StringRef value) {
+  return addOptional(name, help, value, [&to](StringRef text) {
+    to = text.str();
+    return true;
+  });
+}
+
+void Flags::addTopic(StringRef name, std::function<void()> print) {
+  topics.push_back({name.str(), std::move(print)});
+}
+
+Flag *Flags::find(StringRef name) {
+  auto found = llvm::find_if(flags, [&](const Flag &flag) {
+    return flag.name == name || llvm::is_contained(flag.synonyms, name);
+  });
+  return found == flags.end() ? nullptr : &*found;
+}
+
+bool Flags::isGiven(StringRef name) const {
+  const Flag *flag = find(name);
+  return flag && flag->count;
+}
+
+StringRef Flags::findGiven(ArrayRef<StringRef> names) const {
+  const auto *given =
+      llvm::find_if(names, [&](StringRef name) { return isGiven(name); });
+  return given == names.end() ? StringRef() : *given;
+}
+
+StringRef Flags::findGivenOf(StringRef group, ArrayRef<StringRef> but) const {
+  for (const Flag &flag : flags)
+    if (flag.group == group && flag.count &&
+        !llvm::is_contained(but, flag.name))
+      return flag.name;
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Help
+//===----------------------------------------------------------------------===//
+
+/// "--verify[=DATA]".
+static std::string describe(const Flag &flag) {
+  std::string text = spell(flag.name);
+  if (flag.value.empty())
+    return text;
+  if (flag.isOptional)
+    return text + "[=" + flag.value + "]";
+  return text + (flag.name.size() == 1 ? " " : "=") + flag.value;
+}
+
+void Flags::printRows(raw_ostream &os) const {
+  constexpr unsigned column = 24;
+  StringRef last;
+  for (const Flag &flag : flags) {
+    if (flag.isHidden)
+      continue;
+    if (flag.group != last)
+      os << "\n" << flag.group << ":\n";
+    last = flag.group;
+    std::string text = "  " + describe(flag);
+    for (StringRef synonym : flag.synonyms)
+      text += ", " + spell(synonym);
+    os << left_justify(text, column - 1);
+    if (text.size() > column - 2)
+      os << "\n" << std::string(column - 1, ' ');
+    os << " " << flag.help << "\n";
   }
-  auto flag = llvm::find_if(
-      flags, [&](const Flag &known) { return known.name == name; });
-  if (flag == flags.end()) {
-    std::vector<std::string> names = {"--help", "--version"};
-    for (const Flag &known : flags)
-      names.push_back(spell(known.name));
-    std::string nearest = suggestNearest(spelling, names);
-    return usageError(
-        "unknown flag '" + spelling + "'" +
-        (nearest.empty() ? "; see " + tool + " --help" : Twine(nearest)));
-  }
-  std::string shown = spell(flag->name);
-  if (flag->expected.empty() && hasValue)
-    return usageError(shown + ": takes no value, got '" + value + "'");
-  if (flag->isGiven && !flag->isList)
-    return usageError(shown + ": given twice");
-  if (!flag->expected.empty() && !flag->isOptional && !hasValue) {
-    if (rest.empty())
-      return usageError(shown + ": expected " + flag->expected);
-    value = rest.front();
-    rest = rest.drop_front();
-  }
-  flag->isGiven = true;
-  if (!flag->set(value))
-    return usageError(shown + ": expected " + flag->expected + ", got '" +
-                      value + "'" + suggestNearest(value, flag->choices));
-  return std::nullopt;
 }
 
-std::optional<int> Flags::parse(ArrayRef<const char *> arguments,
-                                std::vector<std::string> &positional) {
-  bool onlyPositional = false;
-  while (!arguments.empty()) {
-    StringRef argument = arguments.front();
-    arguments = arguments.drop_front();
-    if (onlyPositional || !argument.starts_with("-") || argument == "-") {
-      positional.push_back(argument.str());
-    } else if (argument == "--") {
-      onlyPositional = true;
-    } else if (argument == "--help" || argument == "-h") {
-      outs() << help;
+void Flags::printJSON() const {
+  json::OStream json(outs(), 2);
+  json.array([&] {
+    for (const Flag &flag : flags)
+      if (!flag.isHidden)
+        json.object([&] {
+          json.attribute("flag", spell(flag.name));
+          json.attribute("value", flag.value);
+          json.attribute("help", flag.help);
+          json.attribute("group", flag.group);
+          json.attribute("expected", flag.expected);
+          json.attribute("synonyms",
+                         json::Array(llvm::map_range(flag.synonyms, spell)));
+          json.attribute("choices", json::Array(flag.choices));
+          json.attribute("optional", flag.isOptional);
+          json.attribute("repeatable", flag.isRepeatable);
+        });
+  });
+  outs() << "\n";
+}
+
+int Flags::printTopic(StringRef name) const {
+  std::vector<std::string> names = {"json"};
+  for (const Topic &topic : topics) {
+    if (topic.name == name) {
+      topic.print();
       return exitOk;
-    } else if (argument == "--version") {
+    }
+    names.insert(names.end() - 1, topic.name);
+  }
+  if (name != "json")
+    return usageError("--help: unknown topic '" + name + "', expected " +
+                      enumerate(names) + suggestNearest(name, names));
+  printJSON();
+  return exitOk;
+}
+
+/// Help and the version come before anything else, whatever else is wrong.
+std::optional<int> Flags::printWanted(Rest arguments) const {
+  for (const char *text : arguments) {
+    if (StringRef(text) == "--")
+      break;
+    if (*text != '-')
+      continue;
+    Argument argument = split(text);
+    if (argument.name == "version" && !argument.hasValue) {
       outs() << tool.split(' ').first << " " MPOPT_VERSION " (LLVM "
              << LLVM_VERSION_STRING << ")\n";
       return exitOk;
-    } else if (std::optional<int> code = parseFlag(argument, arguments)) {
-      return code;
     }
+    if (argument.name != "help" && argument.name != "h")
+      continue;
+    if (argument.hasValue)
+      return printTopic(argument.value);
+    outs() << help;
+    return exitOk;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+Flags::Argument Flags::split(StringRef text) {
+  auto [spelling, value] = text.split('=');
+  StringRef name = spelling.drop_front(spelling.starts_with("--") ? 2 : 1);
+  return {text, spelling, name, value, spelling.size() < text.size()};
+}
+
+/// The name that is meant: the nearest one, else the shortest that begins like
+/// it.
+std::string Flags::suggest(StringRef spelling, const OtherFlags *others) const {
+  std::vector<std::string> names = {"--help", "--version"};
+  for (const Flag &flag : flags) {
+    if (flag.isHidden)
+      continue;
+    names.push_back(spell(flag.name));
+    for (StringRef synonym : flag.synonyms)
+      names.push_back(spell(synonym));
+  }
+  size_t own = names.size();
+  if (others)
+    llvm::append_range(names, others->getNames());
+  // A flag of one letter is near to everything that is short.
+  llvm::erase_if(names, [](StringRef name) { return name.size() == 2; });
+  std::string typed = spell(spelling.ltrim('-'));
+  // Where both are as near, the program's own flag is meant.
+  std::string nearest = suggestNearest(typed, names);
+  if (!nearest.empty() || typed.size() < 5)
+    return nearest;
+  StringRef longer;
+  for (StringRef name : ArrayRef(names).take_front(own))
+    if (name.starts_with(typed) &&
+        (longer.empty() || name.size() < longer.size()))
+      longer = name;
+  return longer.empty() ? "" : ("; did you mean '" + longer + "'?").str();
+}
+
+int Flags::refuseUnknown(const Argument &argument,
+                         const OtherFlags *others) const {
+  std::string nearest = suggest(argument.spelling, others);
+  return usageError(
+      "unknown flag '" + argument.spelling + "'" +
+      (nearest.empty() ? "; see " + tool + " --help" : Twine(nearest)));
+}
+
+/// The flag of one letter that begins an argument such as "-oFILE", which is
+/// rewritten; null where a longer name is meant, if not spelt right.
+Flag *Flags::findAttached(Argument &argument, const OtherFlags *others) {
+  if (argument.text.starts_with("--") || argument.text.size() < 3)
+    return nullptr;
+  Flag *flag = find(argument.text.substr(1, 1));
+  constexpr size_t shortest = 5;
+  bool isMisspelt = argument.name.size() >= shortest &&
+                    !suggest(argument.spelling, others).empty();
+  if (!flag || flag->name.size() != 1 || flag->value.empty() || isMisspelt)
+    return nullptr;
+  argument.value = argument.text.drop_front(2);
+  argument.hasValue = true;
+  return flag;
+}
+
+std::optional<int> Flags::take(Flag &flag, Argument argument, Rest &rest,
+                               const OtherFlags *others) {
+  std::string shown = spell(flag.name);
+  if (flag.count && !flag.isRepeatable)
+    return usageError(shown + ": given twice");
+  if (!argument.hasValue && !flag.isOptional) {
+    StringRef next = rest.empty() ? "" : rest.front();
+    // A flag is no value; a number with a minus sign is one.
+    bool isFlag = next.starts_with("-") && next.size() > 1 &&
+                  (find(split(next).name) ||
+                   (others && others->isKnown(split(next).name)));
+    if (rest.empty() || isFlag)
+      return usageError(shown + ": expected " + flag.expected +
+                        (isFlag ? ", got the flag '" + next + "'" : Twine()));
+    argument.value = next;
+    rest = rest.drop_front();
+  }
+  ++flag.count;
+  if (flag.isOptional && argument.hasValue && argument.value.empty())
+    return usageError(shown + ": expected " + flag.expected + " behind '='");
+  if (!flag.set(argument.value))
+    return usageError(shown + ": expected " + flag.expected + ", got '" +
+                      argument.value + "'" +
+                      suggestNearest(argument.value, flag.choices));
+  return std::nullopt;
+}
+
+std::optional<int> Flags::parseFlag(Argument argument, Rest &rest,
+                                    OtherFlags *others) {
+  if (Flag *flag = find(argument.name))
+    return take(*flag, argument, rest, others);
+  if (others && others->isKnown(argument.name)) {
+    others->given.push_back(argument.text.data());
+    if (!argument.hasValue && !rest.empty() &&
+        others->needsValue(argument.name)) {
+      others->given.push_back(rest.front());
+      rest = rest.drop_front();
+    }
+    return std::nullopt;
+  }
+  if (Flag *flag = findAttached(argument, others))
+    return take(*flag, argument, rest, others);
+  return refuseUnknown(argument, others);
+}
+
+/// Files of arguments may name others, or themselves.
+static constexpr size_t mostFiles = 64;
+
+/// "@FILE" stands for the arguments in a file, as LLVM's programs have it.
+/// False if there is none.
+static bool expand(StringRef path, ArrayRef<const char *> &rest,
+                   BumpPtrAllocator &memory,
+                   std::deque<std::vector<const char *>> &expanded) {
+  auto file = MemoryBuffer::getFile(path);
+  if (!file)
+    return false;
+  StringSaver saver(memory);
+  SmallVector<const char *> words;
+  cl::TokenizeGNUCommandLine((*file)->getBuffer(), saver, words);
+  llvm::append_range(words, rest);
+  rest = expanded.emplace_back(words.begin(), words.end());
+  return true;
+}
+
+std::optional<int> Flags::parse(ArrayRef<const char *> arguments,
+                                std::vector<std::string> &positional,
+                                OtherFlags *others) {
+  if (std::optional<int> code = printWanted(arguments))
+    return code;
+  BumpPtrAllocator memory;
+  std::deque<std::vector<const char *>> expanded;
+  while (!arguments.empty()) {
+    StringRef argument = arguments.front();
+    arguments = arguments.drop_front();
+    if (argument.starts_with("@") && expanded.size() < mostFiles &&
+        expand(argument.drop_front(), arguments, memory, expanded))
+      continue;
+    if (argument == "--") {
+      positional.insert(positional.end(), arguments.begin(), arguments.end());
+      break;
+    }
+    if (!argument.starts_with("-") || argument == "-")
+      positional.push_back(argument.str());
+    else if (auto code = parseFlag(split(argument), arguments, others))
+      return code;
   }
   return std::nullopt;
 }

@@ -12,22 +12,33 @@
 #include "mlir/Remark/RemarkStreamer.h"
 #include "llvm/Support/CommandLine.h"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+#include <unistd.h>
+
 using namespace mlir;
 
 namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
 
 #ifdef MPOPT_STATIC
 static constexpr llvm::StringLiteral pluginFlags[] = {"load-dialect-plugin",
                                                       "load-pass-plugin"};
 
-void keepPluginsOut() {
+/// A plugin needs libMLIR.so, and nothing of one MLIR means anything to another
+/// in the same process: where this tool holds its own, none is even opened.
+static void keepPluginsOut() {
   for (StringRef name : pluginFlags)
     static_cast<llvm::cl::list<std::string> *>(
         llvm::cl::getRegisteredOptions()[name])
         ->setCallback([](const std::string &) {});
 }
 
-llvm::Error refusePlugins() {
+static llvm::Error refusePlugins() {
   for (StringRef name : pluginFlags)
     if (llvm::cl::getRegisteredOptions()[name]->getNumOccurrences())
       return llvm::createStringError(
@@ -37,9 +48,112 @@ llvm::Error refusePlugins() {
   return llvm::Error::success();
 }
 #else
-void keepPluginsOut() {}
-llvm::Error refusePlugins() { return llvm::Error::success(); }
+static void keepPluginsOut() {}
+static llvm::Error refusePlugins() { return llvm::Error::success(); }
 #endif
+
+MLIRFlags::MLIRFlags(DialectRegistry &registry) {
+  // LLVM's are made before main.
+  auto &known = llvm::cl::getRegisteredOptions();
+  foreign.reserve(known.size());
+  for (const auto &entry : known)
+    foreign.insert(entry.second);
+  registerCLIOptions("mp-opt", registry);
+  keepPluginsOut();
+}
+
+llvm::cl::Option *MLIRFlags::find(StringRef name) const {
+  auto &known = llvm::cl::getRegisteredOptions();
+  auto found = known.find(name);
+  return found == known.end() || foreign.contains(found->second)
+             ? nullptr
+             : found->second;
+}
+
+bool MLIRFlags::needsValue(StringRef name) const {
+  llvm::cl::Option *option = find(name);
+  return option && option->getValueExpectedFlag() == llvm::cl::ValueRequired;
+}
+
+std::vector<std::string> MLIRFlags::getNames() const {
+  std::vector<std::string> names;
+  for (const auto &entry : llvm::cl::getRegisteredOptions())
+    if (!foreign.contains(entry.second))
+      names.push_back(("--" + entry.first).str());
+  // The map has them in no order.
+  llvm::sort(names);
+  return names;
+}
+
+namespace {
+/// What goes to standard error while it lives, where that can be had: LLVM's
+/// parser prints most of what it finds wrong.
+class ErrorCapture {
+public:
+  ErrorCapture() {
+#ifdef __linux__
+    kept = ::dup(STDERR_FILENO);
+    file = ::memfd_create("messages", MFD_CLOEXEC);
+    if (kept >= 0 && file >= 0)
+      ::dup2(file, STDERR_FILENO);
+#endif
+  }
+  ~ErrorCapture() {
+    if (kept >= 0)
+      ::dup2(kept, STDERR_FILENO);
+    for (int descriptor : {kept, file})
+      if (descriptor >= 0)
+        ::close(descriptor);
+  }
+
+  /// Its first line.
+  std::string getLine() const {
+    char text[1024];
+    ssize_t size = file >= 0 ? ::pread(file, text, sizeof(text), 0) : 0;
+    return StringRef(text, std::max<ssize_t>(size, 0)).split('\n').first.str();
+  }
+
+private:
+  int kept = -1, file = -1;
+};
+} // namespace
+
+/// Gives LLVM's parser `arguments`; what it finds wrong, or nothing.
+static std::optional<std::string>
+parseWithLLVM(std::vector<const char *> arguments) {
+  arguments.insert(arguments.begin(), "mp-opt");
+  ErrorCapture capture;
+  if (llvm::cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(),
+                                        "", &llvm::errs()))
+    return std::nullopt;
+  std::string line = capture.getLine();
+  // "mp-opt: for the --NAME option: ..."
+  StringRef text = line;
+  text.consume_front("mp-opt: ");
+  return text.str();
+}
+
+llvm::Error MLIRFlags::parse() {
+  if (given.empty())
+    return llvm::Error::success();
+  if (std::optional<std::string> message = parseWithLLVM(given))
+    return llvm::createStringError(*message);
+  return refusePlugins();
+}
+
+void MLIRFlags::printHelp() const {
+  // Without it the list would not know what it is of.
+  parseWithLLVM({});
+  for (const auto &entry : llvm::cl::getRegisteredOptions())
+    if (foreign.contains(entry.second))
+      entry.second->setHiddenFlag(llvm::cl::ReallyHidden);
+  llvm::outs().flush();
+  llvm::cl::PrintHelpMessage();
+}
+
+//===----------------------------------------------------------------------===//
+// What they ask for
+//===----------------------------------------------------------------------===//
 
 LogicalResult setUpRemarks(const MlirOptMainConfig &config,
                            MLIRContext &context) {

@@ -8,9 +8,9 @@
 #ifndef MPOPT_TOOLS_SUPPORT_MESSAGEPRINTER_H
 #define MPOPT_TOOLS_SUPPORT_MESSAGEPRINTER_H
 
-#include "mp-opt/API/ModelInput.h"
+#include "Message.h"
 
-#include "llvm/Support/raw_ostream.h"
+#include <utility>
 
 namespace mp {
 
@@ -26,7 +26,7 @@ public:
     bool isError = severity == mlir::DiagnosticSeverity::Error;
     if (isError && std::exchange(hasFailed, true))
       return false;
-    llvm::errs() << name << ": " << getKind(severity) << ": " << text << "\n";
+    printMessage(name, severity, text);
     return true;
   }
   /// With its notes.

@@ -41,10 +41,12 @@ int runDiff(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   std::string schemas;
   bool isJSON = false, tellsByCode = false;
   Flags flags("mp-opt diff", help::diff);
-  flags.add("json", isJSON);
-  flags.add("exit-code", tellsByCode);
-  flags.add("schemas", schemas, "a file name");
-  flags.add("external-data-root", roots, "a folder");
+  flags.beginGroup("Options");
+  flags.add("json", isJSON, "as JSON");
+  flags.add("exit-code", tellsByCode, "end with 6 if the models differ");
+  flags.add("schemas", schemas, "operators of further domains", "FILE");
+  flags.add("external-data-root", roots,
+            "folder where external data may lie behind links", "DIR");
   if (std::optional<int> code = flags.parse(arguments, paths))
     return *code;
   if (paths.size() != 2)

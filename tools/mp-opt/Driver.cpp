@@ -18,6 +18,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 
 using namespace mlir;
 
@@ -44,6 +45,8 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
   auto fromFlags = config;
   config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
     const ConversionOptions &conversion = this->options.conversion;
+    if (!conversion.mixed)
+      addDimensionCheck(pm, this->options.dims);
     buildConversion(pm, conversion, &reports);
     watchStrictCheck(pm, isRefused);
     if (failed(fromFlags.setupPassPipeline(pm)))
@@ -198,7 +201,7 @@ int Driver::compareNumbers(ModuleOp original, ModuleOp result,
   if (!outside)
     return reportError(input.getName() + ": --verify", outside.takeError());
   for (const OutsideOutput &output : *outside)
-    llvm::errs() << input.getName() << ": error: " << output.describe() << "\n";
+    printMessage(input.getName(), DiagnosticSeverity::Error, output.describe());
   return outside->empty() ? exitOk : exitOutside;
 }
 
@@ -209,10 +212,18 @@ int Driver::printConfig() {
   llvm::Error failed =
       printPolicy(options.conversion.mixed->policy, registry, llvm::outs(),
                   [](DiagnosticSeverity severity, const Twine &text) {
-                    llvm::errs() << "mp-opt: " << getKind(severity) << ": "
-                                 << text << "\n";
+                    printMessage("mp-opt", severity, text);
                   });
   return failed ? reportError("mp-opt", std::move(failed)) : exitOk;
+}
+
+/// Who has a model, and sees text scroll by, may wonder where the new one is.
+void Driver::hintAtOutput() const {
+  if (options.writesModel && options.output.empty() &&
+      options.emit == Format::Auto &&
+      llvm::sys::Process::StandardOutIsDisplayed())
+    printMessage("mp-opt", DiagnosticSeverity::Note,
+                 "this was the model as MLIR; -o FILE.onnx writes it");
 }
 
 int Driver::run() {
@@ -229,8 +240,15 @@ int Driver::run() {
   watch.startReading(input, options.input);
   watch.reach("import");
   Format from = input.getFormat();
+  if (llvm::Error failed = options.checkOutputName(from)) {
+    reportError("mp-opt", std::move(failed));
+    return exitUsage;
+  }
   Format to = chooseFormat(options.emit, options.output, from);
-  return isMLIR(from) && isMLIR(to) ? runOnMLIR(to) : runOnModel(from, to);
+  int code = isMLIR(from) && isMLIR(to) ? runOnMLIR(to) : runOnModel(from, to);
+  if (code == exitOk && isONNX(from))
+    hintAtOutput();
+  return code;
 }
 
 } // namespace mp

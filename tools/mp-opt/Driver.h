@@ -34,6 +34,7 @@ public:
 private:
   int fail(llvm::Error error) const;
   int printConfig();
+  void hintAtOutput() const;
   int compareNumbers(mlir::ModuleOp original, mlir::ModuleOp result,
                      mlir::TimingScope &timing);
   int runOnMLIR(Format format);

@@ -17,87 +17,113 @@ namespace mp {
 // Precision
 //===----------------------------------------------------------------------===//
 
-PrecisionFlags::PrecisionFlags(FlagSet &main, MixedPrecisionRequest &request) {
+/// These are no wishes that need --mixed-bf16 or its like beside them.
+static constexpr StringRef alone[] = {
+    "mixed-bf16", "mixed-fp16",  "precision",    "policy",
+    "emulate",    "raise-opset", "gaudi-config", "dim"};
+
+PrecisionFlags::PrecisionFlags(Flags &flags, MixedPrecisionRequest &request,
+                               std::vector<std::string> &dims)
+    : flags(flags) {
+  flags.beginGroup("Precision");
+  flags.add("mixed-bf16", bf16, "bf16 where it is safe, fp32 elsewhere")
+      .synonyms = {"bf16"};
+  flags.add("mixed-fp16", fp16, "the same with fp16").synonyms = {"fp16"};
+  flags.addChoice("precision", precision, "--mixed-bf16 or --mixed-fp16",
+                  {"bf16", "fp16"});
   for (const PolicyField &field : getPolicyFields()) {
-    StringRef value = field.namesFiles ? "file" : "";
     if (field.flag.empty())
       continue;
-    // A file that holds a policy says itself that precision is mixed.
     if (field.text)
-      main.add(field.flag, request.policy.*field.text, field.help, value);
+      flags.add(field.flag, request.policy.*field.text, field.help, "FILE");
     else if (field.isOn)
       flags.add(field.flag, request.policy.*field.isOn, field.help);
     else if (field.hasCommas)
-      flags.addCommas(field.flag, request.policy.*field.list, field.help);
+      flags.addCommas(field.flag, request.policy.*field.list, field.help,
+                      "OP,...");
     else
-      flags.add(field.flag, request.policy.*field.list, field.help, value);
+      flags.add(field.flag, request.policy.*field.list, field.help,
+                field.namesFiles ? "FILE" : "REGEX");
   }
-  main.add("mixed-bf16", bf16, "mixed precision with bf16");
-  main.add("mixed-fp16", fp16, "mixed precision with fp16");
-  flags.add("assign", request.assign, "rule between allow and deny", "rule");
+  flags.addChoice("assign", request.assign, "rule between allow and deny",
+                  {"min-cut", "first-operand"});
   flags.add("min-saving", request.minSaving,
-            "percentage that a 16-bit region must save", "percent");
+            "percentage that a 16-bit region must save", "PERCENT");
+  flags.addCommas("dim", dims, "sizes of symbolic dimensions", "NAME=SIZE,...");
   flags.add("max-weight-copy", request.maxWeightCopy,
             "bytes up to which weights are stored in both types");
+  flags.add("raise-opset", request.raiseOpset,
+            "raise the opset where 16 bit needs it");
   flags.add("opset-limit", request.opsetLimit, "newest opset to raise to");
+}
+
+bool PrecisionFlags::isMixed() const {
+  return bf16 || fp16 || !precision.empty() ||
+         !flags.findGiven({"policy", "gaudi-config"}).empty();
 }
 
 Error PrecisionFlags::check(MixedPrecisionRequest &request,
                             bool isMixed) const {
-  if (bf16 && fp16)
+  bool isBF16 = bf16 || precision == "bf16",
+       isFP16 = fp16 || precision == "fp16";
+  if (isBF16 && isFP16)
     return createStringError(
         "--mixed-bf16 and --mixed-fp16 exclude each other");
   if (request.opsetLimit < 1)
     return createStringError("--opset-limit: expected an opset of at least 1");
-  if (!isMixed && !flags.findGiven().empty())
+  if (!isMixed && !flags.findGivenOf("Precision", alone).empty())
     return createStringError("options of mixed precision need --mixed-bf16, "
                              "--mixed-fp16 or --policy");
-  if (bf16 || fp16)
-    request.policy.precision = bf16 ? "bf16" : "fp16";
-  return flags.checkValues();
+  if (isBF16 || isFP16)
+    request.policy.precision = isBF16 ? "bf16" : "fp16";
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
 // Training
 //===----------------------------------------------------------------------===//
 
-TrainingFlags::TrainingFlags(FlagSet &main, TrainingRequest &request)
-    : request(request), main(main) {
-  flags.add("loss", request.loss, "what is minimized");
+TrainingFlags::TrainingFlags(Flags &flags, TrainingRequest &request)
+    : request(request), flags(flags) {
+  flags.beginGroup("Training");
+  flags.add("train", train, "make a training step");
+  flags.add("loss", request.loss, "what is minimized", "LOSS");
   flags.add("class-axis", request.classAxis, "axis of the loss's classes");
-  flags.add("optimizer", request.optimizer, "optimizer with its numbers");
+  flags.add("optimizer", request.optimizer, "optimizer with its numbers",
+            "NAME");
   flags.add("lr", request.learningRate, "learning rate");
   flags.add("weight-decay", request.weightDecay, "decay of the parameters");
   flags.add("clip-norm", request.clipNorm, "bound of the gradients' norm");
   flags.add("clip-value", request.clipValue,
             "bound of the gradients' elements");
-  flags.add("group", request.groups, "settings of parameters by their names");
-  flags.add("average", request.average, "average of the parameters");
+  flags.add("group", request.groups, "settings of parameters by their names",
+            "REGEX:KEY=N,...");
+  flags.add("average", request.average, "average of the parameters",
+            "ema:decay=D");
   flags.add("accumulate", request.accumulate,
             "steps whose gradients make one update");
   flags.add("train-only", request.trainOnly, "parameters that are trained",
-            "regex|@file");
+            "REGEX|@FILE");
   flags.add("tie", request.tie, "initializers that become one parameter",
-            "name,name");
+            "NAME,NAME");
   flags.add("untie", request.untie, "parameters that modules get copies of",
-            "regex");
+            "REGEX");
   flags.add("freeze", request.freeze, "parameters that are not trained",
-            "regex|@file");
+            "REGEX|@FILE");
   flags.addCommas("fix", request.fixed, "sizes of inputs that the step is for",
-                  "NAME=SIZE");
+                  "NAME=SIZE,...");
   flags.add("straight-through", request.straightThrough,
             "pass gradients by quantization that is undone at once");
-  main.add("train", train, "make a training step");
-  main.add("loss-scale", lossScale, "none, a number or dynamic");
+  flags.add("loss-scale", lossScale, "none, a number or dynamic", "SCALE");
 }
 
 static Error error(const Twine &message) { return createStringError(message); }
 
 Error TrainingFlags::check(bool isMixed) const {
-  StringRef ofStep = flags.findGiven();
+  StringRef ofStep = flags.findGivenOf("Training", {"train", "loss-scale"});
   if (!train && !ofStep.empty())
     return error("--" + ofStep + " needs --train");
-  if (main.isGiven("loss-scale") && !train && !isMixed)
+  if (flags.isGiven("loss-scale") && !train && !isMixed)
     return error("--loss-scale needs --train, --mixed-bf16, --mixed-fp16 or "
                  "--policy");
   if (train && request.loss.empty() && !ofStep.empty())
@@ -125,32 +151,31 @@ Error TrainingFlags::check(bool isMixed) const {
 // Code
 //===----------------------------------------------------------------------===//
 
-CodeFlags::CodeFlags(CodeOptions &options) {
+CodeFlags::CodeFlags(Flags &flags, CodeOptions &options) : flags(flags) {
+  flags.beginGroup("Code");
   flags.add("target", options.target.triple, "system that code is made for",
-            "triple");
+            "TRIPLE");
   flags.add("cpu", options.target.cpu, "processor that code is made for",
-            "name");
-  flags.add("kernels", kernels, "how 16-bit operands are multiplied");
+            "NAME");
+  flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
+                  getKernelWords());
   flags.add("in-place", options.inPlace, "write next states over their inputs");
-  flags.add("symbols", options.symbols, "start of names in C", "prefix");
-  flags.add("cc", options.linker, "links libraries", "program");
+  flags.add("symbols", options.symbols, "start of names in C", "PREFIX");
+  flags.add("cc", options.linker, "links libraries", "PROGRAM");
   flags.add("runtime", options.runtime, "run-time library of another target",
-            "file");
+            "FILE");
 }
 
 Error CodeFlags::check(CodeOptions &options, bool isCode) const {
-  StringRef given = flags.findGiven();
+  StringRef given = flags.findGivenOf("Code");
   if (!isCode && !given.empty())
     return createStringError("--" + given + " needs --emit=llvm, obj or lib");
-  Expected<KernelChoice> choice = parseKernels(kernels);
-  if (!choice)
-    return createStringError("--kernels: " + toString(choice.takeError()));
-  options.kernels = *choice;
+  options.kernels = cantFail(parseKernels(kernels));
   if (flags.isGiven("symbols") && options.symbols != getCName(options.symbols))
     return createStringError("--symbols: expected the start of a name of C, "
                              "found '" +
                              options.symbols + "'");
-  return flags.checkValues();
+  return Error::success();
 }
 
 } // namespace mp

@@ -8,44 +8,47 @@
 #ifndef MPOPT_TOOLS_OPTIONGROUPS_H
 #define MPOPT_TOOLS_OPTIONGROUPS_H
 
-#include "FlagSet.h"
+#include "Flags.h"
 
 #include "mp-opt/API/CodeOutput.h"
 #include "mp-opt/API/ModelConversion.h"
 
 namespace mp {
 
-// Each of these makes its flags as it is made, and must live when they are
-// parsed; they set what they are made with. Those that ask for something at all
-// are among the `main` flags. `check` completes what was set, and fails where
-// the flags contradict themselves or each other.
+// Each of these adds a group to the flags as it is made, and must live when
+// they are parsed; they set what they are made with. `check` completes what was
+// set, and fails where the flags contradict themselves or each other.
 
 struct PrecisionFlags {
-  PrecisionFlags(FlagSet &main, MixedPrecisionRequest &request);
+  PrecisionFlags(Flags &flags, MixedPrecisionRequest &request,
+                 std::vector<std::string> &dims);
 
+  /// Whether one of them asks for mixed precision.
+  bool isMixed() const;
   llvm::Error check(MixedPrecisionRequest &request, bool isMixed) const;
 
   bool bf16 = false, fp16 = false;
-  FlagSet flags{"mp-opt: precision"};
+  std::string precision;
+  Flags &flags;
 };
 
 struct TrainingFlags {
-  TrainingFlags(FlagSet &main, TrainingRequest &request);
+  TrainingFlags(Flags &flags, TrainingRequest &request);
   llvm::Error check(bool isMixed) const;
 
   bool train = false;
   std::string lossScale = "auto";
   TrainingRequest &request;
-  FlagSet &main, flags{"mp-opt: training"};
+  Flags &flags;
 };
 
 struct CodeFlags {
-  explicit CodeFlags(CodeOptions &options);
+  CodeFlags(Flags &flags, CodeOptions &options);
   /// `isCode` if they have anything to speak of.
   llvm::Error check(CodeOptions &options, bool isCode) const;
 
   std::string kernels = "auto";
-  FlagSet flags{"mp-opt: code"};
+  Flags &flags;
 };
 
 } // namespace mp

@@ -13,10 +13,12 @@
 #include "OptionGroups.h"
 
 #include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Support/Nearest.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "llvm/Config/llvm-config.h"
-#include "llvm/Support/CommandLine.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <unistd.h>
@@ -28,59 +30,70 @@ namespace mp {
 /// The flags, and what of them Options does not hold as it was given.
 struct Options::Flags {
   explicit Flags(Options &options)
-      : precision(set, options.conversion.mixed.emplace()),
+      : precision(set, options.conversion.mixed.emplace(), options.dims),
         training(set, options.conversion.training.emplace()),
-        code(options.code) {
+        code(set, options.code) {
     options.addFlags(*this);
   }
 
-  FlagSet set{"mp-opt"};
+  mp::Flags set{"mp-opt", help::options};
   bool elideWeights = false;
   PrecisionFlags precision;
   TrainingFlags training;
   CodeFlags code;
-  std::string summary, cache, crashIn, writeStep;
+  std::string cache, crashIn, writeStep;
+  std::optional<SummaryForm> summary;
   double tolerance = 0;
 };
 
-void Options::addFlags(Flags &flags) {
-  FlagSet &set = flags.set;
-  set.addPositional(input, "<input>");
-  set.add("o", output, "output file", "file");
-  set.addChoice(
-      "emit", emit, "output format",
-      cl::values(
-          clEnumValN(Format::ONNX, "onnx", "binary ONNX"),
-          clEnumValN(Format::ONNXText, "onnxtext", "ONNX text"),
-          clEnumValN(Format::MLIR, "mlir", "MLIR text"),
-          clEnumValN(Format::Bytecode, "bytecode", "MLIR bytecode"),
-          clEnumValN(Format::LLVM, "llvm", "LLVM IR of the code"),
-          clEnumValN(Format::Object, "obj", "object file, C header"),
-          clEnumValN(Format::Library, "lib", "shared library, C header")));
-  set.addCommas("dim", dims, "sizes of symbolic dimensions", "name=size");
-  set.add("raise-opset", conversion.mixed->raiseOpset,
-          "raise the opset where 16 bit needs it");
-  set.add("print-config", printConfig, "print the policy in force");
+/// What is read, written and checked.
+void Options::addFiles(Flags &flags) {
+  static constexpr std::pair<StringRef, Format> formats[] = {
+      {"onnx", Format::ONNX},   {"onnxtext", Format::ONNXText},
+      {"mlir", Format::MLIR},   {"bytecode", Format::Bytecode},
+      {"llvm", Format::LLVM},   {"obj", Format::Object},
+      {"lib", Format::Library},
+  };
+  mp::Flags &set = flags.set;
+  set.beginGroup("Input and output");
+  set.add("o", output, "output file", "FILE").synonyms = {"output"};
+  set.addChoice("emit", "output format, of code the last three",
+                to_vector(make_first_range(formats)),
+                [this](size_t place) { emit = formats[place].second; });
   set.add("emulate", conversion.emulate, "write 16-bit values as rounded fp32");
-  set.addOptional("verify", verification.data,
-                  "run the result against the input", "data");
-  set.add("rtol", flags.tolerance, "relative error that --verify allows");
-  set.add("cache", flags.cache, "where --verify keeps compiled code",
-          "on, off or a folder");
   set.add("elide-weights", flags.elideWeights,
           "leave big weights out of MLIR text");
-  set.addOptional("summary", flags.summary, "text, json or none");
-  set.add("explain", reports.explain, "say why a node is so", "node");
-  set.add("report", reports.report, "report as one HTML file", "file");
-  set.add("overlay", reports.overlay, "node data for Model Explorer", "file");
-  set.add("annotate", reports.annotate, "write precision into node metadata");
-  set.add("schemas", schemas, "operators of further domains", "file");
+  set.add("schemas", schemas, "operators of further domains", "FILE");
   set.add("external-data-root", externalDataRoots,
-          "folder where external data may lie behind links", "folder");
+          "folder where external data may lie behind links", "DIR");
+  set.addOptional("verify", verification.data,
+                  "run the result against the input", "DATA");
+  set.add("rtol", flags.tolerance, "relative error that --verify allows");
+  set.add("cache", flags.cache, "where --verify keeps compiled code", "WHERE")
+      .expected = "on, off or a folder with a slash in its name";
+}
+
+void Options::addFlags(Flags &flags) {
+  addFiles(flags);
+  mp::Flags &set = flags.set;
+  set.beginGroup("Explanations");
+  set.add("print-config", printConfig, "print the policy in force");
+  set.addOptional("summary", "table at the end: text, json or none", "FORM",
+                  [&](StringRef word) {
+                    flags.summary = parseSummaryForm(word);
+                    return flags.summary.has_value();
+                  })
+      .expected = "text, json or none";
+  set.add("explain", reports.explain, "say why a node is so", "NODE");
+  set.add("report", reports.report, "report as one HTML file", "FILE");
+  set.add("overlay", reports.overlay, "node data for Model Explorer", "FILE");
+  set.add("annotate", reports.annotate, "write precision into node metadata");
   // What tests of internal errors, and their handler, say to mp-opt: crash at
   // PLACE[:KIND], write what is at STEP:DESCRIPTOR.
-  set.addHidden("debug-crash-in", flags.crashIn);
-  set.addHidden("debug-write-step", flags.writeStep);
+  set.add("debug-crash-in", flags.crashIn, "", "PLACE").isHidden = true;
+  set.add("debug-write-step", flags.writeStep, "", "STEP").isHidden = true;
+  set.addTopic("train", [] { outs() << help::training; });
+  set.addTopic("code", [] { outs() << help::code; });
 }
 
 Error Options::parseReports(Flags &flags) {
@@ -91,21 +104,14 @@ Error Options::parseReports(Flags &flags) {
     return createStringError(
         "--explain, --report, --overlay and --annotate need "
         "--mixed-bf16, --mixed-fp16 or --policy");
-  if (is_contained(reports.explain, ""))
-    return createStringError("--explain: expected the name of a node");
   writesModel = !explains || !flags.set.findGiven({"o", "emit"}).empty();
   reports.isTraining = conversion.training.has_value();
   bool decides = mixed || reports.isTraining;
   reports.summary = decides && (reports.explain.empty() || writesModel)
                         ? SummaryForm::Text
                         : SummaryForm::None;
-  if (flags.set.isGiven("summary")) {
-    std::optional<SummaryForm> form = parseSummaryForm(flags.summary);
-    if (!form)
-      return createStringError("--summary: unknown form '" + flags.summary +
-                               "', expected text, json or none");
-    reports.summary = *form;
-  }
+  if (flags.summary)
+    reports.summary = *flags.summary;
   reports.version = MPOPT_VERSION;
   reports.input = input;
   reports.output = output;
@@ -156,49 +162,36 @@ Error Options::parseCode(Flags &flags) {
   return Error::success();
 }
 
-/// What is to be printed where help is asked for; LLVM's own, with all options,
-/// is --help=all.
-static StringRef findHelp(MutableArrayRef<const char *> arguments) {
-  for (const char *&argument : arguments) {
-    StringRef text = argument;
-    // Two dashes or one.
-    text.consume_front("-");
-    if (text == "-help" || text == "help" || text == "h")
-      return help::options;
-    if (text == "-help=train" || text == "help=train")
-      return help::training;
-    if (text == "-help=code" || text == "help=code")
-      return help::code;
-    if (text == "-help=all" || text == "help=all")
-      argument = "--help";
-  }
-  return "";
-}
-
 /// Gives all flags, MLIR's among them, their values.
-static std::optional<int> parseArguments(int argc, char **argv,
-                                         mlir::DialectRegistry &registry) {
-  mlir::registerCLIOptions("mp-opt", registry);
-  keepPluginsOut();
-  cl::SetVersionPrinter([](raw_ostream &os) {
-    os << "mp-opt " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+std::optional<int> Options::parseArguments(Flags &flags,
+                                           ArrayRef<const char *> arguments,
+                                           mlir::DialectRegistry &registry) {
+  MLIRFlags others(registry);
+  flags.set.addTopic("all", [&] {
+    outs() << "mp-opt: mixed precision for ONNX models\n";
+    flags.set.printRows(outs());
+    outs() << "\nMLIR's:\n\n";
+    others.printHelp();
   });
-  std::vector<const char *> arguments(argv, argv + argc);
-  if (StringRef text = findHelp(arguments); !text.empty()) {
-    outs() << text;
-    return exitOk;
-  }
-  if (cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(),
-                                  "mixed precision for ONNX models\n", &errs()))
-    return std::nullopt;
-  return exitUsage;
+  std::vector<std::string> inputs;
+  if (auto code = flags.set.parse(arguments, inputs, &others))
+    return code;
+  if (inputs.size() > 1)
+    return flags.set.usageError("expected one input, got '" + inputs[0] +
+                                "' and '" + inputs[1] +
+                                "'; an output is given by -o");
+  if (!inputs.empty())
+    input = inputs.front();
+  Error failed = others.parse();
+  return failed
+             ? std::optional(flags.set.usageError(toString(std::move(failed))))
+             : std::nullopt;
 }
 
 /// What is done to the model.
 Error Options::parseConversion(Flags &flags) {
   // A policy or a file for Gaudi says what --mixed-bf16 would say.
-  bool isMixed = flags.precision.bf16 || flags.precision.fp16 || printConfig ||
-                 !flags.set.findGiven({"policy", "gaudi-config"}).empty();
+  bool isMixed = flags.precision.isMixed() || printConfig;
   // Sizes are for what runs the model as well.
   bool needsMixed =
       !dims.empty() && !flags.set.isGiven("verify") && !isCode(emit);
@@ -217,13 +210,6 @@ Error Options::parseConversion(Flags &flags) {
   return failed;
 }
 
-/// What is read besides the model.
-Error Options::parseFiles(Flags &flags) {
-  if (Error failed = joinErrors(refusePlugins(), flags.set.checkValues()))
-    return failed;
-  return checkRoots(externalDataRoots);
-}
-
 /// What is read and what is written.
 Error Options::parseOutput(Flags &flags) {
   if (input == "-" && isatty(0))
@@ -235,23 +221,49 @@ Error Options::parseOutput(Flags &flags) {
   return watch.parse(flags.crashIn, flags.writeStep);
 }
 
+/// ".so" is "lib".
+static StringRef getCodeFormat(StringRef suffix) {
+  return StringSwitch<StringRef>(suffix)
+      .Case(".so", "lib")
+      .Case(".o", "obj")
+      .Case(".ll", "llvm")
+      .Default("");
+}
+
+Error Options::checkOutputName(Format from) const {
+  StringRef suffix = sys::path::extension(output);
+  if (emit != Format::Auto || suffix.empty() ||
+      getFormatOfName(output) != Format::Auto)
+    return Error::success();
+  std::vector<StringRef> known = getFormatExtensions();
+  StringRef code = getCodeFormat(suffix);
+  std::string hint = code.empty()
+                         ? suggestNearest(suffix, known)
+                         : ("; did you mean --emit=" + code + "?").str();
+  // mlir-opt writes text of MLIR whatever the name is.
+  if (isMLIR(from) && hint.empty())
+    return Error::success();
+  return createStringError("-o: expected a name that ends in " +
+                           join(known, ", ") + ", or --emit=FORMAT, got '" +
+                           output + "'" + hint);
+}
+
 std::optional<int> Options::parse(int argc, char **argv,
                                   mlir::DialectRegistry &registry) {
-  static Flags flags(*this);
-  if (std::optional<int> exitCode = parseArguments(argc, argv, registry))
-    return exitCode;
+  Flags flags(*this);
+  if (auto code = parseArguments(flags, {argv + 1, argv + argc}, registry))
+    return code;
+  if (Error failed = checkRoots(externalDataRoots))
+    return flags.set.usageError(toString(std::move(failed)));
   using ParsePart = Error (Options::*)(Flags &);
-  std::vector<ParsePart> parts = {&Options::parseFiles,
-                                  &Options::parseConversion};
+  std::vector<ParsePart> parts = {&Options::parseConversion};
   if (!printConfig)
     parts.insert(parts.end(),
                  {&Options::parseOutput, &Options::parseVerification,
                   &Options::parseCode, &Options::parseReports});
   for (ParsePart parsePart : parts)
-    if (Error failed = (this->*parsePart)(flags)) {
-      errs() << "mp-opt: error: " << toString(std::move(failed)) << "\n";
-      return exitUsage;
-    }
+    if (Error failed = (this->*parsePart)(flags))
+      return flags.set.usageError(toString(std::move(failed)));
   return std::nullopt;
 }
 

@@ -58,11 +58,18 @@ struct Options {
   std::optional<int> parse(int argc, char **argv,
                            mlir::DialectRegistry &registry);
 
+  /// Fails where the output's name says nothing about the format that is to be
+  /// written, in place of a model that has the format `from`.
+  llvm::Error checkOutputName(Format from) const;
+
 private:
   struct Flags;
   void addFlags(Flags &flags);
+  void addFiles(Flags &flags);
+  std::optional<int> parseArguments(Flags &flags,
+                                    llvm::ArrayRef<const char *> arguments,
+                                    mlir::DialectRegistry &registry);
   llvm::Error parseConversion(Flags &flags);
-  llvm::Error parseFiles(Flags &flags);
   llvm::Error parseOutput(Flags &flags);
   llvm::Error parseReports(Flags &flags);
   llvm::Error parseVerification(Flags &flags);

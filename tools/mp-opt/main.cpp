@@ -8,6 +8,7 @@
 #include "Diff.h"
 #include "Driver.h"
 #include "InternalErrors.h"
+#include "Message.h"
 #include "Options.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
@@ -21,6 +22,7 @@
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mp::installInternalErrorHandler(argc, argv);
+  mp::setUpColors();
   mlir::DialectRegistry registry;
   registry.insert<mp::onnxir::ONNXDialect, mp::MPDialect>();
   mp::registerLoweringDialects(registry);

@@ -63,10 +63,11 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   bool asJSON = false, inTurns = false;
   Flags flags("mp-run bench", help);
   session.addTo(flags);
-  flags.add("repeat", calls.repeat, 1);
-  flags.add("warmup", calls.warmup);
-  flags.add("json", asJSON);
-  flags.add("turns", inTurns);
+  flags.beginGroup("Measuring");
+  flags.add("repeat", calls.repeat, "measured calls", 1);
+  flags.add("warmup", calls.warmup, "calls before them");
+  flags.add("json", asJSON, "print as JSON");
+  flags.add("turns", inTurns, "measure when asked, by lines of two numbers");
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
   DataSet data;

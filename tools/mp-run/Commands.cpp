@@ -8,6 +8,7 @@
 #include "Commands.h"
 
 #include "InputFlags.h"
+#include "Message.h"
 
 #include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Graph/ValueSizes.h"
@@ -32,21 +33,28 @@ int finishOutput(int code) {
 //===----------------------------------------------------------------------===//
 
 void ModelFlags::addTo(Flags &flags) {
-  flags.add("threads", threads, /*least=*/1, /*most=*/65536);
-  flags.add("dim", dims, "NAME=SIZE");
-  flags.addChoice("kernels", kernels, getKernelWords());
-  flags.add("in-place", inPlace);
-  flags.add("mixed-bf16", bf16);
-  flags.add("mixed-fp16", fp16);
-  flags.add("schemas", schemas, "a file name");
-  flags.add("external-data-root", roots, "a folder");
-  flags.add("cache", cache, "on, off or a folder with a slash in its name");
-  flags.add("mlir-timing", isTimed);
+  flags.beginGroup("Model");
+  flags.add("threads", threads, "threads", /*least=*/1, /*most=*/65536);
+  flags.add("dim", dims, "sizes of symbolic dimensions", "NAME=SIZE");
+  flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
+                  getKernelWords());
+  flags.add("in-place", inPlace, "write next states over their inputs");
+  flags.add("mixed-bf16", bf16, "convert the model first, as mp-opt does")
+      .synonyms = {"bf16"};
+  flags.add("mixed-fp16", fp16, "the same with fp16").synonyms = {"fp16"};
+  flags.addChoice("precision", precision, "--mixed-bf16 or --mixed-fp16",
+                  {"bf16", "fp16"});
+  flags.add("schemas", schemas, "operators of further domains", "FILE");
+  flags.add("external-data-root", roots,
+            "folder where external data may lie behind links", "DIR");
+  flags.add("cache", cache, "where compiled code is kept", "WHERE").expected =
+      "on, off or a folder with a slash in its name";
+  flags.add("mlir-timing", isTimed, "print where the time of compiling goes");
 }
 
 std::optional<int> ModelFlags::apply(const Flags &flags,
                                      DialectRegistry &registry) {
-  if (bf16 && fp16)
+  if ((bf16 || precision == "bf16") && (fp16 || precision == "fp16"))
     return flags.usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
   Expected<Target> host = getHostTarget(llvm::cantFail(parseKernels(kernels)));
   if (!host)
@@ -84,18 +92,22 @@ CompileOptions ModelFlags::getOptions() const {
 
 Expected<std::unique_ptr<Model>>
 ModelFlags::read(StringRef path, const DialectRegistry &registry,
-                 StringRef precision) const {
+                 StringRef precision, bool hasDims) const {
   ModelOptions options;
   options.externalDataRoots = roots;
   options.timing = timing.get();
   options.onMessage = [](StringRef name, DiagnosticSeverity severity,
                          const Twine &text) {
-    llvm::errs() << name << ": " << getKind(severity) << ": " << text << "\n";
+    printMessage(name, severity, text);
   };
   auto model = Model::read(path, registry, std::move(options));
-  if (model)
-    if (llvm::Error failed = (*model)->mix(precision, sizes))
+  if (!model)
+    return model;
+  if (hasDims)
+    if (llvm::Error failed = (*model)->checkDimensions(sizes))
       return failed;
+  if (llvm::Error failed = (*model)->mix(precision, sizes))
+    return failed;
   return model;
 }
 
@@ -128,12 +140,17 @@ static Expected<NamedTensor> readRaw(StringRef text) {
 }
 
 void DataFlags::addTo(Flags &flags) {
-  flags.add("input", inputs, "NAME=FILE");
-  flags.add("raw", raw, "NAME:FILE:TYPE[SIZES]");
-  flags.addOptional("random", "a number", [this](StringRef text) {
-    seed = 0;
-    return text.empty() || !text.getAsInteger(10, *seed);
-  });
+  flags.beginGroup("Inputs");
+  flags.add("input", inputs, "one input from an .npy or .pb file", "NAME=FILE");
+  flags.add("raw", raw, "one input from a file of plain elements",
+            "NAME:FILE:TYPE[SIZES]");
+  flags
+      .addOptional("random", "random numbers for what is missing", "SEED",
+                   [this](StringRef text) {
+                     seed = 0;
+                     return text.empty() || !text.getAsInteger(10, *seed);
+                   })
+      .expected = "a number";
 }
 
 Expected<DataSet> DataFlags::read(StringRef path) const {

@@ -36,7 +36,7 @@ int finishOutput(int code);
 struct ModelFlags {
   uint64_t threads = 0;
   std::vector<std::string> dims, roots;
-  std::string kernels = "auto", schemas, cache;
+  std::string kernels = "auto", schemas, cache, precision;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
   /// What `apply` makes of `kernels`, `dims` and `cache`.
   Target target;
@@ -54,13 +54,13 @@ struct ModelFlags {
 
   /// "bf16", "fp16", or empty.
   llvm::StringRef getPrecision() const {
-    return bf16 ? "bf16" : fp16 ? "fp16" : "";
+    return bf16 ? "bf16" : fp16 ? "fp16" : llvm::StringRef(precision);
   }
   /// Reads a model, messages of which are printed, and converts it to
-  /// `precision`.
+  /// `precision`. The names of --dim must be its own if it `hasDims`.
   llvm::Expected<std::unique_ptr<Model>>
   read(llvm::StringRef path, const mlir::DialectRegistry &registry,
-       llvm::StringRef precision) const;
+       llvm::StringRef precision, bool hasDims = true) const;
 };
 
 /// The flags that say what goes into a model.

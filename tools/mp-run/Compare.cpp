@@ -9,6 +9,9 @@
 
 #include "mp-opt/API/ReferenceComparison.h"
 
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
 using namespace llvm;
 
 namespace mp {
@@ -51,28 +54,40 @@ struct CompareFlags {
 };
 } // namespace
 
+/// Whether a path is that of data, which may stand where a model is missing.
+static bool isData(StringRef path) {
+  static constexpr StringLiteral extensions[] = {".npz", ".npy",
+                                                 ".safetensors"};
+  return is_contained(extensions, sys::path::extension(path)) ||
+         sys::fs::is_directory(path);
+}
+
 std::optional<int> CompareFlags::parse(Arguments arguments,
                                        mlir::DialectRegistry &registry) {
   Flags flags("mp-run compare", help);
   model.addTo(flags);
   data.addTo(flags);
-  flags.add("precision", precision, "bf16 or fp16");
-  flags.addOptional("check", "RTOL,ATOL", [this](StringRef text) {
-    isChecked = true;
-    return tolerance.parse(text);
-  });
-  flags.add("nodes", nodes);
-  flags.add("json", json);
+  flags.beginGroup("Comparison");
+  flags.addOptional("check", "exit code 3 outside of these", "RTOL,ATOL",
+                    [this](StringRef text) {
+                      isChecked = true;
+                      return tolerance.parse(text);
+                    });
+  flags.add("nodes", nodes, "how many nodes are shown");
+  flags.add("json", json, "print as JSON");
   if (std::optional<int> code = flags.parse(arguments, models))
     return code;
-  if (!precision.empty() && precision != "bf16" && precision != "fp16")
-    return flags.usageError("--precision: expected bf16 or fp16, got '" +
-                            precision + "'");
-  if (!model.getPrecision().empty())
+  if (model.bf16 || model.fp16)
     return flags.usageError("--mixed-" + model.getPrecision() +
                             ": --precision=" + model.getPrecision() +
                             " says it here");
+  precision = std::exchange(model.precision, "");
   size_t count = precision.empty() ? 2 : 1;
+  if (models.size() == 2 && precision.empty() && isData(models[1]))
+    return flags.usageError("'" + models[1] +
+                            "' is data, no second model: --precision=bf16 or "
+                            "fp16 compares '" +
+                            models[0] + "' with itself in that precision");
   if (models.size() < count || models.size() > count + 1)
     return flags.usageError(
         precision.empty()
@@ -92,7 +107,9 @@ static ComparedModel makeModel(const std::string &path,
                                mlir::DialectRegistry &registry) {
   return {precision.empty() ? path : path + " in " + precision,
           [=, &flags, &registry] {
-            return flags.model.read(path, registry, precision);
+            // What goes into both is made for the first one.
+            return flags.model.read(path, registry, precision,
+                                    /*hasDims=*/path == flags.models.front());
           }};
 }
 
@@ -111,7 +128,7 @@ int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
   comparison.add(makeModel(first, "", flags, registry));
   comparison.add(makeModel(second, flags.precision, flags, registry));
   if (Error failed = comparison.run())
-    return reportError("", std::move(failed));
+    return reportError(std::move(failed));
   if (flags.json)
     comparison.printJSON(outs());
   else

@@ -56,13 +56,15 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   Tolerance tolerance;
   Flags flags("mp-run run", help);
   session.addTo(flags);
-  flags.add("o", output, "a file name");
-  flags.add("json", asJSON);
-  flags.add("expected", expected, "a file name");
-  flags.addOptional("check", "RTOL,ATOL", [&](StringRef text) {
-    isChecked = true;
-    return tolerance.parse(text);
-  });
+  flags.beginGroup("Outputs");
+  flags.add("o", output, "outputs to a file", "FILE").synonyms = {"output"};
+  flags.add("json", asJSON, "print as JSON");
+  flags.add("expected", expected, "expected outputs, by name", "FILE");
+  flags.addOptional("check", "compare with the expected outputs", "RTOL,ATOL",
+                    [&](StringRef text) {
+                      isChecked = true;
+                      return tolerance.parse(text);
+                    });
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
   DataSet data;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "Message.h"
 
 #include "mp-opt/API/DataSet.h"
 #include "mp-opt/API/TensorText.h"
@@ -31,13 +32,14 @@ int runShow(Arguments arguments, mlir::DialectRegistry &) {
   Flags flags("mp-run show", help);
   std::vector<std::string> files;
   bool asJSON = false;
-  flags.add("json", asJSON);
+  flags.beginGroup("Options");
+  flags.add("json", asJSON, "print as JSON");
   if (std::optional<int> code = flags.parse(arguments, files))
     return *code;
   if (files.size() != 1)
     return flags.usageError("expected one file, got " + Twine(files.size()));
   auto tensors = readTensors(files[0], [](const Twine &warning) {
-    errs() << "warning: " << warning << "\n";
+    printMessage("mp-run show", mlir::DiagnosticSeverity::Warning, warning);
   });
   if (!tensors)
     return reportError(tensors.takeError());

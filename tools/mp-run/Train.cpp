@@ -7,6 +7,7 @@
 
 #include "Commands.h"
 #include "Interrupt.h"
+#include "Message.h"
 
 #include "mp-opt/API/TrainedModel.h"
 #include "mp-opt/API/Trainer.h"
@@ -83,12 +84,14 @@ struct TrainFlags {
 } // namespace
 
 void TrainFlags::addRateTo(Flags &flags) {
-  flags.add("lr", rate, "a number");
-  flags.addChoice("lr-schedule", schedule, getRateScheduleNames());
-  flags.add("lr-min", trainer.rate.least, 0.0);
-  flags.add("lr-gamma", trainer.rate.gamma, 0.0);
-  flags.add("lr-step", trainer.rate.interval, 1);
-  flags.add("warmup", trainer.rate.warmup);
+  flags.beginGroup("Learning rate");
+  flags.add("lr", rate, "the greatest learning rate", "X");
+  flags.addChoice("lr-schedule", schedule, "how the rate falls",
+                  getRateScheduleNames());
+  flags.add("lr-min", trainer.rate.least, "where linear and cosine end", 0.0);
+  flags.add("lr-gamma", trainer.rate.gamma, "factor of schedule 'step'", 0.0);
+  flags.add("lr-step", trainer.rate.interval, "steps between its factors", 1);
+  flags.add("warmup", trainer.rate.warmup, "first steps in which it rises");
 }
 
 std::optional<int> TrainFlags::checkRate(const Flags &flags) {
@@ -112,24 +115,28 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
   Flags flags("mp-run train", help);
   model.addTo(flags);
   addRateTo(flags);
-  flags.add("data", dataFile, "a file name");
-  flags.add("raw", data.raw, "NAME:FILE:TYPE[SIZES]");
-  flags.add("batch", trainer.batches.size, 1);
-  flags.add("seed", trainer.batches.seed);
-  flags.add("no-shuffle", noShuffle);
-  flags.add("epochs", epochs, 1);
-  flags.add("steps", trainer.steps, 1);
-  flags.add("checkpoint", trainer.checkpoints, "a folder");
-  flags.add("checkpoint-every", trainer.every, 1);
-  flags.add("keep", trainer.keep, 1);
-  flags.add("resume", trainer.resume);
-  flags.add("init", trainer.init, "a file name");
-  flags.add("o", output, "a file name");
-  flags.add("into", into, "a model");
-  flags.add("average", trainer.average);
-  flags.add("log", trainer.log, "a file name");
-  flags.add("json", json);
-  flags.add("quiet", quiet);
+  flags.beginGroup("Data");
+  flags.add("data", dataFile, "tensors by the inputs' names", "FILE");
+  flags.add("raw", data.raw, "the same from plain elements",
+            "NAME:FILE:TYPE[SIZES]");
+  flags.add("batch", trainer.batches.size, "rows in a batch", 1);
+  flags.add("seed", trainer.batches.seed, "of the order of rows");
+  flags.add("no-shuffle", noShuffle, "rows in the order of the file");
+  flags.add("epochs", epochs, "passes over the data, in all", 1);
+  flags.add("steps", trainer.steps, "steps, in all", 1);
+  flags.beginGroup("Files");
+  flags.add("checkpoint", trainer.checkpoints, "where checkpoints go", "DIR");
+  flags.add("checkpoint-every", trainer.every, "steps between them", 1);
+  flags.add("keep", trainer.keep, "how many are kept", 1);
+  flags.add("resume", trainer.resume, "go on with the newest whole one");
+  flags.add("init", trainer.init, "states to start with, by names", "FILE");
+  flags.add("o", output, "states at the end", "FILE").synonyms = {"output"};
+  flags.add("into", into, "model that gets the trained parameters", "MODEL")
+      .expected = "a model";
+  flags.add("average", trainer.average, "-o gets averages of the parameters");
+  flags.add("log", trainer.log, "a line of JSON for each step", "FILE");
+  flags.add("json", json, "print the end as JSON");
+  flags.add("quiet", quiet, "print nothing on the way");
   if (std::optional<int> code = flags.parse(arguments, files))
     return code;
   if (files.size() != 1)
@@ -154,7 +161,9 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
   trainer.compile = model.getOptions();
   if (quiet)
     trainer.compile.title.clear();
-  trainer.onWarning = [](const Twine &text) { note("warning: " + text); };
+  trainer.onWarning = [](const Twine &text) {
+    printMessage("mp-run train", mlir::DiagnosticSeverity::Warning, text);
+  };
   return std::nullopt;
 }
 
@@ -176,7 +185,8 @@ static Expected<int> makeSteps(Trainer &trainer, TrainingProgress &progress,
     return exitOk;
   progress.end();
   if (*end == TrainingEnd::Diverged) {
-    note("error: " + trainer.describeDivergence());
+    printMessage("mp-run train", mlir::DiagnosticSeverity::Error,
+                 trainer.describeDivergence());
     return exitDiverged;
   }
   bool isKept = trainer.getCheckpointStep() == trainer.getStep();
@@ -216,7 +226,8 @@ static Expected<int> readAndTrain(const TrainFlags &flags,
     return step.takeError();
   std::unique_ptr<Model> target;
   if (!flags.into.empty()) {
-    auto read = flags.model.read(flags.into, registry, /*precision=*/"");
+    auto read = flags.model.read(flags.into, registry, /*precision=*/"",
+                                 /*hasDims=*/false);
     if (!read)
       return read.takeError();
     target = std::move(*read);

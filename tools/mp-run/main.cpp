@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "Message.h"
 
 #include "mp-opt/API/Model.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Signals.h"
 
@@ -54,6 +56,7 @@ int main(int argc, char **argv) {
   // A limit on files is an error where one is written, as a full disk is.
   ::signal(SIGXFSZ, SIG_IGN);
   installInternalErrorHandler();
+  setUpColors();
   mlir::DialectRegistry registry;
   registerModelDialects(registry);
   llvm::StringRef command = argc > 1 ? argv[1] : "--help";
@@ -74,7 +77,13 @@ int main(int argc, char **argv) {
     return argc > 1 ? finishOutput(exitOk) : exitUsage;
   }
   auto names = llvm::to_vector(llvm::make_first_range(commands));
-  llvm::errs() << "mp-run: error: unknown command '" << command << "'"
-               << suggestNearest(command, names) << "\n";
+  std::string meant = suggestNearest(command, names);
+  if (meant.empty() && (getFormatOfName(command) != Format::Auto ||
+                        llvm::sys::fs::exists(command)))
+    meant = ("; did you mean 'mp-run run " + command + "'?").str();
+  printMessage(
+      "mp-run", mlir::DiagnosticSeverity::Error,
+      "unknown command '" + command + "'" +
+          (meant.empty() ? "; see mp-run --help" : llvm::Twine(meant)));
   return exitUsage;
 }

@@ -1,0 +1,73 @@
+//===- Message.cpp - What programs say on standard error ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Message.h"
+
+#include "mp-opt/API/ModelInput.h"
+
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+#include <unistd.h>
+
+using namespace llvm;
+using mlir::DiagnosticSeverity;
+
+namespace mp {
+
+/// Empty where it is not set.
+static StringRef getVariable(const char *name) {
+  const char *value = ::getenv(name);
+  return value ? value : "";
+}
+
+bool showsColors() {
+  // no-color.org: whatever it is, unless it is empty.
+  if (!getVariable("NO_COLOR").empty())
+    return false;
+  StringRef forced = getVariable("CLICOLOR_FORCE");
+  if (!forced.empty() && forced != "0")
+    return true;
+  return ::isatty(STDERR_FILENO) && getVariable("TERM") != "dumb";
+}
+
+void setUpColors() {
+  WithColor::setAutoDetectFunction(
+      [](const raw_ostream &os) { return &os == &errs() && showsColors(); });
+  errs().enable_colors(showsColors());
+}
+
+/// Bold, and what compilers have for each kind.
+static raw_ostream::Colors getColor(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return raw_ostream::RED;
+  case DiagnosticSeverity::Warning:
+    return raw_ostream::MAGENTA;
+  case DiagnosticSeverity::Remark:
+    return raw_ostream::BLUE;
+  case DiagnosticSeverity::Note:
+    return raw_ostream::CYAN;
+  }
+  return raw_ostream::SAVEDCOLOR;
+}
+
+void printMessage(StringRef who, DiagnosticSeverity severity,
+                  const Twine &text) {
+  raw_ostream &os = errs();
+  bool isColored = showsColors();
+  os << who << ": ";
+  if (isColored)
+    os.changeColor(getColor(severity), /*Bold=*/true);
+  os << getKind(severity) << ":";
+  if (isColored)
+    os.resetColor();
+  os << " " << text << "\n";
+}
+
+} // namespace mp
