@@ -39,7 +39,8 @@ TensorRange::TensorRange(const Tensor &tensor)
 std::string formatShort(double number) {
   std::string text;
   raw_string_ostream os(text);
-  os << format("%.6g", number);
+  // A NaN's sign says nothing, and compilers choose it.
+  os << format("%.6g", std::isnan(number) ? std::abs(number) : number);
   return text;
 }
 

@@ -85,6 +85,17 @@ static json::Object makeManifest(const Checkpoint &checkpoint) {
       {"epoch", checkpoint.epoch},        {"position", checkpoint.position},
       {"model_blake3", checkpoint.model}, {"settings", std::move(settings)},
       {"tensors", std::move(tensors)}};
+  json::Object data;
+  for (const auto &[name, hash] : checkpoint.data)
+    data[json::fixUTF8(name)] = hash;
+  if (!data.empty())
+    manifest["data_blake3"] = std::move(data);
+  if (!checkpoint.dataVersion.empty())
+    manifest["data_version"] = checkpoint.dataVersion;
+  if (checkpoint.loss)
+    manifest["loss"] = *checkpoint.loss;
+  if (checkpoint.validation)
+    manifest["validation_loss"] = *checkpoint.validation;
   manifest["checksum"] = getContentName(print(manifest, /*isPretty=*/false));
   return manifest;
 }
@@ -161,6 +172,13 @@ Expected<Checkpoint> CheckpointFolder::read(uint64_t step) const {
   checkpoint.model = manifest->getString("model_blake3").value_or("").str();
   for (const auto &[key, text] : *settings)
     checkpoint.settings[key.str()] = text.getAsString().value_or("").str();
+  if (const json::Object *data = manifest->getObject("data_blake3"))
+    for (const auto &[name, hash] : *data)
+      checkpoint.data[name.str()] = hash.getAsString().value_or("").str();
+  checkpoint.dataVersion =
+      manifest->getString("data_version").value_or("").str();
+  checkpoint.loss = manifest->getNumber("loss");
+  checkpoint.validation = manifest->getNumber("validation_loss");
   std::string statesPath = folder + "/" + statesFile.str();
   auto states = readDataFile(statesPath);
   if (!states)
@@ -192,6 +210,24 @@ Expected<Checkpoint> CheckpointFolder::readNewest(WarnFn warn) const {
 // Writing
 //===----------------------------------------------------------------------===//
 
+Error CheckpointFolder::checkWritable() const {
+  // What is not there would be made in the nearest folder that is.
+  SmallString<256> nearest(path);
+  if (std::error_code error = fs::make_absolute(nearest))
+    return createStringError(path + ": " + error.message());
+  while (!fs::exists(nearest) && sys::path::has_relative_path(nearest))
+    sys::path::remove_filename(nearest);
+  std::error_code error;
+  if (!fs::is_directory(nearest))
+    error = std::make_error_code(std::errc::not_a_directory);
+  else
+    error = fs::access(nearest, fs::AccessMode::Write);
+  if (!error)
+    return Error::success();
+  return createStringError("cannot make checkpoints in '" + path +
+                           "': " + nearest + ": " + error.message());
+}
+
 /// Manifest first: what is left without it is no checkpoint.
 void CheckpointFolder::remove(uint64_t step) const {
   std::string folder = getFolder(step);
@@ -214,7 +250,9 @@ static Error writeFile(const std::string &path,
 
 Error CheckpointFolder::writeFiles(const Checkpoint &checkpoint) const {
   std::string folder = getFolder(checkpoint.step);
-  if (std::error_code error = fs::create_directories(folder))
+  // As mkdir would make it: the process's mask says who may read.
+  if (std::error_code error =
+          fs::create_directories(folder, /*IgnoreExisting=*/true, fs::all_all))
     return createStringError("cannot make the folder " + folder + ": " +
                              error.message());
   if (Error failed =

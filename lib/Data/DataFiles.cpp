@@ -160,7 +160,18 @@ static Error write(DataFormat format, ArrayRef<NamedTensor> tensors,
   return writeNpy(tensors.front().tensor, os);
 }
 
+Error checkDataFileName(StringRef path) {
+  StringRef suffix = sys::path::extension(path);
+  if (suffix.empty() || getFormatOfName(path))
+    return Error::success();
+  return createStringError("'" + path + "': '" + suffix +
+                           "' is no format that tensors are written in; "
+                           "expected .npz, .npy or .safetensors");
+}
+
 Error writeDataFile(StringRef path, ArrayRef<NamedTensor> tensors) {
+  if (Error failed = checkDataFileName(path))
+    return failed;
   auto file = AtomicFile::create(path);
   if (!file)
     return file.takeError();

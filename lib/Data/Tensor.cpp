@@ -211,6 +211,37 @@ std::vector<double> Tensor::toDoubles() const {
   return values;
 }
 
+/// All bits of the exponent are set in what is no finite number.
+template <typename Bits>
+static bool hasExponent(const Tensor &tensor, Bits exponent) {
+  constexpr size_t chunk = 4096;
+  ArrayRef<Bits> elements = tensor.get<Bits>();
+  while (!elements.empty()) {
+    bool found = false;
+    for (Bits bits : elements.take_front(chunk))
+      found |= (bits & exponent) == exponent;
+    if (found)
+      return true;
+    elements = elements.drop_front(std::min(chunk, elements.size()));
+  }
+  return false;
+}
+
+bool isFinite(const Tensor &tensor) {
+  switch (tensor.getKind()) {
+  case ElementKind::Float:
+    return !hasExponent<uint32_t>(tensor, 0x7f800000);
+  case ElementKind::Double:
+    return !hasExponent<uint64_t>(tensor, 0x7ff0000000000000);
+  case ElementKind::Float16:
+    return !hasExponent<uint16_t>(tensor, 0x7c00);
+  case ElementKind::BFloat16:
+    return !hasExponent<uint16_t>(tensor, 0x7f80);
+  default:
+    return true;
+  }
+}
+
 std::string describeType(ElementKind kind, ArrayRef<int64_t> sizes) {
   std::string text;
   raw_string_ostream os(text);

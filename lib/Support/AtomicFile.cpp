@@ -228,6 +228,19 @@ AtomicFile::create(StringRef path, LeftoverFn onLeftover) {
   return file;
 }
 
+Error AtomicFile::check(StringRef path) {
+  std::string given = path.str();
+  struct stat status;
+  bool isDevice = !::stat(given.c_str(), &status) && !S_ISREG(status.st_mode) &&
+                  !S_ISDIR(status.st_mode);
+  if (!isDevice)
+    return create(path).takeError();
+  if (!::access(given.c_str(), W_OK))
+    return Error::success();
+  return createStringError("cannot write '" + path +
+                           "': " + errnoAsErrorCode().message());
+}
+
 Expected<std::unique_ptr<AtomicFile>>
 AtomicFile::createPart(const Directory &folder, const AtomicFile &main,
                        const Twine &shown) {

@@ -67,6 +67,8 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
                     });
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
+  if (llvm::Error failed = checkDataFileName(output))
+    return flags.usageError("-o " + toString(std::move(failed)));
   DataSet data;
   Expected<Session> opened = session.open(registry, data);
   if (!opened)

@@ -29,6 +29,14 @@ struct Checkpoint {
   std::string model;
   /// What the run was told, by flags: seed, batch, learning rate, ...
   DataAttributes settings;
+  /// BLAKE3 of the elements of each tensor that the run is trained on, by its
+  /// name, and the version of their files (DataSet.h), empty if that is
+  /// unknown. Checkpoints of older releases have neither.
+  DataAttributes data;
+  std::string dataVersion;
+  /// Of the last step, and on validation data; absent where they are no
+  /// numbers.
+  std::optional<double> loss, validation;
   std::vector<NamedTensor> states;
 };
 
@@ -56,6 +64,9 @@ public:
   /// Fails, naming the file or the tensor, if anything differs from what was
   /// written.
   llvm::Expected<Checkpoint> read(uint64_t step) const;
+  /// Fails if no checkpoint could be written, and changes nothing.
+  llvm::Error checkWritable() const;
+
   /// The newest that is whole; those that are not are warned of.
   llvm::Expected<Checkpoint> readNewest(WarnFn warn) const;
 

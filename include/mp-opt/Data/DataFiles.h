@@ -85,6 +85,10 @@ llvm::Error writeSafetensors(llvm::ArrayRef<NamedTensor> tensors,
                              const DataAttributes &attributes,
                              llvm::raw_ostream &os);
 
+/// Fails if the name has a suffix that is none of the formats, which
+/// `writeDataFile` refuses.
+llvm::Error checkDataFileName(llvm::StringRef path);
+
 /// Writes a file of the format that its name says (.npz without one), whole
 /// or not at all.
 llvm::Error writeDataFile(llvm::StringRef path,

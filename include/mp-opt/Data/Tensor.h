@@ -76,6 +76,10 @@ private:
   std::shared_ptr<void> owner;
 };
 
+/// True if no element of a float tensor is a NaN or infinite. What is no float
+/// of 16 to 64 bits is finite.
+bool isFinite(const Tensor &tensor);
+
 struct NamedTensor {
   std::string name;
   Tensor tensor;

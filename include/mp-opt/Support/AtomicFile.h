@@ -41,6 +41,11 @@ public:
   static llvm::Expected<std::unique_ptr<AtomicFile>>
   create(llvm::StringRef path, LeftoverFn onLeftover = nullptr);
 
+  /// Fails as `create` would if `path` could not be written, and leaves
+  /// nothing: for runs that write at their end. Pipes and devices are not
+  /// opened.
+  static llvm::Error check(llvm::StringRef path);
+
   /// A new file of `folder` whose name may be told later. It never goes
   /// through a link. It belongs to `main`: it has its permissions and temporary
   /// names like it. Messages call it `shown`.
