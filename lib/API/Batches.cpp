@@ -7,7 +7,10 @@
 
 #include "mp-opt/API/Batches.h"
 
+#include "mp-opt/Data/Convert.h"
 #include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <cstring>
 #include <numeric>
@@ -17,30 +20,92 @@ using namespace llvm;
 
 namespace mp {
 
-Error Batches::addSources(ArrayRef<ModelValue> inputs, const DataSet &data) {
-  std::vector<StringRef> names;
-  for (const ModelValue &input : inputs)
-    names.push_back(input.name);
-  std::vector<bool> isGiven(inputs.size());
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// What the step waits for and did not get, beside what there is.
+static Error reportMissing(ArrayRef<const ModelValue *> missing,
+                           const std::vector<std::string> &unused,
+                           const DataSet &data) {
+  std::string text, meant;
+  raw_string_ostream os(text);
+  os << "missing: ";
+  ListSeparator comma;
+  for (const ModelValue *input : missing) {
+    os << comma << input->name << " (batches or rows of " << input->describe()
+       << ")";
+    StringRef nearest = findNearest(input->name, unused);
+    if (!nearest.empty())
+      meant +=
+          ("; is '" + nearest + "' meant to be '" + input->name + "'?").str();
+  }
+  os << "; the data have: ";
+  ListSeparator next;
+  for (const NamedTensor &named : data.inputs)
+    os << next << named.name;
+  if (data.inputs.empty())
+    os << "nothing";
+  return createStringError(text + meant);
+}
+
+void Batches::noteUnused(const TrainingStep &step,
+                         const std::vector<std::string> &unused) {
+  std::vector<StringRef> open;
+  for (auto [index, input] : llvm::enumerate(step.inputs))
+    if (!step.isState[index])
+      open.push_back(input.name);
+  for (const std::string &name : unused) {
+    auto input = llvm::find_if(step.inputs, [&](const ModelValue &known) {
+      return known.name == name;
+    });
+    if (input == step.inputs.end())
+      remarks.warnings.push_back("'" + name +
+                                 "' is not used: the step has no "
+                                 "such input" +
+                                 suggestNearest(name, open));
+    else
+      remarks.warnings.push_back("'" + name +
+                                 "' is not used: it is a state of "
+                                 "the step, with which --init=FILE can start");
+  }
+}
+
+Error Batches::addSources(const TrainingStep &step, const DataSet &data) {
+  if (data.isPositional)
+    return createStringError("its tensors have no names: expected an .npz or "
+                             ".safetensors file with those of the inputs");
+  std::vector<bool> isGiven(step.inputs.size());
+  std::vector<std::string> unused;
   for (const auto &[name, tensor] : data.inputs) {
-    size_t place = llvm::find(names, name) - names.begin();
-    if (place == names.size())
-      return createStringError("the model has no input '" + name + "'" +
-                               suggestNearest(name, names));
+    auto known = llvm::find_if(step.inputs, [&name = name](auto &input) {
+      return input.name == name;
+    });
+    size_t place = known - step.inputs.begin();
+    if (known == step.inputs.end() || step.isState[place]) {
+      unused.push_back(name);
+      continue;
+    }
     if (isGiven[place])
       return createStringError("input '" + name + "' is given twice");
     isGiven[place] = true;
-    sources.push_back({unsigned(place), name, tensor, {}, {}});
+    sources.push_back({unsigned(place), name, tensor, {}, {}, {}});
   }
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (!isGiven[i] && !inputs[i].hasDefault)
-      return createStringError("input '" + inputs[i].name +
-                               "' is missing: expected batches or rows of " +
-                               inputs[i].describe());
+  SmallVector<const ModelValue *> missing;
+  for (auto [index, input] : llvm::enumerate(step.inputs))
+    if (!isGiven[index] && !input.hasDefault)
+      missing.push_back(&input);
+  if (!missing.empty())
+    return reportMissing(missing, unused, data);
   if (sources.empty())
     return createStringError("there are no data for any input");
+  noteUnused(step, unused);
   return Error::success();
 }
+
+//===----------------------------------------------------------------------===//
+// Sizes and types
+//===----------------------------------------------------------------------===//
 
 Error Batches::findForm(ArrayRef<ModelValue> inputs) {
   bool first = true;
@@ -97,32 +162,77 @@ Error Batches::chooseSize(ArrayRef<ModelValue> inputs) {
   return Error::success();
 }
 
-Expected<Batches> Batches::create(ArrayRef<ModelValue> inputs,
-                                  const DataSet &data, BatchOptions options) {
-  Batches batches(options);
-  if (Error failed = batches.addSources(inputs, data))
+/// Integers of another type: that those of a wider one fit is seen before the
+/// first step.
+Error Batches::convert(Source &source, const ModelValue &input) {
+  ElementKind given = source.data.getKind();
+  if (given == input.kind || !isInteger(given) || !isInteger(input.kind))
+    return Error::success();
+  if (!holdsAllOf(input.kind, given))
+    if (auto number = findOutside(source.data, input.kind))
+      return createStringError("input '" + source.name + "': " + *number +
+                               " is no " + getElementKindName(input.kind) +
+                               ", of which the step takes " + input.describe());
+  remarks.notes.push_back(("'" + source.name +
+                           "': " + getElementKindName(given) + " becomes " +
+                           getElementKindName(input.kind))
+                              .str());
+  Expected<Tensor> room = Tensor::create(input.kind, source.sizes);
+  if (!room)
+    return room.takeError();
+  source.converted = std::move(*room);
+  return Error::success();
+}
+
+Error Batches::makeRoom(Source &source, const ModelValue &input) {
+  ArrayRef<int64_t> sizes = source.data.getSizes();
+  source.sizes.assign(sizes.begin() + !isByRow, sizes.end());
+  if (isByRow)
+    source.sizes[0] = int64_t(options.size);
+  if (Error failed = convert(source, input))
     return failed;
-  if (Error failed = batches.findForm(inputs))
+  ElementKind given = source.data.getKind();
+  bool isConverted = source.converted.getData();
+  Tensor batch(isConverted ? input.kind : given, source.sizes, nullptr,
+               nullptr);
+  if (Error failed = checkInput(input, batch))
     return failed;
-  if (Error failed = batches.chooseSize(inputs))
+  if (!options.shuffle)
+    return Error::success();
+  Expected<Tensor> room = Tensor::create(given, source.sizes);
+  if (!room)
+    return room.takeError();
+  source.gathered = std::move(*room);
+  return Error::success();
+}
+
+Error Batches::fill(const TrainingStep &step, const DataSet &data) {
+  if (Error failed = addSources(step, data))
     return failed;
-  for (Source &source : batches.sources) {
-    ArrayRef<int64_t> sizes = source.data.getSizes();
-    source.sizes.assign(sizes.begin() + !batches.isByRow, sizes.end());
-    if (batches.isByRow)
-      source.sizes[0] = int64_t(batches.options.size);
-    Tensor batch(source.data.getKind(), source.sizes, nullptr, nullptr);
-    if (Error failed = checkInput(inputs[source.input], batch))
+  if (Error failed = findForm(step.inputs))
+    return failed;
+  if (Error failed = chooseSize(step.inputs))
+    return failed;
+  for (Source &source : sources)
+    if (Error failed = makeRoom(source, step.inputs[source.input]))
       return failed;
-    if (!batches.options.shuffle)
-      continue;
-    Expected<Tensor> room = Tensor::create(source.data.getKind(), source.sizes);
-    if (!room)
-      return room.takeError();
-    source.gathered = std::move(*room);
-  }
+  return Error::success();
+}
+
+Expected<Batches> Batches::create(const TrainingStep &step, const DataSet &data,
+                                  BatchOptions options) {
+  Batches batches(options);
+  Error failed = batches.fill(step, data);
+  if (failed && !data.path.empty())
+    return addContext(data.path, std::move(failed));
+  if (failed)
+    return failed;
   return batches;
 }
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
 
 /// Fisher and Yates, with numbers that do not depend on the library.
 void Batches::shuffleRows(uint64_t number) {
@@ -142,28 +252,47 @@ void Batches::shuffleRows(uint64_t number) {
   epoch = number;
 }
 
+/// As the data have it.
+Tensor Batches::getBatch(Source &source, uint64_t batch) {
+  char *data = static_cast<char *>(source.data.getData());
+  size_t rowBytes = source.data.getNumBytes() / std::max<uint64_t>(rows, 1);
+  if (!options.shuffle) {
+    uint64_t first = isByRow ? batch * options.size : batch;
+    return Tensor(source.data.getKind(), source.sizes, data + first * rowBytes,
+                  std::make_shared<Tensor>(source.data));
+  }
+  char *gathered = static_cast<char *>(source.gathered.getData());
+  for (uint64_t row = 0; row < options.size; ++row)
+    std::memcpy(gathered + row * rowBytes,
+                data + order[batch * options.size + row] * rowBytes, rowBytes);
+  return source.gathered;
+}
+
 Error Batches::load(uint64_t step, MutableArrayRef<Tensor> inputs) {
   uint64_t number = step / count, batch = step % count;
   if (options.shuffle && epoch != number)
     shuffleRows(number);
   for (Source &source : sources) {
-    Tensor &to = inputs[source.input];
-    char *data = static_cast<char *>(source.data.getData());
-    size_t rowBytes = source.data.getNumBytes() / std::max<uint64_t>(rows, 1);
-    if (!options.shuffle) {
-      uint64_t first = isByRow ? batch * options.size : batch;
-      to = Tensor(source.data.getKind(), source.sizes, data + first * rowBytes,
-                  std::make_shared<Tensor>(source.data));
-      continue;
+    Tensor loaded = getBatch(source, batch);
+    if (source.converted.getData()) {
+      copyIntegers(loaded, source.converted);
+      loaded = source.converted;
     }
-    char *gathered = static_cast<char *>(source.gathered.getData());
-    for (uint64_t row = 0; row < options.size; ++row)
-      std::memcpy(gathered + row * rowBytes,
-                  data + order[batch * options.size + row] * rowBytes,
-                  rowBytes);
-    to = source.gathered;
+    inputs[source.input] = loaded;
   }
   return Error::success();
+}
+
+uint64_t Batches::getFirstSize() const {
+  ArrayRef<int64_t> sizes = sources.front().sizes;
+  return sizes.empty() ? 0 : uint64_t(sizes.front());
+}
+
+std::vector<NamedTensor> Batches::getTensors() const {
+  std::vector<NamedTensor> tensors;
+  for (const Source &source : sources)
+    tensors.push_back({source.name, source.data});
+  return tensors;
 }
 
 void Batches::describe(DataAttributes &settings) const {

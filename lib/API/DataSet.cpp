@@ -14,6 +14,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <chrono>
+
 using namespace llvm;
 
 namespace mp {
@@ -21,6 +23,7 @@ namespace mp {
 Expected<DataSet> readDataSet(StringRef path) {
   DataSet data;
   data.path = path.str();
+  data.version = describeVersion(path);
   if (sys::fs::is_directory(path)) {
     Expected<TestData> read = readTestData(path);
     if (!read)
@@ -106,6 +109,18 @@ readTensors(StringRef path, function_ref<void(const Twine &)> warn) {
   add("in:", data->inputs);
   add("out:", data->expected);
   return tensors;
+}
+
+std::string describeVersion(StringRef path) {
+  sys::fs::file_status status;
+  if (sys::fs::status(path, status) || !sys::fs::is_regular_file(status))
+    return "";
+  auto changed = status.getLastModificationTime().time_since_epoch();
+  return std::to_string(status.getSize()) + ":" +
+         std::to_string(status.getUniqueID().getFile()) + ":" +
+         std::to_string(
+             std::chrono::duration_cast<std::chrono::nanoseconds>(changed)
+                 .count());
 }
 
 ElementKind parseElementKind(StringRef name) {

@@ -251,6 +251,20 @@ Model::getInputs(const llvm::StringMap<int64_t> &dims) {
   return inputs;
 }
 
+std::vector<std::string> Model::getOutputNames() {
+  YieldOp yield = getYield(getMainGraph(*module).getBody());
+  auto described = yield->getAttrOfType<ArrayAttr>(attr::outputs);
+  std::vector<std::string> names;
+  for (auto [index, value] : llvm::enumerate(yield.getOperands())) {
+    auto entry = described && index < described.size()
+                     ? dyn_cast<DictionaryAttr>(described[index])
+                     : DictionaryAttr();
+    auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
+    names.push_back((name ? name.getValue() : getValueName(value)).str());
+  }
+  return names;
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
@@ -269,6 +283,10 @@ llvm::Expected<std::unique_ptr<ExportedModel>> Model::exportTo(StringRef path) {
           "' stay there, which is not supported")
              .str()});
   return exported;
+}
+
+llvm::Error Model::checkONNX(StringRef path) {
+  return exportTo(path).takeError();
 }
 
 llvm::Expected<std::string> Model::getONNX() {

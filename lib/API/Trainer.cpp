@@ -11,18 +11,18 @@
 #include "mp-opt/API/TrainedModel.h"
 #include "mp-opt/API/TrainingLog.h"
 
+#include <chrono>
 #include <cmath>
 
 using namespace llvm;
 
 namespace mp {
 
-// The names that mp-opt --train gives.
-static constexpr StringLiteral lossName = "loss";
-static constexpr StringLiteral partPrefix = "loss.";
-static constexpr StringLiteral rateName = "learning_rate";
 static constexpr StringLiteral scaleName = "loss_scale";
 static constexpr StringLiteral skippedName = "loss_scale.skipped_steps";
+/// Dynamic loss scaling skips steps until it has found its scale; so many in a
+/// row are worth a word, or are the end if the loss is no number either.
+static constexpr unsigned manySkipped = 10, tooManySkipped = 64;
 
 //===----------------------------------------------------------------------===//
 // Creation
@@ -37,22 +37,40 @@ Trainer::Trainer(std::unique_ptr<Model> model, std::unique_ptr<Program> program,
                           : options.epochs * this->batches.getCount()),
       every(options.every ? options.every : this->batches.getCount()) {}
 
+/// Checkpoints of a run that is not to go on.
+static Error checkFolder(const TrainerOptions &options) {
+  if (options.checkpoints.empty() || options.resume ||
+      CheckpointFolder(options.checkpoints).getSteps().empty())
+    return Error::success();
+  return createStringError(options.checkpoints +
+                           ": has checkpoints of another run; --resume goes "
+                           "on with it");
+}
+
 Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
                                                    const DataSet &data,
                                                    TrainerOptions options) {
   CompileOptions compile = options.compile;
-  auto inputs = model->getInputs(compile.dims);
-  if (!inputs)
-    return inputs.takeError();
-  auto batches = Batches::create(*inputs, data, options.batches);
-  if (!batches && !data.path.empty())
-    return addContext(data.path, batches.takeError());
+  auto step = TrainingStep::find(*model, compile.dims);
+  if (!step)
+    return step.takeError();
+  if (Error failed = checkFolder(options))
+    return failed;
+  auto batches = Batches::create(*step, data, options.batches);
   if (!batches)
     return batches.takeError();
-  std::vector<Tensor> first(inputs->size());
+  std::unique_ptr<Evaluation> evaluation;
+  if (options.validation) {
+    auto created = Evaluation::create(*model, *step, *options.validation,
+                                      batches->getFirstSize(), compile);
+    if (!created)
+      return created.takeError();
+    evaluation = std::move(*created);
+  }
+  std::vector<Tensor> first(step->inputs.size());
   if (Error failed = batches->load(0, first))
     return failed;
-  addSizes(*inputs, first, compile);
+  addSizes(step->inputs, first, compile);
   compile.updateInPlace = true;
   auto program = model->compile(compile);
   if (!program)
@@ -60,12 +78,29 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
   std::unique_ptr<Trainer> trainer(
       new Trainer(std::move(model), std::move(*program), std::move(*batches),
                   std::move(options)));
-  for (auto step :
+  trainer->evaluation = std::move(evaluation);
+  trainer->dataVersion = data.version;
+  trainer->say(data.path, trainer->batches.getRemarks());
+  if (trainer->evaluation)
+    trainer->say(trainer->options.validation->path,
+                 trainer->evaluation->getRemarks());
+  for (auto next :
        {&Trainer::start, &Trainer::findRate, &Trainer::checkAverages,
         &Trainer::readInit, &Trainer::openCheckpoints})
-    if (Error failed = ((*trainer).*step)())
+    if (Error failed = ((*trainer).*next)())
       return failed;
   return trainer;
+}
+
+void Trainer::say(const Twine &what, const DataRemarks &remarks) const {
+  std::string prefix = what.str();
+  prefix += prefix.empty() ? "" : ": ";
+  for (const std::string &text : remarks.warnings)
+    if (options.onWarning)
+      options.onWarning(prefix + text);
+  for (const std::string &text : remarks.notes)
+    if (options.onNote)
+      options.onNote(prefix + text);
 }
 
 Error Trainer::start() {
@@ -79,10 +114,10 @@ Error Trainer::start() {
       states.push_back(unsigned(output.state));
   }
   if (!loss || states.empty())
-    return createStringError(
-        "expected a training step, as mp-opt --train makes it: the model has " +
-        Twine(loss ? "no output NAME_new for an input NAME"
-                   : "no output 'loss'"));
+    return createStringError(model->getName() +
+                             ": it is no training step, as mp-opt --train "
+                             "makes it: it has no output NAME_new for an "
+                             "input NAME");
   lossOutput = *loss;
   for (unsigned index : states) {
     if (!takes[index].hasDefault)
@@ -94,6 +129,8 @@ Error Trainer::start() {
       return prefixError("state '" + takes[index].name + "'",
                          state.takeError());
     inputs[index] = std::move(*state);
+    if (isFinite(inputs[index]))
+      finite.push_back(index);
   }
   return Error::success();
 }
@@ -216,16 +253,45 @@ Error Trainer::checkSettings(const Checkpoint &checkpoint) const {
   return Error::success();
 }
 
+const DataAttributes &Trainer::getDataHash() {
+  if (!hashing && knownData.empty())
+    hashing = std::make_unique<DataHash>(batches.getTensors());
+  return hashing ? hashing->get() : knownData;
+}
+
+/// Files that have not changed since are not read again.
+Error Trainer::checkData(const Checkpoint &checkpoint) {
+  if (!checkpoint.data.empty() && !dataVersion.empty() &&
+      checkpoint.dataVersion == dataVersion) {
+    knownData = checkpoint.data;
+    hashing.reset();
+    return Error::success();
+  }
+  if (checkpoint.data.empty()) {
+    if (options.onWarning)
+      options.onWarning(options.checkpoints +
+                        ": the checkpoint does not say what is in the data: "
+                        "they are taken for the same");
+    return Error::success();
+  }
+  for (const auto &[name, hash] : getDataHash()) {
+    auto known = checkpoint.data.find(name);
+    if (known == checkpoint.data.end() || known->second != hash)
+      return createStringError("the checkpoint was made with other data: '" +
+                               name +
+                               "' has the same sizes, but not the same "
+                               "elements");
+  }
+  return Error::success();
+}
+
 Error Trainer::openCheckpoints() {
   if (options.checkpoints.empty())
     return Error::success();
+  hashing = std::make_unique<DataHash>(batches.getTensors());
   CheckpointFolder folder(options.checkpoints);
   if (folder.getSteps().empty())
     return Error::success();
-  if (!options.resume)
-    return createStringError(options.checkpoints +
-                             ": has checkpoints of "
-                             "another run; --resume goes on with it");
   auto checkpoint = folder.readNewest([&](const Twine &warning) {
     if (options.onWarning)
       options.onWarning(warning);
@@ -237,25 +303,40 @@ Error Trainer::openCheckpoints() {
   };
   if (Error failed = checkSettings(*checkpoint))
     return fail(std::move(failed));
+  if (Error failed = checkData(*checkpoint))
+    return fail(std::move(failed));
   if (Error failed = setStates(checkpoint->states, /*needsAll=*/true))
     return fail(std::move(failed));
   step = checkpoint->step;
   written = step;
+  last.step = step;
+  last.epoch = (std::max<uint64_t>(step, 1) - 1) / batches.getCount();
+  last.loss = last.epochLoss = checkpoint->loss.value_or(NAN);
+  validation = checkpoint->validation;
   return Error::success();
 }
 
-Error Trainer::writeCheckpoint() {
-  if (options.checkpoints.empty() || written == step)
-    return Error::success();
+Error Trainer::writeCheckpoint(StringRef folder) {
   Checkpoint checkpoint;
   checkpoint.step = step;
   checkpoint.epoch = step / batches.getCount();
   checkpoint.position = step % batches.getCount();
   checkpoint.model = content;
   checkpoint.settings = getSettings();
+  checkpoint.data = getDataHash();
+  checkpoint.dataVersion = dataVersion;
+  if (std::isfinite(last.loss))
+    checkpoint.loss = last.loss;
+  if (validation && std::isfinite(*validation))
+    checkpoint.validation = validation;
   checkpoint.states = getStates();
-  if (Error failed = CheckpointFolder(options.checkpoints)
-                         .write(checkpoint, unsigned(options.keep)))
+  return CheckpointFolder(folder).write(checkpoint, unsigned(options.keep));
+}
+
+Error Trainer::writeCheckpoint() {
+  if (options.checkpoints.empty() || written == step)
+    return Error::success();
+  if (Error failed = writeCheckpoint(options.checkpoints))
     return failed;
   written = step;
   return Error::success();
@@ -291,50 +372,139 @@ Error Trainer::setRate() {
 void Trainer::readParts() {
   last.parts.clear();
   for (auto [value, tensor] : llvm::zip(program->getOutputs(), outputs))
-    if (StringRef name = value.name; name.consume_front(partPrefix) &&
+    if (StringRef name = value.name; name.consume_front(lossPartPrefix) &&
                                      value.state < 0 &&
                                      tensor.getNumElements() == 1)
       last.parts.emplace_back(name.str(), tensor.toDoubles().front());
 }
 
+void Trainer::addToEpoch() {
+  if ((step - 1) % batches.getCount() == 0)
+    epochSum = double(epochCount = 0);
+  if (std::isfinite(last.loss)) {
+    epochSum += last.loss;
+    ++epochCount;
+  }
+  last.epochLoss = epochCount ? epochSum / double(epochCount) : last.loss;
+}
+
+void Trainer::readOutputs() {
+  last.epoch = step / batches.getCount();
+  last.step = ++step;
+  last.loss = outputs[lossOutput].toDoubles().front();
+  readParts();
+  addToEpoch();
+  last.scale = getScalar(scaleName);
+  last.skipped = getScalar(skippedName);
+  last.validation.reset();
+}
+
 Error Trainer::makeStep() {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
   if (Error failed = batches.load(step, inputs))
     return failed;
   if (Error failed = setRate())
     return failed;
   // A run that is resumed goes on with the random numbers it would have had.
   program->setCallNumber(step);
+  std::optional<double> before = getScalar(skippedName);
+  isBroken = true;
   if (Error failed = program->run(inputs, outputs))
-    return failed;
+    return prefixError("step " + Twine(step + 1), std::move(failed));
   for (auto [value, tensor] : llvm::zip(program->getOutputs(), outputs))
     if (value.state >= 0)
       inputs[value.state] = tensor;
-  std::vector<double> loss = outputs[lossOutput].toDoubles();
-  if (loss.size() != 1)
+  isBroken = false;
+  if (int64_t count = outputs[lossOutput].getNumElements(); count != 1)
     return createStringError(
-        "expected one number as the output 'loss', found " +
-        Twine(loss.size()));
-  last.epoch = step / batches.getCount();
-  last.step = ++step;
-  last.loss = loss.front();
-  readParts();
-  last.scale = getScalar(scaleName);
-  last.skipped = getScalar(skippedName);
+        "expected one number as the output 'loss', found " + Twine(count));
+  readOutputs();
+  countSkipped(before);
+  last.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  stepSeconds += last.seconds;
   return Error::success();
 }
 
+void Trainer::countSkipped(std::optional<double> before) {
+  bool wasSkipped = before && last.skipped && *last.skipped > *before;
+  skippedInRow = wasSkipped ? skippedInRow + 1 : 0;
+  if (skippedInRow == manySkipped && options.onWarning)
+    options.onWarning("the last " + Twine(manySkipped) + " steps, up to step " +
+                      Twine(step) +
+                      ", were all skipped: their gradients are "
+                      "not finite, and no parameter changes");
+}
+
+Error Trainer::evaluate() {
+  bool isDue = step % batches.getCount() == 0 || step == total;
+  if (!evaluation || !isDue || !std::isfinite(last.loss))
+    return Error::success();
+  std::vector<Tensor> values = inputs;
+  if (options.average)
+    for (const NamedTensor &named : getResult())
+      for (unsigned index : states)
+        if (program->getInputs()[index].name == named.name)
+          values[index] = named.tensor;
+  Expected<double> loss = evaluation->compute(values);
+  if (!loss)
+    return prefixError("validation after step " + Twine(step),
+                       loss.takeError());
+  last.validation = validation = *loss;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ends
+//===----------------------------------------------------------------------===//
+
+bool Trainer::hasDiverged() const {
+  return !std::isfinite(last.loss) &&
+         (!skippedInRow || skippedInRow > tooManySkipped || step == total);
+}
+
+/// The loss of a step is that of the states before it.
+bool Trainer::hasFiniteStates() {
+  for (unsigned index : finite)
+    if (!isFinite(inputs[index])) {
+      infiniteState = program->getInputs()[index].name;
+      return false;
+    }
+  return true;
+}
+
 std::string Trainer::describeDivergence() const {
-  std::string text = "the loss of step " + std::to_string(step) + " is " +
-                     (std::isnan(last.loss) ? "NaN" : "infinite");
+  std::string text = infiniteState.empty()
+                         ? "the loss of step " + std::to_string(step) + " is " +
+                               (std::isnan(last.loss) ? "NaN" : "infinite")
+                         : "state '" + infiniteState +
+                               "' is not finite after step " +
+                               std::to_string(step);
   if (written)
     text += "; the last checkpoint is that of step " + std::to_string(*written);
   return text;
 }
 
+/// What the run has come to with its last step, if that is its end. No
+/// checkpoint takes the place of a good one while the loss is no number.
+Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
+  if (hasDiverged())
+    return TrainingEnd::Diverged;
+  bool isLast = isStopped || step == total;
+  bool isKept = isLast || (step % every == 0 && std::isfinite(last.loss) &&
+                           !options.checkpoints.empty());
+  if (!isKept)
+    return std::nullopt;
+  if (!hasFiniteStates())
+    return TrainingEnd::Diverged;
+  if (Error failed = writeCheckpoint())
+    return failed;
+  if (!isLast)
+    return std::nullopt;
+  return step == total ? TrainingEnd::Finished : TrainingEnd::Stopped;
+}
+
 Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
-  // Dynamic loss scaling skips steps until it has found its scale.
-  constexpr unsigned maxSkipped = 64;
-  unsigned skipped = 0;
   std::optional<TrainingLog> log;
   if (!options.log.empty()) {
     auto opened = TrainingLog::open(options.log, step);
@@ -345,8 +515,9 @@ Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
   // What is trained was copied.
   model->releasePages();
   while (step < total) {
-    std::optional<double> before = getScalar(skippedName);
     if (Error failed = makeStep())
+      return failed;
+    if (Error failed = evaluate())
       return failed;
     if (log)
       if (Error failed = log->add(last))
@@ -354,16 +525,11 @@ Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
     if (observer.onStep)
       if (Error failed = observer.onStep(last))
         return failed;
-    bool wasSkipped = before && last.skipped && *last.skipped > *before;
-    skipped = wasSkipped ? skipped + 1 : 0;
-    if (!std::isfinite(last.loss) && (!wasSkipped || skipped > maxSkipped))
-      return TrainingEnd::Diverged;
-    bool isStopped = observer.shouldStop && observer.shouldStop();
-    if (step % every == 0 || isStopped || step == total)
-      if (Error failed = writeCheckpoint())
-        return failed;
-    if (isStopped)
-      return TrainingEnd::Stopped;
+    auto end = endStep(observer.shouldStop && observer.shouldStop());
+    if (!end)
+      return end.takeError();
+    if (*end)
+      return **end;
   }
   return TrainingEnd::Finished;
 }

@@ -10,52 +10,140 @@
 #include "mp-opt/API/TensorText.h"
 
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
 
 using namespace llvm;
 
 namespace mp {
 
-using Clock = std::chrono::steady_clock;
-
-TrainingProgress::TrainingProgress(raw_ostream &os, bool isTerminal,
-                                   uint64_t total)
-    : os(os), isTerminal(isTerminal), total(total), start(Clock::now()) {}
-
-double TrainingProgress::getSeconds() const {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+static double getSecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
-static std::string describe(const StepRecord &record, double rate) {
+void RecentRate::add(double seconds) {
+  constexpr double memory = 10;
+  double kept = std::exp(-seconds / memory);
+  events = events * kept + 1;
+  time = time * kept + seconds;
+}
+
+TrainingProgress::TrainingProgress(raw_ostream &os, ProgressOptions given)
+    : os(os), options(std::move(given)), start(Clock::now()), last(start) {}
+
+double TrainingProgress::getSeconds() const { return getSecondsSince(start); }
+
+/// "0:07", "1:02:03".
+static std::string formatTime(double seconds) {
   std::string text;
   raw_string_ostream os(text);
-  os << "loss " << formatShort(record.loss);
+  auto whole = uint64_t(std::min(std::max(seconds, 0.0), 1e9) + 0.5);
+  if (whole >= 3600)
+    os << whole / 3600 << ":" << format("%02u", unsigned(whole / 60 % 60));
+  else
+    os << whole / 60;
+  os << ":" << format("%02u", unsigned(whole % 60));
+  return text;
+}
+
+uint64_t TrainingProgress::getEpochs() const {
+  return divideCeil(options.steps, options.stepsPerEpoch);
+}
+
+bool TrainingProgress::isEpochEnd(const StepRecord &record) const {
+  return record.step % options.stepsPerEpoch == 0 ||
+         record.step == options.steps;
+}
+
+bool TrainingProgress::isLineDue(const StepRecord &record) const {
+  if (record.step == options.steps)
+    return true;
+  if (!options.isBar)
+    return record.step % std::max<uint64_t>(options.steps / 10, 1) == 0 ||
+           record.validation;
+  // Above a bar, an epoch is worth a line, but a thousand are not a thousand.
+  constexpr uint64_t mostLines = 100;
+  uint64_t every = divideCeil(getEpochs(), mostLines);
+  return isEpochEnd(record) && (record.epoch + 1) % every == 0;
+}
+
+/// With `isEpoch`, of an epoch that is over.
+std::string TrainingProgress::describe(const StepRecord &record,
+                                       bool isEpoch) const {
+  std::string text;
+  raw_string_ostream os(text);
+  os << "loss " << formatShort(record.epochLoss);
+  // What was evaluated epochs ago is no longer true of the line's epoch.
+  if (std::optional<double> known = isEpoch ? record.validation : validation)
+    os << "  validation " << formatShort(*known);
   if (record.scale)
     os << "  scale " << formatShort(*record.scale);
   if (record.skipped && *record.skipped > 0)
     os << "  skipped " << formatShort(*record.skipped);
-  os << "  " << format("%.3g", rate) << " steps/s";
+  os << "  " << describeSpeed(rate.get(), options.rows);
   return text;
 }
 
 void TrainingProgress::show(const StepRecord &record) {
-  ++made;
-  bool isLast = record.step == total;
-  double rate = double(made) / std::max(getSeconds(), 1e-9);
-  if (!isTerminal) {
-    if (uint64_t every = std::max<uint64_t>(total / 10, 1);
-        isLast || record.step % every == 0)
-      os << "step " << record.step << "/" << total << "  "
-         << describe(record, rate) << "\n";
+  rate.add(record.seconds);
+  progress.add(getSecondsSince(last));
+  last = Clock::now();
+  if (record.validation)
+    validation = record.validation;
+  if (isLineDue(record))
+    showLine(record);
+  else if (options.isBar)
+    showBar(record);
+}
+
+void TrainingProgress::showLine(const StepRecord &record) {
+  if (hasBar)
+    os << "\r\033[K";
+  hasBar = false;
+  bool isEpoch = isEpochEnd(record);
+  os << "epoch " << record.epoch + 1 << "/" << getEpochs() << "  step "
+     << record.step << "/" << options.steps << "  "
+     << describe(record, isEpoch);
+  double left = double(options.steps - record.step);
+  if (left > 0)
+    os << "  " << formatTime(left / std::max(progress.get(), 1e-9)) << " left";
+  else
+    os << "  " << formatTime(getSeconds());
+  os << "\n";
+  shown = Clock::now();
+}
+
+void TrainingProgress::showBar(const StepRecord &record) {
+  if (Clock::now() - shown < std::chrono::milliseconds(100))
     return;
+  std::string before = "epoch " + std::to_string(record.epoch + 1) + "/" +
+                       std::to_string(getEpochs()) + " ";
+  uint64_t done = record.step - record.epoch * options.stepsPerEpoch;
+  uint64_t count =
+      std::min(options.stepsPerEpoch,
+               options.steps - record.epoch * options.stepsPerEpoch);
+  double left = double(options.steps - record.step);
+  std::string after = " " + std::to_string(done) + "/" + std::to_string(count) +
+                      "  " + formatTime(left / std::max(progress.get(), 1e-9)) +
+                      " left  " + describe(record, /*isEpoch=*/false);
+  // A line that is wider than the terminal could not be written over.
+  unsigned columns = options.getColumns ? options.getColumns() : 0;
+  uint64_t room = columns ? columns - 1 : 100;
+  constexpr uint64_t widest = 24, brackets = 2;
+  uint64_t taken = before.size() + after.size() + brackets;
+  uint64_t width = room > taken ? std::min(room - taken, widest) : 0;
+  os << "\r\033[K";
+  if (width) {
+    uint64_t filled = done * width / std::max<uint64_t>(count, 1);
+    os << before << "[" << (options.isColored ? "\033[32m" : "")
+       << std::string(filled, '=') << (options.isColored ? "\033[0m" : "")
+       << std::string(width - filled, ' ') << "]" << after;
+  } else {
+    os << StringRef(before + after).take_front(room);
   }
-  if (!isLast && hasBar &&
-      Clock::now() - shown < std::chrono::milliseconds(100))
-    return;
-  constexpr uint64_t width = 24;
-  uint64_t filled = record.step * width / std::max<uint64_t>(total, 1);
-  os << "\r\033[K[" << std::string(filled, '=')
-     << std::string(width - std::min(filled, width), ' ') << "] " << record.step
-     << "/" << total << "  " << describe(record, rate);
+  os.flush();
   hasBar = true;
   shown = Clock::now();
 }

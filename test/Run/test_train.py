@@ -140,6 +140,7 @@ def test_divergence(tmp_path, adder):
     flags = (f"--data={tmp_path / 'bad.npz'}", "-o", out)
     message = fail(DIVERGED, "train", adder, *flags)
     assert "the loss of step 4 is NaN" in message
+    assert f"'{out}' is not written" in message
     assert not out.exists()
 
 
@@ -180,8 +181,14 @@ def test_parameters_go_into_a_model(tmp_path):
         ({"x": X, "w": W}, (), "--batch=N must say"),
         ({"x": X, "w": W}, ("--batch=11",), "10 rows, less than a batch"),
         ({"x": X, "w": W[:9]}, ("--batch=2",), "'w' has 9 rows, 'x' has 10"),
-        ({"x": X}, ("--batch=2",), "input 'w' is missing"),
-        ({"x": X, "ww": W}, ("--batch=2",), "'ww'; did you mean 'w'?"),
+        ({"x": X}, ("--batch=2",), "missing: w (batches or rows of float[n])"),
+        ({"x": X, "ww": W}, ("--batch=2",), "is 'ww' meant to be 'w'?"),
+        (
+            {"a": X, "b": W},
+            ("--batch=2",),
+            "data.npz: missing: x (batches or rows of float[n,2]), w (batches "
+            "or rows of float[n]); the data have: a, b",
+        ),
         ({"x": X.astype("f8"), "w": W}, ("--batch=2",), "found double[2,2]"),
         ({"x": X[:, :1], "w": W}, ("--batch=2",), "found float[2,1]"),
         ({"x": X.reshape(5, 2, 2), "w": W}, ("--batch=2",), "'x' has batches"),
@@ -203,7 +210,8 @@ def test_no_step(tmp_path):
     np.savez(tmp_path / "data.npz", x=np.ones((3, 2), np.float32))
     data = f"--data={tmp_path / 'data.npz'}"
     message = fail(BAD_INPUT, "train", model, data)
-    assert "expected a training step" in message
+    assert "model.onnxtxt: it is no training step" in message
+    assert "mp-opt model.onnxtxt --train --loss=... -o step.onnx" in message
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ struct Tests {
 
   void trainToTheEnd();
   void stopAndResume();
+  void resumeOldCheckpoint();
+  void keepStates();
   void runSession();
   void tellErrors();
   llvm::Expected<std::unique_ptr<Trainer>> makeTrainer(TrainerOptions options);
@@ -172,6 +174,68 @@ void Tests::stopAndResume() {
   llvm::sys::fs::remove_directories(folder);
 }
 
+/// Releases before this one did not say what is in the data.
+void Tests::resumeOldCheckpoint() {
+  llvm::SmallString<128> folder;
+  findings.expect(!llvm::sys::fs::createUniqueDirectory("mp-training", folder),
+                  "expected a folder");
+  std::string warnings;
+  TrainerOptions options;
+  options.checkpoints = folder.str().str();
+  options.onWarning = [&](const llvm::Twine &text) { warnings += text.str(); };
+  TrainingObserver observer;
+  observer.shouldStop = [] { return true; };
+  if (auto first = findings.get(makeTrainer(options)))
+    findings.get((*first)->run(observer));
+  CheckpointFolder checkpoints(options.checkpoints);
+  auto old = findings.get(checkpoints.read(1));
+  if (!old)
+    return;
+  findings.expect(old->data.size() == 2 && old->loss, "expected two hashes");
+  old->data.clear();
+  findings.expect(!checkpoints.write(*old, 1), "expected a checkpoint");
+  options.resume = true;
+  auto second = findings.get(makeTrainer(options));
+  findings.expect(second && (*second)->getStep() == 1, "expected to go on");
+  findings.expect(
+      llvm::StringRef(warnings).contains("does not say what is in the data"),
+      "expected a warning of data that are not compared, found '" + warnings +
+          "'");
+  llvm::sys::fs::remove_directories(folder);
+}
+
+/// A run without checkpoints can be kept in the middle, and goes on from there.
+void Tests::keepStates() {
+  llvm::SmallString<128> folder;
+  findings.expect(!llvm::sys::fs::createUniqueDirectory("mp-training", folder),
+                  "expected a folder");
+  auto first = findings.get(makeTrainer({}));
+  auto whole = findings.get(makeTrainer({}));
+  if (!first || !whole)
+    return;
+  TrainingObserver observer;
+  observer.onStep = [&](const StepRecord &record) {
+    return record.step < 7 ? llvm::Error::success()
+                           : llvm::createStringError("seven");
+  };
+  findings.expectError((*first)->run(observer).takeError(), ErrorKind::BadInput,
+                       "seven");
+  findings.expect(!(*first)->isStepBroken() && (*first)->hasFiniteStates(),
+                  "expected states of seven steps");
+  findings.expect(!(*first)->writeCheckpoint(folder), "expected a checkpoint");
+  TrainerOptions options;
+  options.checkpoints = folder.str().str();
+  options.resume = true;
+  if (auto second = findings.get(makeTrainer(options))) {
+    findings.expect((*second)->getStep() == 7, "expected to go on at step 7");
+    findings.get((*second)->run());
+    findings.get((*whole)->run());
+    findings.expect(getParameters(**second) == getParameters(**whole),
+                    "expected the same bits as without an end");
+  }
+  llvm::sys::fs::remove_directories(folder);
+}
+
 /// One call of the step, against outputs that are right and wrong.
 void Tests::runSession() {
   auto model = findings.get(Model::parse(stepText, "step.onnxtxt", registry));
@@ -226,13 +290,17 @@ void Tests::tellErrors() {
   if (model)
     findings.expectError(
         Trainer::create(std::move(*model), data, {}).takeError(),
-        ErrorKind::BadInput, "rows.npz: the model has no input 'z'");
+        ErrorKind::BadInput,
+        "rows.npz: missing: x (batches or rows of float[n,2]); the data have: "
+        "z, y");
 }
 
 int main() {
   Tests tests;
   tests.trainToTheEnd();
   tests.stopAndResume();
+  tests.resumeOldCheckpoint();
+  tests.keepStates();
   tests.runSession();
   tests.tellErrors();
   return tests.findings.getExitCode();

@@ -21,16 +21,20 @@ Interrupt::Interrupt() {
   action.sa_flags = SA_RESTART | int(SA_RESETHAND);
   ::sigaction(SIGINT, nullptr, &oldInterrupt);
   ::sigaction(SIGTERM, nullptr, &oldTerminate);
-  // A shell's background jobs ignore Ctrl-C.
+  ::sigaction(SIGHUP, nullptr, &oldHangUp);
+  // A shell's background jobs ignore Ctrl-C, those of nohup a terminal's end.
   if (oldInterrupt.sa_handler != SIG_IGN)
     ::sigaction(SIGINT, &action, nullptr);
   if (oldTerminate.sa_handler != SIG_IGN)
     ::sigaction(SIGTERM, &action, nullptr);
+  if (oldHangUp.sa_handler != SIG_IGN)
+    ::sigaction(SIGHUP, &action, nullptr);
 }
 
 Interrupt::~Interrupt() {
   ::sigaction(SIGINT, &oldInterrupt, nullptr);
   ::sigaction(SIGTERM, &oldTerminate, nullptr);
+  ::sigaction(SIGHUP, &oldHangUp, nullptr);
 }
 
 int Interrupt::get() const { return pending; }

@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// While it lives, the first SIGINT or SIGTERM is noted; the second ends the
-/// process as usual.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP is noted; the second of
+/// its kind ends the process as usual.
 class Interrupt {
 public:
   Interrupt();
@@ -23,7 +23,7 @@ public:
   int get() const;
 
 private:
-  struct sigaction oldInterrupt, oldTerminate;
+  struct sigaction oldInterrupt, oldTerminate, oldHangUp;
 };
 
 } // namespace mp

@@ -14,6 +14,8 @@
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using llvm::Expected;
 
@@ -116,17 +118,18 @@ ModelFlags::read(StringRef path, const DialectRegistry &registry,
 //===----------------------------------------------------------------------===//
 
 /// NAME=FILE; the file has one tensor.
-static Expected<NamedTensor> readInput(StringRef text) {
+static Expected<NamedTensor> readInput(StringRef text, std::string &version) {
   // Names have colons and dots more often than files have equals signs.
   auto [name, path] = text.rsplit('=');
   if (name.empty() || path.empty())
     return llvm::createStringError("--input: expected NAME=FILE, got '" + text +
                                    "'");
+  version = describeVersion(path);
   return readTensor(name, path);
 }
 
 /// NAME:FILE:float32[32,784].
-static Expected<NamedTensor> readRaw(StringRef text) {
+static Expected<NamedTensor> readRaw(StringRef text, std::string &version) {
   auto [rest, type] = text.rsplit(':');
   auto [name, path] = rest.rsplit(':');
   ElementKind kind;
@@ -136,6 +139,7 @@ static Expected<NamedTensor> readRaw(StringRef text) {
         "--raw: expected NAME:FILE:TYPE[SIZES] such as "
         "x:x.bin:float32[?,784], got '" +
         text + "'");
+  version = describeVersion(path);
   return readRawTensor(name, path, kind, sizes);
 }
 
@@ -157,14 +161,19 @@ Expected<DataSet> DataFlags::read(StringRef path) const {
   Expected<DataSet> data = path.empty() ? DataSet() : readDataSet(path);
   if (!data)
     return data;
+  std::vector<std::string> versions;
+  if (!path.empty())
+    versions.push_back(data->version);
   for (auto [texts, read] :
        {std::pair(&inputs, &readInput), std::pair(&raw, &readRaw)})
     for (StringRef text : *texts) {
-      Expected<NamedTensor> named = read(text);
+      Expected<NamedTensor> named = read(text, versions.emplace_back());
       if (!named)
         return named.takeError();
       data->inputs.push_back(std::move(*named));
     }
+  data->version =
+      llvm::is_contained(versions, "") ? "" : llvm::join(versions, ",");
   if (data->isPositional && (!inputs.empty() || !raw.empty()))
     return llvm::createStringError(path +
                                    ": its tensors have no names; --input "

@@ -10,7 +10,9 @@
 
 #include "mp-opt/API/DataSet.h"
 #include "mp-opt/API/TensorText.h"
+#include "mp-opt/Data/Checkpoint.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
 using namespace llvm;
@@ -23,10 +25,27 @@ usage: mp-run show FILE [--json]
 
 FILE is an .npz, .npy or .safetensors file, a test_data_set folder of ONNX, or
 a folder of checkpoints. Shown are names, types, the least and the greatest
-element and the mean; elements that are no finite numbers are counted.
+element and the mean; elements that are no finite numbers are counted. Of a
+checkpoint, the newest whole one: also its step, losses and settings.
 
   --json    as JSON
 )";
+
+/// What a checkpoint has beside its tensors.
+static void print(const Checkpoint &checkpoint, raw_ostream &os) {
+  os << "checkpoint of step " << checkpoint.step << ", after "
+     << checkpoint.epoch << " epochs and " << checkpoint.position
+     << " batches\n";
+  if (checkpoint.loss)
+    os << "loss " << formatShort(*checkpoint.loss) << "\n";
+  if (checkpoint.validation)
+    os << "validation loss " << formatShort(*checkpoint.validation) << "\n";
+  os << "made with ";
+  ListSeparator comma;
+  for (const auto &[key, text] : checkpoint.settings)
+    os << comma << key << " = " << text;
+  os << "\n";
+}
 
 int runShow(Arguments arguments, mlir::DialectRegistry &) {
   Flags flags("mp-run show", help);
@@ -38,11 +57,20 @@ int runShow(Arguments arguments, mlir::DialectRegistry &) {
     return *code;
   if (files.size() != 1)
     return flags.usageError("expected one file, got " + Twine(files.size()));
-  auto tensors = readTensors(files[0], [](const Twine &warning) {
+  auto warn = [](const Twine &warning) {
     printMessage("mp-run show", mlir::DiagnosticSeverity::Warning, warning);
-  });
+  };
+  std::optional<Checkpoint> checkpoint;
+  if (CheckpointFolder::isOne(files[0])) {
+    auto read = CheckpointFolder(files[0]).readNewest(warn);
+    if (!read)
+      return reportError("mp-run show", read.takeError());
+    checkpoint = std::move(*read);
+  }
+  Expected<std::vector<NamedTensor>> tensors =
+      checkpoint ? std::move(checkpoint->states) : readTensors(files[0], warn);
   if (!tensors)
-    return reportError(tensors.takeError());
+    return reportError("mp-run show", tensors.takeError());
   if (asJSON) {
     json::OStream json(outs(), 2);
     json.array([&] {
@@ -52,6 +80,8 @@ int runShow(Arguments arguments, mlir::DialectRegistry &) {
     outs() << "\n";
   } else {
     printTable(*tensors, outs());
+    if (checkpoint)
+      print(*checkpoint, outs());
   }
   return finishOutput(exitOk);
 }

@@ -18,6 +18,9 @@ namespace mp {
 struct DataSet {
   /// What messages call it.
   std::string path;
+  /// Tells whether its files are those of another time, without reading them:
+  /// their sizes, inodes and times of change. Empty if that cannot be known.
+  std::string version;
   std::vector<NamedTensor> inputs, expected;
   /// Values go to inputs in their order, whatever they are called.
   bool isPositional = false;
@@ -47,6 +50,10 @@ llvm::Expected<NamedTensor> readRawTensor(llvm::StringRef name,
 llvm::Expected<std::vector<NamedTensor>>
 readTensors(llvm::StringRef path,
             llvm::function_ref<void(const llvm::Twine &)> warn);
+
+/// The size, inode and time of change of a regular file; empty for what is
+/// none.
+std::string describeVersion(llvm::StringRef path);
 
 /// "float32", "f32", "float", ...; Undefined for other names.
 ElementKind parseElementKind(llvm::StringRef name);

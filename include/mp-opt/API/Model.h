@@ -84,10 +84,16 @@ public:
   /// beside it.
   llvm::Error writeONNX(llvm::StringRef path);
 
+  /// Fails as `writeONNX` would because of what the model is, and writes
+  /// nothing.
+  llvm::Error checkONNX(llvm::StringRef path);
+
   /// What the model takes, before it is compiled. Fails, of kind NotSupported,
   /// if that is not tensors alone.
   llvm::Expected<std::vector<ModelValue>>
   getInputs(const llvm::StringMap<int64_t> &dims);
+  /// In their order.
+  std::vector<std::string> getOutputNames();
   mlir::ModuleOp getModule() { return *module; }
   /// The bytes of its file; nothing for a copy.
   llvm::StringRef getContent() const { return input.getContent(); }

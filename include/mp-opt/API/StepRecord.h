@@ -26,6 +26,14 @@ struct StepRecord {
   /// The learning rate, the loss scale, and how many steps it has skipped;
   /// absent where the model has none.
   std::optional<double> rate, scale, skipped;
+  /// The loss on validation data, where they were evaluated after this step.
+  std::optional<double> validation;
+
+  /// Not part of a log, which says the same of a run whether it was stopped
+  /// on its way or not. The mean of the finite losses of this epoch so far, as
+  /// far as this run has made it; and what the step took, its batch included,
+  /// but no checkpoint and no evaluation.
+  double epochLoss = 0, seconds = 0;
 
   void printJSON(llvm::json::OStream &json) const;
 };
@@ -33,14 +41,22 @@ struct StepRecord {
 /// What a run has come to.
 struct TrainingResult {
   StepRecord last;
-  /// Steps that this run has made.
-  uint64_t made = 0;
-  double seconds = 0;
+  /// The newest; absent without validation data.
+  std::optional<double> validation;
+  /// Steps that this run has made, and rows in each; 0 if batches are not made
+  /// of rows.
+  uint64_t made = 0, rows = 0;
+  /// Of the whole run without compilation, and of the steps alone.
+  double seconds = 0, stepSeconds = 0;
 
-  /// "steps 40  loss 0.25  1.2 s  33 steps/s".
+  double getStepsPerSecond() const;
+  /// "steps 40  epochs 5  loss 0.25  1.2 s  33 steps/s".
   void print(llvm::raw_ostream &os) const;
   void printJSON(llvm::raw_ostream &os) const;
 };
+
+/// "33.1 steps/s", or, of steps of a number of rows, "1060 examples/s".
+std::string describeSpeed(double stepsPerSecond, uint64_t rows);
 
 } // namespace mp
 

@@ -8,7 +8,7 @@
 #ifndef MPOPT_API_TRAINEDMODEL_H
 #define MPOPT_API_TRAINEDMODEL_H
 
-#include "mp-opt/API/Model.h"
+#include "mp-opt/API/TrainingStep.h"
 
 namespace mp {
 
@@ -20,6 +20,11 @@ std::vector<NamedTensor> takeAverages(llvm::ArrayRef<NamedTensor> states);
 /// names; others stay. Fails, naming the tensor, where types differ, or if no
 /// name is the same.
 llvm::Error setInitializers(Model &model, llvm::ArrayRef<NamedTensor> tensors);
+
+/// Fails, before a training, where `writeTrained` would at its end: because of
+/// the path, or because `model` is none of the step's.
+llvm::Error checkTrained(Model *model, const TrainingStep &step,
+                         llvm::StringRef path);
 
 /// Writes states at the end of a training: the model with them as its
 /// initializers, if there is one, else a data file.

@@ -9,6 +9,8 @@
 #define MPOPT_API_TRAINER_H
 
 #include "mp-opt/API/Batches.h"
+#include "mp-opt/API/DataHash.h"
+#include "mp-opt/API/Evaluation.h"
 #include "mp-opt/API/LearningRate.h"
 #include "mp-opt/API/Model.h"
 #include "mp-opt/API/StepRecord.h"
@@ -36,8 +38,12 @@ struct TrainerOptions {
   std::string log;
   /// The model has averages of its parameters, and they are the result.
   bool average = false;
-  /// Gets warnings, of checkpoints that are not whole.
-  std::function<void(const llvm::Twine &warning)> onWarning;
+  /// Data on which the loss is evaluated at the end of each epoch, and of the
+  /// run: that of the averages, if these are the result.
+  std::optional<DataSet> validation;
+  /// Get what is said of data that are not used or not compared, of checkpoints
+  /// that are not whole, of steps that are skipped.
+  std::function<void(const llvm::Twine &text)> onWarning, onNote;
 };
 
 /// Who watches a run; both may be empty.
@@ -53,7 +59,8 @@ enum class TrainingEnd {
   Finished,
   /// By the observer.
   Stopped,
-  /// The loss is no number any more. There is no checkpoint of that.
+  /// The loss, or a state, is no finite number any more. There is no checkpoint
+  /// of that.
   Diverged,
 };
 
@@ -81,8 +88,24 @@ public:
   /// That of the newest checkpoint of this run.
   std::optional<uint64_t> getCheckpointStep() const { return written; }
   const StepRecord &getLast() const { return last; }
+  /// Batches in an epoch, and rows in a batch, 0 if they are not made of rows.
+  uint64_t getEpochSteps() const { return batches.getCount(); }
+  uint64_t getBatchSize() const { return batches.getBatchSize(); }
+  /// The newest loss on validation data, and the time that this run's steps
+  /// took.
+  std::optional<double> getValidation() const { return validation; }
+  double getStepSeconds() const { return stepSeconds; }
   /// "the loss of step 12 is NaN; the last checkpoint is that of step 8".
   std::string describeDivergence() const;
+
+  /// Writes a checkpoint of the states as they are, wherever that is: for runs
+  /// that ended before they could be kept.
+  llvm::Error writeCheckpoint(llvm::StringRef folder);
+  /// True if a step has failed on its way: it may have changed some states.
+  bool isStepBroken() const { return isBroken; }
+  /// False if a state is no longer finite, which `describeDivergence` then
+  /// tells of.
+  bool hasFiniteStates();
 
   /// Parameters and all else that steps hand on. They share their memory with
   /// the trainer, whose steps write over it.
@@ -94,37 +117,63 @@ private:
   Trainer(std::unique_ptr<Model> model, std::unique_ptr<Program> program,
           Batches batches, TrainerOptions options);
 
+  void say(const llvm::Twine &what, const DataRemarks &remarks) const;
   llvm::Error start();
   llvm::Error findRate();
   llvm::Error checkAverages();
   llvm::Error readInit();
   llvm::Error openCheckpoints();
   llvm::Error setStates(llvm::ArrayRef<NamedTensor> states, bool needsAll);
+
   llvm::Error setRate();
   llvm::Error makeStep();
+  void readOutputs();
   void readParts();
+  void addToEpoch();
+  void countSkipped(std::optional<double> before);
+  llvm::Error evaluate();
+  bool hasDiverged() const;
+  llvm::Expected<std::optional<TrainingEnd>> endStep(bool isStopped);
+
   llvm::Error writeCheckpoint();
   DataAttributes getSettings() const;
   llvm::Error checkSettings(const Checkpoint &checkpoint) const;
+  llvm::Error checkData(const Checkpoint &checkpoint);
+  const DataAttributes &getDataHash();
   std::optional<double> getScalar(llvm::StringRef state) const;
 
-  /// In this order: the program needs the model's context.
+  /// In this order: the programs need the model's context.
   std::unique_ptr<Model> model;
   std::unique_ptr<Program> program;
+  std::unique_ptr<Evaluation> evaluation;
   Batches batches;
   TrainerOptions options;
+  /// Of the data: known from a checkpoint, or on its way.
+  std::string dataVersion;
+  DataAttributes knownData;
+  std::unique_ptr<DataHash> hashing;
   /// Of the model's file.
   const std::string content;
   const uint64_t total, every;
   std::vector<Tensor> inputs;
   llvm::SmallVector<Tensor> outputs;
-  /// Indices of inputs.
-  std::vector<unsigned> states;
+  /// Indices of inputs; and those that were finite at the beginning.
+  std::vector<unsigned> states, finite;
   std::optional<unsigned> rateInput;
   unsigned lossOutput = 0;
   uint64_t step = 0;
   std::optional<uint64_t> written;
   StepRecord last;
+  std::optional<double> validation;
+  double stepSeconds = 0;
+  /// Steps in a row, up to the last one.
+  unsigned skippedInRow = 0;
+  /// Of this epoch's finite losses.
+  double epochSum = 0;
+  uint64_t epochCount = 0;
+  /// The state that is no longer finite; empty if there is none.
+  std::string infiniteState;
+  bool isBroken = false;
 };
 
 } // namespace mp

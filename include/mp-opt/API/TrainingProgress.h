@@ -11,15 +11,40 @@
 #include "mp-opt/API/StepRecord.h"
 
 #include <chrono>
+#include <functional>
 
 namespace mp {
 
-/// A bar on a terminal; elsewhere ten lines or so a run. Time runs from its
-/// creation on.
+/// Events in a second, of the last ten seconds or so: older ones count ever
+/// less.
+class RecentRate {
+public:
+  /// One event, which took so long.
+  void add(double seconds);
+  /// 0 before the first.
+  double get() const { return time > 0 ? events / time : 0; }
+
+private:
+  double events = 0, time = 0;
+};
+
+struct ProgressOptions {
+  /// A line that is written over, and one that stays for each epoch (of many,
+  /// for some); else ten lines or so a run.
+  bool isBar = false;
+  bool isColored = false;
+  /// Of the terminal, at any time; null or 0 if nobody knows.
+  std::function<unsigned()> getColumns;
+  /// In all, some of which may have been made before; in an epoch; and rows in
+  /// a step, 0 if there are none.
+  uint64_t steps = 0, stepsPerEpoch = 1, rows = 0;
+};
+
+/// Says how far a run is, how long it will take, and what the loss is, as a
+/// mean over the epoch so far. Time runs from its creation on.
 class TrainingProgress {
 public:
-  /// Of a run of `total` steps, some of which may have been made before.
-  TrainingProgress(llvm::raw_ostream &os, bool isTerminal, uint64_t total);
+  TrainingProgress(llvm::raw_ostream &os, ProgressOptions options);
   ~TrainingProgress() { end(); }
 
   void show(const StepRecord &record);
@@ -29,13 +54,23 @@ public:
   double getSeconds() const;
 
 private:
+  using Clock = std::chrono::steady_clock;
+
+  uint64_t getEpochs() const;
+  bool isEpochEnd(const StepRecord &record) const;
+  bool isLineDue(const StepRecord &record) const;
+  void showLine(const StepRecord &record);
+  void showBar(const StepRecord &record);
+  std::string describe(const StepRecord &record, bool isEpoch) const;
+
   llvm::raw_ostream &os;
-  const bool isTerminal;
-  const uint64_t total;
-  /// Steps that were shown.
-  uint64_t made = 0;
+  const ProgressOptions options;
   bool hasBar = false;
-  std::chrono::steady_clock::time_point start, shown;
+  /// The newest loss on validation data.
+  std::optional<double> validation;
+  /// Of steps alone, and with all that lies between them.
+  RecentRate rate, progress;
+  Clock::time_point start, last, shown;
 };
 
 } // namespace mp

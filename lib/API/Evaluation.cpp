@@ -1,0 +1,223 @@
+//===- Evaluation.cpp - The loss on data that are not trained on ----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/API/Evaluation.h"
+
+#include "mp-opt/API/Session.h"
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Graph/NodeBuilder.h"
+#include "mp-opt/Operators/NodeView.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// The forward pass
+//===----------------------------------------------------------------------===//
+
+static void keepLoss(Model &model, GraphOp graph) {
+  YieldOp yield = getYield(graph.getBody());
+  std::vector<std::string> names = model.getOutputNames();
+  size_t place = llvm::find(names, lossName) - names.begin();
+  if (auto described = yield->getAttrOfType<ArrayAttr>(attr::outputs);
+      described && place < described.size())
+    yield->setAttr(attr::outputs,
+                   ArrayAttr::get(yield.getContext(), described[place]));
+  yield->setOperands(yield->getOperand(place));
+}
+
+/// Nodes that nothing uses, and what begins states. Defaults of other inputs
+/// are used by these.
+static void eraseUnused(GraphOp graph, const TrainingStep &step) {
+  llvm::StringSet<> defaults;
+  for (auto [input, isState] : llvm::zip(step.inputs, step.isState))
+    if (!isState)
+      defaults.insert(input.name);
+  Block &block = graph.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    auto initializer = dyn_cast<InitializerOp>(op);
+    bool isDefault = initializer && initializer.getOverridable() &&
+                     defaults.contains(initializer.getName());
+    if (!isa<YieldOp>(op) && op.use_empty() && !isDefault)
+      op.erase();
+  }
+}
+
+/// The same node with its first result alone: the statistics it has.
+static void useStatistics(Operation *node, NodeBuilder &builder) {
+  SmallVector<NamedAttribute> attributes;
+  for (NamedAttribute attribute : node->getDiscardableAttrs())
+    if (attribute.getName() != "training_mode")
+      attributes.push_back(attribute);
+  builder.setInsertionPoint(node);
+  SmallVector<Value> operands(node->getOperands());
+  Operation *inference = builder.createNode(
+      "BatchNormalization", operands, node->getResult(0).getType(), attributes);
+  node->getResult(0).replaceAllUsesWith(inference->getResult(0));
+  node->erase();
+}
+
+void makeEvaluationModel(Model &model, const TrainingStep &step) {
+  GraphOp graph = getMainGraph(model.getModule());
+  keepLoss(model, graph);
+  eraseUnused(graph, step);
+  NodeBuilder builder(model.getModule());
+  SmallVector<Operation *> nodes;
+  model.getModule().walk([&](Operation *op) { nodes.push_back(op); });
+  for (Operation *node : nodes) {
+    if (isStandardOp(node, "Dropout") && hasOperand(node, 2)) {
+      builder.setInsertionPoint(node);
+      node->setOperand(2, builder.boolScalar(false));
+    } else if (isStandardOp(node, "BatchNormalization") &&
+               NodeView(node).getFlag("training_mode")) {
+      useStatistics(node, builder);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+/// What the step takes of the data; null for other names.
+static const ModelValue *findInput(const TrainingStep &step, StringRef name) {
+  for (auto [input, isState] : llvm::zip(step.inputs, step.isState))
+    if (!isState && input.name == name)
+      return &input;
+  return nullptr;
+}
+
+/// The number of rows, if batches may be of any size; absent otherwise, and
+/// for data that are batches already or do not fit.
+static std::optional<uint64_t> findFreeRows(const TrainingStep &step,
+                                            const DataSet &data) {
+  std::optional<uint64_t> rows;
+  for (const auto &[name, tensor] : data.inputs) {
+    const ModelValue *input = findInput(step, name);
+    if (!input)
+      continue;
+    if (input->sizes.empty() || input->sizes[0] >= 0 ||
+        input->sizes.size() != size_t(tensor.getRank()))
+      return std::nullopt;
+    rows = tensor.getSizes()[0];
+  }
+  return rows;
+}
+
+/// True if the data are batches already, as far as their first tensor tells.
+static bool areBatches(const TrainingStep &step, const DataSet &data) {
+  for (const auto &[name, tensor] : data.inputs)
+    if (const ModelValue *input = findInput(step, name))
+      return size_t(tensor.getRank()) > input->sizes.size();
+  return false;
+}
+
+/// The rows of each tensor that the step takes, from number `first` on.
+static DataSet takeRowsFrom(const TrainingStep &step, const DataSet &data,
+                            uint64_t first) {
+  DataSet taken = data;
+  taken.inputs.clear();
+  for (const auto &[name, tensor] : data.inputs) {
+    if (!findInput(step, name))
+      continue;
+    SmallVector<int64_t> sizes(tensor.getSizes());
+    size_t rowBytes = tensor.getNumBytes() / sizes[0];
+    sizes[0] -= int64_t(first);
+    char *begin = static_cast<char *>(tensor.getData()) + first * rowBytes;
+    taken.inputs.push_back({name, Tensor(tensor.getKind(), sizes, begin,
+                                         std::make_shared<Tensor>(tensor))});
+  }
+  return taken;
+}
+
+llvm::Expected<std::unique_ptr<Evaluation>>
+Evaluation::create(Model &model, const TrainingStep &step, const DataSet &data,
+                   uint64_t size, const CompileOptions &compile) {
+  std::unique_ptr<Evaluation> evaluation(new Evaluation());
+  std::optional<uint64_t> freeRows = findFreeRows(step, data);
+  // Fewer rows than a batch of training has are one batch.
+  if (freeRows)
+    size = std::min(size, *freeRows);
+  if (areBatches(step, data))
+    size = 0;
+  if (llvm::Error failed = evaluation->add(model, step, data, size, compile))
+    return failed;
+  const Batches &whole = evaluation->parts.front().batches;
+  evaluation->remarks = whole.getRemarks();
+  uint64_t left = whole.getLeftRows(), batch = whole.getBatchSize();
+  if (left && freeRows) {
+    DataSet rest = takeRowsFrom(step, data, whole.getCount() * batch);
+    if (llvm::Error failed = evaluation->add(model, step, rest, left, compile))
+      return failed;
+  } else if (left) {
+    evaluation->remarks.warnings.push_back(
+        "the last " + std::to_string(left) + " rows are left out: the step " +
+        "takes batches of " + std::to_string(batch));
+  }
+  return evaluation;
+}
+
+llvm::Error Evaluation::add(Model &model, const TrainingStep &step,
+                            const DataSet &data, uint64_t size,
+                            const CompileOptions &given) {
+  BatchOptions options;
+  options.shuffle = false;
+  options.size = size;
+  llvm::Expected<Batches> batches = Batches::create(step, data, options);
+  if (!batches)
+    return batches.takeError();
+  CompileOptions compile = given;
+  compile.updateInPlace = false;
+  std::vector<Tensor> first(step.inputs.size());
+  if (llvm::Error failed = batches->load(0, first))
+    return failed;
+  addSizes(step.inputs, first, compile);
+  std::unique_ptr<Model> forward =
+      Model::copy(model.getModule(), model.getName());
+  makeEvaluationModel(*forward, step);
+  auto program = forward->compile(compile);
+  if (!program)
+    return program.takeError();
+  double weight = double(batches->getCount()) *
+                  double(std::max<uint64_t>(batches->getBatchSize(), 1));
+  parts.push_back({std::move(*batches), weight, std::move(*program)});
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<double> Evaluation::compute(Part &part,
+                                           std::vector<Tensor> inputs) {
+  SmallVector<Tensor> outputs;
+  double sum = 0;
+  for (uint64_t batch = 0; batch < part.batches.getCount(); ++batch) {
+    if (llvm::Error failed = part.batches.load(batch, inputs))
+      return failed;
+    if (llvm::Error failed = part.program->run(inputs, outputs))
+      return failed;
+    sum += outputs.front().toDoubles().front();
+  }
+  return sum / double(part.batches.getCount());
+}
+
+llvm::Expected<double> Evaluation::compute(ArrayRef<Tensor> inputs) {
+  double sum = 0, weights = 0;
+  for (Part &part : parts) {
+    llvm::Expected<double> mean = compute(part, inputs.vec());
+    if (!mean)
+      return mean;
+    sum += *mean * part.weight;
+    weights += part.weight;
+  }
+  return sum / weights;
+}
+
+} // namespace mp

@@ -1,0 +1,264 @@
+//===- TrainFlags.cpp - The flags of mp-run train -------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrainFlags.h"
+
+#include "Message.h"
+
+#include "mp-opt/API/ModelOutput.h"
+
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+#include <cmath>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace mp {
+
+static constexpr StringLiteral help =
+    R"(mp-run train: trains with a step that mp-opt --train has made
+
+usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
+
+  --data=FILE           an .npz or .safetensors file; its tensors have the names
+                        of inputs, and are rows, of which --batch make up a
+                        batch, or batches (with one more dimension), in order;
+                        integers of another type become the input's
+  --raw=NAME:FILE:TYPE[SIZES]
+                        the same from plain elements: x:x.bin:float32[?,784]
+  --validation=FILE     the same for the loss after each epoch, and at the end,
+                        on data that are not trained on: the step's forward pass
+                        as in inference (no Dropout, running statistics)
+  --batch=N             rows in a batch; those left at an epoch's end are unused
+  --seed=N              of the order of rows, anew in each epoch (0)
+  --no-shuffle          rows in the order of the file
+  --epochs=N, --steps=N how long, in all (1 epoch)
+  --lr=X                the greatest learning rate (the step's own)
+  --lr-schedule=NAME    constant, linear or cosine (to --lr-min), or step (by
+                        --lr-gamma every --lr-step steps)
+  --warmup=N            first N steps in which the rate rises
+
+  --checkpoint=DIR      where checkpoints go; at the end there is one, too
+  --checkpoint-every=N  steps between them (an epoch)
+  --keep=N              how many are kept (2)
+  --resume              go on with the newest whole one, to the same bits; other
+                        data, models or settings are refused
+  --init=FILE           parameters and other states to start with, by names
+  -o FILE               parameters and other states at the end: .safetensors,
+                        .npz; or .onnx with --into
+  --into=MODEL          the model whose parameters -o gets as they are trained
+  --average             -o gets the averages of the parameters in their place,
+                        which a step of mp-opt --average has
+  --log=FILE            a line of JSON for each step
+  --json                print the end as JSON
+  --progress=FORM       bar, lines or none (auto: a bar on a terminal, else
+                        lines): losses are means over the epoch so far, and
+                        speeds are those of the last seconds
+  --quiet               print nothing on the way but warnings
+
+  --dim=NAME=SIZE,... --threads=N --kernels=FORM --mixed-bf16 --mixed-fp16
+  --schemas=FILE --external-data-root=DIR --cache=WHERE --mlir-timing
+                        as for mp-run run
+
+Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with a checkpoint and -o.
+If either cannot be written, a checkpoint goes to a new folder in $TMPDIR. A run
+that diverges writes neither: what was there before stays.
+
+Exit codes: 0 done; 1 a file cannot be read or written, or does not fit the
+step; 2 wrong usage; 4 the step has ops that cannot be compiled; 5 the last loss
+or a state is no finite number; 70 internal error or out of memory; 129, 130,
+143 ended by SIGHUP, Ctrl-C or SIGTERM.
+)";
+
+void noteTraining(const Twine &text) {
+  errs() << "mp-run train: " << text << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+void TrainFlags::addRateTo(Flags &flags) {
+  flags.beginGroup("Learning rate");
+  flags.add("lr", rate, "the greatest learning rate", "X");
+  flags.addChoice("lr-schedule", schedule, "how the rate falls",
+                  getRateScheduleNames());
+  flags.add("lr-min", trainer.rate.least, "where linear and cosine end", 0.0);
+  flags.add("lr-gamma", trainer.rate.gamma, "factor of schedule 'step'", 0.0);
+  flags.add("lr-step", trainer.rate.interval, "steps between its factors", 1);
+  flags.add("warmup", trainer.rate.warmup, "first steps in which it rises");
+}
+
+void TrainFlags::addDataTo(Flags &flags) {
+  flags.beginGroup("Data");
+  flags.add("data", dataFile, "tensors by the inputs' names", "FILE");
+  flags.add("raw", data.raw, "the same from plain elements",
+            "NAME:FILE:TYPE[SIZES]");
+  flags.add("validation", validation, "data for the loss after each epoch",
+            "FILE");
+  flags.add("batch", trainer.batches.size, "rows in a batch", 1);
+  flags.add("seed", trainer.batches.seed, "of the order of rows");
+  flags.add("no-shuffle", noShuffle, "rows in the order of the file");
+  flags.add("epochs", epochs, "passes over the data, in all", 1);
+  flags.add("steps", trainer.steps, "steps, in all", 1);
+}
+
+void TrainFlags::addFilesTo(Flags &flags) {
+  flags.beginGroup("Files");
+  flags.add("checkpoint", trainer.checkpoints, "where checkpoints go", "DIR");
+  flags.add("checkpoint-every", trainer.every, "steps between them", 1);
+  flags.add("keep", trainer.keep, "how many are kept", 1);
+  flags.add("resume", trainer.resume, "go on with the newest whole one");
+  flags.add("init", trainer.init, "states to start with, by names", "FILE");
+  flags.add("o", output, "states at the end", "FILE").synonyms = {"output"};
+  flags.add("into", into, "model that gets the trained parameters", "MODEL")
+      .expected = "a model";
+  flags.add("average", trainer.average, "-o gets averages of the parameters");
+  flags.add("log", trainer.log, "a line of JSON for each step", "FILE");
+}
+
+void TrainFlags::addTo(Flags &flags) {
+  model.addTo(flags);
+  addRateTo(flags);
+  addDataTo(flags);
+  addFilesTo(flags);
+  flags.beginGroup("Printing");
+  flags.add("json", json, "print the end as JSON");
+  flags.addChoice("progress", progress, "how the way is shown",
+                  {"auto", "bar", "lines", "none"});
+  flags.add("quiet", quiet, "print nothing on the way");
+}
+
+std::optional<int> TrainFlags::parse(Arguments arguments,
+                                     mlir::DialectRegistry &registry) {
+  Flags flags("mp-run train", help);
+  addTo(flags);
+  if (std::optional<int> code = flags.parse(arguments, files))
+    return code;
+  for (auto check : {&TrainFlags::checkCombination, &TrainFlags::checkOutput})
+    if (std::optional<int> code = (this->*check)(flags))
+      return code;
+  if (std::optional<int> code = checkRate(flags))
+    return code;
+  if (std::optional<int> code = model.apply(flags, registry))
+    return code;
+  trainer.epochs = std::max<uint64_t>(epochs, 1);
+  trainer.batches.shuffle = !noShuffle;
+  trainer.compile = model.getOptions();
+  trainer.onWarning = [](const Twine &text) {
+    printMessage("mp-run train", mlir::DiagnosticSeverity::Warning, text);
+  };
+  if (quiet)
+    trainer.compile.title.clear();
+  else
+    trainer.onNote = noteTraining;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+std::optional<int> TrainFlags::checkRate(const Flags &flags) {
+  LearningRate &to = trainer.rate;
+  if (!schedule.empty())
+    to.schedule = *parseRateSchedule(schedule);
+  if (to.schedule == RateSchedule::Step && !to.interval)
+    return flags.usageError("--lr-schedule=step needs --lr-step=N");
+  double value = 0;
+  if (!rate.empty() && (StringRef(rate).getAsDouble(value) || !(value >= 0) ||
+                        std::isinf(value)))
+    return flags.usageError("--lr: expected a number of at least 0, got '" +
+                            rate + "'");
+  if (!rate.empty())
+    to.base = value;
+  return std::nullopt;
+}
+
+std::optional<int> TrainFlags::checkCombination(const Flags &flags) const {
+  if (files.size() != 1)
+    return flags.usageError("expected one model, got " + Twine(files.size()));
+  if (dataFile.empty() && data.raw.empty())
+    return flags.usageError("expected --data=FILE or --raw");
+  if (!into.empty() && output.empty())
+    return flags.usageError("--into needs -o");
+  if (trainer.average && output.empty())
+    return flags.usageError("--average needs -o");
+  if (epochs && trainer.steps)
+    return flags.usageError("--epochs and --steps exclude each other");
+  if (trainer.checkpoints.empty() && (trainer.resume || trainer.every))
+    return flags.usageError("--resume and --checkpoint-every need "
+                            "--checkpoint=DIR");
+  return std::nullopt;
+}
+
+/// What is written is of a form that there is, and takes the place of nothing
+/// that is read.
+std::optional<int> TrainFlags::checkOutput(const Flags &flags) const {
+  StringRef suffix = sys::path::extension(output);
+  if (into.empty() && suffix == ".onnx")
+    return flags.usageError("-o '" + output +
+                            "': a model needs --into=MODEL, "
+                            "whose parameters it gets");
+  if (into.empty())
+    if (Error failed = checkDataFileName(output))
+      return flags.usageError("-o " + toString(std::move(failed)));
+  if (!into.empty() && !suffix.empty() && suffix != ".onnx")
+    return flags.usageError("-o '" + output +
+                            "': --into writes a model, "
+                            "expected .onnx");
+  for (StringRef written : {StringRef(output), StringRef(trainer.log)})
+    for (StringRef read : {StringRef(files[0]), StringRef(dataFile),
+                           StringRef(validation), StringRef(into)})
+      if (isSameFile(read, written))
+        return flags.usageError("'" + written + "' would replace '" + read +
+                                "', which is read");
+  if (isSameFile(output, trainer.log))
+    return flags.usageError("-o and --log are both '" + output + "'");
+  return std::nullopt;
+}
+
+Error TrainFlags::checkPaths() const {
+  for (StringRef path : {StringRef(output), StringRef(trainer.log)})
+    if (!path.empty())
+      if (Error failed = AtomicFile::check(path))
+        return failed;
+  if (trainer.checkpoints.empty())
+    return Error::success();
+  return CheckpointFolder(trainer.checkpoints).checkWritable();
+}
+
+//===----------------------------------------------------------------------===//
+// Progress
+//===----------------------------------------------------------------------===//
+
+static unsigned getTerminalColumns() {
+  struct winsize size;
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
+/// Terminals that are dumb write nothing over.
+static bool isSmartTerminal() {
+  return sys::Process::StandardErrIsDisplayed() &&
+         sys::Process::GetEnv("TERM") != "dumb";
+}
+
+std::optional<ProgressOptions> TrainFlags::getProgress() const {
+  if (quiet || progress == "none")
+    return std::nullopt;
+  ProgressOptions options;
+  options.isBar =
+      progress == "bar" || (progress == "auto" && isSmartTerminal());
+  options.isColored = showsColors();
+  options.getColumns = getTerminalColumns;
+  return options;
+}
+
+} // namespace mp
