@@ -10,7 +10,9 @@
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Support/Nearest.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mp {
@@ -30,10 +32,13 @@ struct FixSizes : public mp::impl::FixSizesBase<FixSizes> {
   void runOnOperation() override;
 
 private:
+  bool checkNames(GraphOp graph);
   DictionaryAttr fixShape(BlockArgument input, DictionaryAttr info);
   void fixNumber(NodeBuilder &builder, BlockArgument input);
 
   llvm::StringMap<int64_t> sizes;
+  /// What could have a size, and what has got one.
+  llvm::SetVector<StringRef> known;
   llvm::StringSet<> used;
 };
 
@@ -71,8 +76,11 @@ DictionaryAttr FixSizes::fixShape(BlockArgument input, DictionaryAttr info) {
   for (auto [size, dim] : llvm::zip(fixed, described)) {
     auto fields = dyn_cast<DictionaryAttr>(dim);
     auto name = fields ? fields.getAs<StringAttr>("dim_param") : StringAttr();
-    auto it = name ? sizes.find(name.getValue()) : sizes.end();
-    if (it == sizes.end() || !ShapedType::isDynamic(size))
+    if (!name || !ShapedType::isDynamic(size))
+      continue;
+    known.insert(name.getValue());
+    auto it = sizes.find(name.getValue());
+    if (it == sizes.end())
       continue;
     size = it->second;
     used.insert(it->first());
@@ -86,9 +94,11 @@ DictionaryAttr FixSizes::fixShape(BlockArgument input, DictionaryAttr info) {
 /// An input that is a whole number: the caller's is not read any more.
 void FixSizes::fixNumber(NodeBuilder &builder, BlockArgument input) {
   auto type = dyn_cast<RankedTensorType>(input.getType());
+  if (!type || type.getRank() != 0 || !isa<IntegerType>(type.getElementType()))
+    return;
+  known.insert(onnxir::getValueName(input));
   auto it = sizes.find(onnxir::getValueName(input));
-  if (it == sizes.end() || !type || type.getRank() != 0 ||
-      !isa<IntegerType>(type.getElementType()))
+  if (it == sizes.end())
     return;
   used.insert(it->first());
   builder.setInsertionPoint(&input.getOwner()->front());
@@ -96,6 +106,20 @@ void FixSizes::fixNumber(NodeBuilder &builder, BlockArgument input) {
   Value number = builder.scalar(double(it->second), type.getElementType());
   input.replaceUsesWithIf(
       number, [](OpOperand &use) { return !isa<YieldOp>(use.getOwner()); });
+}
+
+/// Says which name is none that a size could be given to.
+bool FixSizes::checkNames(GraphOp graph) {
+  for (const std::string &entry : fixed) {
+    StringRef name = StringRef(entry).rsplit('=').first;
+    if (used.contains(name))
+      continue;
+    graph.emitError() << "sizes to fix: no input is a whole number called '"
+                      << name << "', or has an open dimension of that name"
+                      << suggestNearest(name, known);
+    return false;
+  }
+  return true;
 }
 
 void FixSizes::runOnOperation() {
@@ -125,11 +149,6 @@ void FixSizes::runOnOperation() {
   if (infos)
     editor.getYield()->setAttr(attr::inputs,
                                ArrayAttr::get(&getContext(), described));
-  for (const std::string &entry : fixed)
-    if (StringRef name = StringRef(entry).rsplit('=').first;
-        !used.contains(name)) {
-      graph.emitError() << "sizes to fix: no input is a whole number called '"
-                        << name << "', or has an open dimension of that name";
-      return signalPassFailure();
-    }
+  if (!checkNames(graph))
+    signalPassFailure();
 }

@@ -59,7 +59,7 @@ def test_errors(command):
 
 
 @pytest.mark.parametrize(
-    "variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"},
+    "variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""},
                   {"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}],
 )
 def test_without_colors(variables):

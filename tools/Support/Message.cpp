@@ -33,7 +33,8 @@ bool showsColors() {
   StringRef forced = getVariable("CLICOLOR_FORCE");
   if (!forced.empty() && forced != "0")
     return true;
-  return ::isatty(STDERR_FILENO) && getVariable("TERM") != "dumb";
+  StringRef terminal = getVariable("TERM");
+  return ::isatty(STDERR_FILENO) && !terminal.empty() && terminal != "dumb";
 }
 
 void setUpColors() {
@@ -67,7 +68,7 @@ void printMessage(StringRef who, DiagnosticSeverity severity,
   os << getKind(severity) << ":";
   if (isColored)
     os.resetColor();
-  os << " " << text << "\n";
+  os << " " << StringRef(text.str()).rtrim('\n') << "\n";
 }
 
 } // namespace mp

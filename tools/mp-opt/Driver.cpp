@@ -49,8 +49,10 @@ Driver::Driver(const Options &options, DialectRegistry &registry)
       addDimensionCheck(pm, this->options.dims);
     buildConversion(pm, conversion, &reports);
     watchStrictCheck(pm, isRefused);
-    if (failed(fromFlags.setupPassPipeline(pm)))
+    if (failed(fromFlags.setupPassPipeline(pm))) {
+      isMisused = true;
       return failure();
+    }
     // The precision passes may be among those that the flags name.
     if (reports.isWanted() && !conversion.mixed)
       reports.addEnd(pm);
@@ -90,7 +92,7 @@ LogicalResult Driver::runPasses(ModuleOp module, TimingScope &timing) {
 int Driver::getFailureCode() const {
   if (progress::isInPass())
     return exitInternal;
-  return isRefused ? exitNotSupported : exitBadInput;
+  return isRefused ? exitNotSupported : isMisused ? exitUsage : exitBadInput;
 }
 
 int Driver::runOnMLIR(Format format) {

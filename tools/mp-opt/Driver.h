@@ -56,6 +56,8 @@ private:
   ModelOutput output;
   /// Whether --strict has refused the model.
   bool isRefused = false;
+  /// Whether passes have got options that they do not have.
+  bool isMisused = false;
 };
 
 } // namespace mp

@@ -162,6 +162,17 @@ Error Options::parseCode(Flags &flags) {
   return Error::success();
 }
 
+/// What is wrong with several inputs.
+static std::string describeInputs(ArrayRef<std::string> inputs) {
+  std::string text =
+      "expected one input, got '" + inputs[0] + "' and '" + inputs[1] + "'; ";
+  static constexpr StringRef commands[] = {"run", "bench", "compare", "train",
+                                           "show"};
+  if (is_contained(commands, inputs[0]))
+    return text + "did you mean 'mp-run " + join(inputs, " ") + "'?";
+  return text + "an output is given by -o";
+}
+
 /// Gives all flags, MLIR's among them, their values.
 std::optional<int> Options::parseArguments(Flags &flags,
                                            ArrayRef<const char *> arguments,
@@ -177,9 +188,7 @@ std::optional<int> Options::parseArguments(Flags &flags,
   if (auto code = flags.set.parse(arguments, inputs, &others))
     return code;
   if (inputs.size() > 1)
-    return flags.set.usageError("expected one input, got '" + inputs[0] +
-                                "' and '" + inputs[1] +
-                                "'; an output is given by -o");
+    return flags.set.usageError(describeInputs(inputs));
   if (!inputs.empty())
     input = inputs.front();
   Error failed = others.parse();

@@ -24,7 +24,8 @@ using namespace mp;
 
 static constexpr llvm::StringLiteral help = R"(mp-run: runs ONNX models
 
-usage: mp-run COMMAND ...       mp-run COMMAND --help says more
+usage: mp-run COMMAND ...       mp-run COMMAND --help says more, and --help=json
+                                lists its flags for other programs
 
   run MODEL [DATA]      computes a model's outputs
   bench MODEL [DATA]    measures how long that takes

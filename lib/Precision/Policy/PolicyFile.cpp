@@ -231,6 +231,11 @@ static Error addPolicy(PolicyRequest &request, PolicyOptions &options) {
       !request.texts.count(name.str()))
     return createStringError("unknown policy '" + name + "'; did you mean '" +
                              nearest + "'?");
+  if (name.find_first_of("/.") == StringRef::npos && !sys::fs::exists(name) &&
+      !request.texts.count(name.str()))
+    return createStringError("unknown policy '" + name +
+                             "': expected a file, mixed_bfloat16, "
+                             "mixed_float16 or float32");
   return addFile(name, request, [&](StringRef text, StringRef file) {
     return addPolicyYAML(text, file, options);
   });
