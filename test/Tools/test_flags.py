@@ -148,6 +148,13 @@ def test_given_twice(command, row):
     expect(command, f"{row['flag']}: given twice", once, once)
 
 
+def test_far_names_are_not_suggested():
+    """Of three letters two are others, or there is nothing like it."""
+    for typed in ("--cse", "--mv66", "--nonsense", "-q"):
+        text = attempt("mp-opt", typed).stderr
+        assert text == f"mp-opt: error: unknown flag '{typed}'; see mp-opt --help\n"
+
+
 def test_help_in_parts():
     for topic, text in {"train": "--loss=LOSS", "code": "--target=TRIPLE"}.items():
         assert text in attempt("mp-opt", f"--help={topic}").stdout

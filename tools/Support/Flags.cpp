@@ -339,16 +339,20 @@ std::string Flags::suggest(StringRef spelling, const OtherFlags *others) const {
     for (StringRef synonym : flag.synonyms)
       names.push_back(spell(synonym));
   }
+  // A flag of one letter is near to everything that is short.
+  llvm::erase_if(names, [](StringRef name) { return name.size() == 2; });
   size_t own = names.size();
   if (others)
     llvm::append_range(names, others->getNames());
-  // A flag of one letter is near to everything that is short.
-  llvm::erase_if(names, [](StringRef name) { return name.size() == 2; });
   std::string typed = spell(spelling.ltrim('-'));
   // Where both are as near, the program's own flag is meant.
-  std::string nearest = suggestNearest(typed, names);
-  if (!nearest.empty() || typed.size() < 5)
-    return nearest;
+  StringRef meant = findNearest(typed, names);
+  // Three letters of which two are others are another word.
+  size_t letters = typed.size() - 2;
+  if (!meant.empty() && 2 * meant.edit_distance_insensitive(typed) <= letters)
+    return ("; did you mean '" + meant + "'?").str();
+  if (letters < 3)
+    return "";
   StringRef longer;
   for (StringRef name : ArrayRef(names).take_front(own))
     if (name.starts_with(typed) &&

@@ -96,7 +96,9 @@ int Driver::getFailureCode() const {
 }
 
 int Driver::runOnMLIR(Format format) {
-  config.emitBytecode(format == Format::Bytecode);
+  config.emitBytecode(
+      format == Format::Bytecode ||
+      (options.emit == Format::Auto && config.shouldEmitBytecode()));
   LogicalResult result = failure();
   llvm::Error failedReport = llvm::Error::success();
   auto print = [&](raw_ostream &os) {
