@@ -69,15 +69,13 @@ bool TrainingProgress::isLineDue(const StepRecord &record) const {
   return isEpochEnd(record) && (record.epoch + 1) % every == 0;
 }
 
-/// With `isEpoch`, of an epoch that is over.
 std::string TrainingProgress::describe(const StepRecord &record,
-                                       bool isEpoch) const {
+                                       std::optional<double> validation) const {
   std::string text;
   raw_string_ostream os(text);
   os << "loss " << formatShort(record.epochLoss);
-  // What was evaluated epochs ago is no longer true of the line's epoch.
-  if (std::optional<double> known = isEpoch ? record.validation : validation)
-    os << "  validation " << formatShort(*known);
+  if (validation)
+    os << "  validation " << formatShort(*validation);
   if (record.scale)
     os << "  scale " << formatShort(*record.scale);
   if (record.skipped && *record.skipped > 0)
@@ -102,10 +100,9 @@ void TrainingProgress::showLine(const StepRecord &record) {
   if (hasBar)
     os << "\r\033[K";
   hasBar = false;
-  bool isEpoch = isEpochEnd(record);
   os << "epoch " << record.epoch + 1 << "/" << getEpochs() << "  step "
      << record.step << "/" << options.steps << "  "
-     << describe(record, isEpoch);
+     << describe(record, record.validation);
   double left = double(options.steps - record.step);
   if (left > 0)
     os << "  " << formatTime(left / std::max(progress.get(), 1e-9)) << " left";
@@ -127,7 +124,7 @@ void TrainingProgress::showBar(const StepRecord &record) {
   double left = double(options.steps - record.step);
   std::string after = " " + std::to_string(done) + "/" + std::to_string(count) +
                       "  " + formatTime(left / std::max(progress.get(), 1e-9)) +
-                      " left  " + describe(record, /*isEpoch=*/false);
+                      " left  " + describe(record, validation);
   // A line that is wider than the terminal could not be written over.
   unsigned columns = options.getColumns ? options.getColumns() : 0;
   uint64_t room = columns ? columns - 1 : 100;

@@ -211,21 +211,17 @@ Expected<Checkpoint> CheckpointFolder::readNewest(WarnFn warn) const {
 //===----------------------------------------------------------------------===//
 
 Error CheckpointFolder::checkWritable() const {
-  // What is not there would be made in the nearest folder that is.
-  SmallString<256> nearest(path);
-  if (std::error_code error = fs::make_absolute(nearest))
-    return createStringError(path + ": " + error.message());
-  while (!fs::exists(nearest) && sys::path::has_relative_path(nearest))
-    sys::path::remove_filename(nearest);
-  std::error_code error;
-  if (!fs::is_directory(nearest))
-    error = std::make_error_code(std::errc::not_a_directory);
-  else
-    error = fs::access(nearest, fs::AccessMode::Write);
-  if (!error)
-    return Error::success();
-  return createStringError("cannot make checkpoints in '" + path +
-                           "': " + nearest + ": " + error.message());
+  std::vector<std::string> missing;
+  for (StringRef place = path; !place.empty() && !fs::exists(place);
+       place = sys::path::parent_path(place))
+    missing.push_back(place.str());
+  std::error_code error = fs::create_directories(path, true, fs::all_all);
+  Error failed = error ? createStringError("cannot make the folder '" + path +
+                                           "': " + error.message())
+                       : AtomicFile::check(path + "/" + manifestFile.str());
+  for (const std::string &made : missing)
+    fs::remove(made);
+  return failed;
 }
 
 /// Manifest first: what is left without it is no checkpoint.

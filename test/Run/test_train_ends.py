@@ -38,8 +38,9 @@ def train(*flags):
         (("-o", "no/end.npz"), "cannot write 'no/end.npz': No such file"),
         (("-o", "."), "Is a directory"),
         (("--log=no/log",), "cannot write 'no/log'"),
-        (("--checkpoint=file/runs",), "cannot make checkpoints in 'file/runs'"),
+        (("--checkpoint=file/runs",), "cannot make the folder 'file/runs'"),
         (("--checkpoint=file",), "Not a directory"),
+        (("--checkpoint=/proc/runs",), "cannot make the folder '/proc/runs'"),
         (("-o", "end.npy"), "an .npy file holds one tensor, the step has"),
     ],
 )
@@ -59,6 +60,12 @@ def test_a_model_of_another_step(tmp_path):
     flags = ("-o", tmp_path / "out.onnx", f"--into={other}")
     message = fail(BAD_INPUT, *train(*flags, f"--log={tmp_path / 'log'}"))
     assert "no initializer has the name of a trained parameter" in message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_leaves_no_folder(tmp_path):
+    flags = (f"--checkpoint={tmp_path / 'runs' / '1'}", "--init=no.npz")
+    assert "no.npz" in fail(BAD_INPUT, *train(*flags))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -138,6 +145,23 @@ def test_a_log_that_is_full(tmp_path):
     assert "cannot write '/dev/full'" in message or "/dev/full" in message
     assert "has the states after step 1" in message
     assert out.read_bytes() == whole_run(tmp_path, 1)
+
+
+def test_a_step_that_fails(tmp_path):
+    """A label that is no class, in the sixth batch of eight."""
+    with np.load(DATA) as file:
+        arrays = dict(file)
+    arrays["labels"] = arrays["labels"].copy()
+    arrays["labels"][5, 3] = 99
+    np.savez(tmp_path / "data.npz", **arrays)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    out = tmp_path / "end.npz"
+    flags = ("train", make_step(NAME), f"--data={tmp_path / 'data.npz'}")
+    done = attempt(*flags, "-o", out, env=environment)
+    assert done.returncode == BAD_INPUT and not out.exists()
+    assert "error: step 6: " in done.stderr and "99" in done.stderr
+    assert "may have changed some" in done.stderr
+    assert (find_rescued(done.stderr) / "step-0000000005").is_dir()
 
 
 def start(*arguments, log):

@@ -103,6 +103,26 @@ def test_it_is_shown_and_kept(tmp_path, data):
     assert f"validation loss {loss:.6g}" in mp_run("show", folder).stdout
 
 
+def test_averages_are_evaluated_where_they_are_the_result(tmp_path, data):
+    text = STEP.replace("float[3,1] w)", 'float[3,1] w, float[3,1] "w.ema")')
+    text = text.replace("w_new)\n", 'w_new, float[3,1] "w.ema_new")\n')
+    text = text.replace("2}>\n", '2}, float[3,1] "w.ema" = {0, 0, 0},\n'
+                        " float half = {0.5}>\n")
+    text = text.replace("change)\n}", 'change)\n  sum = Add(w_new, "w.ema")\n'
+                        '  "w.ema_new" = Mul(sum, half)\n}')
+    step = write_model(tmp_path, text)
+    found = []
+    for flags in ((), ("--average",)):
+        log, states, _ = train(
+            tmp_path, step, data[0], f"--validation={data[1]}", *flags
+        )
+        assert ("w.ema" in states) == (not flags)
+        expected = mean_square(data[2], states["w"])
+        assert log[-1]["validation_loss"] == pytest.approx(expected, rel=1e-5)
+        found.append(expected)
+    assert abs(found[0] - found[1]) > 1e-3
+
+
 def test_the_end_of_a_run_within_an_epoch(tmp_path, data):
     step = write_model(tmp_path, STEP)
     log, states, _ = train(

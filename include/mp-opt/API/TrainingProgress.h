@@ -61,7 +61,8 @@ private:
   bool isLineDue(const StepRecord &record) const;
   void showLine(const StepRecord &record);
   void showBar(const StepRecord &record);
-  std::string describe(const StepRecord &record, bool isEpoch) const;
+  std::string describe(const StepRecord &record,
+                       std::optional<double> validation) const;
 
   llvm::raw_ostream &os;
   const ProgressOptions options;
