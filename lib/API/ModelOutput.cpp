@@ -367,6 +367,42 @@ llvm::Error ModelOutput::write(ModuleOp module, Format format, bool unchanged) {
   return result;
 }
 
+//===----------------------------------------------------------------------===//
+// Dry runs
+//===----------------------------------------------------------------------===//
+
+/// What prevents that a file of this path is made or replaced.
+static std::error_code checkAccess(StringRef file) {
+  if (llvm::sys::fs::is_directory(file))
+    return std::make_error_code(std::errc::is_a_directory);
+  StringRef folder = path::parent_path(file);
+  return llvm::sys::fs::access(folder.empty() ? "." : folder,
+                               llvm::sys::fs::AccessMode::Write);
+}
+
+llvm::Expected<std::string> ModelOutput::describeWrite(ModuleOp module,
+                                                       Format format) {
+  std::string sizes;
+  if (format == Format::ONNX) {
+    begin("export");
+    std::unique_ptr<ExportedModel> model =
+        exportONNX(module, path::filename(options.path));
+    if (!model)
+      return makeError({ErrorKind::BadInput, "", /*isReported=*/true});
+    uint64_t data = model->getExternalData().getSize();
+    sizes = ", " + std::to_string(model->getModel().getSize()) + " bytes";
+    if (data)
+      sizes += " and " + std::to_string(data) + " of data beside it";
+  }
+  if (options.path.empty())
+    return "the model would go to standard output" + sizes;
+  if (std::error_code failed = checkAccess(options.path))
+    return llvm::createStringError("cannot write '" + options.path +
+                                   "': " + failed.message());
+  return "'" + options.path + "' would be " +
+         (llvm::sys::fs::exists(options.path) ? "replaced" : "written") + sizes;
+}
+
 void elideWeights(ModuleOp module) {
   auto &resources =
       DenseResourceElementsHandle::getManagerInterface(module.getContext());

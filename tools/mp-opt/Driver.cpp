@@ -111,10 +111,12 @@ int Driver::runOnMLIR(Format format) {
     return succeeded(result) && !failedReport;
   };
   llvm::Error failedWrite = llvm::Error::success();
-  if (options.writesModel && !options.watch.writeStep)
+  if (options.writesModel && !options.isDryRun && !options.watch.writeStep)
     failedWrite = output.write(print);
   else
     print(llvm::nulls());
+  if (options.isDryRun && succeeded(result))
+    failedWrite = describeWrite(/*module=*/{}, format);
   if (llvm::Error failed =
           joinErrors(std::move(failedReport), std::move(failedWrite)))
     return fail(std::move(failed));
@@ -126,7 +128,8 @@ int Driver::runOnMLIR(Format format) {
 int Driver::finishReports() {
   if (llvm::Error failed = reports.finish())
     return fail(std::move(failed));
-  bool isFree = !options.writesModel || !options.output.empty();
+  bool isFree =
+      !options.writesModel || options.isDryRun || !options.output.empty();
   for (StringRef text : {reports.getExplanation(), reports.getJSON()}) {
     if (text.empty())
       continue;
@@ -138,12 +141,21 @@ int Driver::finishReports() {
   return failed ? fail(std::move(failed)) : exitOk;
 }
 
+llvm::Error Driver::describeWrite(ModuleOp module, Format format) {
+  llvm::Expected<std::string> text = output.describeWrite(module, format);
+  if (!text)
+    return text.takeError();
+  printMessage("mp-opt", DiagnosticSeverity::Note, "dry run: " + *text);
+  return llvm::Error::success();
+}
+
 int Driver::write(ModuleOp module, Format format, bool unchanged,
                   TimingScope &timing) {
   if (llvm::Error failed = reports.prepare())
     return fail(std::move(failed));
   llvm::Error failed =
       !options.writesModel ? llvm::Error::success()
+      : options.isDryRun   ? describeWrite(module, format)
       : isCode(format)
           ? writeCode(module, format, options.code, options.output,
                       llvm::sys::path::filename(input.getName()), timing)
@@ -223,7 +235,7 @@ int Driver::printConfig() {
 
 /// Who has a model, and sees text scroll by, may wonder where the new one is.
 void Driver::hintAtOutput() const {
-  if (options.writesModel && options.output.empty() &&
+  if (options.writesModel && !options.isDryRun && options.output.empty() &&
       options.emit == Format::Auto &&
       llvm::sys::Process::StandardOutIsDisplayed())
     printMessage("mp-opt", DiagnosticSeverity::Note,

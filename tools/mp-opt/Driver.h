@@ -41,6 +41,8 @@ private:
   int finishReports();
   int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);
+  /// What --dry-run does in its place.
+  llvm::Error describeWrite(mlir::ModuleOp module, Format format);
   /// Writes the result and the reports.
   int write(mlir::ModuleOp module, Format format, bool unchanged,
             mlir::TimingScope &timing);

@@ -61,6 +61,7 @@ void Options::addFiles(Flags &flags) {
                 to_vector(make_first_range(formats)),
                 [this](size_t place) { emit = formats[place].second; });
   set.add("emulate", conversion.emulate, "write 16-bit values as rounded fp32");
+  set.add("dry-run", isDryRun, "say what would be written, and write nothing");
   set.add("elide-weights", flags.elideWeights,
           "leave big weights out of MLIR text");
   set.add("schemas", schemas, "operators of further domains", "FILE");
@@ -105,6 +106,9 @@ Error Options::parseReports(Flags &flags) {
         "--explain, --report, --overlay and --annotate need "
         "--mixed-bf16, --mixed-fp16 or --policy");
   writesModel = !explains || !flags.set.findGiven({"o", "emit"}).empty();
+  if (isDryRun && !flags.set.findGiven({"report", "overlay"}).empty())
+    return createStringError("--dry-run writes nothing, --report and "
+                             "--overlay write a file");
   reports.isTraining = conversion.training.has_value();
   bool decides = mixed || reports.isTraining;
   reports.summary = decides && (reports.explain.empty() || writesModel)
@@ -153,6 +157,9 @@ Error Options::parseCode(Flags &flags) {
     return failed;
   if (output.empty() && (emit == Format::Object || emit == Format::Library))
     return createStringError("--emit=obj and lib need -o");
+  if (isDryRun && isCode(emit))
+    return createStringError("--dry-run is for models; code is made to be "
+                             "written");
   code.dims = dims;
   if (!isCode(emit))
     return Error::success();

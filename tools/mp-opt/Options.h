@@ -43,6 +43,8 @@ struct Options {
   ReportOptions reports;
   /// False if only what explains the model was asked for.
   bool writesModel = true;
+  /// Say what would be written instead of writing.
+  bool isDryRun = false;
   /// Print the policy instead of running.
   bool printConfig = false;
   /// Absent: leave out big weights where the text goes to standard output.

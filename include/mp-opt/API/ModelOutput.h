@@ -61,6 +61,10 @@ public:
   /// Writes `module`, or the input if it is `unchanged`. The context's
   /// diagnostics say what cannot be exported (Error.h: isReported).
   llvm::Error write(mlir::ModuleOp module, Format format, bool unchanged);
+  /// What the former would do, in a sentence, instead of doing it: as far as
+  /// that is known beforehand, it fails where that would.
+  llvm::Expected<std::string> describeWrite(mlir::ModuleOp module,
+                                            Format format);
   /// Writes what `print` prints, unless that returns false.
   llvm::Error write(llvm::function_ref<bool(llvm::raw_ostream &)> print);
 
