@@ -33,9 +33,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
                         integers of another type become the input's
   --raw=NAME:FILE:TYPE[SIZES]
                         the same from plain elements: x:x.bin:float32[?,784]
-  --validation=FILE     the same for the loss after each epoch, and at the end,
-                        on data that are not trained on: the step's forward pass
-                        as in inference (no Dropout, running statistics)
+  --validation=FILE     the same, to evaluate the loss on after each epoch, as
+                        in inference (no Dropout, running statistics)
   --batch=N             rows in a batch; those left at an epoch's end are unused
   --seed=N              of the order of rows, anew in each epoch (0)
   --no-shuffle          rows in the order of the file
@@ -48,8 +47,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --checkpoint=DIR      where checkpoints go; at the end there is one, too
   --checkpoint-every=N  steps between them (an epoch)
   --keep=N              how many are kept (2)
-  --resume              go on with the newest whole one, to the same bits; other
-                        data, models or settings are refused
+  --resume              go on with the newest whole one, with the same data, to
+                        the same bits
   --init=FILE           parameters and other states to start with, by names
   -o FILE               parameters and other states at the end: .safetensors,
                         .npz; or .onnx with --into
@@ -58,23 +57,20 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
                         which a step of mp-opt --average has
   --log=FILE            a line of JSON for each step
   --json                print the end as JSON
-  --progress=FORM       bar, lines or none (auto: a bar on a terminal, else
-                        lines): losses are means over the epoch so far, and
-                        speeds are those of the last seconds
+  --progress=FORM       bar (on a terminal), lines (elsewhere), none or auto
   --quiet               print nothing on the way but warnings
 
   --dim=NAME=SIZE,... --threads=N --kernels=FORM --mixed-bf16 --mixed-fp16
   --schemas=FILE --external-data-root=DIR --cache=WHERE --mlir-timing
                         as for mp-run run
 
-Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with a checkpoint and -o.
-If either cannot be written, a checkpoint goes to a new folder in $TMPDIR. A run
-that diverges writes neither: what was there before stays.
+Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with -o and a checkpoint,
+which goes to a new folder in $TMPDIR if nothing else can be written. A run that
+diverges writes neither.
 
-Exit codes: 0 done; 1 a file cannot be read or written, or does not fit the
-step; 2 wrong usage; 4 the step has ops that cannot be compiled; 5 the last loss
-or a state is no finite number; 70 internal error or out of memory; 129, 130,
-143 ended by SIGHUP, Ctrl-C or SIGTERM.
+Exit codes: 0 done; 1 a file cannot be read or written, or does not fit; 2 wrong
+usage; 4 ops that cannot be compiled; 5 the last loss or a state is not finite;
+70 internal error; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
 )";
 
 void noteTraining(const Twine &text) {
