@@ -246,6 +246,18 @@ def test_a_run_that_keeps_nothing_says_so():
     assert "is not kept" in mp_run(*train("--steps=1")).stderr
 
 
+def test_progress_that_nobody_reads(tmp_path):
+    """As in mp-run train ... 2>&1 | head -1."""
+    out = tmp_path / "end.safetensors"
+    process = subprocess.Popen(
+        command(*train("--steps=400", "-o", out)), stderr=subprocess.PIPE
+    )
+    process.stderr.readline()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+    assert out.read_bytes() == whole_run(tmp_path, 400)
+
+
 # -----------------------------------------------------------------------------
 # Divergence
 # -----------------------------------------------------------------------------

@@ -232,10 +232,14 @@ int runTrain(Arguments arguments, mlir::DialectRegistry &registry) {
   TrainFlags flags;
   if (std::optional<int> code = flags.parse(arguments, registry))
     return *code;
-  Expected<int> code = readAndTrain(flags, registry);
-  if (!code)
-    return reportError("mp-run train", code.takeError());
-  return *code ? *code : finishOutput(exitOk);
+  // Hours of training do not end because nobody reads any more how it goes.
+  ::signal(SIGPIPE, SIG_IGN);
+  Expected<int> trained = readAndTrain(flags, registry);
+  int code =
+      trained ? *trained : reportError("mp-run train", trained.takeError());
+  code = code ? code : finishOutput(exitOk);
+  errs().clear_error();
+  return code;
 }
 
 } // namespace mp
