@@ -143,7 +143,7 @@ Evaluation::create(Model &model, const TrainingStep &step, const DataSet &data,
   std::optional<uint64_t> freeRows = findFreeRows(step, data);
   // Fewer rows than a batch of training has are one batch.
   if (freeRows)
-    size = std::min(size, *freeRows);
+    size = std::min(size, std::max<uint64_t>(*freeRows, 1));
   if (areBatches(step, data))
     size = 0;
   if (llvm::Error failed = evaluation->add(model, step, data, size, compile))

@@ -28,9 +28,9 @@ static constexpr unsigned manySkipped = 10, tooManySkipped = 64;
 // Creation
 //===----------------------------------------------------------------------===//
 
-Trainer::Trainer(std::unique_ptr<Model> model, std::unique_ptr<Program> program,
+Trainer::Trainer(std::unique_ptr<Model> model, TrainingStep step,
                  Batches batches, TrainerOptions given)
-    : model(std::move(model)), program(std::move(program)),
+    : model(std::move(model)), form(std::move(step)),
       batches(std::move(batches)), options(std::move(given)),
       content(getContentName(this->model->getContent())),
       total(options.steps ? options.steps
@@ -50,8 +50,7 @@ static Error checkFolder(const TrainerOptions &options) {
 Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
                                                    const DataSet &data,
                                                    TrainerOptions options) {
-  CompileOptions compile = options.compile;
-  auto step = TrainingStep::find(*model, compile.dims);
+  auto step = TrainingStep::find(*model, options.compile.dims);
   if (!step)
     return step.takeError();
   if (Error failed = checkFolder(options))
@@ -59,37 +58,44 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
   auto batches = Batches::create(*step, data, options.batches);
   if (!batches)
     return batches.takeError();
-  std::unique_ptr<Evaluation> evaluation;
-  if (options.validation) {
-    auto created = Evaluation::create(*model, *step, *options.validation,
-                                      batches->getFirstSize(), compile);
-    if (!created)
-      return created.takeError();
-    evaluation = std::move(*created);
-  }
-  std::vector<Tensor> first(step->inputs.size());
-  if (Error failed = batches->load(0, first))
-    return failed;
-  addSizes(step->inputs, first, compile);
-  compile.updateInPlace = true;
-  auto program = model->compile(compile);
-  if (!program)
-    return program.takeError();
   std::unique_ptr<Trainer> trainer(
-      new Trainer(std::move(model), std::move(*program), std::move(*batches),
+      new Trainer(std::move(model), std::move(*step), std::move(*batches),
                   std::move(options)));
-  trainer->evaluation = std::move(evaluation);
   trainer->dataVersion = data.version;
   trainer->say(data.path, trainer->batches.getRemarks());
-  if (trainer->evaluation)
-    trainer->say(trainer->options.validation->path,
-                 trainer->evaluation->getRemarks());
   for (auto next :
-       {&Trainer::start, &Trainer::findRate, &Trainer::checkAverages,
-        &Trainer::readInit, &Trainer::openCheckpoints})
+       {&Trainer::readCheckpoint, &Trainer::makeEvaluation, &Trainer::compile,
+        &Trainer::start, &Trainer::findRate, &Trainer::checkAverages,
+        &Trainer::readInit, &Trainer::resume})
     if (Error failed = ((*trainer).*next)())
       return failed;
   return trainer;
+}
+
+Error Trainer::makeEvaluation() {
+  if (!options.validation)
+    return Error::success();
+  auto created = Evaluation::create(*model, form, *options.validation,
+                                    batches.getFirstSize(), options.compile);
+  if (!created)
+    return created.takeError();
+  evaluation = std::move(*created);
+  say(options.validation->path, evaluation->getRemarks());
+  return Error::success();
+}
+
+Error Trainer::compile() {
+  CompileOptions compile = options.compile;
+  std::vector<Tensor> first(form.inputs.size());
+  if (Error failed = batches.load(0, first))
+    return failed;
+  addSizes(form.inputs, first, compile);
+  compile.updateInPlace = true;
+  auto compiled = model->compile(compile);
+  if (!compiled)
+    return compiled.takeError();
+  program = std::move(*compiled);
+  return Error::success();
 }
 
 void Trainer::say(const Twine &what, const DataRemarks &remarks) const {
@@ -235,21 +241,38 @@ DataAttributes Trainer::getSettings() const {
   return settings;
 }
 
+/// Fails where a setting of a checkpoint is not what it is now.
+static Error compare(StringRef key, StringRef then, const DataAttributes &now) {
+  auto found = now.find(key.str());
+  if (found != now.end() && found->second == then)
+    return Error::success();
+  return createStringError(
+      "the checkpoint was made with " + key + " = " + then + ", now it is " +
+      (found == now.end() ? "not given" : Twine(found->second)));
+}
+
 Error Trainer::checkSettings(const Checkpoint &checkpoint) const {
+  DataAttributes now = getSettings();
+  for (const auto &[key, text] : checkpoint.settings)
+    if (Error failed = compare(key, text, now))
+      return failed;
+  for (const auto &[key, text] : now)
+    if (checkpoint.settings.find(key) == checkpoint.settings.end())
+      return createStringError("the checkpoint was made without " + key);
+  return Error::success();
+}
+
+/// What is known before the step is compiled, which gives the rate.
+Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
   if (checkpoint.model != content)
     return createStringError("the checkpoint belongs to another model");
-  DataAttributes now = getSettings();
-  for (const auto &[key, text] : checkpoint.settings) {
-    auto found = now.find(key);
-    if (found == now.end() || found->second != text)
-      return createStringError(
-          "the checkpoint was made with " + key + " = " + text +
-          ", now it is " + (found == now.end() ? "not given" : found->second));
-    now.erase(found);
-  }
-  if (!now.empty())
-    return createStringError("the checkpoint was made without " +
-                             now.begin()->first);
+  DataAttributes now;
+  batches.describe(now);
+  for (const auto &[key, text] : now)
+    if (auto then = checkpoint.settings.find(key);
+        then != checkpoint.settings.end())
+      if (Error failed = compare(key, then->second, now))
+        return failed;
   return Error::success();
 }
 
@@ -285,19 +308,29 @@ Error Trainer::checkData(const Checkpoint &checkpoint) {
   return Error::success();
 }
 
-Error Trainer::openCheckpoints() {
+Error Trainer::readCheckpoint() {
   if (options.checkpoints.empty())
     return Error::success();
+  // While the step is compiled.
   hashing = std::make_unique<DataHash>(batches.getTensors());
   CheckpointFolder folder(options.checkpoints);
   if (folder.getSteps().empty())
     return Error::success();
-  auto checkpoint = folder.readNewest([&](const Twine &warning) {
+  auto read = folder.readNewest([&](const Twine &warning) {
     if (options.onWarning)
       options.onWarning(warning);
   });
+  if (!read)
+    return read.takeError();
+  if (Error failed = checkOrigin(*read))
+    return prefixError(options.checkpoints, std::move(failed));
+  checkpoint = std::move(*read);
+  return Error::success();
+}
+
+Error Trainer::resume() {
   if (!checkpoint)
-    return checkpoint.takeError();
+    return Error::success();
   auto fail = [&](Error error) {
     return prefixError(options.checkpoints, std::move(error));
   };
@@ -313,6 +346,7 @@ Error Trainer::openCheckpoints() {
   last.epoch = (std::max<uint64_t>(step, 1) - 1) / batches.getCount();
   last.loss = last.epochLoss = checkpoint->loss.value_or(NAN);
   validation = checkpoint->validation;
+  checkpoint.reset();
   return Error::success();
 }
 

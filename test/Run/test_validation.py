@@ -164,12 +164,19 @@ def test_a_step_of_one_batch_size(tmp_path, data):
 
 def test_data_that_do_not_fit(tmp_path, data):
     step = write_model(tmp_path, STEP)
-    bad = save(tmp_path / "bad.npz", {"x": data[2]["x"], "z": data[2]["y"]})
-    message = fail(
-        *(BAD_INPUT, "train", step, f"--data={data[0]}", "--batch=4"),
-        f"--validation={bad}",
-    )
-    assert "bad.npz: missing: y" in message and "the data have: x, z" in message
+    x, y = data[2]["x"], data[2]["y"]
+    for arrays, text in (
+        ({"x": x, "z": y}, "missing: y (batches or rows of float[n,1]); the"),
+        ({"x": x[:0], "y": y[:0]}, "the data have 0 rows, less than a batch"),
+        ({"x": x, "y": y[:5]}, "input 'y' has 5 rows, 'x' has 10"),
+        ({"x": x[:, :2], "y": y}, "input 'x': expected float[n,3], found"),
+    ):
+        bad = save(tmp_path / "bad.npz", arrays)
+        message = fail(
+            *(BAD_INPUT, "train", step, f"--data={data[0]}", "--batch=4"),
+            f"--validation={bad}",
+        )
+        assert f"bad.npz: {text}" in message
 
 
 FORWARD = """

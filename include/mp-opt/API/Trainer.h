@@ -114,15 +114,18 @@ public:
   std::vector<NamedTensor> getResult() const;
 
 private:
-  Trainer(std::unique_ptr<Model> model, std::unique_ptr<Program> program,
-          Batches batches, TrainerOptions options);
+  Trainer(std::unique_ptr<Model> model, TrainingStep step, Batches batches,
+          TrainerOptions options);
 
   void say(const llvm::Twine &what, const DataRemarks &remarks) const;
+  llvm::Error readCheckpoint();
+  llvm::Error makeEvaluation();
+  llvm::Error compile();
   llvm::Error start();
   llvm::Error findRate();
   llvm::Error checkAverages();
   llvm::Error readInit();
-  llvm::Error openCheckpoints();
+  llvm::Error resume();
   llvm::Error setStates(llvm::ArrayRef<NamedTensor> states, bool needsAll);
 
   llvm::Error setRate();
@@ -137,6 +140,7 @@ private:
 
   llvm::Error writeCheckpoint();
   DataAttributes getSettings() const;
+  llvm::Error checkOrigin(const Checkpoint &checkpoint) const;
   llvm::Error checkSettings(const Checkpoint &checkpoint) const;
   llvm::Error checkData(const Checkpoint &checkpoint);
   const DataAttributes &getDataHash();
@@ -146,8 +150,11 @@ private:
   std::unique_ptr<Model> model;
   std::unique_ptr<Program> program;
   std::unique_ptr<Evaluation> evaluation;
+  TrainingStep form;
   Batches batches;
   TrainerOptions options;
+  /// To go on with, until that is done.
+  std::optional<Checkpoint> checkpoint;
   /// Of the data: known from a checkpoint, or on its way.
   std::string dataVersion;
   DataAttributes knownData;
