@@ -114,6 +114,16 @@ void DimSymbols::copy(Value value, Value like) {
   }
 }
 
+StringRef DimSymbols::getName(Value value, int64_t axis) const {
+  auto it = symbols.find(value);
+  if (it == symbols.end() || axis >= int64_t(it->second.size()))
+    return "";
+  for (const auto &entry : numbers)
+    if (entry.getValue() == it->second[axis])
+      return entry.getKey();
+  return "";
+}
+
 bool DimSymbols::areSame(Value a, int64_t axisOfA, Value b,
                          int64_t axisOfB) const {
   auto first = symbols.find(a), second = symbols.find(b);

@@ -30,7 +30,9 @@ public:
 
 private:
   FailureOr<Value> findOutput();
-  FailureOr<BlockArgument> getLabels(RankedTensorType type);
+  FailureOr<BlockArgument> getLabels(RankedTensorType type,
+                                     std::optional<int64_t> without = {});
+  SmallVector<StringRef> nameSizes(std::optional<int64_t> without);
   FailureOr<RankedTensorType> getPredictionType();
   bool isResultOf(StringRef opType) const;
   void takeOperand(StringRef opType);
@@ -84,8 +86,10 @@ FailureOr<RankedTensorType> LossBuilder::getPredictionType() {
   return type;
 }
 
-/// The input that the loss is compared with; made if there is none.
-FailureOr<BlockArgument> LossBuilder::getLabels(RankedTensorType type) {
+/// The input that the loss is compared with; made if there is none: of the
+/// prediction's sizes, but that of the axis `without`.
+FailureOr<BlockArgument>
+LossBuilder::getLabels(RankedTensorType type, std::optional<int64_t> without) {
   for (BlockArgument input : editor.getBlock().getArguments()) {
     if (onnxir::getValueName(input) != request.labels)
       continue;
@@ -105,7 +109,23 @@ FailureOr<BlockArgument> LossBuilder::getLabels(RankedTensorType type) {
   if (request.namesLabels && unique != request.labels)
     return error() << "labels: '" << request.labels << "' is a value of the "
                    << "model, and no input";
-  return editor.addInput(unique, type);
+  return editor.addInput(unique, type, nameSizes(without));
+}
+
+/// What the model calls the sizes of the prediction, the axis of the classes
+/// left out: `--dim` and data then say them once for all inputs.
+SmallVector<StringRef> LossBuilder::nameSizes(std::optional<int64_t> without) {
+  auto type = cast<RankedTensorType>(prediction.getType());
+  if (type.hasStaticShape())
+    return {};
+  DimSymbols symbols(editor.getBlock(), b.getTypes());
+  SmallVector<StringRef> names;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (axis != without)
+      names.push_back(
+          StringAttr::get(graph.getContext(), symbols.getName(prediction, axis))
+              .getValue());
+  return names;
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,8 +214,8 @@ FailureOr<LossTerm> LossBuilder::prepareClasses() {
     return failure();
   SmallVector<int64_t> shape(type->getShape());
   shape.erase(shape.begin() + axis);
-  auto labels =
-      getLabels(RankedTensorType::get(shape, b.getBuilder().getI64Type()));
+  auto labels = getLabels(
+      RankedTensorType::get(shape, b.getBuilder().getI64Type()), axis);
   if (failed(labels))
     return failure();
   auto given = dyn_cast<RankedTensorType>(labels->getType());

@@ -39,6 +39,10 @@ public:
   bool areSame(mlir::Value a, int64_t axisOfA, mlir::Value b,
                int64_t axisOfB) const;
 
+  /// What the model calls the size of an axis; empty where it says no name, or
+  /// where the size is known.
+  llvm::StringRef getName(mlir::Value value, int64_t axis) const;
+
 private:
   void describe(mlir::ArrayAttr list);
   void add(mlir::Value value, llvm::ArrayRef<unsigned> inferred);

@@ -19,7 +19,8 @@ GraphOp getMainGraph(ModuleOp module) {
 
 /// A ValueInfoProto, in the form that import gives it; without a type if the
 /// value is no tensor.
-DictionaryAttr GraphEditor::describe(StringRef name, Type type) {
+DictionaryAttr GraphEditor::describe(StringRef name, Type type,
+                                     ArrayRef<StringRef> sizes) {
   auto field = [&](StringRef key, Attribute value) {
     return builder.getNamedAttr(key, value);
   };
@@ -32,11 +33,14 @@ DictionaryAttr GraphEditor::describe(StringRef name, Type type) {
                                           int64_t(getElementKind(element)))));
   if (auto ranked = dyn_cast_or_null<RankedTensorType>(type)) {
     SmallVector<Attribute> dims;
-    for (int64_t size : ranked.getShape())
-      dims.push_back(size == ShapedType::kDynamic
-                         ? builder.getDictionaryAttr({})
-                         : builder.getDictionaryAttr(field(
-                               "dim_value", builder.getI64IntegerAttr(size))));
+    for (auto [axis, size] : llvm::enumerate(ranked.getShape())) {
+      SmallVector<NamedAttribute, 1> dim;
+      if (!ShapedType::isDynamic(size))
+        dim.push_back(field("dim_value", builder.getI64IntegerAttr(size)));
+      else if (axis < sizes.size() && !sizes[axis].empty())
+        dim.push_back(field("dim_param", builder.getStringAttr(sizes[axis])));
+      dims.push_back(builder.getDictionaryAttr(dim));
+    }
     SmallVector<NamedAttribute> shape;
     if (!dims.empty())
       shape.push_back(field("dim", builder.getArrayAttr(dims)));
@@ -59,8 +63,9 @@ void GraphEditor::insert(StringRef list, unsigned position,
   yield->setAttr(list, builder.getArrayAttr(entries));
 }
 
-BlockArgument GraphEditor::addInput(StringRef name, Type type) {
-  Attribute described = describe(name, type);
+BlockArgument GraphEditor::addInput(StringRef name, Type type,
+                                    ArrayRef<StringRef> sizes) {
+  Attribute described = describe(name, type, sizes);
   insert(attr::inputs, getBlock().getNumArguments(), described);
   return getBlock().addArgument(type, region.getLoc());
 }

@@ -32,8 +32,10 @@ public:
   // Each call writes whole lists anew: of many inputs or outputs, add all in
   // one.
 
-  /// An input at the end of the inputs. `name` must be new.
-  mlir::BlockArgument addInput(llvm::StringRef name, mlir::Type type);
+  /// An input at the end of the inputs. `name` must be new. `sizes` are names
+  /// of its sizes, for axes where these are unknown, empty for no name.
+  mlir::BlockArgument addInput(llvm::StringRef name, mlir::Type type,
+                               llvm::ArrayRef<llvm::StringRef> sizes = {});
   /// The same with a default: an initializer of the same name.
   mlir::BlockArgument addInput(llvm::StringRef name, mlir::TypedAttr value) {
     return addInputs(std::pair(name, value)).front();
@@ -61,7 +63,8 @@ public:
   onnxir::InitializerOp getDefault(mlir::BlockArgument input);
 
 private:
-  mlir::DictionaryAttr describe(llvm::StringRef name, mlir::Type type);
+  mlir::DictionaryAttr describe(llvm::StringRef name, mlir::Type type,
+                                llvm::ArrayRef<llvm::StringRef> sizes = {});
   void insert(llvm::StringRef list, unsigned position,
               llvm::ArrayRef<mlir::Attribute> added);
 
