@@ -178,6 +178,13 @@ void NodeBuilder::eraseUnused(Block &block) {
   }
 }
 
+void eraseUnusedConstants(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (isStandardOp(op, "Constant") && op->use_empty())
+      op->erase();
+  });
+}
+
 Value NodeBuilder::addResult(Operation *node, unsigned index, Type type) {
   if (hasResult(node, index))
     return node->getResult(index);

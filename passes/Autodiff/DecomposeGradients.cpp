@@ -79,6 +79,7 @@ void DecomposeGradients::runOnOperation() {
     for (auto &[node, decomposition] : nodes)
       if (failed(decompose(builder, node, *decomposition)))
         return signalPassFailure();
+  eraseUnusedConstants(module);
   module.walk([&](Operation *op) {
     if (isa<ModuleOp, FunctionOp>(op))
       removeImport(op, "com.microsoft");

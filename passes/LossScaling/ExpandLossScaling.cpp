@@ -178,5 +178,6 @@ void ExpandLossScaling::runOnOperation() {
   Expander expander(module);
   for (Operation *op : ops)
     expander.expand(op);
+  eraseUnusedConstants(module);
   stripMarks(module);
 }

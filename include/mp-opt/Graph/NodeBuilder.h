@@ -193,6 +193,9 @@ private:
       constants;
 };
 
+/// Erases Constant nodes that nothing uses: runtimes warn of each of them.
+void eraseUnusedConstants(mlir::ModuleOp module);
+
 } // namespace mp
 
 #endif // MPOPT_GRAPH_NODEBUILDER_H
