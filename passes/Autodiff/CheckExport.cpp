@@ -79,6 +79,18 @@ static bool dropsNothing(Operation *node) {
   return trains && trains->size() == 1 && !trains->front();
 }
 
+/// True for a convolution that has taken up a BatchNormalization: exporters of
+/// torch call what they fold after the operator, or after the weight.
+static bool hasFoldedStatistics(Operation *node) {
+  if (!isStandardOp(node, "Conv") || !hasOperand(node, 2))
+    return false;
+  StringRef weight = onnxir::getValueName(node->getOperand(1)),
+            bias = onnxir::getValueName(node->getOperand(2));
+  constexpr StringLiteral folded = "onnx::Conv_";
+  return (weight.starts_with(folded) && bias.starts_with(folded)) ||
+         (weight.ends_with(".weight") && bias == (weight + "_bias").str());
+}
+
 /// The one batch that a Reshape of a batch of unknown size is for; absent if it
 /// takes others too.
 static std::optional<int64_t> getOnlyBatch(Operation *node) {
@@ -108,6 +120,13 @@ static void checkModes(GraphOp graph) {
         << "in training mode they would learn: torch.onnx.export(..., "
         << "training=torch.onnx.TrainingMode.TRAINING, "
         << "do_constant_folding=False), Keras' model(x, training=True)";
+  if (auto names = findNodes(graph, hasFoldedStatistics); !names.empty())
+    graph.emitWarning() << "BatchNormalization was folded into " << names.size()
+                        << " Conv nodes (" << list(names)
+                        << "), and is not trained: "
+                        << "torch.onnx.export(..., dynamo=False, "
+                        << "training=torch.onnx.TrainingMode.TRAINING, "
+                        << "do_constant_folding=False) keeps it";
   if (auto names = findNodes(graph, dropsNothing); !names.empty())
     graph.emitWarning()
         << names.size() << " Dropout nodes (" << list(names)

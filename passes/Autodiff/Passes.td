@@ -79,7 +79,8 @@ def CheckExport : TrainingPass<"mp-check-export"> {
     Before: a forward model that is to be trained. Nothing changes. A warning
     for each kind of thing that makes the step another one than the framework's,
     with the number of nodes, the first names, and the exporter's flag that
-    keeps it: BatchNormalization with stored statistics, Dropout that drops
+    keeps it: BatchNormalization with stored statistics, or folded into Conv by
+    torch's exporters, whose names for the result tell it, Dropout that drops
     nothing, and batches of one size only, by shapes that are constants or by
     inputs. Where a caller decides, or nobody can tell, nothing is said.
 

@@ -28,6 +28,28 @@ module @modes attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
+// What torch's exporters, the older one and dynamo's, fold into a convolution is
+// known by its name; a bias of the module's own is not meant.
+module @folded attributes {onnx.opset_import = [["", 18]]} {
+  // expected-warning @below {{BatchNormalization was folded into 2 Conv nodes ('c1', 'c2'), and is not trained: torch.onnx.export(..., dynamo=False, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False) keeps it}}
+  onnx.graph {
+  ^bb0(%x: tensor<?x1x1x1xf32>):
+    %w1 = onnx.initializer "onnx::Conv_201" dense<1.0> : tensor<1x1x1x1xf32> : tensor<1x1x1x1xf32>
+    %b1 = onnx.initializer "onnx::Conv_202" dense<1.0> : tensor<1xf32> : tensor<1xf32>
+    %w2 = onnx.initializer "conv2.weight" dense<1.0> : tensor<1x1x1x1xf32> : tensor<1x1x1x1xf32>
+    %b2 = onnx.initializer "conv2.weight_bias" dense<1.0> : tensor<1xf32> : tensor<1xf32>
+    %w3 = onnx.initializer "conv3.weight" dense<1.0> : tensor<1x1x1x1xf32> : tensor<1x1x1x1xf32>
+    %b3 = onnx.initializer "conv3.bias" dense<1.0> : tensor<1xf32> : tensor<1xf32>
+    %1 = "onnx.Conv"(%x, %w1, %b1) {onnx.name = "c1", onnx.results = ["a"]} : (tensor<?x1x1x1xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<?x1x1x1xf32>
+    %2 = "onnx.Conv"(%1, %w2, %b2) {onnx.name = "c2", onnx.results = ["b"]} : (tensor<?x1x1x1xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<?x1x1x1xf32>
+    %3 = "onnx.Conv"(%2, %w3, %b3) {onnx.name = "c3", onnx.results = ["c"]} : (tensor<?x1x1x1xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<?x1x1x1xf32>
+    %4 = "onnx.Conv"(%3, %w1) {onnx.name = "c4", onnx.results = ["d"]} : (tensor<?x1x1x1xf32>, tensor<1x1x1x1xf32>) -> tensor<?x1x1x1xf32>
+    onnx.yield %4 : tensor<?x1x1x1xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "d"}]}
+  }
+}
+
+// -----
+
 // A batch that is open, and settled by a shape.
 module @reshape attributes {onnx.opset_import = [["", 18]]} {
   // expected-warning @below {{the step works for batches of 8 only, though inputs have any: 'r' reshape to constant sizes; torch.onnx.export(..., dynamic_axes={...}), or dynamic_shapes with dynamo, keeps the size open}}
