@@ -119,7 +119,8 @@ llvm::Error Model::import(StringRef path) {
   ErrorRecorder recorder(context);
   TimingScope step =
       options.timing ? options.timing->nest("Import") : TimingScope();
-  module = input.import(context, {options.externalDataRoots}, options.excerpts);
+  module = input.import(context, {options.externalDataRoots, options.check},
+                        options.excerpts);
   if (!module || failed(verify(*module)))
     return fail(ErrorKind::BadInput, recorder.getText());
   if (!getMainGraph(*module))

@@ -131,9 +131,14 @@ def two_opsets(model):
     model.opset_import.append(helper.make_opsetid("ai.onnx", 18))
 
 
-@case("node 'mm' (MatMul): the model imports no opset of the domain 'ai.onnx'")
+@case("IR version 8: expected the import of an opset, found none")
 def no_opset(model):
     del model.opset_import[:]
+
+
+@case("node 'mm' (MatMul): the model imports no opset of the domain 'ai.onnx'")
+def other_opset(model):
+    model.opset_import[0].domain = "my"
 
 
 @case("expected an ONNX model, found no graph")

@@ -33,4 +33,10 @@ llvm::Error checkRoots(ArrayRef<std::string> roots) {
   return llvm::Error::success();
 }
 
+void addCheck(Flags &flags, StringRef name, CheckLevel &to) {
+  flags.addChoice(name, "models that break rules without harm",
+                  {"lenient", "strict"},
+                  [&to](size_t place) { to = CheckLevel(place); });
+}
+
 } // namespace mp

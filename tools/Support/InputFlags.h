@@ -8,6 +8,10 @@
 #ifndef MPOPT_TOOLS_SUPPORT_INPUTFLAGS_H
 #define MPOPT_TOOLS_SUPPORT_INPUTFLAGS_H
 
+#include "Flags.h"
+
+#include "mp-opt/Target/ONNX/ONNXTarget.h"
+
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -22,6 +26,9 @@ llvm::Error addSchemas(llvm::StringRef file, mlir::DialectRegistry &registry);
 
 /// Fails unless all of the folders of --external-data-root are there.
 llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
+
+/// A flag that says what becomes of models that break rules without harm.
+void addCheck(Flags &flags, llvm::StringRef name, CheckLevel &to);
 
 } // namespace mp
 

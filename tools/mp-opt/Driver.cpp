@@ -182,8 +182,8 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   if (!options.watch.writeStep && failed(setUpRemarks(config, context)))
     return exitBadInput;
   TimingScope reading = timing.nest("Import");
-  OwningOpRef<ModuleOp> module =
-      input.import(context, {options.externalDataRoots}, &llvm::errs());
+  OwningOpRef<ModuleOp> module = input.import(
+      context, {options.externalDataRoots, options.check}, &llvm::errs());
   reading.stop();
   if (!module || failed(verify(*module)))
     return exitBadInput;

@@ -67,6 +67,7 @@ void Options::addFiles(Flags &flags) {
   set.add("schemas", schemas, "operators of further domains", "FILE");
   set.add("external-data-root", externalDataRoots,
           "folder where external data may lie behind links", "DIR");
+  addCheck(set, "check", check);
   set.addOptional("verify", verification.data,
                   "run the result against the input", "DATA");
   set.add("rtol", flags.tolerance, "relative error that --verify allows");

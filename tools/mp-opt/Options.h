@@ -52,6 +52,7 @@ struct Options {
   std::string schemas;
   /// Folders below which external data may lie behind links.
   std::vector<std::string> externalDataRoots;
+  CheckLevel check = CheckLevel::Lenient;
   /// Of --debug-crash-in and --debug-write-step.
   WatchOptions watch;
 

@@ -34,8 +34,8 @@ arithmetic, bytes, and the process's peak memory.
                         turns.
 
   --dim=NAME=SIZE,... --threads=N --kernels=FORM --in-place --mixed-bf16
-  --mixed-fp16 --schemas=FILE --external-data-root=DIR --cache=WHERE
-  --mlir-timing         as for mp-run run
+  --mixed-fp16 --schemas=FILE --external-data-root=DIR --model-check=strict
+  --cache=WHERE --mlir-timing     as for mp-run run
 )";
 
 /// Measures as often as a line of standard input asks for it.

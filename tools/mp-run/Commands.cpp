@@ -49,6 +49,7 @@ void ModelFlags::addTo(Flags &flags) {
   flags.add("schemas", schemas, "operators of further domains", "FILE");
   flags.add("external-data-root", roots,
             "folder where external data may lie behind links", "DIR");
+  addCheck(flags, "model-check", check);
   flags.add("cache", cache, "where compiled code is kept", "WHERE").expected =
       "on, off or a folder with a slash in its name";
   flags.add("mlir-timing", isTimed, "print where the time of compiling goes");
@@ -97,6 +98,7 @@ ModelFlags::read(StringRef path, const DialectRegistry &registry,
                  StringRef precision, bool hasDims) const {
   ModelOptions options;
   options.externalDataRoots = roots;
+  options.check = check;
   options.timing = timing.get();
   options.onMessage = [](StringRef name, DiagnosticSeverity severity,
                          const Twine &text) {

@@ -36,6 +36,7 @@ int finishOutput(int code);
 struct ModelFlags {
   uint64_t threads = 0;
   std::vector<std::string> dims, roots;
+  CheckLevel check = CheckLevel::Lenient;
   std::string kernels = "auto", schemas, cache, precision;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
   /// What `apply` makes of `kernels`, `dims` and `cache`.

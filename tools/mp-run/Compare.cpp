@@ -35,7 +35,8 @@ and the cosine; and the nodes that add most to the errors of their operands.
   --json                print as JSON
 
   --dim=NAME=SIZE,... --threads=N --kernels=FORM --schemas=FILE
-  --external-data-root=DIR --cache=WHERE --mlir-timing     as for mp-run run
+  --external-data-root=DIR --model-check=strict --cache=WHERE --mlir-timing
+                        as for mp-run run
 )";
 
 namespace {

@@ -43,6 +43,7 @@ Inputs with defaults may be left out.
                         auto, and convolutions without Winograd's transforms
   --in-place            outputs that are states are written over their inputs
   --schemas=FILE, --external-data-root=DIR    as for mp-opt
+  --model-check=strict  refuse models that break ONNX's rules without harm, too
   --cache=WHERE         where compiled code is kept for later runs: on, which is
                         ~/.cache/mp-opt/code, a folder (DIR/), or off
   --mlir-timing         print where the time of compiling goes

@@ -34,6 +34,8 @@ struct ModelOptions {
   /// Folders below which external data may lie; they may always lie below the
   /// model's own.
   std::vector<std::string> externalDataRoots;
+  /// Whether what is wrong, but harmless, is an error.
+  CheckLevel check = CheckLevel::Lenient;
   /// Gets errors, warnings and notes as they come, and may be called by any
   /// thread. Without it, errors are known from what functions return.
   MessageFn onMessage;

@@ -7,6 +7,7 @@
 
 #include "Conversion.h"
 #include "ProtoAttr.h"
+#include "Validation/TensorRules.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -109,12 +110,39 @@ convertTensorAttribute(MLIRContext *context, const ::onnx::TensorProto &tensor,
 
 LogicalResult checkAttributeType(const Proto &attribute,
                                  EmitErrorFn emitError) {
+  bool isReference =
+      attribute.has_ref_attr_name() && !attribute.ref_attr_name().empty();
+  int values = countValues(attribute);
+  if (values > 1 || (values && isReference))
+    return emitError() << "expected one value, found "
+                       << (isReference ? "one and a reference"
+                                       : std::to_string(values));
   // Without a value the type's default is meant; another's value is a lie.
   if (attribute.has_type() && attribute.type() != Proto::UNDEFINED &&
       !hasOwnValue(attribute) && countValues(attribute))
     return emitError() << "expected a value of its type "
                        << Proto::AttributeType_Name(attribute.type())
                        << ", found one of another";
+  return success();
+}
+
+/// The tensors of an attribute that is kept field by field.
+static LogicalResult checkTensors(const Proto &attribute,
+                                  EmitErrorFn emitError) {
+  auto check = [&](const ::onnx::TensorProto &tensor) {
+    return checkTensorData(tensor, std::nullopt, emitError);
+  };
+  if (attribute.has_t() && failed(check(attribute.t())))
+    return failure();
+  for (const ::onnx::TensorProto &tensor : attribute.tensors())
+    if (failed(check(tensor)))
+      return failure();
+  if (attribute.has_sparse_tensor() &&
+      failed(checkSparseTensor(attribute.sparse_tensor(), emitError)))
+    return failure();
+  for (const ::onnx::SparseTensorProto &tensor : attribute.sparse_tensors())
+    if (failed(checkSparseTensor(tensor, emitError)))
+      return failure();
   return success();
 }
 
@@ -127,6 +155,8 @@ FailureOr<Attribute> convertAttribute(MLIRContext *context,
     Proto whole = attribute;
     if (!source.restore(whole))
       return LogicalResult(emitError() << reservedField);
+    if (failed(checkTensors(whole, emitError)))
+      return failure();
     return Attribute(ProtoAttr::get(
         context, protoToAttr(context, whole, {Proto::kNameFieldNumber})));
   }

@@ -8,6 +8,7 @@
 #include "GraphImporter.h"
 #include "NodeOrder.h"
 #include "ProtoAttr.h"
+#include "Validation/TensorRules.h"
 #include "WireFormat.h"
 
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
@@ -25,26 +26,22 @@ static constexpr unsigned maxDepth = 64;
 
 GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
                              TensorSource &source, OpBuilder builder,
-                             Location loc)
+                             Location loc, Deviations &deviations,
+                             const LocalFunctions &functions)
     : source(source), builder(builder), loc(loc),
       schemas(loc.getContext()->getOrLoadDialect<ONNXDialect>()->getSchemas()),
-      nameKey(builder.getStringAttr(attr::name)),
+      deviations(deviations), functions(functions), mainGraph(model.graph()),
+      irVersion(model.ir_version()), nameKey(builder.getStringAttr(attr::name)),
       resultsKey(builder.getStringAttr(attr::results)) {
-  for (const ::onnx::FunctionProto &function : model.functions())
-    functions.insert(
-        (normalizeDomain(function.domain()) + "\n" + function.name()).str());
   for (const ::onnx::OperatorSetIdProto &import : model.opset_import())
     opsets[normalizeDomain(import.domain())] = import.version();
 }
 
-InFlightDiagnostic GraphImporter::nodeError(const Node &node) {
-  InFlightDiagnostic diag = emitError(loc) << "node ";
-  if (node.name().empty() && node.output_size())
-    diag << "with output '" << node.output(0) << "'";
-  else
-    diag << "'" << node.name() << "'";
-  diag << " (" << getQualifiedName(node.domain(), node.op_type()) << "): ";
-  return diag;
+InFlightDiagnostic GraphImporter::nodeError(const Node &node,
+                                            const OpSchema *schema) {
+  std::string op = schema ? schema->getDisplayName()
+                          : getQualifiedName(node.domain(), node.op_type());
+  return emitError(loc) << describeNode(node, op) << ": ";
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,8 +50,13 @@ InFlightDiagnostic GraphImporter::nodeError(const Node &node) {
 
 LogicalResult GraphImporter::define(StringRef name, Value value,
                                     const Twine &definer) {
-  if (scopes.back().values.try_emplace(name, value).second)
+  if (scopes.back().values.try_emplace(name, value).second) {
+    for (const Scope &outer : llvm::drop_end(scopes))
+      if (outer.values.contains(name))
+        return deviations.add(Deviation::HiddenName,
+                              "inner value '" + name + "'");
     return success();
+  }
   return emitError(loc) << definer << " defines '" << name
                         << "', which is defined already";
 }
@@ -90,16 +92,39 @@ Value GraphImporter::getAbsent() {
 
 LogicalResult GraphImporter::importMainGraph(const ::onnx::GraphProto &graph,
                                              Region &region) {
-  return importGraph(graph, region, {});
+  return importGraph(graph, GraphPlace::Main, region, {});
+}
+
+/// All names that `graph` gives to values.
+static llvm::StringSet<> collectNames(const ::onnx::GraphProto &graph) {
+  llvm::StringSet<> names;
+  for (const ::onnx::ValueInfoProto &input : graph.input())
+    names.insert(input.name());
+  for (const ::onnx::TensorProto &tensor : graph.initializer())
+    names.insert(tensor.name());
+  for (const ::onnx::SparseTensorProto &tensor : graph.sparse_initializer())
+    names.insert(tensor.values().name());
+  for (const Node &node : graph.node())
+    names.insert(node.output().begin(), node.output().end());
+  return names;
 }
 
 LogicalResult
 GraphImporter::importTrainingGraph(const ::onnx::GraphProto &graph,
                                    Region &region) {
   outerNames = true;
-  LogicalResult result = importGraph(graph, region, {});
+  LogicalResult result = importGraph(graph, GraphPlace::Training, region, {});
   outerNames = false;
-  return result;
+  if (failed(result))
+    return failure();
+  if (mainNames.empty())
+    mainNames = collectNames(mainGraph);
+  for (auto outer : region.getOps<OuterOp>())
+    if (!mainNames.contains(outer.getName()))
+      return emitError(loc)
+             << "training_info: graph '" << graph.name() << "' takes '"
+             << outer.getName() << "', which the model does not define";
+  return success();
 }
 
 LogicalResult GraphImporter::importInputs(const ::onnx::GraphProto &graph,
@@ -164,6 +189,11 @@ GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
     if (!source.restore(whole))
       return emitError(loc) << "sparse initializer '" << sparse.values().name()
                             << "': " << reservedField;
+    if (failed(checkSparseTensor(whole, [&] {
+          return emitError(loc)
+                 << "sparse initializer '" << sparse.values().name() << "': ";
+        })))
+      return failure();
     parts.fields = protoToAttr(loc.getContext(), whole);
     if (failed(create(sparse.values().name(),
                       RankedTensorType::get(dims, element), parts, true)))
@@ -208,11 +238,13 @@ LogicalResult GraphImporter::importYield(const ::onnx::GraphProto &graph) {
 }
 
 LogicalResult GraphImporter::importGraph(const ::onnx::GraphProto &graph,
-                                         Region &region,
+                                         GraphPlace place, Region &region,
                                          ArrayRef<Type> inputTypes) {
   if (++depth > maxDepth)
     return emitError(loc) << "graph '" << graph.name() << "': expected at most "
                           << maxDepth << " levels of subgraphs";
+  if (failed(checkInterface(graph, place, loc, deviations)))
+    return failure();
   OpBuilder::InsertionGuard guard(builder);
   scopes.emplace_back();
   scopes.back().block = &region.emplaceBlock();
@@ -227,24 +259,24 @@ LogicalResult GraphImporter::importGraph(const ::onnx::GraphProto &graph,
 }
 
 LogicalResult
-GraphImporter::importFunctionBody(const ::onnx::FunctionProto &function,
+GraphImporter::importFunctionBody(const ::onnx::FunctionProto &body,
                                   Region &region) {
   OpBuilder::InsertionGuard guard(builder);
   auto outerOpsets = std::move(opsets);
   opsets = {};
-  for (const ::onnx::OperatorSetIdProto &import : function.opset_import())
+  for (const ::onnx::OperatorSetIdProto &import : body.opset_import())
     opsets[normalizeDomain(import.domain())] = import.version();
-  inFunction = true;
+  function = &body;
   llvm::scope_exit restore([&] {
     opsets = std::move(outerOpsets);
-    inFunction = false;
+    function = nullptr;
     scopes.pop_back();
   });
   scopes.emplace_back();
   Scope &scope = scopes.back();
   scope.block = &region.emplaceBlock();
   builder.setInsertionPointToEnd(scope.block);
-  for (const ::onnx::ValueInfoProto &info : function.value_info())
+  for (const ::onnx::ValueInfoProto &info : body.value_info())
     scope.types.try_emplace(info.name(), &info.type());
   auto typeOf = [&](const std::string &name) -> Type {
     auto it = scope.types.find(name);
@@ -252,29 +284,30 @@ GraphImporter::importFunctionBody(const ::onnx::FunctionProto &function,
                                    : convertType(loc.getContext(), *it->second);
   };
   SmallVector<Attribute> inputs, outputs;
-  for (const std::string &name : function.input()) {
+  for (const std::string &name : body.input()) {
     inputs.push_back(builder.getStringAttr(name));
     if (failed(define(name, scope.block->addArgument(typeOf(name), loc),
                       "a function input")))
       return failure();
   }
-  if (failed(importNodes(function.node())))
+  if (failed(importNodes(body.node())))
     return failure();
   SmallVector<Value> values;
-  for (const std::string &name : function.output()) {
+  for (const std::string &name : body.output()) {
     outputs.push_back(builder.getStringAttr(name));
     Value value = lookup(name);
     if (!value)
-      return emitError(loc) << "function '" << function.name() << "': output '"
-                            << name << "' is not defined";
+      return emitError(loc)
+             << "function '" << getQualifiedName(body.domain(), body.name())
+             << "': output '" << name << "' is not defined";
     values.push_back(value);
   }
   auto yield = YieldOp::create(builder, loc, values);
   yield->setAttr(attr::inputs, builder.getArrayAttr(inputs));
   yield->setAttr(attr::outputs, builder.getArrayAttr(outputs));
-  if (function.value_info_size())
+  if (body.value_info_size())
     yield->setAttr(attr::valueInfo,
-                   convertValueInfos(builder, function.value_info()));
+                   convertValueInfos(builder, body.value_info()));
   return success();
 }
 
@@ -282,6 +315,17 @@ LogicalResult GraphImporter::importNodes(const Nodes &nodes) {
   std::vector<int> order;
   if (const Node *stuck = getTopologicalOrder(nodes, order))
     return nodeError(*stuck) << "is part of a cycle";
+  // The first that has to wait for nodes behind it.
+  for (auto [place, index] : llvm::enumerate(order))
+    if (int(place) != index) {
+      const Node &early = nodes.Get(int(place));
+      if (failed(deviations.add(
+              Deviation::UnsortedNodes,
+              describeNode(early,
+                           getQualifiedName(early.domain(), early.op_type())))))
+        return failure();
+      break;
+    }
   for (int index : order)
     if (failed(importNode(nodes.Get(index))))
       return failure();
@@ -292,14 +336,9 @@ LogicalResult GraphImporter::importNodes(const Nodes &nodes) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-bool GraphImporter::isFunction(const Node &node) const {
-  return functions.contains(
-      (normalizeDomain(node.domain()) + "\n" + node.op_type()).str());
-}
-
 const OpFamily *GraphImporter::getFamily(const Node &node) {
   StringRef domain = normalizeDomain(node.domain());
-  if (isFunction(node))
+  if (functions.hasName(node))
     return nullptr;
   if (const OpFamily *family = schemas.lookup(domain, node.op_type()))
     return family;
@@ -344,7 +383,8 @@ LogicalResult GraphImporter::importAttributes(const Node &node,
     auto emitError = [&] {
       return nodeError(node) << "attribute '" << name << "': ";
     };
-    if (failed(checkAttributeType(attribute, emitError)))
+    if (failed(checkAttributeForm(attribute, node, getContext(), deviations,
+                                  emitError)))
       return failure();
     if (isGraphAttribute(attribute))
       continue;
@@ -369,7 +409,7 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
       continue;
     auto add = [&](const ::onnx::GraphProto &graph, const Twine &name) {
       names.push_back(builder.getStringAttr(name));
-      return importGraph(graph, *state.addRegion(),
+      return importGraph(graph, GraphPlace::Subgraph, *state.addRegion(),
                          getSubgraphInputTypes(loc.getContext(), node.op_type(),
                                                ValueRange(state.operands),
                                                graph.input_size()));
@@ -408,54 +448,6 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
     addAttribute(state, attr::regionFields,
                  extras.getDictionary(loc.getContext()));
   return success();
-}
-
-/// The types that the last subgraph's outputs give to the results of `node`.
-static void inferFromSubgraphs(const Node &node, OperationState &state,
-                               SmallVectorImpl<Type> &types) {
-  YieldOp yield = getYield(*state.regions.back());
-  if (!yield)
-    return;
-  SmallVector<Type> yielded =
-      getSubgraphResultTypes(yield.getContext(), node.op_type(),
-                             yield.getOperandTypes(), types.size());
-  for (auto [type, better] : llvm::zip(types, yielded))
-    if (isa<UnknownType>(type))
-      type = withoutShape(better);
-}
-
-SmallVector<Type> GraphImporter::getResultTypes(const Node &node,
-                                                const OpSchema *schema,
-                                                OperationState &state) {
-  Type unknown = builder.getType<UnknownType>();
-  SmallVector<Type> types;
-  bool complete = true;
-  for (const std::string &name : node.output()) {
-    Type type = builder.getNoneType();
-    if (!name.empty()) {
-      auto it = scopes.back().types.find(name);
-      type = it == scopes.back().types.end()
-                 ? unknown
-                 : convertType(loc.getContext(), *it->second);
-    }
-    complete &= !isa<UnknownType>(type);
-    types.push_back(type);
-  }
-  if (complete || !schema || inFunction)
-    return types;
-  if (!state.regions.empty()) {
-    inferFromSubgraphs(node, state, types);
-    return types;
-  }
-  SmallVector<InferenceOperand> operands;
-  for (Value operand : state.operands)
-    operands.push_back({operand.getType(), constants.lookup(operand)});
-  SmallVector<Type> inferred =
-      inference.infer(loc.getContext(), node, *schema, operands);
-  for (auto [type, better] : llvm::zip(types, inferred))
-    if (isa<UnknownType>(type))
-      type = better;
-  return types;
 }
 
 /// Most nodes have none, which is told sooner than by reflection. A field that
@@ -512,15 +504,12 @@ LogicalResult GraphImporter::importNode(const Node &node) {
   if (node.op_type().empty())
     return nodeError(node) << "expected the name of an operator";
   const OpFamily *family = getFamily(node);
-  auto opset = family ? opsets.find(family->domain) : opsets.end();
-  // Runtimes leave out the import of their own domain, but not of ONNX's.
-  if (family && opset == opsets.end() && family->domain.empty())
-    return nodeError(node)
-           << "the model imports no opset of the domain 'ai.onnx'";
-  if (!family && normalizeDomain(node.domain()).empty() && !isFunction(node) &&
-      unknownOps.insert(node.op_type()).second)
-    emitWarning(loc) << "operator '" << node.op_type()
-                     << "' is unknown to ONNX; its nodes are kept as they are";
+  const ::onnx::FunctionProto *callee = functions.lookup(node);
+  if (failed(checkOperator(node, family, getContext(), deviations,
+                           [&] { return nodeError(node); })) ||
+      (callee &&
+       failed(checkCall(node, *callee, [&] { return nodeError(node); }))))
+    return failure();
   OperationState state(loc, family ? getOperationName(loc.getContext(), *family)
                                    : OperationName(CustomOp::getOperationName(),
                                                    loc.getContext()));
@@ -530,12 +519,15 @@ LogicalResult GraphImporter::importNode(const Node &node) {
     return failure();
   const OpSchema *schema = nullptr;
   if (family) {
+    auto opset = opsets.find(family->domain);
     int64_t version = opset == opsets.end() ? 1 : opset->second;
     schema = family->at(int(std::min<int64_t>(version, INT32_MAX)));
     if (!schema)
       schema = family->getVersions().front().get();
   }
-  state.addTypes(getResultTypes(node, schema, state));
+  corrections.clear();
+  if (failed(addResultTypes(node, schema, state)))
+    return failure();
   addIdentity(node, family, state);
 
   Operation *op = builder.create(state);
@@ -543,6 +535,8 @@ LogicalResult GraphImporter::importNode(const Node &node) {
     if (!name.empty() &&
         failed(define(name, result, Twine("node '") + node.name() + "'")))
       return failure();
+  for (auto [index, type] : corrections)
+    corrected[op->getResult(index)] = type;
   if (const ::onnx::TensorProto *constant = getConstant(node))
     constants[op->getResult(0)] = constant;
   return success();

@@ -10,6 +10,8 @@
 
 #include "Conversion.h"
 #include "TypeInference.h"
+#include "Validation/NodeRules.h"
+#include "Validation/TypeRules.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
@@ -21,7 +23,8 @@ namespace mp {
 class GraphImporter {
 public:
   GraphImporter(const ::onnx::ModelProto &model, TensorSource &source,
-                mlir::OpBuilder builder, mlir::Location loc);
+                mlir::OpBuilder builder, mlir::Location loc,
+                Deviations &deviations, const LocalFunctions &functions);
 
   mlir::LogicalResult importMainGraph(const ::onnx::GraphProto &graph,
                                       mlir::Region &region);
@@ -41,7 +44,7 @@ private:
   using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
 
   mlir::LogicalResult importGraph(const ::onnx::GraphProto &graph,
-                                  mlir::Region &region,
+                                  GraphPlace place, mlir::Region &region,
                                   llvm::ArrayRef<mlir::Type> inputTypes);
   mlir::LogicalResult importInputs(const ::onnx::GraphProto &graph,
                                    llvm::ArrayRef<mlir::Type> inputTypes);
@@ -58,29 +61,51 @@ private:
                    mlir::OperationState &state);
   mlir::LogicalResult importSubgraphs(const ::onnx::NodeProto &node,
                                       mlir::OperationState &state);
-  llvm::SmallVector<mlir::Type> getResultTypes(const ::onnx::NodeProto &node,
-                                               const OpSchema *schema,
-                                               mlir::OperationState &state);
+  /// Adds the types of the results: those that the model states, and what
+  /// inference says where it states none. Fails where they, or the operands,
+  /// contradict the operator.
+  mlir::LogicalResult addResultTypes(const ::onnx::NodeProto &node,
+                                     const OpSchema *schema,
+                                     mlir::OperationState &state);
+  mlir::LogicalResult
+  addInferredTypes(const ::onnx::NodeProto &node, const OpSchema &schema,
+                   mlir::OperationState &state,
+                   llvm::SmallVectorImpl<mlir::Type> &types);
+  /// Holds a type that the model states against the inferred one.
+  mlir::LogicalResult checkStated(const ::onnx::NodeProto &node,
+                                  const OpSchema &schema, unsigned result,
+                                  mlir::Type stated, mlir::Type inferred);
+  /// The operands as inference is to see them.
+  llvm::SmallVector<InferenceOperand>
+  getInferenceOperands(mlir::ValueRange operands) const;
   /// The op family that describes `node`; null for calls and unknown ops.
   const OpFamily *getFamily(const ::onnx::NodeProto &node);
-  /// The node calls a model-local function.
-  bool isFunction(const ::onnx::NodeProto &node) const;
-
   mlir::LogicalResult define(llvm::StringRef name, mlir::Value value,
                              const llvm::Twine &definer);
   mlir::Value lookup(llvm::StringRef name);
   mlir::Value getAbsent();
-  mlir::InFlightDiagnostic nodeError(const ::onnx::NodeProto &node);
+  mlir::InFlightDiagnostic nodeError(const ::onnx::NodeProto &node,
+                                     const OpSchema *schema = nullptr);
+  NodeContext getContext() const {
+    return {opsets, functions, function, irVersion};
+  }
 
   TensorSource &source;
   mlir::OpBuilder builder;
   mlir::Location loc;
   const SchemaRegistry &schemas;
-  llvm::StringSet<> functions;
-  /// Op types already warned about.
-  llvm::StringSet<> unknownOps;
+  Deviations &deviations;
+  const LocalFunctions &functions;
+  /// What training_info may take from the main graph; made when it is asked
+  /// for.
+  llvm::StringSet<> mainNames;
+  const ::onnx::GraphProto &mainGraph;
+  int64_t irVersion;
   std::vector<Scope> scopes;
   llvm::DenseMap<mlir::Value, const ::onnx::TensorProto *> constants;
+  /// Inferred types of values that the model states with another shape.
+  llvm::DenseMap<mlir::Value, mlir::Type> corrected;
+  llvm::SmallVector<std::pair<unsigned, mlir::Type>> corrections;
   InferenceCache inference;
   /// Opset imports in force: the model's or the current function's.
   llvm::StringMap<int64_t> opsets;
@@ -88,7 +113,8 @@ private:
   mlir::StringAttr nameKey, resultsKey;
   /// Names outside the model's main graph are fetched from it.
   bool outerNames = false;
-  bool inFunction = false;
+  /// The one whose body is imported.
+  const ::onnx::FunctionProto *function = nullptr;
   unsigned depth = 0;
 };
 

@@ -34,12 +34,14 @@ namespace {
 class ModelImporter {
 public:
   ModelImporter(const ::onnx::ModelProto &model, TensorSource &source,
-                Location loc)
-      : model(model), source(source), loc(loc), builder(loc.getContext()) {}
+                Location loc, CheckLevel check)
+      : model(model), source(source), loc(loc), builder(loc.getContext()),
+        deviations(loc, check), functions(model) {}
 
   OwningOpRef<ModuleOp> import();
 
 private:
+  LogicalResult checkModel();
   Attribute
   importOpsets(const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
   LogicalResult
@@ -51,6 +53,8 @@ private:
   TensorSource &source;
   Location loc;
   OpBuilder builder;
+  Deviations deviations;
+  LocalFunctions functions;
   std::optional<GraphImporter> graphs;
 };
 
@@ -103,8 +107,6 @@ LogicalResult ModelImporter::checkOpsets(
 LogicalResult
 ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
   using Proto = ::onnx::FunctionProto;
-  if (function.name().empty())
-    return emitError(loc) << "expected functions to have names";
   if (failed(checkOpsets(function.opset_import())))
     return failure();
   auto op =
@@ -152,6 +154,16 @@ ModelImporter::importTraining(const ::onnx::TrainingInfoProto &training) {
   return success();
 }
 
+/// What can be told of the model without its graphs.
+LogicalResult ModelImporter::checkModel() {
+  if (!model.has_graph())
+    return emitError(loc) << "expected an ONNX model, found no graph";
+  return success(succeeded(checkModelFields(model, loc, deviations)) &&
+                 succeeded(checkOpsets(model.opset_import())) &&
+                 succeeded(functions.check(loc)) &&
+                 succeeded(checkTrainingInfo(model, loc)));
+}
+
 OwningOpRef<ModuleOp> ModelImporter::import() {
   using Proto = ::onnx::ModelProto;
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
@@ -162,13 +174,9 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
                                                Proto::kOpsetImportFieldNumber,
                                                Proto::kTrainingInfoFieldNumber,
                                                Proto::kFunctionsFieldNumber}));
-  if (!model.has_graph()) {
-    emitError(loc) << "expected an ONNX model, found no graph";
+  if (failed(checkModel()))
     return {};
-  }
-  if (failed(checkOpsets(model.opset_import())))
-    return {};
-  graphs.emplace(model, source, builder, loc);
+  graphs.emplace(model, source, builder, loc, deviations, functions);
   auto graph = GraphOp::create(builder, loc);
   if (failed(graphs->importMainGraph(model.graph(), graph.getBody())))
     return {};
@@ -178,6 +186,7 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   for (const ::onnx::FunctionProto &function : model.functions())
     if (failed(importFunction(function)))
       return {};
+  deviations.report();
   std::vector<std::string> files = source.getExternal().getNames();
   if (!files.empty())
     (*module)->setAttr(
@@ -234,7 +243,7 @@ OwningOpRef<ModuleOp> importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer,
       return {};
     }
     stripped.bytes = std::string();
-    return ModelImporter(model, source, loc).import();
+    return ModelImporter(model, source, loc, options.check).import();
   } catch (const std::exception &exception) {
     emitError(loc) << exception.what();
     return {};
@@ -303,7 +312,7 @@ OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
       return {};
     }
     TensorSource source(buffer, getExternalData(path, options));
-    return ModelImporter(model, source, loc).import();
+    return ModelImporter(model, source, loc, options.check).import();
   } catch (const std::exception &exception) {
     emitError(loc) << exception.what();
     return {};

@@ -208,7 +208,8 @@ SmallVector<Type> NodeTypes::infer(Operation *node,
                                                       : ArrayRef<unsigned>()});
   }
   return inferResultTypes(node->getContext(), proto, *getSchema(node), operands,
-                          symbols);
+                          symbols)
+      .types;
 }
 
 static bool isOpen(Type type) {

@@ -196,7 +196,11 @@ static FailureOr<SchemaFunction> import(Operation *node,
   made.function =
       FunctionOp::create(place, node->getLoc(), body.domain(), body.name());
   TensorSource source(nullptr, ExternalData("", {}));
-  GraphImporter importer(::onnx::ModelProto(), source, place, node->getLoc());
+  const ::onnx::ModelProto model;
+  const LocalFunctions functions(model);
+  Deviations deviations(node->getLoc(), CheckLevel::Lenient);
+  GraphImporter importer(model, source, place, node->getLoc(), deviations,
+                         functions);
   if (failed(importer.importFunctionBody(body, made.function.getBody())))
     return failure();
   alignOpsets(made.function, node);

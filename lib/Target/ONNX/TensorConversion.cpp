@@ -14,6 +14,7 @@
 
 #include "Conversion.h"
 #include "ProtoAttr.h"
+#include "Validation/TensorRules.h"
 #include "WireFormat.h"
 
 #include "mlir/IR/Builders.h"
@@ -271,13 +272,10 @@ LogicalResult TensorReader::readShape() {
   Type element = convertElementType(context, tensor.data_type());
   if (!element)
     return emitError() << "unknown element type " << tensor.data_type();
-  // No more elements than memory could ever hold.
-  constexpr uint64_t limit = uint64_t(1) << 48;
-  for (int64_t dim : tensor.dims()) {
-    if (dim < 0 || (dim > 0 && elements > limit / uint64_t(dim)))
-      return emitError() << "dimension " << dim << " is out of range";
-    elements *= uint64_t(dim);
-  }
+  FailureOr<uint64_t> count = countElements(tensor.dims(), emitError);
+  if (failed(count))
+    return failure();
+  elements = *count;
   type = RankedTensorType::get(
       SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()),
       element);
@@ -294,8 +292,15 @@ LogicalResult TensorReader::readData() {
       return emitError() << llvm::toString(external.takeError());
     bytes = *external;
   }
+  bool isOutside = cutOut || tensor.data_location() == Tensor::EXTERNAL;
+  auto checkData = [&] {
+    return checkTensorData(tensor,
+                           isOutside ? std::optional<uint64_t>(bytes.size())
+                                     : std::nullopt,
+                           emitError);
+  };
   if (!isPlain)
-    return success();
+    return checkData();
   if (tensor.data_location() == Tensor::EXTERNAL) {
     mapped = true;
     storage = externalKey;
@@ -309,12 +314,14 @@ LogicalResult TensorReader::readData() {
     bytes = made;
     storage = made.empty() ? "none" : "typed";
   } else {
-    return success();
+    return checkData();
   }
   if (bytes.size() != elements * size)
     return emitError() << "expected " << elements * size
                        << " bytes of data for " << type << ", found "
                        << bytes.size();
+  if (failed(checkData()))
+    return failure();
   plain = true;
   // Booleans are bits in MLIR; other values than 0 and 1 would be lost.
   if (tensor.data_type() == Tensor::BOOL)

@@ -10,6 +10,7 @@
 #include "InferenceGuard.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include "onnx/defs/schema.h"
 #include "onnx/shape_inference/implementation.h"
@@ -175,12 +176,37 @@ static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
   return only ? only : unknown;
 }
 
-SmallVector<Type> inferResultTypes(MLIRContext *context,
-                                   const ::onnx::NodeProto &node,
-                                   const OpSchema &schema,
-                                   ArrayRef<InferenceOperand> operands,
-                                   InferredSymbols *symbols) {
-  SmallVector<Type> types(node.output_size(), UnknownType::get(context));
+static bool isUnknown(Type type) {
+  if (auto sequence = dyn_cast<SequenceType>(type))
+    return isUnknown(sequence.getElementType());
+  if (auto optional = dyn_cast<OptionalType>(type))
+    return isUnknown(optional.getElementType());
+  return isa<UnknownType>(type);
+}
+
+/// What ONNX's inference has against a node, in the form of our messages.
+static std::string getReason(const std::exception &exception) {
+  StringRef text = exception.what();
+  for (StringRef prefix : {"[ShapeInferenceError]", "[TypeInferenceError]"})
+    if (text.consume_front(prefix))
+      text = text.ltrim();
+  // What is around the node is said already.
+  text = text.split('\n').first.rtrim(". ");
+  std::string reason = text.str();
+  bool isWord = reason.size() > 1 && llvm::isLower(reason[1]);
+  if (isWord)
+    reason[0] = llvm::toLower(reason[0]);
+  return reason.empty() ? "contradicts its operator" : reason;
+}
+
+InferredTypes inferResultTypes(MLIRContext *context,
+                               const ::onnx::NodeProto &node,
+                               const OpSchema &schema,
+                               ArrayRef<InferenceOperand> operands,
+                               InferredSymbols *symbols) {
+  InferredTypes result;
+  SmallVector<Type> &types = result.types;
+  types.assign(size_t(node.output_size()), UnknownType::get(context));
   NodeInference inference(node, schema, operands);
   const auto *onnxSchema =
       static_cast<const ::onnx::OpSchema *>(schema.getONNXSchema());
@@ -190,13 +216,18 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
         onnxSchema->GetTypeAndShapeInferenceFunction()(inference);
       else
         inference.inferFromBody(*onnxSchema);
-      for (auto [type, result] : llvm::zip(types, inference.getResults()))
-        type = convertType(context, result);
+      for (auto [type, proto] : llvm::zip(types, inference.getResults()))
+        type = convertType(context, proto);
       if (symbols)
-        for (const ::onnx::TypeProto &result : inference.getResults())
-          symbols->push_back(getSymbols(result));
-    } catch (const std::exception &) {
-      // The variables below say less, but never throw.
+        for (const ::onnx::TypeProto &proto : inference.getResults())
+          symbols->push_back(getSymbols(proto));
+    } catch (const std::exception &exception) {
+      // The variables below say less, but never throw. What inference has
+      // against a type that it does not know is nothing.
+      if (llvm::none_of(operands, [](const InferenceOperand &operand) {
+            return isUnknown(operand.type);
+          }))
+        result.error = getReason(exception);
     }
   }
   for (auto [index, type] : llvm::enumerate(types)) {
@@ -208,7 +239,7 @@ SmallVector<Type> inferResultTypes(MLIRContext *context,
     if (missing)
       type = inferFromVariable(context, schema, index, operands);
   }
-  return types;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,15 +272,15 @@ static std::string getKey(const ::onnx::NodeProto &node, const OpSchema &schema,
   return key;
 }
 
-SmallVector<Type> InferenceCache::infer(MLIRContext *context,
-                                        const ::onnx::NodeProto &node,
-                                        const OpSchema &schema,
-                                        ArrayRef<InferenceOperand> operands) {
+const InferredTypes &
+InferenceCache::infer(MLIRContext *context, const ::onnx::NodeProto &node,
+                      const OpSchema &schema,
+                      ArrayRef<InferenceOperand> operands) {
   std::string key = getKey(node, schema, operands);
   // With data in its attributes a node is hardly like another.
   constexpr size_t longest = 1024;
   if (key.size() > longest)
-    return inferResultTypes(context, node, schema, operands);
+    return last = inferResultTypes(context, node, schema, operands);
   auto [it, isNew] = known.try_emplace(key);
   if (isNew)
     it->second = inferResultTypes(context, node, schema, operands);

@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <string>
+
 namespace onnx {
 class NodeProto;
 class TensorProto;
@@ -32,30 +34,39 @@ struct InferenceOperand {
 /// The names of each result's sizes, in the same form.
 using InferredSymbols = llvm::SmallVector<llvm::SmallVector<unsigned>>;
 
+/// Types of results, and why there can be none: ONNX's inference says that the
+/// node contradicts itself or its operands.
+struct InferredTypes {
+  llvm::SmallVector<mlir::Type> types;
+  std::string error = {};
+};
+
 /// The result types of `node` by ONNX's own inference, and where there is
 /// none, by the type variables that results share with operands. A type that
-/// cannot be told is `!onnx.unknown`. Never fails: a node that inference
-/// refuses is left to the verifier. `symbols` gets the names of sizes that
+/// cannot be told is `!onnx.unknown`. `symbols` gets the names of sizes that
 /// results have from operands, where it is given.
-llvm::SmallVector<mlir::Type>
-inferResultTypes(mlir::MLIRContext *context, const ::onnx::NodeProto &node,
-                 const OpSchema &schema,
-                 llvm::ArrayRef<InferenceOperand> operands,
-                 InferredSymbols *symbols = nullptr);
+InferredTypes inferResultTypes(mlir::MLIRContext *context,
+                               const ::onnx::NodeProto &node,
+                               const OpSchema &schema,
+                               llvm::ArrayRef<InferenceOperand> operands,
+                               InferredSymbols *symbols = nullptr);
 
 /// What inference has said of nodes: many nodes of a model are of one operator
 /// with the same attributes and types. Constants are told by their address, so
 /// they must outlive the cache.
 class InferenceCache {
 public:
-  /// What inferResultTypes says of `node`.
-  llvm::SmallVector<mlir::Type>
-  infer(mlir::MLIRContext *context, const ::onnx::NodeProto &node,
-        const OpSchema &schema, llvm::ArrayRef<InferenceOperand> operands);
+  /// What inferResultTypes says of `node`; stays until the next question.
+  const InferredTypes &infer(mlir::MLIRContext *context,
+                             const ::onnx::NodeProto &node,
+                             const OpSchema &schema,
+                             llvm::ArrayRef<InferenceOperand> operands);
 
 private:
   /// By all that inference may ask about a node.
-  llvm::StringMap<llvm::SmallVector<mlir::Type>> known;
+  llvm::StringMap<InferredTypes> known;
+  /// What was said of a node that is not kept.
+  InferredTypes last;
 };
 
 /// The types of a subgraph's `count` inputs, from the operands of the node of

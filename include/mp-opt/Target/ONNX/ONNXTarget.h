@@ -27,10 +27,15 @@
 
 namespace mp {
 
+/// What becomes of a model that is not as ONNX demands, but harmless: a
+/// warning, or an error as for one that means nothing.
+enum class CheckLevel { Lenient, Strict };
+
 struct ImportOptions {
   /// Folders. External data behind links are refused without any; with some,
   /// they may lie below these or below the model's folder.
-  std::vector<std::string> externalDataRoots;
+  std::vector<std::string> externalDataRoots = {};
+  CheckLevel check = CheckLevel::Lenient;
 };
 
 /// Imports the binary model in `buffer`. The module's big constants refer to

@@ -1,0 +1,351 @@
+//===- ValueRules.cpp - What values attributes may have -------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Operators/ValueRules.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mp {
+
+using Rule = ValueRule;
+
+static constexpr StringLiteral autoPad = "NOTSET|SAME_UPPER|SAME_LOWER|VALID";
+static constexpr StringLiteral directions = "forward|reverse|bidirectional";
+static constexpr StringLiteral activations =
+    "Relu|Tanh|Sigmoid|Affine|LeakyRelu|ThresholdedRelu|ScaledTanh|"
+    "HardSigmoid|Elu|Softsign|Softplus";
+static constexpr StringLiteral losses = "none|sum|mean";
+static constexpr StringLiteral transformations =
+    "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|"
+    "asymmetric|tf_half_pixel_for_nn|tf_crop_and_resize";
+static constexpr StringLiteral transforms =
+    "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT";
+static constexpr StringLiteral kernels = "LINEAR|POLY|RBF|SIGMOID";
+static constexpr StringLiteral labelKeys =
+    "keys_tensor|keys_strings|keys_int64s|keys_floats";
+static constexpr StringLiteral constants =
+    "value|sparse_value|value_float|value_floats|value_int|value_ints|"
+    "value_string|value_strings";
+
+static constexpr Rule flag(StringLiteral op, StringLiteral attribute) {
+  return {op, attribute, Rule::Number, 0, 0, 1};
+}
+static constexpr Rule words(StringLiteral op, StringLiteral attribute,
+                            StringLiteral words, int since = 1,
+                            int until = INT_MAX) {
+  return {op, attribute, Rule::Words, 0, 0, 0, words, since, until};
+}
+static constexpr Rule axis(StringLiteral op, int until = INT_MAX) {
+  return {op, "axis", Rule::Axis, 0, 0, 0, "", 1, until};
+}
+/// Counts only where there is a scale for each number along it.
+static constexpr Rule axisOfScale(StringLiteral op) {
+  return {op, "axis", Rule::Axis, 0, 1};
+}
+static constexpr Rule axes(StringLiteral op) {
+  return {op, "axes", Rule::Axes, 0};
+}
+static constexpr Rule elementType(StringLiteral op, StringLiteral attribute) {
+  return {op, attribute, Rule::ElementType};
+}
+static constexpr Rule spatial(StringLiteral op, StringLiteral attribute,
+                              int factor = 1) {
+  return {op, attribute, Rule::PerSpatialAxis, 0, factor};
+}
+static constexpr Rule perDirection(StringLiteral op, int count) {
+  return {op, "activations", Rule::PerDirection, 0, count};
+}
+
+/// Sorted by operator.
+static constexpr Rule rows[] = {
+    axis("ArgMax"),
+    flag("ArgMax", "keepdims"),
+    flag("ArgMax", "select_last_index"),
+    axis("ArgMin"),
+    flag("ArgMin", "keepdims"),
+    flag("ArgMin", "select_last_index"),
+    words("AveragePool", "auto_pad", autoPad),
+    flag("AveragePool", "ceil_mode"),
+    flag("AveragePool", "count_include_pad"),
+    spatial("AveragePool", "dilations"),
+    spatial("AveragePool", "kernel_shape"),
+    spatial("AveragePool", "pads", 2),
+    spatial("AveragePool", "strides"),
+    elementType("Bernoulli", "dtype"),
+    words("BitShift", "direction", "LEFT|RIGHT"),
+    elementType("BlackmanWindow", "output_datatype"),
+    words("Cast", "round_mode", "up|down|nearest"),
+    flag("Cast", "saturate"),
+    elementType("Cast", "to"),
+    flag("CastLike", "saturate"),
+    words("CastMap", "cast_to", "TO_FLOAT|TO_STRING|TO_INT64"),
+    words("CastMap", "map_form", "DENSE|SPARSE"),
+    axis("Compress"),
+    axis("Concat"),
+    flag("ConcatFromSequence", "new_axis"),
+    {"Constant", "", Rule::OneOf, 0, 0, 0, constants},
+    words("Conv", "auto_pad", autoPad),
+    spatial("Conv", "dilations"),
+    {"Conv", "group", Rule::Divides, 1, 0},
+    spatial("Conv", "kernel_shape"),
+    {"Conv", "kernel_shape", Rule::Kernel, 1},
+    spatial("Conv", "pads", 2),
+    spatial("Conv", "strides"),
+    words("ConvInteger", "auto_pad", autoPad),
+    spatial("ConvInteger", "dilations"),
+    {"ConvInteger", "group", Rule::Divides, 1, 0},
+    spatial("ConvInteger", "kernel_shape"),
+    {"ConvInteger", "kernel_shape", Rule::Kernel, 1},
+    spatial("ConvInteger", "pads", 2),
+    spatial("ConvInteger", "strides"),
+    words("ConvTranspose", "auto_pad", autoPad),
+    spatial("ConvTranspose", "dilations"),
+    {"ConvTranspose", "group", Rule::Divides, 1, 0},
+    spatial("ConvTranspose", "kernel_shape"),
+    {"ConvTranspose", "kernel_shape", Rule::Kernel, 1},
+    spatial("ConvTranspose", "output_padding"),
+    spatial("ConvTranspose", "output_shape"),
+    spatial("ConvTranspose", "pads", 2),
+    spatial("ConvTranspose", "strides"),
+    flag("CumSum", "exclusive"),
+    flag("CumSum", "reverse"),
+    {"DepthToSpace", "blocksize", Rule::Divides, 0, 1, 2},
+    words("DepthToSpace", "mode", "DCR|CRD"),
+    axisOfScale("DequantizeLinear"),
+    elementType("EyeLike", "dtype"),
+    {"Flatten", "axis", Rule::Axis, 0, 0, 1},
+    words("GRU", "activations", activations),
+    perDirection("GRU", 2),
+    words("GRU", "direction", directions),
+    flag("GRU", "layout"),
+    axis("Gather"),
+    axis("GatherElements"),
+    words("Gelu", "approximate", "none|tanh"),
+    flag("Gemm", "transA"),
+    flag("Gemm", "transB"),
+    flag("GridSample", "align_corners"),
+    words("GridSample", "mode", "linear|nearest|cubic|bilinear|bicubic"),
+    words("GridSample", "padding_mode", "zeros|border|reflection"),
+    {"GroupNormalization", "num_groups", Rule::Divides, 0, 1},
+    elementType("HammingWindow", "output_datatype"),
+    elementType("HannWindow", "output_datatype"),
+    axis("Hardmax"),
+    {"LRN", "size", Rule::Number, 0, 1, INT_MAX},
+    words("LSTM", "activations", activations),
+    perDirection("LSTM", 3),
+    words("LSTM", "direction", directions),
+    flag("LSTM", "input_forget"),
+    flag("LSTM", "layout"),
+    {"LabelEncoder", "", Rule::OneOf, 0, 0, 0, labelKeys, 2},
+    axis("LayerNormalization"),
+    words("LinearClassifier", "post_transform", transforms),
+    words("LinearRegressor", "post_transform", transforms),
+    axis("LogSoftmax"),
+    axis("LpNormalization"),
+    {"LpNormalization", "p", Rule::Number, 0, 1, 2},
+    words("LpPool", "auto_pad", autoPad),
+    spatial("LpPool", "dilations"),
+    spatial("LpPool", "kernel_shape"),
+    {"LpPool", "p", Rule::Number, 0, 1, INT_MAX},
+    spatial("LpPool", "pads", 2),
+    spatial("LpPool", "strides"),
+    words("MaxPool", "auto_pad", autoPad),
+    flag("MaxPool", "ceil_mode"),
+    spatial("MaxPool", "dilations"),
+    spatial("MaxPool", "kernel_shape"),
+    spatial("MaxPool", "pads", 2),
+    flag("MaxPool", "storage_order"),
+    spatial("MaxPool", "strides"),
+    axes("MeanVarianceNormalization"),
+    elementType("MelWeightMatrix", "output_datatype"),
+    words("Momentum", "mode", "standard|nesterov"),
+    elementType("Multinomial", "dtype"),
+    words("NegativeLogLikelihoodLoss", "reduction", losses),
+    flag("NonMaxSuppression", "center_point_box"),
+    words("Normalizer", "norm", "MAX|L1|L2"),
+    words("Pad", "mode", "constant|reflect|edge", 1, 18),
+    words("Pad", "mode", "constant|reflect|edge|wrap", 19),
+    words("QLinearConv", "auto_pad", autoPad),
+    spatial("QLinearConv", "dilations"),
+    {"QLinearConv", "group", Rule::Divides, 3, 0},
+    spatial("QLinearConv", "kernel_shape"),
+    {"QLinearConv", "kernel_shape", Rule::Kernel, 3},
+    spatial("QLinearConv", "pads", 2),
+    spatial("QLinearConv", "strides"),
+    axisOfScale("QuantizeLinear"),
+    words("RNN", "activations", activations),
+    perDirection("RNN", 1),
+    words("RNN", "direction", directions),
+    flag("RNN", "layout"),
+    elementType("RandomNormal", "dtype"),
+    elementType("RandomNormalLike", "dtype"),
+    elementType("RandomUniform", "dtype"),
+    elementType("RandomUniformLike", "dtype"),
+    axes("ReduceL1"),
+    axes("ReduceL2"),
+    axes("ReduceLogSum"),
+    axes("ReduceLogSumExp"),
+    axes("ReduceMax"),
+    axes("ReduceMean"),
+    axes("ReduceMin"),
+    axes("ReduceProd"),
+    axes("ReduceSum"),
+    axes("ReduceSumSquare"),
+    flag("Reshape", "allowzero"),
+    words("Resize", "coordinate_transformation_mode", transformations),
+    words("Resize", "keep_aspect_ratio_policy",
+          "stretch|not_larger|not_smaller"),
+    words("Resize", "mode", "nearest|linear|cubic"),
+    words("Resize", "nearest_mode",
+          "round_prefer_floor|round_prefer_ceil|floor|ceil"),
+    {"ReverseSequence", "batch_axis", Rule::Number, 0, 0, 1},
+    {"ReverseSequence", "time_axis", Rule::Number, 0, 0, 1},
+    words("RoiAlign", "coordinate_transformation_mode",
+          "half_pixel|output_half_pixel"),
+    words("RoiAlign", "mode", "avg|max"),
+    words("SVMClassifier", "kernel_type", kernels),
+    words("SVMClassifier", "post_transform", transforms),
+    words("SVMRegressor", "kernel_type", kernels),
+    words("SVMRegressor", "post_transform", transforms),
+    axis("Scatter"),
+    axis("ScatterElements"),
+    words("ScatterElements", "reduction", "none|add|mul|max|min"),
+    words("ScatterND", "reduction", "none|add|mul|max|min"),
+    elementType("SequenceEmpty", "dtype"),
+    {"Slice", "ends", Rule::AsMany, 0, 0, 0, "starts"},
+    axis("Softmax"),
+    words("SoftmaxCrossEntropyLoss", "reduction", losses),
+    {"SpaceToDepth", "blocksize", Rule::Divides, 0, 2},
+    {"SpaceToDepth", "blocksize", Rule::Divides, 0, 3},
+    words("SpaceToDepth", "mode", "DCR|CRD"),
+    axis("Split"),
+    {"Split", "num_outputs", Rule::CountsResults},
+    axis("SplitToSequence"),
+    axes("Squeeze"),
+    words("StringNormalizer", "case_change_action", "NONE|LOWER|UPPER"),
+    words("TensorScatter", "mode", "linear|circular"),
+    words("TfIdfVectorizer", "mode", "TF|IDF|TFIDF"),
+    axis("TopK"),
+    {"Transpose", "perm", Rule::Permutation},
+    words("TreeEnsembleClassifier", "post_transform", transforms),
+    words("TreeEnsembleRegressor", "aggregate_function", "SUM|AVERAGE|MIN|MAX"),
+    words("TreeEnsembleRegressor", "post_transform", transforms),
+    flag("Trilu", "upper"),
+    axis("Unique"),
+    flag("Unique", "sorted"),
+    words("Upsample", "mode", "nearest|linear|bilinear"),
+};
+
+/// Sorted by operator.
+static constexpr SizeRule sizes[] = {
+    {"BatchNormalization", 0, 1, 1, 0},
+    {"BatchNormalization", 0, 1, 2, 0},
+    {"BatchNormalization", 0, 1, 3, 0},
+    {"BatchNormalization", 0, 1, 4, 0},
+    {"Conv", 0, 1, 1, 1, "group"},
+    {"Conv", 1, 0, 2, 0},
+    {"ConvInteger", 0, 1, 1, 1, "group"},
+    {"ConvTranspose", 0, 1, 1, 0},
+    {"ConvTranspose", 2, 0, 1, 1, "group"},
+    {"GRU", 0, 2, 1, 2},
+    {"GroupNormalization", 0, 1, 1, 0, "", 21},
+    {"GroupNormalization", 0, 1, 2, 0, "", 21},
+    {"InstanceNormalization", 0, 1, 1, 0},
+    {"InstanceNormalization", 0, 1, 2, 0},
+    {"LSTM", 0, 2, 1, 2},
+    {"QLinearConv", 0, 1, 3, 1, "group"},
+    {"QLinearConv", 3, 0, 8, 0},
+    {"RNN", 0, 2, 1, 2},
+};
+
+using Operand = OperandRule;
+
+static constexpr Operand reducedAxes(StringLiteral op, int since = 18) {
+  return {op, 1, Operand::Axes, 0, 0, since};
+}
+static constexpr Operand rank(StringLiteral op, uint8_t operand, int least,
+                              int most = INT_MAX) {
+  return {op, operand, Operand::Rank, least, most};
+}
+
+/// Sorted by operator.
+static constexpr Operand operandRows[] = {
+    rank("AveragePool", 0, 3),
+    {"CumSum", 1, Operand::OneElement},
+    {"CumSum", 1, Operand::Axes},
+    rank("Expand", 1, 1, 1),
+    rank("GRU", 0, 3, 3),
+    rank("GRU", 1, 3, 3),
+    rank("GRU", 2, 3, 3),
+    rank("GlobalAveragePool", 0, 2),
+    rank("GlobalLpPool", 0, 2),
+    rank("GlobalMaxPool", 0, 2),
+    rank("LSTM", 0, 3, 3),
+    rank("LSTM", 1, 3, 3),
+    rank("LSTM", 2, 3, 3),
+    rank("LpPool", 0, 3),
+    rank("MaxPool", 0, 3),
+    rank("RNN", 0, 3, 3),
+    rank("RNN", 1, 3, 3),
+    rank("RNN", 2, 3, 3),
+    {"Range", 0, Operand::OneElement},
+    {"Range", 1, Operand::OneElement},
+    {"Range", 2, Operand::OneElement},
+    reducedAxes("ReduceL1"),
+    reducedAxes("ReduceL2"),
+    reducedAxes("ReduceLogSum"),
+    reducedAxes("ReduceLogSumExp"),
+    reducedAxes("ReduceMax"),
+    reducedAxes("ReduceMean"),
+    reducedAxes("ReduceMin"),
+    reducedAxes("ReduceProd"),
+    reducedAxes("ReduceSum", 13),
+    reducedAxes("ReduceSumSquare"),
+    rank("Reshape", 1, 1, 1),
+    {"Reshape", 1, Operand::Sizes},
+    reducedAxes("Squeeze", 13),
+    rank("Tile", 1, 1, 1),
+};
+
+template <typename Row, size_t N>
+static constexpr bool isSorted(const Row (&table)[N]) {
+  for (size_t i = 1; i < N; ++i) {
+    const char *a = table[i - 1].op.data(), *b = table[i].op.data();
+    while (*a && *a == *b)
+      ++a, ++b;
+    if (*a > *b)
+      return false;
+  }
+  return true;
+}
+static_assert(isSorted(rows) && isSorted(sizes) && isSorted(operandRows));
+
+template <typename Row>
+static ArrayRef<Row> findRows(ArrayRef<Row> table, StringRef op) {
+  auto begin = llvm::partition_point(
+      table, [&](const Row &row) { return StringRef(row.op) < op; });
+  auto end = begin;
+  while (end != table.end() && end->op == op)
+    ++end;
+  return ArrayRef<Row>(begin, end);
+}
+
+ArrayRef<ValueRule> getValueRules(StringRef op) {
+  return findRows(ArrayRef<ValueRule>(rows), op);
+}
+
+ArrayRef<SizeRule> getSizeRules(StringRef op) {
+  return findRows(ArrayRef<SizeRule>(sizes), op);
+}
+
+ArrayRef<OperandRule> getOperandRules(StringRef op) {
+  return findRows(ArrayRef<OperandRule>(operandRows), op);
+}
+
+} // namespace mp

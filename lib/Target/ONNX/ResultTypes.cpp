@@ -1,0 +1,128 @@
+//===- ResultTypes.cpp - Types of the results of imported nodes -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphImporter.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+using Node = ::onnx::NodeProto;
+
+namespace mp {
+
+/// The types that the last subgraph's outputs give to the results of `node`.
+static void inferFromSubgraphs(const Node &node, OperationState &state,
+                               SmallVectorImpl<Type> &types) {
+  YieldOp yield = getYield(*state.regions.back());
+  if (!yield)
+    return;
+  SmallVector<Type> yielded =
+      getSubgraphResultTypes(yield.getContext(), node.op_type(),
+                             yield.getOperandTypes(), types.size());
+  for (auto [type, better] : llvm::zip(types, yielded))
+    if (isa<UnknownType>(type))
+      type = withoutShape(better);
+}
+
+/// Sizes that cannot both be right.
+static bool contradict(Type lhs, Type rhs) {
+  auto left = dyn_cast<RankedTensorType>(lhs);
+  auto right = dyn_cast<RankedTensorType>(rhs);
+  if (!left || !right)
+    return false;
+  if (left.getRank() != right.getRank())
+    return true;
+  for (auto [size, other] : llvm::zip(left.getShape(), right.getShape()))
+    if (size != other && !ShapedType::isDynamic(size) &&
+        !ShapedType::isDynamic(other))
+      return true;
+  return false;
+}
+
+SmallVector<InferenceOperand>
+GraphImporter::getInferenceOperands(ValueRange values) const {
+  SmallVector<InferenceOperand> operands;
+  for (Value operand : values) {
+    Type better = corrected.empty() ? Type() : corrected.lookup(operand);
+    operands.push_back(
+        {better ? better : operand.getType(), constants.lookup(operand)});
+  }
+  return operands;
+}
+
+LogicalResult GraphImporter::checkStated(const Node &node,
+                                         const OpSchema &schema,
+                                         unsigned result, Type stated,
+                                         Type inferred) {
+  auto tensor = dyn_cast<TensorType>(stated);
+  auto better = dyn_cast<TensorType>(inferred);
+  if (!tensor || !better)
+    return success();
+  const std::string &name = node.output(int(result));
+  if (tensor.getElementType() != better.getElementType())
+    return nodeError(node, &schema) << "output '" << name << "' is declared as "
+                                    << stated << ", but is " << inferred;
+  if (!contradict(stated, inferred))
+    return success();
+  corrections.emplace_back(result, inferred);
+  return deviations.add(Deviation::StaleShape, "value '" + name + "'");
+}
+
+LogicalResult GraphImporter::addInferredTypes(const Node &node,
+                                              const OpSchema &schema,
+                                              OperationState &state,
+                                              SmallVectorImpl<Type> &types) {
+  SmallVector<InferenceOperand> operands = getInferenceOperands(state.operands);
+  auto emitError = [&] { return nodeError(node, &schema); };
+  if (failed(checkAttributeValues(node, schema, operands, emitError)))
+    return failure();
+  // In functions operands have no types yet.
+  if (function)
+    return success();
+  const InferredTypes &inferred =
+      inference.infer(loc.getContext(), node, schema, operands);
+  if (!inferred.error.empty())
+    return emitError() << inferred.error;
+  for (auto [index, type, better] : llvm::enumerate(types, inferred.types)) {
+    if (isa<UnknownType>(type))
+      type = better;
+    else if (failed(checkStated(node, schema, unsigned(index), type, better)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::addResultTypes(const Node &node,
+                                            const OpSchema *schema,
+                                            OperationState &state) {
+  Type unknown = builder.getType<UnknownType>();
+  SmallVector<Type> types;
+  for (const std::string &name : node.output()) {
+    Type type = builder.getNoneType();
+    if (!name.empty()) {
+      auto it = scopes.back().types.find(name);
+      type = it == scopes.back().types.end()
+                 ? unknown
+                 : convertType(loc.getContext(), *it->second);
+    }
+    types.push_back(type);
+  }
+  if (schema && state.regions.empty() &&
+      failed(addInferredTypes(node, *schema, state, types)))
+    return failure();
+  if (schema && !state.regions.empty()) {
+    if (failed(checkSubgraphs(node, *schema, ValueRange(state.operands), types,
+                              state.regions,
+                              [&] { return nodeError(node, schema); })))
+      return failure();
+    if (!function)
+      inferFromSubgraphs(node, state, types);
+  }
+  state.addTypes(types);
+  return success();
+}
+
+} // namespace mp

@@ -1,0 +1,474 @@
+//===- AttributeRules.cpp - Values of attributes, sizes of operands -------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeRules.h"
+
+#include "mp-opt/Operators/ValueRules.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using Node = ::onnx::NodeProto;
+using Proto = ::onnx::AttributeProto;
+
+namespace mp {
+
+namespace {
+
+/// Holds one node against the rows of its operator.
+class RuleChecker {
+public:
+  RuleChecker(const Node &node, const OpSchema &schema,
+              ArrayRef<InferenceOperand> operands, EmitErrorFn emitError)
+      : node(node), schema(schema), operands(operands), nodeError(emitError) {}
+
+  LogicalResult check(const ValueRule &rule);
+  LogicalResult check(const SizeRule &rule);
+  LogicalResult check(const OperandRule &rule);
+  /// Attributes that count something; see AttributeSchema::isSize.
+  LogicalResult checkSizes();
+
+private:
+  LogicalResult checkWords(const ValueRule &rule);
+  LogicalResult checkNumber(const ValueRule &rule);
+  LogicalResult checkAxis(const ValueRule &rule);
+  LogicalResult checkAxes(const ValueRule &rule);
+  LogicalResult checkLength(int64_t found, int64_t expected, const Twine &what);
+  LogicalResult checkElementType();
+  LogicalResult checkOneOf(const ValueRule &rule);
+  LogicalResult checkDivides(const ValueRule &rule);
+  LogicalResult checkKernel(const ValueRule &rule);
+  LogicalResult checkCount();
+  LogicalResult checkConstantAxes(const OperandRule &rule);
+  LogicalResult checkReshape(const OperandRule &rule);
+
+  const Proto *find(StringRef name) const;
+  std::optional<int64_t> getRank(unsigned operand) const;
+  std::optional<int64_t> getSize(unsigned operand, unsigned dim) const;
+  InFlightDiagnostic error() {
+    return nodeError() << "attribute '" << attribute->name() << "': ";
+  }
+  InFlightDiagnostic inputError(unsigned operand) {
+    return nodeError() << "input #" << operand << " ('"
+                       << schema.getInput(operand)->name << "'): ";
+  }
+
+  const Node &node;
+  const OpSchema &schema;
+  ArrayRef<InferenceOperand> operands;
+  EmitErrorFn nodeError;
+  /// The one that the rule at hand is about.
+  const Proto *attribute = nullptr;
+};
+
+} // namespace
+
+const Proto *RuleChecker::find(StringRef name) const {
+  for (const Proto &given : node.attribute())
+    if (given.name() == name)
+      return &given;
+  return nullptr;
+}
+
+std::optional<int64_t> RuleChecker::getRank(unsigned operand) const {
+  if (operand >= operands.size())
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(operands[operand].type);
+  return type ? std::optional(type.getRank()) : std::nullopt;
+}
+
+std::optional<int64_t> RuleChecker::getSize(unsigned operand,
+                                            unsigned dim) const {
+  std::optional<int64_t> rank = getRank(operand);
+  if (!rank || dim >= *rank)
+    return std::nullopt;
+  int64_t size = cast<RankedTensorType>(operands[operand].type).getDimSize(dim);
+  return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
+}
+
+LogicalResult RuleChecker::checkWords(const ValueRule &rule) {
+  SmallVector<StringRef> words;
+  StringRef(rule.words).split(words, '|');
+  SmallVector<StringRef> found;
+  if (attribute->has_s())
+    found.push_back(attribute->s());
+  found.append(attribute->strings().begin(), attribute->strings().end());
+  for (StringRef word : found) {
+    // Activations are told in any case.
+    bool isKnown = llvm::any_of(words, [&](StringRef known) {
+      return attribute->strings_size() ? known.equals_insensitive(word)
+                                       : known == word;
+    });
+    if (!isKnown)
+      return error() << "expected one of " << llvm::join(words, ", ")
+                     << ", found '" << word << "'"
+                     << suggestNearest(word, words);
+  }
+  return success();
+}
+
+LogicalResult RuleChecker::checkNumber(const ValueRule &rule) {
+  if (attribute->i() >= rule.least && attribute->i() <= rule.most)
+    return success();
+  if (rule.most == INT_MAX)
+    return error() << "expected at least " << rule.least << ", found "
+                   << attribute->i();
+  return error() << "expected " << rule.least << " to " << rule.most
+                 << ", found " << attribute->i();
+}
+
+LogicalResult RuleChecker::checkAxis(const ValueRule &rule) {
+  std::optional<int64_t> rank = getRank(rule.operand);
+  // Of a scale for everything an axis says nothing.
+  if (!rank || (rule.least && getRank(rule.least).value_or(0) == 0))
+    return success();
+  int64_t most = *rank - 1 + rule.most;
+  // What is done along the only axis is done to a scalar, too.
+  if (*rank == 0)
+    most = std::max<int64_t>(most, 0);
+  int64_t least = std::min<int64_t>(-*rank, *rank ? 0 : -1);
+  if (attribute->i() >= least && attribute->i() <= most)
+    return success();
+  return error() << "expected an axis of input #" << unsigned(rule.operand)
+                 << ", " << least << " to " << most << ", found "
+                 << attribute->i();
+}
+
+LogicalResult RuleChecker::checkAxes(const ValueRule &rule) {
+  std::optional<int64_t> rank = getRank(rule.operand);
+  if (!rank)
+    return success();
+  if (rule.kind == ValueRule::Permutation &&
+      failed(checkLength(attribute->ints_size(), *rank, "axes of the input")))
+    return failure();
+  llvm::SmallBitVector seen{unsigned(*rank)};
+  for (int64_t axis : attribute->ints()) {
+    bool mayBeNegative = rule.kind != ValueRule::Permutation;
+    int64_t least = mayBeNegative ? -*rank : 0;
+    if (axis < least || axis >= *rank)
+      return error() << "expected axes of the input, " << least << " to "
+                     << *rank - 1 << ", found " << axis;
+    unsigned place = unsigned(axis < 0 ? axis + *rank : axis);
+    if (seen.test(place))
+      return error() << "expected different axes, found " << axis << " twice";
+    seen.set(place);
+  }
+  return success();
+}
+
+LogicalResult RuleChecker::checkLength(int64_t found, int64_t expected,
+                                       const Twine &what) {
+  if (found == expected)
+    return success();
+  return error() << "expected " << expected << " values for the " << what
+                 << ", found " << found;
+}
+
+/// Where a result may have the type that a schema says.
+LogicalResult RuleChecker::checkElementType() {
+  int64_t number = attribute->i();
+  auto kind = ElementKind(number);
+  bool isKnown = number > 0 && number <= int64_t(ElementKind::Int2);
+  const FormalParameter *output = schema.getOutput(0);
+  if (isKnown && output && schema.typesOf(*output).containsTensor(kind))
+    return success();
+  // Of types that this build does not know nothing is known.
+  if (!isKnown && number > 0 && number <= INT_MAX &&
+      ::onnx::TensorProto::DataType_IsValid(int(number)))
+    return success();
+  // A sequence's type is that of its elements.
+  if (isKnown && output &&
+      schema.typesOf(*output).contains(TypeShape::Sequence, kind))
+    return success();
+  InFlightDiagnostic diag = error();
+  diag << "expected the number of an element type that the result may have, "
+          "found "
+       << number;
+  if (isKnown)
+    diag << " (" << getElementKindName(kind) << ")";
+  return diag;
+}
+
+LogicalResult RuleChecker::checkOneOf(const ValueRule &rule) {
+  SmallVector<StringRef> names;
+  StringRef(rule.words).split(names, '|');
+  SmallVector<StringRef> given;
+  for (StringRef name : names)
+    if (schema.getAttribute(name) && find(name))
+      given.push_back(name);
+  if (given.size() == 1)
+    return success();
+  InFlightDiagnostic diag = nodeError();
+  diag << "expected one of the attributes ";
+  llvm::erase_if(names,
+                 [&](StringRef name) { return !schema.getAttribute(name); });
+  diag << llvm::join(names, ", ") << ", found ";
+  if (given.empty())
+    return diag << "none";
+  return diag << "'" << given[0] << "' and '" << given[1] << "'";
+}
+
+LogicalResult RuleChecker::checkDivides(const ValueRule &rule) {
+  std::optional<int64_t> size = getSize(rule.operand, unsigned(rule.least));
+  bool isSquared = rule.most == 2;
+  // Sizes that are too big to be squared divide nothing.
+  int64_t divisor = attribute->i();
+  if (isSquared && divisor <= UINT16_MAX)
+    divisor *= divisor;
+  if (!size || *size % divisor == 0)
+    return success();
+  return error() << "expected a number that divides, "
+                 << (isSquared ? "squared, " : "") << *size << ", dimension "
+                 << rule.least << " of input #" << unsigned(rule.operand)
+                 << ", found " << attribute->i();
+}
+
+LogicalResult RuleChecker::checkKernel(const ValueRule &rule) {
+  for (auto [index, given] : llvm::enumerate(attribute->ints()))
+    if (auto size = getSize(rule.operand, unsigned(index) + 2);
+        size && *size != given)
+      return error() << "expected " << *size << ", dimension " << index + 2
+                     << " of input #" << unsigned(rule.operand) << ", found "
+                     << given;
+  return success();
+}
+
+LogicalResult RuleChecker::checkCount() {
+  if (attribute->i() == node.output_size())
+    return success();
+  return error() << "expected " << node.output_size()
+                 << ", the number of outputs, found " << attribute->i();
+}
+
+/// How many directions a recurrent node has.
+static int64_t countDirections(const Proto *direction) {
+  return direction && direction->s() == "bidirectional" ? 2 : 1;
+}
+
+LogicalResult RuleChecker::check(const ValueRule &rule) {
+  if (schema.since < rule.since || schema.since > rule.until)
+    return success();
+  if (rule.kind == ValueRule::OneOf)
+    return checkOneOf(rule);
+  attribute = find(rule.attribute);
+  // What a function's caller says is not known here.
+  if (!attribute || attribute->has_ref_attr_name())
+    return success();
+  switch (rule.kind) {
+  case ValueRule::Words:
+    return checkWords(rule);
+  case ValueRule::Number:
+    return checkNumber(rule);
+  case ValueRule::Axis:
+    return checkAxis(rule);
+  case ValueRule::Axes:
+  case ValueRule::Permutation:
+    return checkAxes(rule);
+  case ValueRule::PerSpatialAxis:
+    if (std::optional<int64_t> rank = getRank(rule.operand);
+        rank && *rank > 2 && attribute->ints_size())
+      return checkLength(attribute->ints_size(), rule.least * (*rank - 2),
+                         Twine(*rank - 2) + " spatial axes of the input");
+    return success();
+  case ValueRule::PerDirection:
+    return checkLength(attribute->strings_size(),
+                       rule.least * countDirections(find("direction")),
+                       "directions of the node");
+  case ValueRule::AsMany:
+    if (const Proto *other = find(rule.words))
+      return checkLength(attribute->ints_size(), other->ints_size(),
+                         "values of '" + rule.words + "'");
+    return success();
+  case ValueRule::ElementType:
+    return checkElementType();
+  case ValueRule::Divides:
+    return checkDivides(rule);
+  case ValueRule::Kernel:
+    return checkKernel(rule);
+  case ValueRule::CountsResults:
+    return checkCount();
+  case ValueRule::OneOf:
+    break;
+  }
+  return success();
+}
+
+LogicalResult RuleChecker::check(const SizeRule &rule) {
+  if (schema.since < rule.since)
+    return success();
+  std::optional<int64_t> size = getSize(rule.operand, rule.dim);
+  std::optional<int64_t> other = getSize(rule.other, rule.otherDim);
+  if (!size || !other)
+    return success();
+  int64_t factor = 1;
+  if (!rule.factor.empty())
+    if (const Proto *given = find(rule.factor)) {
+      if (given->has_ref_attr_name())
+        return success();
+      factor = given->i();
+    }
+  // Divided, not multiplied, so that nothing overflows.
+  bool isEqual = factor > 0 && *size % factor == 0 && *size / factor == *other;
+  if (isEqual)
+    return success();
+  InFlightDiagnostic diag = nodeError();
+  diag << "expected dimension " << unsigned(rule.dim) << " of input #"
+       << unsigned(rule.operand) << " to be dimension "
+       << unsigned(rule.otherDim) << " of input #" << unsigned(rule.other);
+  if (!rule.factor.empty())
+    diag << " times '" << rule.factor << "' (" << factor << ")";
+  return diag << ", found " << *size << " and " << *other;
+}
+
+LogicalResult RuleChecker::checkSizes() {
+  for (const Proto &given : node.attribute()) {
+    const AttributeSchema *known = schema.getAttribute(given.name());
+    if (!known || !known->isSize() || given.has_ref_attr_name())
+      continue;
+    attribute = &given;
+    SmallVector<int64_t> sizes(given.ints().begin(), given.ints().end());
+    if (given.has_i())
+      sizes.push_back(given.i());
+    for (int64_t size : sizes)
+      if (size < 1 || size > INT32_MAX)
+        return error() << "expected 1 to " << INT32_MAX << ", found " << size;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// The integers of a constant operand; absent for others.
+static std::optional<SmallVector<int64_t>>
+readIntegers(ArrayRef<InferenceOperand> operands, unsigned index) {
+  const ::onnx::TensorProto *tensor =
+      index < operands.size() ? operands[index].value : nullptr;
+  if (!tensor || tensor->has_segment())
+    return std::nullopt;
+  StringRef raw = tensor->raw_data();
+  auto read = [&](auto zero, const auto &typed) {
+    SmallVector<int64_t> values(typed.begin(), typed.end());
+    for (; raw.size() >= sizeof(zero); raw = raw.drop_front(sizeof(zero))) {
+      memcpy(&zero, raw.data(), sizeof(zero));
+      values.push_back(zero);
+    }
+    return values;
+  };
+  if (tensor->data_type() == ::onnx::TensorProto::INT64)
+    return read(int64_t(), tensor->int64_data());
+  if (tensor->data_type() == ::onnx::TensorProto::INT32)
+    return read(int32_t(), tensor->int32_data());
+  return std::nullopt;
+}
+
+LogicalResult RuleChecker::checkConstantAxes(const OperandRule &rule) {
+  std::optional<int64_t> rank = getRank(0);
+  auto axes = readIntegers(operands, rule.operand);
+  if (!rank || !axes)
+    return success();
+  llvm::SmallBitVector seen{unsigned(*rank)};
+  for (int64_t axis : *axes) {
+    // What is done along the only axis is done to a scalar, too.
+    if (*rank == 0 && (axis == 0 || axis == -1))
+      continue;
+    if (axis < -*rank || axis >= *rank)
+      return inputError(rule.operand)
+             << "expected axes of input #0, " << -*rank << " to " << *rank - 1
+             << ", found " << axis;
+    unsigned place = unsigned(axis < 0 ? axis + *rank : axis);
+    if (seen.test(place))
+      return inputError(rule.operand)
+             << "expected different axes, found " << axis << " twice";
+    seen.set(place);
+  }
+  return success();
+}
+
+LogicalResult RuleChecker::checkReshape(const OperandRule &rule) {
+  auto type = operands.empty() ? RankedTensorType()
+                               : dyn_cast<RankedTensorType>(operands[0].type);
+  auto sizes = readIntegers(operands, rule.operand);
+  const Proto *keepsZeros = find("allowzero");
+  if (!type || !type.hasStaticShape() || !sizes ||
+      (keepsZeros && keepsZeros->has_ref_attr_name()))
+    return success();
+  int64_t count = 1, found = 1;
+  auto grow = [](int64_t &product, int64_t size) {
+    return llvm::MulOverflow(product, size, product) != 0;
+  };
+  for (int64_t size : type.getShape())
+    if (grow(count, size))
+      return success();
+  for (auto [index, size] : llvm::enumerate(*sizes)) {
+    bool isCopied = size == 0 && !(keepsZeros && keepsZeros->i());
+    // What is to be inferred is ONNX's to judge.
+    if (size < 0 || (isCopied && int64_t(index) >= type.getRank()))
+      return success();
+    if (grow(found, isCopied ? type.getDimSize(unsigned(index)) : size))
+      return success();
+  }
+  if (count == found)
+    return success();
+  return inputError(rule.operand)
+         << "expected sizes of " << count << " elements in all, as " << type
+         << " has, found " << found;
+}
+
+LogicalResult RuleChecker::check(const OperandRule &rule) {
+  // An earlier version may have had an attribute in its place.
+  if (schema.since < rule.since || !schema.getInput(rule.operand))
+    return success();
+  std::optional<int64_t> rank = getRank(rule.operand);
+  switch (rule.kind) {
+  case OperandRule::Rank:
+    if (!rank || (*rank >= rule.least && *rank <= rule.most))
+      return success();
+    return inputError(rule.operand)
+           << "expected " << (rule.most == INT_MAX ? "at least " : "")
+           << "rank " << rule.least << ", found "
+           << operands[rule.operand].type;
+  case OperandRule::OneElement:
+    for (unsigned dim = 0; rank && int64_t(dim) < *rank; ++dim)
+      if (auto size = getSize(rule.operand, dim); size && *size != 1)
+        return inputError(rule.operand)
+               << "expected one element, found " << operands[rule.operand].type;
+    return success();
+  case OperandRule::Axes:
+    return checkConstantAxes(rule);
+  case OperandRule::Sizes:
+    return checkReshape(rule);
+  }
+  return success();
+}
+
+LogicalResult checkAttributeValues(const Node &node, const OpSchema &schema,
+                                   ArrayRef<InferenceOperand> operands,
+                                   EmitErrorFn emitError) {
+  // Rules are for the standard's own operators.
+  if (!schema.isONNX())
+    return success();
+  RuleChecker checker(node, schema, operands, emitError);
+  if (failed(checker.checkSizes()))
+    return failure();
+  for (const ValueRule &rule : getValueRules(schema.name))
+    if (failed(checker.check(rule)))
+      return failure();
+  for (const SizeRule &rule : getSizeRules(schema.name))
+    if (failed(checker.check(rule)))
+      return failure();
+  for (const OperandRule &rule : getOperandRules(schema.name))
+    if (failed(checker.check(rule)))
+      return failure();
+  return success();
+}
+
+} // namespace mp

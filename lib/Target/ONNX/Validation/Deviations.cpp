@@ -1,0 +1,99 @@
+//===- Deviations.cpp - What is wrong with a model, but harmless ----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Deviations.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+struct Row {
+  Deviation kind;
+  /// Behind the place: what is wrong, and why that does no harm. For who writes
+  /// the model so, see the comment of the row.
+  StringLiteral wrong, harmless;
+};
+
+} // namespace
+
+static constexpr Row rows[] = {
+    // onnxruntime's offline optimizers and training graphs, hand-made models.
+    // The names say which order is meant.
+    {Deviation::UnsortedNodes, "reads what a node behind it defines",
+     "nodes are put in order"},
+    // Operators of runtimes, and experimental ones of early ONNX, in the
+    // default domain. Custom operators are kept in any domain.
+    {Deviation::UnknownOperator, "is of an operator that ONNX does not know",
+     "it is kept as it is"},
+    // Domains of torch's exporter and of custom operators hold both functions
+    // and operators of a runtime.
+    {Deviation::UnknownFunction,
+     "calls what is no function of the model, though its domain has others",
+     "it is kept as an operator that a runtime knows"},
+    // onnxruntime itself leaves out the import of its own domains, which have
+    // one version.
+    {Deviation::RuntimeDomain, "is of a runtime's domain that is not imported",
+     "the domain has one version"},
+    // onnxruntime had these before ONNX had them, in the default domain.
+    {Deviation::RuntimeOperator,
+     "is of an operator that its opset does not have yet, but onnxruntime does",
+     "later opsets define it as the runtime does"},
+    // Exporters that do no shape inference, pruned and cut-out models.
+    {Deviation::OpenOutput, "does not say of what type and shape it is",
+     "both are inferred"},
+    // Models whose batch size was changed by hand, onnxruntime's training
+    // graphs: value_info of an earlier form of the model.
+    {Deviation::StaleShape, "is declared with another shape than it has",
+     "shapes are hints"},
+    // tf2onnx and torch's TorchScript exporter name values of branches and
+    // loop bodies like those outside. The inner one is meant.
+    {Deviation::HiddenName, "has the name of a value outside of its graph",
+     "the inner one is meant inside"},
+    // Tools that convert models of IR 3 or older without raising the version.
+    {Deviation::NoInputForInitializer,
+     "is no input, as IR versions before 4 demand", "it is a constant"},
+    // Writers of IR 1 left the type out.
+    {Deviation::UntypedAttribute, "does not say its type",
+     "the field that is in use does"},
+    // Hand-made models and subgraphs.
+    {Deviation::UnnamedGraph, "has no name", "nothing refers to it"},
+    // What is left of nodes by pruning.
+    {Deviation::IdleNode, "has neither inputs nor outputs",
+     "it computes nothing"},
+};
+static_assert(std::size(rows) == unsigned(Deviation::Count));
+
+static const Row &getRow(Deviation kind) { return rows[unsigned(kind)]; }
+
+LogicalResult Deviations::add(Deviation kind, const Twine &where) {
+  const Row &row = getRow(kind);
+  assert(row.kind == kind && "rows stand in the order of the kinds");
+  if (check == CheckLevel::Strict)
+    return emitError(loc) << where << ": " << row.wrong
+                          << "; a lenient check accepts that";
+  Found &entry = found[unsigned(kind)];
+  if (!entry.count++)
+    entry.first = where.str();
+  return success();
+}
+
+void Deviations::report() {
+  for (const Row &row : rows) {
+    const Found &entry = found[unsigned(row.kind)];
+    if (!entry.count)
+      continue;
+    InFlightDiagnostic warning = emitWarning(loc);
+    warning << entry.first;
+    if (entry.count > 1)
+      warning << " and " << entry.count - 1 << " more";
+    warning << ": " << row.wrong << "; " << row.harmless;
+  }
+}
+
+} // namespace mp

@@ -1,0 +1,57 @@
+//===- ModelRules.h - Versions, functions, training_info --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TARGET_ONNX_VALIDATION_MODELRULES_H
+#define MPOPT_LIB_TARGET_ONNX_VALIDATION_MODELRULES_H
+
+#include "Deviations.h"
+
+#include "onnx/onnx_pb.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace mp {
+
+/// The functions of one model, by the names that nodes call them by.
+class LocalFunctions {
+public:
+  explicit LocalFunctions(const ::onnx::ModelProto &model);
+
+  /// The function that `node` calls; null if it is no call.
+  const ::onnx::FunctionProto *lookup(const ::onnx::NodeProto &node) const;
+  /// There is a function of the node's domain and name, of some overload.
+  bool hasName(const ::onnx::NodeProto &node) const;
+  /// The names of a domain's functions.
+  llvm::SmallVector<llvm::StringRef> getNames(llvm::StringRef domain) const;
+
+  /// Fails if two are one, or one calls itself, by others or directly; or if
+  /// the lists of one's inputs, outputs or attributes name something twice.
+  mlir::LogicalResult check(mlir::Location loc) const;
+
+private:
+  mlir::LogicalResult checkLists(const ::onnx::FunctionProto &function,
+                                 mlir::Location loc) const;
+  mlir::LogicalResult checkRecursion(mlir::Location loc) const;
+
+  const ::onnx::ModelProto &model;
+  /// The first of each name, and the first of each overload.
+  llvm::StringMap<const ::onnx::FunctionProto *> byName, byOverload;
+};
+
+/// Checks what the model says of itself: its IR version and what of the model
+/// that version has, and its metadata.
+mlir::LogicalResult checkModelFields(const ::onnx::ModelProto &model,
+                                     mlir::Location loc,
+                                     Deviations &deviations);
+
+/// Checks that training_info binds initializers to what its graphs compute.
+mlir::LogicalResult checkTrainingInfo(const ::onnx::ModelProto &model,
+                                      mlir::Location loc);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TARGET_ONNX_VALIDATION_MODELRULES_H

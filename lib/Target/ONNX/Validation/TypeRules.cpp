@@ -1,0 +1,204 @@
+//===- TypeRules.cpp - Types and interfaces of graphs ---------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TypeRules.h"
+
+using namespace mlir;
+using TypeProto = ::onnx::TypeProto;
+using Tensor = ::onnx::TensorProto;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkElement(int32_t element, bool isComplete,
+                                  EmitErrorFn emitError) {
+  if (!Tensor::DataType_IsValid(element))
+    return emitError() << "expected an element type of ONNX, found element "
+                          "type "
+                       << element;
+  if (element == Tensor::UNDEFINED && isComplete)
+    return emitError() << "expected an element type, found none";
+  return success();
+}
+
+static bool isKeyType(int32_t type) {
+  switch (type) {
+  case Tensor::INT8:
+  case Tensor::INT16:
+  case Tensor::INT32:
+  case Tensor::INT64:
+  case Tensor::UINT8:
+  case Tensor::UINT16:
+  case Tensor::UINT32:
+  case Tensor::UINT64:
+  case Tensor::STRING:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static LogicalResult checkKey(int32_t key, bool isComplete,
+                              EmitErrorFn emitError) {
+  if (isKeyType(key) || (key == Tensor::UNDEFINED && !isComplete))
+    return success();
+  return emitError() << "expected integers or strings as key type, found "
+                     << (Tensor::DataType_IsValid(key)
+                             ? Tensor::DataType_Name(Tensor::DataType(key))
+                             : std::to_string(key));
+}
+
+/// The type inside of a sequence, an optional or a map; null for others.
+static const TypeProto *getInner(const TypeProto &type) {
+  switch (type.value_case()) {
+  case TypeProto::kSequenceType:
+    return &type.sequence_type().elem_type();
+  case TypeProto::kOptionalType:
+    return &type.optional_type().elem_type();
+  case TypeProto::kMapType:
+    return &type.map_type().value_type();
+  default:
+    return nullptr;
+  }
+}
+
+LogicalResult checkType(const TypeProto &type, bool isComplete,
+                        EmitErrorFn emitError) {
+  // Nested as deep as protobuf reads.
+  for (const TypeProto *inner = &type; inner; inner = getInner(*inner)) {
+    LogicalResult result = success();
+    switch (inner->value_case()) {
+    case TypeProto::kTensorType:
+      result =
+          checkElement(inner->tensor_type().elem_type(), isComplete, emitError);
+      break;
+    case TypeProto::kSparseTensorType:
+      result = checkElement(inner->sparse_tensor_type().elem_type(), isComplete,
+                            emitError);
+      break;
+    case TypeProto::kMapType:
+      result = checkKey(inner->map_type().key_type(), isComplete, emitError);
+      break;
+    case TypeProto::VALUE_NOT_SET:
+      if (isComplete)
+        return emitError() << (inner == &type ? "expected a type, found none"
+                                              : "expected an element type, "
+                                                "found none");
+      break;
+    default:
+      break;
+    }
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Interfaces
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class InterfaceChecker {
+public:
+  InterfaceChecker(const ::onnx::GraphProto &graph, GraphPlace place,
+                   Location loc, Deviations &deviations)
+      : graph(graph), place(place), loc(loc), deviations(deviations) {}
+
+  LogicalResult check();
+
+private:
+  LogicalResult checkInput(const ::onnx::ValueInfoProto &info, int index);
+  LogicalResult checkOutput(const ::onnx::ValueInfoProto &info, int index);
+  LogicalResult checkNamed(const ::onnx::ValueInfoProto &info, StringRef what,
+                           int index);
+
+  const ::onnx::GraphProto &graph;
+  GraphPlace place;
+  Location loc;
+  Deviations &deviations;
+};
+
+} // namespace
+
+LogicalResult InterfaceChecker::checkNamed(const ::onnx::ValueInfoProto &info,
+                                           StringRef what, int index) {
+  if (info.name().empty())
+    return emitError(loc) << "graph " << what << " #" << index
+                          << ": expected a name, found none";
+  return success();
+}
+
+LogicalResult InterfaceChecker::checkInput(const ::onnx::ValueInfoProto &info,
+                                           int index) {
+  if (failed(checkNamed(info, "input", index)))
+    return failure();
+  // Of subgraphs, and of training steps, it is what the node or the caller
+  // gives.
+  return checkType(info.type(), place == GraphPlace::Main, [&] {
+    return emitError(loc) << "graph input '" << info.name() << "': ";
+  });
+}
+
+/// Whether the type leaves something open that the standard demands.
+static bool isOpen(const TypeProto &type) {
+  switch (type.value_case()) {
+  case TypeProto::kTensorType:
+    return !type.tensor_type().elem_type() || !type.tensor_type().has_shape();
+  case TypeProto::kSparseTensorType:
+    return !type.sparse_tensor_type().elem_type() ||
+           !type.sparse_tensor_type().has_shape();
+  case TypeProto::VALUE_NOT_SET:
+    return true;
+  default:
+    return false;
+  }
+}
+
+LogicalResult InterfaceChecker::checkOutput(const ::onnx::ValueInfoProto &info,
+                                            int index) {
+  if (failed(checkNamed(info, "output", index)) ||
+      failed(checkType(info.type(), /*isComplete=*/false, [&] {
+        return emitError(loc) << "graph output '" << info.name() << "': ";
+      })))
+    return failure();
+  if (place == GraphPlace::Main && isOpen(info.type()))
+    return deviations.add(Deviation::OpenOutput,
+                          "graph output '" + info.name() + "'");
+  return success();
+}
+
+LogicalResult InterfaceChecker::check() {
+  if (graph.name().empty() &&
+      failed(deviations.add(Deviation::UnnamedGraph, place == GraphPlace::Main
+                                                         ? "the graph"
+                                                         : "an inner graph")))
+    return failure();
+  for (int index = 0; index < graph.input_size(); ++index)
+    if (failed(checkInput(graph.input(index), index)))
+      return failure();
+  for (int index = 0; index < graph.output_size(); ++index)
+    if (failed(checkOutput(graph.output(index), index)))
+      return failure();
+  for (const ::onnx::ValueInfoProto &info : graph.value_info())
+    if (failed(checkType(info.type(), /*isComplete=*/false, [&] {
+          return emitError(loc) << "value_info '" << info.name() << "': ";
+        })))
+      return failure();
+  return success();
+}
+
+LogicalResult checkInterface(const ::onnx::GraphProto &graph, GraphPlace place,
+                             Location loc, Deviations &deviations) {
+  return InterfaceChecker(graph, place, loc, deviations).check();
+}
+
+} // namespace mp
