@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphImporter.h"
+#include "Validation/ValueChecks.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -77,11 +78,11 @@ LogicalResult GraphImporter::addInferredTypes(const Node &node,
                                               SmallVectorImpl<Type> &types) {
   SmallVector<InferenceOperand> operands = getInferenceOperands(state.operands);
   auto emitError = [&] { return nodeError(node, &schema); };
-  if (failed(checkAttributeValues(node, schema, operands, emitError)))
-    return failure();
   // In functions operands have no types yet.
-  if (function)
-    return success();
+  if (function) {
+    std::string refused = whyValuesRefused(node, schema, operands);
+    return refused.empty() ? success() : LogicalResult(emitError() << refused);
+  }
   const InferredTypes &inferred =
       inference.infer(loc.getContext(), node, schema, operands);
   if (!inferred.error.empty())

@@ -8,6 +8,7 @@
 #include "TypeInference.h"
 #include "Conversion.h"
 #include "InferenceGuard.h"
+#include "Validation/ValueChecks.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -272,6 +273,17 @@ static std::string getKey(const ::onnx::NodeProto &node, const OpSchema &schema,
   return key;
 }
 
+/// What the operator's rules have against the node, else what inference says.
+static InferredTypes checkAndInfer(MLIRContext *context,
+                                   const ::onnx::NodeProto &node,
+                                   const OpSchema &schema,
+                                   ArrayRef<InferenceOperand> operands) {
+  std::string refused = whyValuesRefused(node, schema, operands);
+  if (!refused.empty())
+    return {{}, refused};
+  return inferResultTypes(context, node, schema, operands);
+}
+
 const InferredTypes &
 InferenceCache::infer(MLIRContext *context, const ::onnx::NodeProto &node,
                       const OpSchema &schema,
@@ -280,10 +292,10 @@ InferenceCache::infer(MLIRContext *context, const ::onnx::NodeProto &node,
   // With data in its attributes a node is hardly like another.
   constexpr size_t longest = 1024;
   if (key.size() > longest)
-    return last = inferResultTypes(context, node, schema, operands);
+    return last = checkAndInfer(context, node, schema, operands);
   auto [it, isNew] = known.try_emplace(key);
   if (isNew)
-    it->second = inferResultTypes(context, node, schema, operands);
+    it->second = checkAndInfer(context, node, schema, operands);
   return it->second;
 }
 

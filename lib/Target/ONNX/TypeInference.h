@@ -56,7 +56,8 @@ InferredTypes inferResultTypes(mlir::MLIRContext *context,
 /// they must outlive the cache.
 class InferenceCache {
 public:
-  /// What inferResultTypes says of `node`; stays until the next question.
+  /// What inferResultTypes says of `node`, unless the rules of its operator
+  /// refuse it; stays until the next question.
   const InferredTypes &infer(mlir::MLIRContext *context,
                              const ::onnx::NodeProto &node,
                              const OpSchema &schema,

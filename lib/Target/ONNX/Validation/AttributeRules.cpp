@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NodeRules.h"
+#include "ValueChecks.h"
 
 #include "mp-opt/Operators/ValueRules.h"
 #include "mp-opt/Support/Nearest.h"
@@ -13,6 +13,9 @@
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "onnx/onnx_pb.h"
 
 using namespace mlir;
 using Node = ::onnx::NodeProto;
@@ -22,12 +25,35 @@ namespace mp {
 
 namespace {
 
+/// A message on its way, like a diagnostic's.
+class Reason {
+public:
+  explicit Reason(std::string &text) : os(text) {}
+  Reason(Reason &&) = delete;
+
+  template <typename T> Reason &operator<<(const T &part) {
+    os << part;
+    return *this;
+  }
+  Reason &operator<<(Type type) {
+    os << "'" << type << "'";
+    return *this;
+  }
+  operator LogicalResult() const { return failure(); }
+
+private:
+  llvm::raw_string_ostream os;
+};
+
 /// Holds one node against the rows of its operator.
 class RuleChecker {
 public:
   RuleChecker(const Node &node, const OpSchema &schema,
-              ArrayRef<InferenceOperand> operands, EmitErrorFn emitError)
-      : node(node), schema(schema), operands(operands), nodeError(emitError) {}
+              ArrayRef<InferenceOperand> operands)
+      : node(node), schema(schema), operands(operands) {}
+
+  /// What is wrong, after a check that failed.
+  std::string reason;
 
   LogicalResult check(const ValueRule &rule);
   LogicalResult check(const SizeRule &rule);
@@ -52,18 +78,20 @@ private:
   const Proto *find(StringRef name) const;
   std::optional<int64_t> getRank(unsigned operand) const;
   std::optional<int64_t> getSize(unsigned operand, unsigned dim) const;
-  InFlightDiagnostic error() {
-    return nodeError() << "attribute '" << attribute->name() << "': ";
+  Reason nodeError() { return Reason(reason); }
+  Reason error() {
+    reason = "attribute '" + attribute->name() + "': ";
+    return Reason(reason);
   }
-  InFlightDiagnostic inputError(unsigned operand) {
-    return nodeError() << "input #" << operand << " ('"
-                       << schema.getInput(operand)->name << "'): ";
+  Reason inputError(unsigned operand) {
+    reason = "input #" + std::to_string(operand) + " ('" +
+             schema.getInput(operand)->name + "'): ";
+    return Reason(reason);
   }
 
   const Node &node;
   const OpSchema &schema;
   ArrayRef<InferenceOperand> operands;
-  EmitErrorFn nodeError;
   /// The one that the rule at hand is about.
   const Proto *attribute = nullptr;
 };
@@ -187,7 +215,7 @@ LogicalResult RuleChecker::checkElementType() {
   if (isKnown && output &&
       schema.typesOf(*output).contains(TypeShape::Sequence, kind))
     return success();
-  InFlightDiagnostic diag = error();
+  Reason diag = error();
   diag << "expected the number of an element type that the result may have, "
           "found "
        << number;
@@ -205,7 +233,7 @@ LogicalResult RuleChecker::checkOneOf(const ValueRule &rule) {
       given.push_back(name);
   if (given.size() == 1)
     return success();
-  InFlightDiagnostic diag = nodeError();
+  Reason diag = nodeError();
   diag << "expected one of the attributes ";
   llvm::erase_if(names,
                  [&](StringRef name) { return !schema.getAttribute(name); });
@@ -318,7 +346,7 @@ LogicalResult RuleChecker::check(const SizeRule &rule) {
   bool isEqual = factor > 0 && *size % factor == 0 && *size / factor == *other;
   if (isEqual)
     return success();
-  InFlightDiagnostic diag = nodeError();
+  Reason diag = nodeError();
   diag << "expected dimension " << unsigned(rule.dim) << " of input #"
        << unsigned(rule.operand) << " to be dimension "
        << unsigned(rule.otherDim) << " of input #" << unsigned(rule.other);
@@ -450,25 +478,24 @@ LogicalResult RuleChecker::check(const OperandRule &rule) {
   return success();
 }
 
-LogicalResult checkAttributeValues(const Node &node, const OpSchema &schema,
-                                   ArrayRef<InferenceOperand> operands,
-                                   EmitErrorFn emitError) {
+std::string whyValuesRefused(const Node &node, const OpSchema &schema,
+                             ArrayRef<InferenceOperand> operands) {
   // Rules are for the standard's own operators.
   if (!schema.isONNX())
-    return success();
-  RuleChecker checker(node, schema, operands, emitError);
+    return "";
+  RuleChecker checker(node, schema, operands);
   if (failed(checker.checkSizes()))
-    return failure();
+    return checker.reason;
   for (const ValueRule &rule : getValueRules(schema.name))
     if (failed(checker.check(rule)))
-      return failure();
+      return checker.reason;
   for (const SizeRule &rule : getSizeRules(schema.name))
     if (failed(checker.check(rule)))
-      return failure();
+      return checker.reason;
   for (const OperandRule &rule : getOperandRules(schema.name))
     if (failed(checker.check(rule)))
-      return failure();
-  return success();
+      return checker.reason;
+  return "";
 }
 
 } // namespace mp

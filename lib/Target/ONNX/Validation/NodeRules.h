@@ -9,7 +9,6 @@
 #define MPOPT_LIB_TARGET_ONNX_VALIDATION_NODERULES_H
 
 #include "../Conversion.h"
-#include "../TypeInference.h"
 #include "Deviations.h"
 #include "ModelRules.h"
 
@@ -45,12 +44,6 @@ mlir::LogicalResult checkAttributeForm(const ::onnx::AttributeProto &attribute,
                                        const NodeContext &context,
                                        Deviations &deviations,
                                        EmitErrorFn emitError);
-
-/// Checks attributes, and sizes of operands, against the operator's rules.
-mlir::LogicalResult
-checkAttributeValues(const ::onnx::NodeProto &node, const OpSchema &schema,
-                     llvm::ArrayRef<InferenceOperand> operands,
-                     EmitErrorFn emitError);
 
 /// Checks what goes into the subgraphs of a standard node and what comes out.
 /// `names` are those of the attributes, a region each.
