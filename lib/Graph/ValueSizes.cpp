@@ -264,4 +264,31 @@ int64_t ValueSizes::getElements(Value value) const {
   return type.hasRank() ? multiply(type.getShape()) : defaultElements;
 }
 
+static SmallVector<int64_t> dropDynamic(ArrayRef<int64_t> dims) {
+  return llvm::to_vector(llvm::make_filter_range(
+      dims, [](int64_t dim) { return !ShapedType::isDynamic(dim); }));
+}
+
+std::optional<SmallVector<int64_t>> ValueSizes::getShape(Value value) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return std::nullopt;
+  auto dims = llvm::to_vector(type.getShape());
+  const Size *size = type.hasStaticShape() ? nullptr : lookup(value);
+  if (size && size->dims.size() == dims.size())
+    dims.assign(size->dims.begin(), size->dims.end());
+  // Of a reshaped value the one unknown size follows from the others.
+  if (size && type.getNumDynamicDims() == 1) {
+    int64_t rest = multiply(dropDynamic(type.getShape()));
+    int64_t *unknown = llvm::find_if(dims, [&](int64_t &dim) {
+      return type.isDynamicDim(&dim - dims.data());
+    });
+    *unknown = std::max<int64_t>(1, size->elements / rest);
+  }
+  for (int64_t &dim : dims)
+    dim = ShapedType::isDynamic(dim) ? defaultDimension
+                                     : std::max<int64_t>(1, dim);
+  return dims;
+}
+
 } // namespace mp

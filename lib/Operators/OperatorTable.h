@@ -31,6 +31,7 @@ llvm::ArrayRef<OperatorDomain> getExtensionOperators();
 namespace row {
 
 using Extent = AccumulationExtent;
+using Products = ProductCount;
 using Math = OperatorMath;
 
 constexpr OperatorTraits of(OperatorKind kind, unsigned traits = 0) {
@@ -56,6 +57,8 @@ constexpr OperatorTraits operator|(OperatorTraits traits,
     traits.roles[role] |= more.roles[role];
   if (more.accumulation != Extent::None)
     traits.accumulation = more.accumulation;
+  if (more.products != Products::None)
+    traits.products = more.products;
   return traits;
 }
 constexpr OperatorTraits accumulates(Extent extent) {
@@ -108,6 +111,11 @@ inline constexpr OperatorTraits logic = of(OperatorKind::Logic);
 inline constexpr OperatorTraits window = of(OperatorKind::Window);
 inline constexpr OperatorTraits prefix = of(OperatorKind::Prefix);
 inline constexpr OperatorTraits contraction = of(OperatorKind::Contraction);
+constexpr OperatorTraits contracts(Products products) {
+  OperatorTraits made = contraction;
+  made.products = products;
+  return made;
+}
 inline constexpr OperatorTraits loss = of(OperatorKind::Loss);
 inline constexpr OperatorTraits generation = of(OperatorKind::Generation);
 inline constexpr OperatorTraits index = of(OperatorKind::Index);

@@ -53,6 +53,8 @@ public:
 
   /// At least 1 and at most 2^40; of a sequence, the elements of one tensor.
   int64_t getElements(mlir::Value value) const;
+  /// Each at least 1; absent for an unknown rank, and for what is no tensor.
+  std::optional<llvm::SmallVector<int64_t>> getShape(mlir::Value value) const;
 
 private:
   struct Size {

@@ -128,6 +128,38 @@ enum class AccumulationExtent : uint8_t {
   IndexTuples,
 };
 
+/// How many products of two numbers are added up, which is most of the work of
+/// a contraction; MultiplyAdds.h counts them.
+enum class ProductCount : uint8_t {
+  /// None, or nobody has described how many.
+  None,
+  /// For each element of the result as many as operand 0 has columns, or rows
+  /// if `transA` says that it is transposed.
+  Columns,
+  /// For each element of the result as many as the attribute `K` says.
+  Inner,
+  /// For each element of the result one filter of operand 1: its first
+  /// dimension counts filters.
+  Filter,
+  /// The same, for each element of operand 0.
+  TransposedFilter,
+  /// For each element of operand 0, a gradient, one filter of operand 2; once
+  /// for the gradient of the image and once for that of the filters.
+  FilterGradients,
+  /// The same, for each element of operand 1, the image.
+  TransposedFilterGradients,
+  /// All that the labels of `equation` span.
+  Equation,
+  /// For each step of each sequence, operand 0, all elements of the weights 1
+  /// and 2.
+  Recurrence,
+  /// Queries, operand 0, with all keys, 1, and weights with all values.
+  Attention,
+  /// Operand 0 with weights 1, which makes queries, keys and values; then the
+  /// same.
+  ProjectedAttention,
+};
+
 /// Facts that hold or not, whatever the kind.
 enum OperatorTrait : uint8_t {
   /// Nothing is rounded: each element of a result is one of a float operand,
@@ -168,6 +200,7 @@ struct OperatorTraits {
   OperatorKind kind = OperatorKind::Opaque;
   OperatorMath math = OperatorMath::Other;
   AccumulationExtent accumulation = AccumulationExtent::None;
+  ProductCount products = ProductCount::None;
   uint8_t traits = 0;
   /// For each OperandRole, bit i for operand i; bit 31 stands for all behind.
   uint32_t roles[4] = {};

@@ -8,63 +8,16 @@
 #include "mp-opt/Precision/Assignment/SavedValues.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
-#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
+#include "mp-opt/Precision/Assignment/TrainingPhases.h"
 
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
 
 namespace mp {
-
-/// True for what takes gradients, or makes the next state.
-static bool endsBackward(Operation *op) {
-  return isa<GradientOp, UpdateOp>(op) ||
-         (getOperatorTraits(op).hasRole(OperandRole::InPlace) &&
-          // The forward pass of a normalization updates its statistics.
-          llvm::all_of(op->getResultTypes(), [](Type type) {
-            Type element = getTensorElementType(type);
-            return element && element.isInteger(1);
-          }));
-}
-
-/// Operands, and what regions capture.
-static llvm::SetVector<Value> getInputs(Operation *op) {
-  llvm::SetVector<Value> inputs;
-  if (op->getNumRegions())
-    getUsedValuesDefinedAbove(op->getRegions(), inputs);
-  inputs.insert(op->operand_begin(), op->operand_end());
-  return inputs;
-}
-
-/// What the results that are for the user are computed from.
-static llvm::DenseSet<Operation *> findForward(GraphOp graph) {
-  std::vector<Value> queue;
-  bool trains = false;
-  for (Operation &op : graph.getBody().front()) {
-    trains |= endsBackward(&op);
-    if (auto seed = dyn_cast<LossSeedOp>(op))
-      queue.push_back(seed.getLoss());
-  }
-  if (!trains)
-    return {};
-  for (Value value : onnxir::getYield(graph.getBody()).getValues())
-    if (Operation *op = value.getDefiningOp(); op && !endsBackward(op))
-      queue.push_back(value);
-  llvm::DenseSet<Operation *> forward;
-  while (!queue.empty()) {
-    Operation *op = queue.back().getDefiningOp();
-    queue.pop_back();
-    if (!op || !forward.insert(op).second)
-      continue;
-    llvm::SetVector<Value> inputs = getInputs(op);
-    queue.insert(queue.end(), inputs.begin(), inputs.end());
-  }
-  return forward;
-}
 
 /// True for inputs that come with every batch: the others have a default, are
 /// updated, or are buffers and parameters of an optimizer elsewhere.
@@ -93,7 +46,7 @@ static bool readsSizeOnly(Operation *op) {
 
 SavedValues findSavedValues(GraphOp graph) {
   SavedValues saved;
-  saved.forward = findForward(graph);
+  saved.forward = findForwardPass(graph);
   if (saved.forward.empty())
     return saved;
   llvm::DenseSet<Value> varying = findData(graph);
@@ -117,7 +70,7 @@ SavedValues findSavedValues(GraphOp graph) {
       continue;
     const OpSchema *schema = getSchema(&op);
     bool isRandom = schema && !schema->deterministic;
-    if (!isRandom && llvm::none_of(getInputs(&op), [&](Value input) {
+    if (!isRandom && llvm::none_of(getAllInputs(&op), [&](Value input) {
           return varying.contains(input);
         }))
       continue;
