@@ -45,7 +45,7 @@ module attributes {onnx.opset_import = [["", 17]]} {
     %q2 = "onnx.MaxPool"(%q) {onnx.name = "pool2", kernel_shape = array<i64: 2, 2>} : (tensor<1x4x4x4xf32>) -> tensor<1x4x3x3xf32>
     // CHECK: mp.class = #mp.class<allow, reason = "node override"{{.*}}, override>, onnx.name = "default_axis"
     %sm = "onnx.Softmax"(%out) {onnx.name = "default_axis"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK: mp.class = #mp.class<deny, reason = "built-in list"{{.*}}>, onnx.name = "other_rank"
+    // CHECK: mp.class = #mp.class<deny, reason = "built-in list: {{.*}}>, onnx.name = "other_rank"
     %sm2 = "onnx.Softmax"(%g) {onnx.name = "other_rank"} : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
     // CHECK: mp.class = #mp.class<promote, reason = "node override"{{.*}}, override>, onnx.name = "big"
     %big = "onnx.Gemm"(%x, %x) {onnx.name = "big"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -219,7 +219,7 @@ PrecisionPolicy::Verdict PrecisionPolicy::classifyOp(StringRef domain,
     if (const OperatorTable::Claim *claim = defaults.lookup(domain, opType))
       return {claim->opClass, "default list", /*isBuiltin=*/true, {}};
   } else if (auto known = getProfileClass(lowKind, domain, opType)) {
-    return {*known, "built-in list", /*isBuiltin=*/true, {}};
+    return {known->opClass, known->reason, /*isBuiltin=*/true, {}};
   }
   return {OpClass::Follow, "on no list", /*isBuiltin=*/true, {}};
 }

@@ -25,10 +25,17 @@
 
 namespace mp {
 
+/// A class of the built-in profile, and why an operator has it.
+struct ProfileClass {
+  OpClass opClass;
+  llvm::StringRef reason;
+};
+
 /// The class that the built-in profile for `low` (BFloat16 or Float16) gives
 /// an operator; absent if it is on no list.
-std::optional<OpClass> getProfileClass(ElementKind low, llvm::StringRef domain,
-                                       llvm::StringRef opType);
+std::optional<ProfileClass> getProfileClass(ElementKind low,
+                                            llvm::StringRef domain,
+                                            llvm::StringRef opType);
 
 /// The built-in profile as lists, with the domain in front of each name.
 OperatorLists getProfileLists(ElementKind low);
