@@ -161,8 +161,10 @@ void buildConversion(OpPassManager &pm, const ConversionOptions &options,
     if (reports)
       reports->addTraining(pm);
   }
-  if (isReported)
+  if (isReported) {
+    reports->setEmulated(options.emulate);
     reports->addStart(pm);
+  }
   auto addReports = [&](OpPassManager &inner) { reports->addEnd(inner); };
   StringRef lossScale = options.lossScale;
   if (options.mixed)

@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WorkForms.h"
+
 #include "mp-opt/Report/ReportForms.h"
 
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
@@ -106,6 +108,10 @@ void DataWriter::writeNode(const ReportNode &node) {
   json.value(int64_t(node.causeNode));
   json.value(node.isInsertedCast ? report.getMovedBytes(node) : uint64_t(0));
   json.value(getString(op));
+  json.value(int64_t(node.phase));
+  json.value(node.multiplyAdds.value_or(0));
+  json.value(getString(node.group));
+  json.value(node.cost.value_or(0));
 }
 
 void DataWriter::writeNodes() {
@@ -187,6 +193,8 @@ static std::string getData(const PrecisionReport &report, const RunInfo &run) {
     writeSize(json, "after", report.after);
     json.attributeObject(
         "casts", [&] { json.attribute("moved", report.after.castBytes); });
+    writeRuntimes(findRuntimes(report, run), json);
+    writeWork(report.work, report.precision, json);
     DataWriter writer(report, json);
     writer.writeNodes();
     writer.writeValues();

@@ -7,8 +7,11 @@
 
 #include "mp-opt/Report/PrecisionReport.h"
 
+#include "NodeScopes.h"
+
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
+#include "mp-opt/Graph/MultiplyAdds.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 #include "mp-opt/Precision/Assignment/SavedValues.h"
@@ -98,10 +101,13 @@ private:
   void collectGraph(Operation *graph, SchemaCache &schemas);
   void collectNode(Operation *op, SchemaCache &schemas);
   void collectYield(YieldOp yield);
+  void readReason(ReportNode &node, PrecisionAttr precision);
   void readMarks(ReportNode &node);
   void askSchema(ReportNode &node, SchemaCache &schemas);
   bool quotesConstant(const ReportNode &node) const;
   unsigned getScope(const ReportNode &node);
+  unsigned addScope(const std::string &path);
+  void placeCasts();
   int getValue(Value value);
   void findOperandCauses();
   void findOtherCauses();
@@ -116,6 +122,8 @@ private:
   PrecisionReport &report;
   FunctionTable functions;
   ValueSizes sizes;
+  TrainingPhases phases;
+  NodeScopes nodeScopes;
   Type lowType;
   llvm::DenseMap<Value, unsigned> values;
   llvm::DenseMap<Operation *, unsigned> nodes;
@@ -146,6 +154,22 @@ int Collector::getValue(Value value) {
   return it->second;
 }
 
+void Collector::readReason(ReportNode &node, PrecisionAttr precision) {
+  StringRef text = precision.getReason().getValue();
+  node.because = node.group = text;
+  ArrayAttr values = precision.getValues();
+  if (!values)
+    return;
+  auto keep = [&](const std::string &made) {
+    return StringAttr::get(module.getContext(), made).getValue();
+  };
+  node.because = keep(describeReason(text, values));
+  node.group = keep(describeReasonGroup(text, values));
+  if (values.size() == 1)
+    if (auto number = dyn_cast<IntegerAttr>(values[0]))
+      node.cost = number.getInt();
+}
+
 void Collector::readMarks(ReportNode &node) {
   Operation *op = node.op;
   node.isInsertedCast = isInsertedCast(op);
@@ -155,7 +179,7 @@ void Collector::readMarks(ReportNode &node) {
   }
   PrecisionAttr precision = getPrecision(op);
   if (precision)
-    node.because = precision.getReason().getValue();
+    readReason(node, precision);
   if (HazardAttr hazard = getHazard(op))
     node.hazard = hazard.getReason().getValue();
   if (CompositeAttr composite = getComposite(op))
@@ -237,10 +261,18 @@ unsigned Collector::getScope(const ReportNode &node) {
   } else if (auto function = node.op->getParentOfType<FunctionOp>()) {
     path = "function " + function.getName().str();
   }
-  std::string name = node.getDisplayName();
-  StringRef folder = StringRef(name).rsplit('/').first;
-  if (StringRef(name).contains('/') && !folder.trim('/').empty())
-    path += (path.empty() ? "" : "/") + folder.trim('/').str();
+  std::string own = nodeScopes.add(node.op, node.getDisplayName());
+  // Updates are named after their parameters.
+  if (phases.trains() && node.phase == TrainingPhase::Optimizer) {
+    auto [parameter, rest] = StringRef(own).split('/');
+    own = getScopeOfDotted(parameter) + (rest.empty() ? "" : "/" + rest.str());
+  }
+  if (!own.empty())
+    path += (path.empty() ? "" : "/") + own;
+  return addScope(path);
+}
+
+unsigned Collector::addScope(const std::string &path) {
   auto [it, isNew] = scopes.try_emplace(path, report.scopes.size());
   if (isNew)
     report.scopes.push_back(path);
@@ -275,6 +307,8 @@ void Collector::collectNode(Operation *op, SchemaCache &schemas) {
   }
   voters.emplace_back();
   askSchema(node, schemas);
+  node.phase = phases.lookup(op);
+  node.multiplyAdds = countMultiplyAdds(op, getOperatorTraits(op), sizes);
   node.scope = getScope(node);
   report.nodes.push_back(std::move(node));
 }
@@ -293,6 +327,9 @@ void Collector::collectYield(YieldOp yield) {
 }
 
 void Collector::collectGraph(Operation *graph, SchemaCache &schemas) {
+  phases = TrainingPhases();
+  if (auto main = dyn_cast<GraphOp>(graph))
+    phases = TrainingPhases::compute(main);
   graph->walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
@@ -363,6 +400,23 @@ void Collector::findOtherCauses() {
   }
 }
 
+/// A cast stands with the first node that wants it, in no scope of its own.
+void Collector::placeCasts() {
+  for (ReportNode &node : llvm::reverse(report.nodes)) {
+    if (!node.isInsertedCast || node.results.empty())
+      continue;
+    const ReportValue &value = report.values[node.results.front()];
+    int user = value.users.empty() ? noIndex : int(value.users.front());
+    // What an output of the graph wants stands with its source.
+    if (user == noIndex && node.operands.front() != noIndex)
+      user = report.values[node.operands.front()].source;
+    if (user == noIndex)
+      continue;
+    node.scope = report.nodes[user].scope;
+    node.phase = report.nodes[user].phase;
+  }
+}
+
 void Collector::run() {
   lowType = getLowType(module);
   report.scopes.emplace_back();
@@ -371,6 +425,7 @@ void Collector::run() {
     SchemaCache schemas(scope);
     collectGraph(scope, schemas);
   }
+  placeCasts();
   findOperandCauses();
   findOtherCauses();
 }
@@ -396,6 +451,8 @@ PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
   }
   report.isMarked = getPolicy(module) != nullptr;
   report.after = ModelSize::measure(module, report.dims);
+  if (Type low = getLowType(module))
+    report.work = WorkSummary::measure(module, low, report.dims);
   if (withNodes)
     Collector(module, report).run();
   return report;

@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WorkForms.h"
+
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Report/ReportForms.h"
 
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <map>
 
@@ -35,6 +38,22 @@ struct Counts {
   }
 };
 
+/// Nodes with one reason.
+struct ReasonTotal {
+  int64_t nodes = 0;
+  uint64_t multiplyAdds = 0;
+  /// Of reasons that speak of a cost in bytes.
+  std::optional<int64_t> bytes;
+
+  void add(const ReportNode &node) {
+    ++nodes;
+    multiplyAdds =
+        llvm::SaturatingAdd(multiplyAdds, node.multiplyAdds.value_or(0));
+    if (node.cost)
+      bytes = bytes.value_or(0) + *node.cost;
+  }
+};
+
 } // namespace
 
 void printSummary(const PrecisionReport &report, const RunInfo &run,
@@ -49,13 +68,18 @@ void printSummary(const PrecisionReport &report, const RunInfo &run,
                        static_cast<unsigned long long>(after));
   };
   os << "mixed precision (" << report.precision << ")\n";
+  printWorkShare(report.work, report.precision, os);
   row("nodes in " + report.precision, report.nodesLow);
   row("nodes in fp32", report.nodesF32);
   row("other nodes", report.nodesOther);
+  if (report.work.lowBefore)
+    row(report.precision + " in the source", report.work.lowBefore);
   row("casts inserted", report.castsInserted);
   row("casts removed again", report.castsRemoved);
-  if (report.isMarked)
+  if (report.isMarked) {
+    row("casts left", report.after.castsToLow + report.after.castsToF32);
     row("bytes moved by casts", report.after.castBytes);
+  }
   change("bytes of weights", run.before.weights, report.after.weights);
   change("bytes of activations", run.before.activations,
          report.after.activations);
@@ -67,6 +91,10 @@ void printSummary(const PrecisionReport &report, const RunInfo &run,
     row("mask constants clamped", report.masksClamped);
   if (run.before.opset != report.after.opset)
     change("opset", run.before.opset, report.after.opset);
+  if (!report.isMarked)
+    return;
+  printWork(report.work, report.precision, os);
+  printRuntimes(findRuntimes(report, run), os);
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,14 +113,14 @@ static void writeNodes(llvm::json::OStream &json,
   Counts all{report.nodesLow, report.nodesF32, report.nodesOther};
   json.attributeObject("nodes", [&] { writeCounts(json, report, all); });
   std::map<std::string, Counts> byOp;
-  std::map<std::pair<std::string, std::string>, int64_t> reasons;
+  std::map<std::pair<std::string, std::string>, ReasonTotal> reasons;
   for (const ReportNode &node : report.nodes) {
     if (node.isInsertedCast)
       continue;
     byOp[getQualifiedName(node.domain, node.opType)].add(node);
-    StringRef reason = node.because.empty() ? node.classReason : node.because;
+    StringRef reason = node.group.empty() ? node.classReason : node.group;
     if (node.state != ReportNode::Other)
-      ++reasons[{report.getPrecision(node).str(), reason.str()}];
+      reasons[{report.getPrecision(node).str(), reason.str()}].add(node);
   }
   json.attributeObject("ops", [&] {
     for (const auto &[op, counts] : byOp)
@@ -100,20 +128,23 @@ static void writeNodes(llvm::json::OStream &json,
           toJSON(op).getAsString().value(),
           [&, &counts = counts] { writeCounts(json, report, counts); });
   });
-  using Entry = std::pair<std::pair<std::string, std::string>, int64_t>;
+  using Entry = std::pair<std::pair<std::string, std::string>, ReasonTotal>;
   std::vector<Entry> top(reasons.begin(), reasons.end());
   llvm::stable_sort(top, [](const Entry &lhs, const Entry &rhs) {
-    return lhs.second > rhs.second;
+    return lhs.second.nodes > rhs.second.nodes;
   });
   constexpr size_t limit = 50;
   if (top.size() > limit)
     top.resize(limit);
   json.attributeArray("reasons", [&] {
-    for (const auto &[key, count] : top)
-      json.object([&, &key = key, count = count] {
+    for (const auto &[key, total] : top)
+      json.object([&, &key = key, &total = total] {
         json.attribute("precision", key.first == "f32" ? "fp32" : key.first);
         json.attribute("reason", toJSON(key.second));
-        json.attribute("nodes", count);
+        json.attribute("nodes", total.nodes);
+        json.attribute("multiply_adds", total.multiplyAdds);
+        if (total.bytes)
+          json.attribute("bytes", *total.bytes);
       });
   });
 }
@@ -160,6 +191,9 @@ static void writeCasts(llvm::json::OStream &json,
 static void writePrecision(llvm::json::OStream &json,
                            const PrecisionReport &report, const RunInfo &run) {
   json.attribute("precision", report.precision);
+  if (report.isMarked)
+    writeRuntimes(findRuntimes(report, run), json);
+  writeWork(report.work, report.precision, json);
   writeNodes(json, report);
   writeCasts(json, report);
   writeSizes(json, report, run.before);

@@ -58,7 +58,7 @@ static std::string listNames(ArrayRef<StringRef> names) {
 }
 
 static void printTotal(StringRef name, const Total &total, raw_ostream &os) {
-  os << llvm::format("  %-28s %6lld tensors %12lld elements %14lld bytes\n",
+  os << llvm::format("  %-17s %6lld tensors %12lld elements %14lld bytes\n",
                      name.str().c_str(), static_cast<long long>(total.tensors),
                      static_cast<long long>(total.elements),
                      static_cast<long long>(total.bytes));

@@ -7,9 +7,21 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const str = i => data.strings[i];
 const LOW = 2, F32 = 1, CAST = 3;
 const names = {0: 'left as it is', 1: 'fp32', 2: data.precision, 3: 'cast'};
-const colors = {0: '#eceff1', 1: '#ffe0b2', 2: '#c8e6c9', 3: '#f8bbd0'};
 const classes = {0: 'other', 1: 'f32', 2: 'low', 3: 'cast'};
 const byId = id => document.getElementById(id);
+// Of a training step: its phases, in order.
+const phases = data.phases ? Object.keys(data.phases) : [];
+
+// Colours are the style sheet's, which has two sets of them.
+const colors = {};
+function readColors() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ['text', 'hint', 'line', 'edge', 'panel', 'open', 'mark',
+                      'low', 'f32', 'other', 'cast', 'low-fill', 'f32-fill',
+                      'other-fill', 'cast-fill'])
+    colors[name] = style.getPropertyValue('--' + name).trim();
+}
+readColors();
 
 function el(tag, text, ...children) {
   const made = document.createElement(tag);
@@ -29,7 +41,22 @@ function bytes(n) {
   while (n >= 1000 && i + 1 < units.length) { n /= 1000; ++i; }
   return (i ? n.toPrecision(3) : n) + ' ' + units[i];
 }
-const percent = (a, b) => a ? ` (${(100 * (b - a) / a).toFixed(0)} %)` : '';
+// What is less than half a percent is no change worth a number.
+function percent(a, b) {
+  const change = a ? 100 * (b - a) / a : 0;
+  return Math.abs(change) < 0.5 ? '' : ` (${change.toFixed(0)} %)`;
+}
+function share(part, all) {
+  if (!part || !all) return '';
+  const number = 100 * part / all;
+  return Math.min(number, part < all ? 99.9 : 100).toFixed(1) + ' %';
+}
+function count(n) {
+  const units = ['', ' k', ' M', ' G', ' T', ' P', ' E'];
+  let i = 0;
+  while (n >= 1000 && i + 1 < units.length) { n /= 1000; ++i; }
+  return (i ? n.toPrecision(3) : n) + units[i];
+}
 
 // The model ------------------------------------------------------------------
 
@@ -41,7 +68,8 @@ const nodes = data.nodes.map((n, index) => ({
   index, name: str(n[0]), op: str(n[1]), scope: n[2], state: n[3],
   opClass: str(n[4]), classReason: str(n[5]), because: str(n[6]),
   notes: str(n[7]), schema: str(n[8]), operands: n[9], results: n[10],
-  causeValue: n[11], causeNode: n[12], moved: n[13],
+  causeValue: n[11], causeNode: n[12], moved: n[13], phase: n[15],
+  work: n[16], pattern: str(n[17]), cost: n[18],
 }));
 for (const node of nodes)
   for (const v of node.operands)
@@ -59,32 +87,62 @@ function skipCasts(v) {
 // A group of items: nodes and other groups, in the order of the graph.
 function group(name, parent) {
   return {name, parent, items: [], sub: new Map(), open: false, first: Infinity,
-          count: [0, 0, 0, 0], bytes: [0, 0, 0, 0], moved: 0, edges: null,
-          layout: null};
+          count: [0, 0, 0, 0], bytes: [0, 0, 0, 0], moved: 0, work: 0,
+          workLow: 0, edges: null, layout: null};
 }
 const root = group('the model', null);
 root.open = true;
-const scopeGroups = data.scopes.map(path => {
-  let at = root;
-  const parts = str(path).split('/').filter(part => part);
-  const deep = parts.splice(16);
-  if (deep.length) parts.push(deep.join('/'));
-  for (const part of parts) {
-    if (!at.sub.has(part)) at.sub.set(part, group(part, at));
-    at = at.sub.get(part);
+function groupOf(at, part) {
+  if (!at.sub.has(part)) at.sub.set(part, group(part, at));
+  return at.sub.get(part);
+}
+// Phases stand on top; in each of them the scopes of its nodes.
+const scopeGroups = new Map();
+function findGroup(node) {
+  const key = node.scope * 4 + node.phase;
+  if (!scopeGroups.has(key)) {
+    const parts = str(data.scopes[node.scope]).split('/').filter(part => part);
+    const deep = parts.splice(16);
+    if (deep.length) parts.push(deep.join('/'));
+    let at = root;
+    if (phases.length) {
+      at = groupOf(root, phases[node.phase]);
+      at.rank = node.phase;
+    }
+    scopeGroups.set(key, parts.reduce(groupOf, at));
   }
-  return at;
-});
+  return scopeGroups.get(key);
+}
 for (const node of nodes) {
-  node.group = scopeGroups[node.scope];
+  node.group = findGroup(node);
   // Constants are many and say little: they are listed, not drawn.
   const drawn = !node.results.length ||
                 node.results.some(v => values[v].kind !== 1);
   if (drawn) node.group.items.push(node);
-  for (let at = node.group; at; at = at.parent)
-    if (at.first === Infinity) at.first = node.index;
+  // Constants, and casts of weights, stand at the top of the graph.
+  node.counts = drawn && node.state !== CAST;
 }
+for (const isSure of [true, false])
+  for (const node of nodes)
+    for (let at = node.group; at && node.counts === isSure; at = at.parent)
+      if (at.first === Infinity) at.first = node.index;
 const firstOf = item => item.items ? item.first : item.index;
+const inOrder = (a, b) =>
+  (a.rank || 0) - (b.rank || 0) || firstOf(a) - firstOf(b);
+
+// In lists numbered siblings stand by their numbers, whatever the order of the
+// graph: layers.2 before layers.10, and a backward pass from layer 0 on.
+function byNumber(groups) {
+  const stem = name => name.replace(/\d+/g, '#');
+  const places = new Map();
+  for (const at of groups) {
+    const key = stem(at.name);
+    if (!places.has(key)) places.set(key, []);
+    places.get(key).push(at);
+  }
+  return [...places.values()].flatMap(list => list.sort((a, b) =>
+    a.name.localeCompare(b.name, 'en', {numeric: true})));
+}
 
 // At most this many boxes stand in one group; more become groups of their own.
 const LIMIT = 100;
@@ -120,9 +178,10 @@ function title(item) {
   for (let i = 0; i < order.length; ++i) order.push(...order[i].sub.values());
   for (const at of order.reverse()) {
     at.items.push(...[...at.sub.values()].filter(sub => sub.items.length));
-    at.items.sort((a, b) => firstOf(a) - firstOf(b));
-    // A group of one group is that group.
-    if (at.parent && at.items.length === 1 && at.items[0].items) {
+    at.items.sort(inOrder);
+    // A group of one group is that group; phases stay what they are.
+    if (at.parent && at.rank === undefined && at.items.length === 1 &&
+        at.items[0].items) {
       const only = at.items[0];
       at.name += '/' + only.name;
       at.items = only.items;
@@ -138,6 +197,8 @@ function title(item) {
       ++at.count[node.state];
       at.bytes[node.state] += size;
       at.moved += node.moved;
+      at.work += node.work;
+      if (node.state === LOW) at.workLow += node.work;
     }
   }
 })();
@@ -176,7 +237,11 @@ const PAD = 14, HEAD = 26;
 // Boxes in layers along the edges that go forward; sizes from the inside out.
 function layout(at) {
   const items = at.items, place = new Map();
-  items.forEach((item, i) => place.set(item, {item, i, layer: 0, mid: i}));
+  items.forEach((item, i) => {
+    // Phases follow one another, whatever passes between them.
+    const layer = item.rank || 0;
+    place.set(item, {item, i, layer, mid: i});
+  });
   const edges = [];
   if (at.edges)
     for (const item of items)
@@ -207,13 +272,21 @@ function layout(at) {
   at.layout = box;
   return box;
 }
-// Wide layers become several rows.
-const ROW = 8;
+// Wide layers become several rows, which fit the page where they can.
+const MOST_IN_ROW = 8;
 function wrap(layer) {
-  const rows = Math.ceil(layer.length / ROW), parts = [];
-  for (let i = 0; i < rows; ++i)
-    parts.push(layer.slice(Math.floor(i * layer.length / rows),
-                           Math.floor((i + 1) * layer.length / rows)));
+  const most = Math.max(GROUP.w, canvas.clientWidth - 40), parts = [];
+  let width = Infinity;
+  for (const p of layer) {
+    const row = parts.at(-1);
+    if (!row || row.length === MOST_IN_ROW || width + p.w > most) {
+      parts.push([p]);
+      width = p.w + GAP.x;
+    } else {
+      row.push(p);
+      width += p.w + GAP.x;
+    }
+  }
   return parts;
 }
 function arrange(layers, edges) {
@@ -288,7 +361,7 @@ function drawGroup(at, ox, oy, seen) {
   }
 }
 function drawEdges(at, ox, oy, seen) {
-  ctx.strokeStyle = '#90a4ae';
+  ctx.strokeStyle = colors.edge;
   ctx.lineWidth = 1;
   ctx.beginPath();
   for (const [a, b] of at.layout.edges) {
@@ -306,42 +379,62 @@ function drawEdges(at, ox, oy, seen) {
 }
 function box(x, y, p, fill, isSelected) {
   ctx.fillStyle = fill;
-  ctx.strokeStyle = isSelected ? '#0d47a1' : '#78909c';
+  ctx.strokeStyle = isSelected ? colors.mark : colors.line;
   ctx.lineWidth = isSelected ? 3 : 1;
   ctx.beginPath();
   ctx.roundRect(x, y, p.w, p.h, 5);
   ctx.fill();
   ctx.stroke();
 }
+// The end of a text that is too long says more than its beginning.
+const shortened = new Map();
+function shorten(text, width) {
+  const key = ctx.font + width + '\0' + text;
+  if (!shortened.has(key)) {
+    let from = 0, to = text.length;
+    const made = n => n ? '…' + text.slice(n) : text;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (ctx.measureText(made(middle)).width <= width) to = middle;
+      else from = middle + 1;
+    }
+    shortened.set(key, made(from));
+  }
+  return shortened.get(key);
+}
 function label(text, x, y, width, font, color) {
   if (view.scale < 0.35) return;
   ctx.font = font;
   ctx.fillStyle = color;
-  const fits = Math.floor(width / 6.8);
-  ctx.fillText(text.length > fits ? '…' + text.slice(1 - fits) : text, x, y);
+  ctx.fillText(shorten(text, width), x, y);
 }
+const BOLD = '600 11px system-ui, sans-serif', SMALL = '10px system-ui, sans-serif';
 function drawNode(node, x, y, p) {
-  box(x, y, p, colors[node.state], node === selected);
-  label(node.op, x + 8, y + 11, p.w - 16, '600 11px system-ui', '#222');
-  label(title(node), x + 8, y + 25, p.w - 16, '10px system-ui', '#546e7a');
+  box(x, y, p, colors[classes[node.state] + '-fill'], node === selected);
+  label(node.op, x + 8, y + 11, p.w - 16, BOLD, colors.text);
+  label(title(node), x + 8, y + 25, p.w - 16, SMALL, colors.hint);
 }
 function drawClosed(at, x, y, p) {
-  box(x, y, p, '#fff', at === selected);
-  label('▸ ' + at.name, x + 8, y + 13, p.w - 16, '600 11px system-ui', '#222');
+  box(x, y, p, colors.panel, at === selected);
+  heading('▸ ', at.name, x + 8, y + 13, p.w - 16);
   const total = at.count.reduce((a, b) => a + b, 0);
-  label(`nodes: ${total - at.count[CAST]}, casts: ${at.count[CAST]}`, x + 8, y + 28, p.w - 16,
-        '10px system-ui', '#546e7a');
+  label(`nodes: ${total - at.count[CAST]}, casts: ${at.count[CAST]}`, x + 8,
+        y + 28, p.w - 16, SMALL, colors.hint);
   let left = x + 8;
   for (const state of [LOW, F32, 0, CAST]) {
     const width = (p.w - 16) * at.count[state] / (total || 1);
-    ctx.fillStyle = {2: '#66bb6a', 1: '#ffa726', 0: '#b0bec5', 3: '#ec407a'}[state];
+    ctx.fillStyle = colors[classes[state]];
     ctx.fillRect(left, y + p.h - 11, width, 5);
     left += width;
   }
 }
 function drawOpen(at, x, y, p) {
-  box(x, y, p, '#00000008', at === selected);
-  label('▾ ' + at.name, x + 8, y + 14, p.w - 16, '600 11px system-ui', '#37474f');
+  box(x, y, p, colors.open, at === selected);
+  heading('▾ ', at.name, x + 8, y + 14, p.w - 16);
+}
+function heading(sign, name, x, y, width) {
+  label(sign, x, y, width, BOLD, colors.text);
+  label(name, x + 14, y, width - 14, BOLD, colors.text);
 }
 
 function hit(x, y) {
@@ -384,7 +477,10 @@ function reveal(item) {
 function fit(least) {
   const w = canvas.clientWidth - 40, h = canvas.clientHeight - 40;
   const size = root.layout;
-  view.scale = Math.min(1, Math.max(least, Math.min(w / size.w, h / size.h)));
+  // All of it, or where that would be too small to read all of its width.
+  let scale = Math.min(w / size.w, h / size.h);
+  if (scale < least) scale = Math.min(w / size.w, least);
+  view.scale = Math.min(1, Math.max(0.02, scale));
   view.x = (canvas.clientWidth - size.w * view.scale) / 2;
   view.y = 20;
   redraw();
@@ -425,7 +521,12 @@ function fit(least) {
     view.y = event.offsetY - y * view.scale;
     redraw();
   }, {passive: false});
-  addEventListener('resize', redraw);
+  // Rows are as long as the page is wide.
+  addEventListener('resize', () => { layout(root); fit(0.6); });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    readColors();
+    redraw();
+  });
 })();
 
 // Explanations ---------------------------------------------------------------
@@ -502,8 +603,10 @@ function explainNode(node) {
     el('h2', node.name || '(no name)'),
     pairs(['op', node.op], ['runs in', names[node.state]],
           ['class', [node.opClass, node.classReason].filter(x => x).join(': ')],
-          ['reason', node.because], ['notes', node.notes],
+          ['reason', node.because === node.classReason ? '' : node.because],
+          ['notes', node.notes],
           ['schema', node.schema],
+          ['work', node.work ? count(node.work) + ' multiply-adds' : ''],
           ['moves', node.moved ? bytes(node.moved) : '']),
     el('h3', 'Operands'), el('ul', null, ...node.operands.map(describeValue)),
     el('h3', 'Results'), el('ul', null, ...node.results.map(describeResult)),
@@ -513,7 +616,9 @@ function explainNode(node) {
 function explainGroup(at) {
   return [
     el('h2', at.name),
-    pairs([data.precision, `${at.count[LOW]} nodes, ${bytes(at.bytes[LOW])}`],
+    pairs(['work', at.work ? `${count(at.work)} multiply-adds, ` +
+             `${share(at.workLow, at.work)} in ${data.precision}` : ''],
+          [data.precision, `${at.count[LOW]} nodes, ${bytes(at.bytes[LOW])}`],
           ['fp32', `${at.count[F32]} nodes, ${bytes(at.bytes[F32])}`],
           ['other', `${at.count[0]} nodes`],
           ['casts', `${at.count[CAST]}, moving ${bytes(at.moved)}`]),
@@ -558,17 +663,17 @@ function bar(count) {
 function showLayers() {
   const rows = [];
   (function add(at, depth) {
-    for (const item of at.items)
-      if (item.items) {
-        rows.push([item, depth]);
-        if (item.listed) add(item, depth + 1);
-      }
+    for (const item of byNumber(at.items.filter(item => item.items))) {
+      rows.push([item, depth]);
+      if (item.listed) add(item, depth + 1);
+    }
   })(root, 0);
   if (!rows.length) return [el('p', 'The names of the nodes have no scopes.')];
-  return table(['layer', 'nodes', 'results', 'casts', 'moved'], rows,
+  return table(['layer', 'nodes', 'work', 'results', 'casts', 'moved'], rows,
     ([at, depth]) => {
       const has = at.items.some(item => item.items);
       const name = el('span');
+      name.style.display = 'block';
       name.style.paddingLeft = depth + 'em';
       if (has)
         name.append(link(at.listed ? '▾ ' : '▸ ', () => {
@@ -576,7 +681,7 @@ function showLayers() {
           show('layers');
         }));
       name.append(link(at.name, () => { at.open = true; reveal(at); }));
-      return [name, bar(at.count),
+      return [name, bar(at.count), share(at.work, root.work),
               bytes(at.bytes[LOW] + at.bytes[F32] + at.bytes[0]),
               at.count[CAST], bytes(at.moved)];
     });
@@ -592,16 +697,20 @@ function showReasons() {
   const groups = new Map();
   for (const node of nodes) {
     if (node.state !== LOW && node.state !== F32) continue;
-    const key = names[node.state] + '\0' + (node.because || node.classReason);
+    const key = names[node.state] + '\0' + (node.pattern || node.classReason);
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(node);
   }
   const rows = [...groups].sort((a, b) => b[1].length - a[1].length);
-  return table(['reason', 'runs in', 'nodes'], rows, ([key, list]) => {
-    const [precision, reason] = key.split('\0');
-    return [link(reason || '(none)', () => list_(nodeTable(list))), precision,
-            list.length];
-  });
+  const sum = (list, key) => list.reduce((total, node) => total + node[key], 0);
+  return table(['reason', 'runs in', 'nodes', 'work', 'N, in all'], rows,
+    ([key, list]) => {
+      const [precision, reason] = key.split('\0');
+      const cost = sum(list, 'cost');
+      return [link(reason || '(none)', () => list_(nodeTable(list))), precision,
+              list.length, share(sum(list, 'work'), root.work),
+              cost ? bytes(cost) : ''];
+    });
 }
 function showSavings() {
   const rows = data.savings;
@@ -648,13 +757,18 @@ function show(name) {
   const {before, after, casts} = data;
   byId('header').append(
     el('h1', `${data.input}${data.output ? ' → ' + data.output : ''}`),
-    fact('precision', data.precision),
+    ...(root.work ? [fact(`multiply-adds in ${data.precision}`,
+                          share(root.workLow, root.work))] : []),
     fact('nodes', `${root.count[LOW]} ${data.precision}, ${root.count[F32]} fp32, ${root.count[0]} other`),
     fact('casts', `${root.count[CAST]}, moving ${bytes(casts.moved)}`),
     fact('weights', `${bytes(before.weights)} → ${bytes(after.weights)}${percent(before.weights, after.weights)}`),
     fact('activations', `${bytes(before.activations)} → ${bytes(after.activations)}${percent(before.activations, after.activations)}`),
     fact('opset', before.opset === after.opset ? `${after.opset}` : `${before.opset} → ${after.opset}`),
+    fact('runs in', data.runtimes.runs_in.join(', ')),
     fact('mp-opt', data.version));
+  for (const {runtime, reason, remedies} of data.runtimes.not_in)
+    byId('header').append(
+      fact('not in', `${runtime}, which ${reason}: ${remedies.join(' or ')}`));
   document.title = `${data.input} – mp-opt report`;
   for (const name of Object.keys(tabs)) {
     const tab = el('button', name);
@@ -666,7 +780,7 @@ function show(name) {
   for (const state of [LOW, F32, 0, CAST]) {
     const color = el('i');
     color.className = classes[state];
-    byId('legend').append(color, names[state]);
+    byId('legend').append(el('span', null, color, names[state]));
   }
   for (const [text, action] of [
     ['whole graph', () => fit(0.02)],
@@ -681,6 +795,9 @@ function show(name) {
   });
   show('layers');
   if (root.items.length === 1 && root.items[0].items) root.items[0].open = true;
+  // The optimizer is long and dull; the others open where they are short.
+  for (const item of root.items)
+    if (item.rank < 2 && item.items.length <= 12) item.open = true;
   layout(root);
   fit(0.6);
   const wanted = new URLSearchParams(location.hash.slice(1)).get('node');

@@ -23,9 +23,9 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
     Without: after `mp-classify`, the default domain is raised to the lowest
     version at which the allowed ops admit the 16-bit type (bf16 and Conv: 22).
     If a node stands against it nothing changes, and a missed remark of
-    category `mp-precision` names the node and what stays fp32. Graphs with ops
-    that update operands in place are left alone: the runtimes for them stop
-    at earlier opsets.
+    category `mp-precision` names the node and what stays fp32; reports find it
+    in `mp.opset_obstacle`. Graphs with ops that update operands in place are
+    left alone: the runtimes for them stop at earlier opsets.
 
     Each node goes from version to version of its op, from opset 7 to the
     newest that ONNX knows:

@@ -35,6 +35,7 @@ struct RaiseOpset : public mp::impl::RaiseOpsetBase<RaiseOpset> {
 private:
   void raiseTo(int64_t opset);
   void raiseAsNeeded(Type lowType);
+  void noteObstacle(int opset, StringRef reason);
 };
 
 /// For each opset, the first allowed node that needs it.
@@ -89,6 +90,17 @@ void RaiseOpset::raiseTo(int64_t opset) {
   setOpset(module, domain, opset);
 }
 
+/// Reports name what stands against the highest opset that is needed.
+void RaiseOpset::noteObstacle(int opset, StringRef reason) {
+  Builder builder(&getContext());
+  if (!getOperation()->hasAttr(mark::opsetObstacle))
+    getOperation()->setAttr(
+        mark::opsetObstacle,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("opset", builder.getI64IntegerAttr(opset)),
+             builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
+}
+
 void RaiseOpset::raiseAsNeeded(Type lowType) {
   ModuleOp module = getOperation();
   for (auto graph : module.getOps<GraphOp>()) {
@@ -98,9 +110,10 @@ void RaiseOpset::raiseAsNeeded(Type lowType) {
     // The highest that nothing stands against serves the lower ones too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";
-      auto miss = [&, node = node](const std::string &reason) {
+      auto miss = [&, opset = opset, node = node](const std::string &reason) {
         emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
                             prefix + reason);
+        noteObstacle(opset, reason);
       };
       if (opset > limit) {
         miss("the limit is " + std::to_string(limit));

@@ -97,7 +97,7 @@ FailureOr<std::vector<NodePrecision>> Assign::collectNodes() {
     entry.isBuiltin = held.getIsBuiltin();
     entry.isOverride = held.getIsOverride();
     if (!held.getReason().empty())
-      entry.reason = held.getReason();
+      entry.reason.text = held.getReason();
     nodes.push_back(std::move(entry));
     return WalkResult::advance();
   };
@@ -117,18 +117,21 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
                                          : Type(builder.getF32Type());
   };
   bool isLow = entry.state == NodePrecision::Low;
-  StringAttr reason = entry.reason ? entry.reason : builder.getStringAttr("");
+  DecisionReason reason = entry.reason;
+  if (!reason)
+    reason.text = builder.getStringAttr("");
   auto variables = llvm::map_to_vector(entry.slots, getType);
-  setAttributes(
-      entry.node,
-      {{precisionKey, PrecisionAttr::get(&getContext(), getType(entry.state),
-                                         variables, reason)}});
+  setAttributes(entry.node,
+                {{precisionKey,
+                  PrecisionAttr::get(&getContext(), getType(entry.state),
+                                     variables, reason.text, reason.values)}});
   RemarkOutcome outcome = isLow ? RemarkOutcome::Passed
                           : entry.opClass == OpClass::Allow
                               ? RemarkOutcome::Missed
                               : RemarkOutcome::Analysis;
   emitPrecisionRemark(entry.node, outcome,
-                      isLow ? getPrecisionName(lowType) : "f32", reason);
+                      isLow ? getPrecisionName(lowType) : "f32", reason.text,
+                      reason.values);
 }
 
 void Assign::runOnOperation() {

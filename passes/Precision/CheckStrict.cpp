@@ -49,7 +49,9 @@ static StringAttr getRefusal(Operation *node) {
   if (!held || held.getOpClass() != OpClass::Allow || !held.getRequestedBy() ||
       !precision || !precision.getType().isF32())
     return {};
-  return precision.getReason();
+  return StringAttr::get(
+      node->getContext(),
+      describeReason(precision.getReason(), precision.getValues()));
 }
 
 void CheckStrict::runOnOperation() {

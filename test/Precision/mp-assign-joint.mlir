@@ -100,7 +100,7 @@ module @sequence attributes {onnx.opset_import = [["", 17]]} {
 
 // A sequence that leaves the graph keeps its type, and so do all that share it.
 // CHECK-LABEL: @sequence_output
-// CHECK: "onnx.SequenceConstruct"{{.*}}mp.precision = #mp.precision<f32, reason = "'s' is used where its type cannot change"
+// CHECK: "onnx.SequenceConstruct"{{.*}}mp.precision = #mp.precision<f32, reason = "'{0}' is used where its type cannot change", values = ["s"]
 module @sequence_output attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):

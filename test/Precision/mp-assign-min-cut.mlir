@@ -6,10 +6,10 @@
 // In between 16 bit and f32 the cast stands where the bytes are fewest.
 // CHECK-LABEL: @between
 // CHECK-SAME: mp.cost_bytes = 384
-// CHECK: "onnx.Relu"{{.*}}mp.precision = #mp.precision<bf16, reason = "minimum cut: f32 would move 32 bytes more"
+// CHECK: "onnx.Relu"{{.*}}mp.precision = #mp.precision<bf16, reason = "minimum cut: f32 would move {0} bytes more", values = [32]>
 // CHECK: "onnx.Softmax"{{.*}}mp.precision = #mp.precision<f32
 // SAVING-LABEL: @between
-// SAVING: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "its region would save -128 of 192 bytes, less than the least saving asked for"
+// SAVING: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "its region would save {0} of {1} bytes, less than the least saving asked for", values = [-128, 192]>
 module @between attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
@@ -26,7 +26,7 @@ module @between attributes {onnx.opset_import = [["", 17]]} {
 // first Add takes as well, and the second one does not.
 // CHECK-LABEL: @shared_cast
 // CHECK: "onnx.Tanh"{{.*}}mp.precision = #mp.precision<bf16
-// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "minimum cut: bf16 would move 160 bytes more"
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "minimum cut: bf16 would move {0} bytes more", values = [160]>
 // CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
 module @shared_cast attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -65,12 +65,12 @@ module @sizes attributes {onnx.opset_import = [["", 17]]} {
 // What rounds badly is 16 bit only behind 16 bit; and the user's promote list
 // asks for the widest operand.
 // CHECK-LABEL: @widest
-// CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<f32, reason = "operand 'x' is f32"
+// CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["x"]>
 // CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 // CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
 // CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16
 // PROMOTE-LABEL: @widest
-// PROMOTE: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "operand 'x' is f32"
+// PROMOTE: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["x"]>
 // PROMOTE: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 module @widest attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {

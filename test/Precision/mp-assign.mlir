@@ -56,16 +56,16 @@ module @weak attributes {onnx.opset_import = [["", 17]]} {
 // Constants that overflow keep their users f32, also behind data movement and
 // for allowed ops; so do those that vanish.
 // CHECK-LABEL: @range
-// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'lowest' is out of range
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant '{0}' is out of range", values = ["lowest"]
 // CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16{{.*}}"half_range"
-// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'moved' is out of range
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "constant '{0}' is out of range", values = ["moved"]
 // CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16{{.*}}"vanishing"
 // CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16{{.*}}"infinite"
 // FP16-LABEL: @range
-// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'lowest' is out of range
-// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'big' is out of range
-// FP16: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'moved' is out of range
-// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'eps' is out of range{{.*}}"vanishing"
+// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant '{0}' is out of range", values = ["lowest"]
+// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant '{0}' is out of range", values = ["big"]
+// FP16: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32, reason = "constant '{0}' is out of range", values = ["moved"]
+// FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant '{0}' is out of range", values = ["eps"]{{.*}}"vanishing"
 // FP16: "onnx.Add"{{.*}}mp.precision = #mp.precision<f16{{.*}}"infinite"
 module @range attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -130,7 +130,7 @@ module @other_types attributes {onnx.opset_import = [["", 17]]} {
 // CHECK-LABEL: @defaults
 // FP16-LABEL: @defaults
 // CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
-// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant 'mask' is out of range
+// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "constant '{0}' is out of range", values = ["mask"]
 module @defaults attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>, %b: tensor<4xf32>, %mask: tensor<1xf32>):

@@ -68,14 +68,36 @@ def is_integer(value):
 
 CHANGE = {"before": is_integer, "after": is_integer}
 SUMMARY = {
-    "schema_version": lambda value: value == 1,
+    "schema_version": lambda value: value == 2,
     "tool": {"name": lambda value: value == "mp-opt", "version": str},
     "input": str,
     "output": str,
     "precision": lambda value: value in DTYPES,
+    "runtimes": {
+        "runs_in": [str],
+        "not_in": [{"runtime": str, "reason": str, "remedies": [str]}],
+    },
+    "multiply_adds": {"*": is_integer},
+    "kept": [
+        {
+            "reason": str,
+            "remedy": lambda value: value is None or isinstance(value, str),
+            "ops": [str],
+            "nodes": is_integer,
+            "multiply_adds": is_integer,
+        }
+    ],
     "nodes": {"*": is_integer},
     "ops": {"*": {"*": is_integer}},
-    "reasons": [{"precision": str, "reason": str, "nodes": is_integer}],
+    "reasons": [
+        {
+            "precision": str,
+            "reason": str,
+            "nodes": is_integer,
+            "multiply_adds": is_integer,
+            "bytes?": is_integer,
+        }
+    ],
     "casts": {
         "inserted": is_integer,
         "removed": is_integer,
@@ -110,11 +132,17 @@ SUMMARY = {
 
 
 def check(value, schema, place="$"):
-    """The value has the keys and types of the schema, and no others."""
+    """The value has the keys and types of the schema, and no others; those
+    that end in '?' may be missing."""
     if isinstance(schema, dict):
         assert isinstance(value, dict), place
+        optional = {key[:-1]: schema[key] for key in schema
+                    if key.endswith("?")}
+        schema = {key: entry for key, entry in schema.items()
+                  if not key.endswith("?")}
         if "*" not in schema:
-            assert set(value) == set(schema), place
+            assert set(value) - set(optional) == set(schema), place
+        schema |= optional
         for key, entry in value.items():
             check(entry, schema.get(key, schema.get("*")), f"{place}.{key}")
     elif isinstance(schema, list):
@@ -145,6 +173,11 @@ def test_summary_json(tmp_path, dtype):
     assert ops["Softmax"] == {dtype: 0, "fp32": 3, "other": 0}
     for precision, count in summary["nodes"].items():
         assert count == sum(op[precision] for op in ops.values())
+    assert summary["multiply_adds"] == {
+        dtype: 3 * 32 * 8 * 8 * 8,
+        "all": 3 * 32 * 8 * 8 * 8,
+        "nodes_of_unknown_work": 0,
+    }
     assert summary["bytes"]["weights"] == {"before": 256, "after": 128}
     # 13 values of 32 * 64 elements, the unknown dimension counting for 32.
     activations = summary["bytes"]["activations"]
@@ -221,10 +254,93 @@ def test_page_has_the_data(hostile_report):
     assert "enc/block.0/layer.1" in scopes
 
 
-def open_in_chromium(page, fragment=""):
+def read_data(page):
+    """The page's data, and for each name of a node its scope and phase."""
+    data = json.loads(Page(page.read_text("utf-8")).content["data"])
+    strings = data["strings"]
+    places = {strings[node[0]]: (strings[data["scopes"][node[2]]], node[15])
+              for node in data["nodes"]}
+    return data, places
+
+
+def describe_scopes(node, key, scopes):
+    """The metadata that torch's exporter leaves."""
+    entry = node.metadata_props.add()
+    entry.key = key
+    entry.value = (repr(scopes) if "scopes" in key else
+                   "/".join(f"{name}: torch.nn.Module" for name in scopes))
+
+
+def make_torch_model(path, key, layers=12):
+    """Layers whose scopes are in the metadata of nodes, as torch's newer
+    exporter writes them; the names of nodes say nothing."""
+    nodes, weights, value = [], [], "x"
+    shape = [2, 8]
+    for layer in range(layers):
+        module = f"encoder.layers.{layer}"
+        scopes = ["", "encoder", module]
+        parameter = f"{module}.mlp.weight"
+        weights.append(numpy_helper.from_array(
+            np.full((8, 8), 0.1, np.float32), parameter))
+        for op, own in (("MatMul", "mlp"), ("Relu", None)):
+            more = [parameter] if op == "MatMul" else []
+            output = f"{op.lower()}_{layer}"
+            node = helper.make_node(op, [value, *more], [output],
+                                    f"node_{output}")
+            inner = [f"{module}.{own}"] if own else []
+            describe_scopes(node, key, [*scopes, *inner, output])
+            nodes.append(node)
+            value = output
+    graph = helper.make_graph(
+        nodes, "main_graph",
+        [helper.make_tensor_value_info("x", FLOAT, shape)],
+        [helper.make_tensor_value_info(value, FLOAT, shape)],
+        weights,
+    )
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10,
+        producer_name="pytorch")
+    onnx.save(model, path)
+    return path
+
+
+@pytest.mark.parametrize("key", ["pkg.torch.onnx.name_scopes", "namespace"])
+def test_scopes_are_the_exporters(tmp_path, key):
+    model = make_torch_model(tmp_path / "m.onnx", key)
+    run_mp_opt(model, "--mixed-bf16", f"--report={tmp_path / 'r.html'}")
+    _, places = read_data(tmp_path / "r.html")
+    assert places["node_matmul_11"] == ("encoder/layers.11/mlp", 0)
+    assert places["node_relu_0"] == ("encoder/layers.0", 0)
+    # A cast stands with who wants it.
+    assert places["x_cast_bf16"] == ("encoder/layers.0/mlp", 0)
+
+
+def test_phases_have_the_scopes_of_the_model(tmp_path):
+    model = make_torch_model(tmp_path / "m.onnx", "pkg.torch.onnx.name_scopes")
+    run_mp_opt(model, "--train", "--loss=softmax-cross-entropy",
+               "--optimizer=adamw", "--mixed-bf16",
+               f"--report={tmp_path / 'r.html'}")
+    data, places = read_data(tmp_path / "r.html")
+    assert list(data["phases"]) == ["forward", "backward", "optimizer"]
+    assert places["node_matmul_3"] == ("encoder/layers.3/mlp", 0)
+    backward = {name: scope for name, (scope, phase) in places.items()
+                if phase == 1}
+    assert backward["node_matmul_3_grad/MatMul"] == (
+        "encoder/layers.3/mlp/node_matmul_3_grad")
+    assert places["encoder.layers.3.mlp.weight_cast_bf16"] == (
+        "encoder/layers.3/mlp", 0)
+    updates = {scope for scope, phase in places.values() if phase == 2}
+    assert "encoder/layers.3/mlp/weight_update" in updates
+    # What is no gradient and no update is forward.
+    for name, (_, phase) in places.items():
+        assert ("_grad" in name) == (phase == 1) or "_cast_" in name, name
+        assert ("_update" in name) <= (phase == 2), name
+
+
+def open_in_chromium(page, fragment="", width=1600):
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
-               "--virtual-time-budget=20000", "--dump-dom",
-               page.as_uri() + fragment]
+               "--virtual-time-budget=20000", f"--window-size={width},900",
+               "--dump-dom", page.as_uri() + fragment]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     return done.stdout
 
@@ -236,6 +352,35 @@ def test_page_in_chromium(hostile_report):
     assert "data-pwned" not in dom
     details = dom[dom.index('id="details"'):]
     assert "<h2>last</h2>" in details and "Identity-16" in details
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium to open the page in")
+@pytest.mark.parametrize("width, least", [(900, 450), (1600, 750)])
+def test_layout_in_chromium(tmp_path, width, least):
+    """The graph has room at any width; layers stand by their numbers."""
+    model = make_torch_model(tmp_path / "m.onnx", "namespace")
+    run_mp_opt(model, "--train", "--loss=softmax-cross-entropy",
+               "--mixed-bf16", f"--report={tmp_path / 'r.html'}")
+    dom = open_in_chromium(tmp_path / "r.html", width=width)
+    assert 'data-ready="' in dom
+    canvas = re.search("<canvas[^>]*>", dom).group()
+    assert int(re.search(r' width="(\d+)"', canvas).group(1)) >= least
+    assert int(re.search(r' height="(\d+)"', canvas).group(1)) >= 400
+    rows = re.findall(r">([^<>]+)</button></span></td>", dom)
+    assert rows == ["forward", "backward", "optimizer"]
+    assert "-0 %" not in dom
+    # With a phase opened its layers are in order, though the graph's backward
+    # pass goes from the last to the first.
+    text = (tmp_path / "r.html").read_text("utf-8")
+    opened = text.replace("root.open = true;\n", """root.open = true;
+      const list = at => { at.listed = true; at.sub.forEach(list); };
+      setTimeout(() => { list(root.sub.get('backward')); show('layers'); });
+      """, 1)
+    policy = re.compile('<meta http-equiv="Content-Security-Policy"[^>]*>')
+    (tmp_path / "o.html").write_text(policy.sub("", opened), "utf-8")
+    dom = open_in_chromium(tmp_path / "o.html", width=width)
+    layers = re.findall(r">(layers\.\d+)</button>", dom)
+    assert layers == [f"layers.{layer}" for layer in range(12)]
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium to open the page in")

@@ -53,6 +53,8 @@ public:
   void addTraining(mlir::OpPassManager &pm);
   /// Adds the pass that measures the model before anything changes it.
   void addStart(mlir::OpPassManager &pm);
+  /// The result will be emulated, which takes the 16-bit types out of it.
+  void setEmulated(bool isEmulated) { run.isEmulated = isEmulated; }
   /// Adds the pass that makes the reports, annotates, and strips marks.
   void addEnd(mlir::OpPassManager &pm);
 

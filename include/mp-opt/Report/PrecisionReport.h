@@ -20,6 +20,7 @@
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Precision/Assignment/ByteCount.h"
+#include "mp-opt/Report/WorkSummary.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -61,6 +62,14 @@ struct ReportNode {
   bool isAdmitted = false;
   int firstOpset = 0;
   llvm::StringRef opClass, classReason, because, hazard, composite;
+  /// `because` without numbers and names: what groups of nodes have in common.
+  llvm::StringRef group;
+  /// The bytes that `because` speaks of.
+  std::optional<int64_t> cost;
+  /// Of a graph that trains.
+  TrainingPhase phase = TrainingPhase::Forward;
+  /// Absent where nobody knows.
+  std::optional<uint64_t> multiplyAdds;
   /// Index into PrecisionReport::scopes.
   unsigned scope = 0;
   /// The control-flow node whose body holds it.
@@ -123,6 +132,7 @@ struct PrecisionReport {
   /// The marks are there; else nodes have no decisions, casts no makers.
   bool isMarked = false;
   ModelSize after;
+  WorkSummary work;
 
   /// The main graph and, where they are marked, functions; without `withNodes`
   /// only counts and sizes. `module` is not changed and must outlive the

@@ -24,11 +24,27 @@ struct RunInfo {
   std::vector<std::string> warnings;
   /// What --train has decided; empty without it.
   std::vector<ParameterRecord> parameters;
+  /// What is 16 bit becomes fp32 that is rounded, behind this report.
+  bool isEmulated = false;
 };
+
+/// Where the result runs, by what it computes in.
+struct RuntimeSupport {
+  std::vector<std::string> runsIn;
+  /// One that does not run it, why, and flags that make a result which it
+  /// does; empty if there is none.
+  std::string notIn, reason;
+  std::vector<std::string> remedies;
+};
+RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run);
+/// "runs in: mp-run, onnxruntime".
+void printRuntimes(const RuntimeSupport &support, llvm::raw_ostream &os);
+/// The attribute `runtimes` of a JSON object.
+void writeRuntimes(const RuntimeSupport &support, llvm::json::OStream &json);
 
 /// The number in `schema_version` of every JSON that a report writes; it grows
 /// when a key goes or changes its meaning.
-inline constexpr int reportSchemaVersion = 1;
+inline constexpr int reportSchemaVersion = 2;
 
 /// The table at the end of a run.
 void printSummary(const PrecisionReport &report, const RunInfo &run,

@@ -100,6 +100,7 @@ Attribute PrecisionAttr::parse(AsmParser &parser, Type) {
   Type type;
   SmallVector<Type> variables;
   StringAttr reason = StringAttr::get(parser.getContext());
+  ArrayAttr values;
   if (parser.parseLess() || parser.parseType(type))
     return {};
   while (succeeded(parser.parseOptionalComma())) {
@@ -109,13 +110,17 @@ Attribute PrecisionAttr::parse(AsmParser &parser, Type) {
             return parser.parseType(variables.emplace_back());
           }))
         return {};
+    } else if (succeeded(parser.parseOptionalKeyword("values"))) {
+      if (parser.parseEqual() || parser.parseAttribute(values))
+        return {};
     } else if (parser.parseKeyword("reason") || parseText(parser, reason)) {
       return {};
     }
   }
   if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), type, variables, reason);
+  return parser.getChecked<PrecisionAttr>(parser.getContext(), type, variables,
+                                          reason, values);
 }
 
 void PrecisionAttr::print(AsmPrinter &printer) const {
@@ -126,6 +131,13 @@ void PrecisionAttr::print(AsmPrinter &printer) const {
     printer << ']';
   }
   printText(printer, "reason", getReason());
+  if (getValues()) {
+    printer << ", values = [";
+    llvm::interleaveComma(getValues(), printer, [&](Attribute value) {
+      printer.printAttributeWithoutType(value);
+    });
+    printer << ']';
+  }
   printer << '>';
 }
 
@@ -289,6 +301,16 @@ LogicalResult PolicyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult
+PrecisionAttr::verify(function_ref<InFlightDiagnostic()> emitError, Type,
+                      ArrayRef<Type>, StringAttr, ArrayAttr values) {
+  for (Attribute value : values ? values.getValue() : ArrayRef<Attribute>())
+    if (!isa<IntegerAttr, StringAttr>(value))
+      return emitError() << "value " << value
+                         << " of a reason, expected an integer or a string";
+  return success();
+}
+
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  InstructionSet isa, Products products, bool) {
   // The instructions for bf16 come with AVX-512.
@@ -331,6 +353,7 @@ static constexpr Rule rules[] = {
     {mark::shapeArithmetic, Place::Inside, is<UnitAttr>, "unit"},
     {mark::added, Place::Inside, is<UnitAttr>, "unit"},
     {mark::adapter, Place::Any, is<UnitAttr>, "unit"},
+    {mark::opsetObstacle, Place::Module, is<DictionaryAttr>, "a dictionary"},
     {mark::clamp, Place::Inside, isF32, "an f32"},
     {mark::range, Place::Inside, is<DenseF64ArrayAttr>, "array<f64>"},
     {mark::inserted, Place::Inside, is<UnitAttr>, "unit"},
@@ -388,6 +411,40 @@ void addHazard(Operation *node, StringRef reason) {
   if (!node->hasAttr(mark::hazard))
     node->setAttr(mark::hazard,
                   HazardAttr::get(context, StringAttr::get(context, reason)));
+}
+
+/// The text with what `getText` says of each value in the value's place.
+static std::string fillIn(StringRef text, ArrayAttr values,
+                          llvm::function_ref<std::string(Attribute)> getText) {
+  std::string filled;
+  while (values && !text.empty()) {
+    size_t open = std::min(text.find('{'), text.size());
+    filled += text.take_front(open);
+    text = text.drop_front(open);
+    unsigned index = 0;
+    StringRef place = text.take_front(text.find('}') + 1);
+    bool isPlace = !place.empty() &&
+                   !place.drop_front().drop_back().getAsInteger(10, index) &&
+                   index < values.size();
+    filled += isPlace ? getText(values[index]) : text.take_front(1).str();
+    text = text.drop_front(isPlace ? place.size()
+                                   : std::min<size_t>(1, text.size()));
+  }
+  return filled + text.str();
+}
+
+std::string describeReason(StringRef text, ArrayAttr values) {
+  return fillIn(text, values, [](Attribute value) {
+    if (auto name = dyn_cast<StringAttr>(value))
+      return name.str();
+    return std::to_string(cast<IntegerAttr>(value).getInt());
+  });
+}
+
+std::string describeReasonGroup(StringRef text, ArrayAttr values) {
+  return fillIn(text, values, [](Attribute value) -> std::string {
+    return isa<StringAttr>(value) ? "..." : "N";
+  });
 }
 
 bool isTemporary(StringRef name) {

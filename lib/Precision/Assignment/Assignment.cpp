@@ -27,6 +27,10 @@ static NodePrecision::State getState(const Variable &variable) {
                                          : NodePrecision::F32;
 }
 
+static std::string describe(DecisionReason reason) {
+  return reason ? describeReason(reason.text, reason.values) : "";
+}
+
 /// A node of several slots is 16 bit if all that could be is.
 static void settleJoint(NodePrecision &node, ArrayRef<int> slots,
                         ArrayRef<Variable> variables, StringRef lowName) {
@@ -45,10 +49,11 @@ static void settleJoint(NodePrecision &node, ArrayRef<int> slots,
     return;
   node.state = low == all ? NodePrecision::Low : NodePrecision::F32;
   if (low && low < all)
-    node.reason = StringAttr::get(
-        node.node->getContext(),
-        Twine(low) + " of its " + Twine(all) + " joined values are " + lowName +
-            "; " + (node.reason ? node.reason.getValue() : StringRef()));
+    node.reason = {StringAttr::get(node.node->getContext(),
+                                   Twine(low) + " of its " + Twine(all) +
+                                       " joined values are " + lowName + "; " +
+                                       describe(node.reason)),
+                   {}};
 }
 
 llvm::Expected<Assignment>

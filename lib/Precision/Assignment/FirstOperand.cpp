@@ -33,7 +33,7 @@ private:
   void decide(unsigned index);
   void resolveWeak(unsigned index);
   bool allUsersLow(const Variable &variable) const;
-  StringAttr inLow(StringRef before) const {
+  DecisionReason inLow(StringRef before) const {
     return graph.getReason(before + graph.getLowName());
   }
 

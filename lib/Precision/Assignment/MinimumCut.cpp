@@ -369,9 +369,9 @@ void MinimumCut::dropPoorRegions() {
     if (balance.isAsked || percent >= *graph.getOptions().minSaving)
       continue;
     variable.state = Variable::F32;
-    variable.reason = graph.getReason(
-        "its region would save " + Twine(balance.saved) + " of " +
-        Twine(balance.all) + " bytes, less than the least saving asked for");
+    variable.reason = graph.getReason("its region would save {0} of {1} bytes, "
+                                      "less than the least saving asked for",
+                                      {balance.saved, balance.all});
   }
 }
 
@@ -426,10 +426,13 @@ void MinimumCut::explain(unsigned index, ArrayRef<unsigned> lowUsers) {
     }
   }
   int64_t bytes = getFlipCost(index, lowUsers);
-  variable.reason = graph.getReason(
-      "minimum cut: " + (isLow ? StringRef("f32") : graph.getLowName()) +
-      " would move " +
-      (bytes > 0 ? Twine(bytes) + " bytes more" : Twine("as many bytes")));
+  StringRef other = isLow ? StringRef("f32") : graph.getLowName();
+  variable.reason = bytes > 0
+                        ? graph.getReason("minimum cut: " + other +
+                                              " would move {0} bytes more",
+                                          ArrayRef(bytes))
+                        : graph.getReason("minimum cut: " + other +
+                                          " would move as many bytes");
 }
 
 void MinimumCut::explain() {

@@ -122,7 +122,7 @@ static void settleFixed(NodePrecision &entry, ArrayRef<TypeSlot> typeSlots) {
                 llvm::any_of(op->getOperandTypes(), holdsF32);
   entry.state = hasF32 && !is16Bit ? NodePrecision::F32 : NodePrecision::Other;
   if (!entry.reason || is16Bit)
-    entry.reason = StringAttr::get(
+    entry.reason.text = StringAttr::get(
         op->getContext(), is16Bit ? "16 bit in the source" : "no f32 operand");
 }
 
@@ -185,9 +185,10 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
 //===----------------------------------------------------------------------===//
 
 /// Null if the slot may be 16 bit.
-StringAttr PrecisionGraph::getLegalityReason(const TypeSlot &slot,
-                                             const SchemaCache::Entry &schema,
-                                             bool canCast) const {
+DecisionReason
+PrecisionGraph::getLegalityReason(const TypeSlot &slot,
+                                  const SchemaCache::Entry &schema,
+                                  bool canCast) const {
   if (!slot.obstacle.empty())
     return getReason(slot.obstacle);
   if (schema.isExtension)
@@ -201,7 +202,7 @@ StringAttr PrecisionGraph::getLegalityReason(const TypeSlot &slot,
     return getReason(reason);
   }
   return canCast
-             ? StringAttr()
+             ? DecisionReason()
              : getReason("Cast does not admit " + lowName + " at this opset");
 }
 
@@ -241,7 +242,7 @@ bool PrecisionGraph::fits(Value value) {
 }
 
 /// Names an operand that would not survive; null if all would.
-StringAttr PrecisionGraph::getWideConstant(const TypeSlot &slot) {
+DecisionReason PrecisionGraph::getWideConstant(const TypeSlot &slot) {
   auto isWide = [&](Value value) {
     if (weak.contains(value))
       return !fits(value);
@@ -253,8 +254,8 @@ StringAttr PrecisionGraph::getWideConstant(const TypeSlot &slot) {
   for (ArrayRef<OpOperand *> operands : {slot.reads, slot.yields})
     for (OpOperand *operand : operands)
       if (isWide(operand->get()))
-        return getReason("constant '" + onnxir::getValueName(operand->get()) +
-                         "' is out of range");
+        return getReason("constant '{0}' is out of range",
+                         onnxir::getValueName(operand->get()));
   return {};
 }
 
@@ -268,15 +269,15 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
   // more than they do.
   bool isOwnCast = isStandardOp(op, "Cast") &&
                    (entry.isBuiltin || entry.opClass != OpClass::Deny);
-  auto fix = [&](Variable::State state, StringAttr reason) {
+  auto fix = [&](Variable::State state, DecisionReason reason) {
     variable.state = state;
     variable.reason = reason;
   };
   if (entry.opClass == OpClass::Deny && !isOwnCast)
     return fix(Variable::F32, entry.reason);
-  if (StringAttr reason = getLegalityReason(slot, schema, canCast))
+  if (DecisionReason reason = getLegalityReason(slot, schema, canCast))
     return fix(Variable::F32, reason);
-  if (StringAttr wide = getWideConstant(slot))
+  if (DecisionReason wide = getWideConstant(slot))
     return fix(Variable::F32, wide);
   if (isJoint)
     return;
@@ -341,8 +342,8 @@ void PrecisionGraph::fixStates() {
         !accumulates(state.argument, state.next, indices))
       continue;
     variable.state = Variable::F32;
-    variable.reason = getReason("iterations accumulate in '" +
-                                onnxir::getValueName(state.argument) + "'");
+    variable.reason = getReason("iterations accumulate in '{0}'",
+                                onnxir::getValueName(state.argument));
   }
 }
 
@@ -368,8 +369,8 @@ void PrecisionGraph::joinContainers(Operation *scope) {
     if (joined.state == Variable::F32)
       return;
     joined.state = Variable::F32;
-    joined.reason = getReason("'" + onnxir::getValueName(value) +
-                              "' is used where its type cannot change");
+    joined.reason = getReason("'{0}' is used where its type cannot change",
+                              onnxir::getValueName(value));
   };
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Region &region : op->getRegions())
@@ -462,10 +463,22 @@ void PrecisionGraph::addValues(Operation *scope) {
   });
 }
 
-StringAttr PrecisionGraph::getOperandReason(const ValueEntry &value) const {
+DecisionReason PrecisionGraph::getReason(const llvm::Twine &text,
+                                         ArrayRef<int64_t> numbers) const {
+  return {StringAttr::get(context, text),
+          Builder(context).getI64ArrayAttr(numbers)};
+}
+
+DecisionReason PrecisionGraph::getReason(const llvm::Twine &text,
+                                         StringRef name) const {
+  return {StringAttr::get(context, text),
+          Builder(context).getStrArrayAttr(name)};
+}
+
+DecisionReason PrecisionGraph::getOperandReason(const ValueEntry &value) const {
   StringRef name = onnxir::getValueName(value.value);
   return name.empty() ? getReason("an operand is f32")
-                      : getReason("operand '" + name + "' is f32");
+                      : getReason("operand '{0}' is f32", name);
 }
 
 //===----------------------------------------------------------------------===//

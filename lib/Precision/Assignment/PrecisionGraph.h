@@ -38,8 +38,7 @@ public:
     bool neverNarrows = false;
     /// A rule for nodes asks for 16 bit.
     bool isAsked = false;
-    /// Null if there is none yet.
-    mlir::StringAttr reason;
+    DecisionReason reason;
     /// Values by index.
     llvm::SmallVector<unsigned, 4> reads, writes;
   };
@@ -93,11 +92,15 @@ public:
   llvm::StringRef getLowName() const { return lowName; }
 
   /// A reason with this text.
-  mlir::StringAttr getReason(const llvm::Twine &text) const {
-    return mlir::StringAttr::get(context, text);
+  DecisionReason getReason(const llvm::Twine &text) const {
+    return {mlir::StringAttr::get(context, text), {}};
   }
+  /// The same with numbers, or a name, that stand apart from the text.
+  DecisionReason getReason(const llvm::Twine &text,
+                           llvm::ArrayRef<int64_t> numbers) const;
+  DecisionReason getReason(const llvm::Twine &text, llvm::StringRef name) const;
   /// That `value`, which is an operand, is f32.
-  mlir::StringAttr getOperandReason(const ValueEntry &value) const;
+  DecisionReason getOperandReason(const ValueEntry &value) const;
 
 private:
   void addScope(mlir::Operation *scope, unsigned &nextNode);
@@ -106,10 +109,10 @@ private:
   void fixSlot(Variable &variable, const TypeSlot &slot,
                const NodePrecision &entry, const SchemaCache::Entry &schema,
                bool canCast);
-  mlir::StringAttr getLegalityReason(const TypeSlot &slot,
-                                     const SchemaCache::Entry &schema,
-                                     bool canCast) const;
-  mlir::StringAttr getWideConstant(const TypeSlot &slot);
+  DecisionReason getLegalityReason(const TypeSlot &slot,
+                                   const SchemaCache::Entry &schema,
+                                   bool canCast) const;
+  DecisionReason getWideConstant(const TypeSlot &slot);
   bool fits(mlir::Value value);
   int join(int variable, int other);
   int find(int variable);

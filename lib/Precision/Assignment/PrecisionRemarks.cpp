@@ -37,7 +37,7 @@ static uint64_t countResultBytes(Operation *node, StringRef to) {
 }
 
 static void emitRemark(Operation *op, StringRef what, RemarkOutcome outcome,
-                       StringRef to, StringRef reason) {
+                       StringRef to, StringRef reason, ArrayAttr values = {}) {
   auto emit = outcome == RemarkOutcome::Passed   ? remark::passed
               : outcome == RemarkOutcome::Missed ? remark::missed
                                                  : remark::analysis;
@@ -47,8 +47,13 @@ static void emitRemark(Operation *op, StringRef what, RemarkOutcome outcome,
     return;
   remark << Remark::Arg(what, onnxir::describe(op))
          << Remark::Arg("From", "f32") << Remark::Arg("To", to)
-         << Remark::Arg("Reason", reason)
+         << Remark::Arg("Reason", describeReasonGroup(reason, values))
          << Remark::Arg("Bytes", countResultBytes(op, to));
+  for (Attribute value : values ? values.getValue() : ArrayRef<Attribute>())
+    if (auto name = dyn_cast<StringAttr>(value))
+      remark << Remark::Arg("Name", name.getValue());
+    else
+      remark << Remark::Arg("Cost", cast<IntegerAttr>(value).getInt());
 }
 
 std::string describeCastUsers(Operation *cast) {
@@ -85,8 +90,8 @@ void emitCastRemark(Operation *cast) {
 }
 
 void emitPrecisionRemark(Operation *node, RemarkOutcome outcome, StringRef to,
-                         StringRef reason) {
-  emitRemark(node, "Node", outcome, to, reason);
+                         StringRef reason, ArrayAttr values) {
+  emitRemark(node, "Node", outcome, to, reason, values);
 }
 
 void emitConstantRemark(Operation *constant, RemarkOutcome outcome,

@@ -132,3 +132,14 @@ module attributes {mp.target = #mp.target<cpu, isa = avx2, products = dot>} {
 // expected-error @below {{'mp.target' is "avx2", expected #mp.target}}
 module attributes {mp.target = "avx2"} {
 }
+
+// -----
+
+module {
+  onnx.graph {
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @below {{value 1.500000e+00 : f64 of a reason, expected an integer or a string}}
+    %0 = "onnx.Relu"(%x) {mp.precision = #mp.precision<f32, reason = "{0}", values = [1.5]>} : (tensor<4xf32>) -> tensor<4xf32>
+    onnx.yield %0 : tensor<4xf32>
+  }
+}

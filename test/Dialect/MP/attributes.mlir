@@ -14,6 +14,8 @@ module attributes {mp.target = #mp.target<cpu, isa = avx512, products = dot, dir
     %1 = "onnx.Relu"(%0) {mp.class = #mp.class<follow>, mp.precision = #mp.precision<f32, variables = [f32, bf16, none], reason = "r">} : (tensor<4xf32>) -> tensor<4xf32>
     // CHECK: mp.added, mp.clamp = -6.550400e+04 : f32, mp.composite = #mp.composite<"com.microsoft.SoftmaxGrad_13", 7>, mp.hazard = #mp.hazard<"h">, mp.shape_arithmetic
     %2 = "onnx.Relu"(%1) {mp.added, mp.clamp = -65504.0 : f32, mp.composite = #mp.composite<"com.microsoft.SoftmaxGrad_13", 7>, mp.hazard = #mp.hazard<"h">, mp.shape_arithmetic} : (tensor<4xf32>) -> tensor<4xf32>
-    onnx.yield %2 : tensor<4xf32>
+    // CHECK: mp.precision = #mp.precision<f32, reason = "{0} of '{1}'", values = [-3, "{0}"]>
+    %3 = "onnx.Relu"(%2) {mp.precision = #mp.precision<f32, reason = "{0} of '{1}'", values = [-3, "{0}"]>} : (tensor<4xf32>) -> tensor<4xf32>
+    onnx.yield %3 : tensor<4xf32>
   }
 }

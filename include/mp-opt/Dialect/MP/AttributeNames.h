@@ -36,6 +36,9 @@ inline constexpr llvm::StringLiteral added = "mp.added";
 /// On a node that raising the opset has made, and on the module if there are
 /// such nodes (unit).
 inline constexpr llvm::StringLiteral adapter = "mp.opset_adapter";
+/// On the module: the highest opset that allowed nodes need for 16 bit, and why
+/// the model was not raised to it (dictionary of `opset` and `reason`).
+inline constexpr llvm::StringLiteral opsetObstacle = "mp.opset_obstacle";
 /// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
 inline constexpr llvm::StringLiteral clamp = "mp.clamp";
 /// On a constant: what one reading of its elements has told (f64 array;

@@ -59,6 +59,12 @@ inline mlir::Type getPrecisionType(mlir::Operation *node) {
 /// Says why `node` must not run in 16 bit, unless something else does.
 void addHazard(mlir::Operation *node, llvm::StringRef reason);
 
+/// The text of a reason with its values in their places: `operand 'x' is f32`.
+std::string describeReason(llvm::StringRef text, mlir::ArrayAttr values);
+/// The same with `N` for each number and `...` for each name: what nodes with
+/// reasons of one text have in common.
+std::string describeReasonGroup(llvm::StringRef text, mlir::ArrayAttr values);
+
 /// True for every attribute of the dialect but mp.summary and those that clones
 /// of functions are known by until they are merged.
 bool isTemporary(llvm::StringRef attributeName);

@@ -78,20 +78,26 @@ def MP_PrecisionAttr : MP_Attr<"Precision", "precision"> {
   let description = [{
     `mp.precision` on a node, from `mp-assign` on. A node with several type
     variables (control flow, calls) has the type of each behind its own;
-    `none` for one that has no fp32 to decide about.
+    `none` for one that has no fp32 to decide about. What differs from node to
+    node in a reason - byte counts, names - stands apart from its text, which has
+    `{0}`, `{1}` in their places, so that nodes can be grouped by the text.
 
     ```mlir
     #mp.precision<bf16, reason = "built-in list">
     #mp.precision<f32, variables = [f32, bf16, none], reason = "">
+    #mp.precision<f32, reason = "minimum cut: bf16 would move {0} bytes more", values = [160]>
     ```
   }];
   let parameters = (ins "::mlir::Type":$type,
                     ArrayRefParameter<"::mlir::Type">:$variables,
-                    "::mlir::StringAttr":$reason);
+                    "::mlir::StringAttr":$reason,
+                    OptionalParameter<"::mlir::ArrayAttr">:$values);
   let builders = [AttrBuilder<(ins "::mlir::Type":$type,
                                    "::mlir::StringAttr":$reason), [{
-    return $_get($_ctxt, type, ::llvm::ArrayRef<::mlir::Type>(), reason);
+    return $_get($_ctxt, type, ::llvm::ArrayRef<::mlir::Type>(), reason,
+                 ::mlir::ArrayAttr());
   }]>];
+  let genVerifyDecl = 1;
 }
 
 def MP_HazardAttr : MP_Attr<"Hazard", "hazard"> {

@@ -49,6 +49,15 @@ struct AssignmentOptions {
   bool proveOptimum = false;
 };
 
+/// Why a node has its precision: a text, and the values of the places in it
+/// (#mp.precision); null if there is no reason yet.
+struct DecisionReason {
+  mlir::StringAttr text;
+  mlir::ArrayAttr values;
+
+  explicit operator bool() const { return bool(text); }
+};
+
 struct NodePrecision {
   enum State : uint8_t {
     /// No fp32 values whose type could be chosen: left alone.
@@ -63,8 +72,7 @@ struct NodePrecision {
   /// A rule for nodes, not a list of operators, gives the class.
   bool isOverride = false;
   State state = Other;
-  /// Null if there is none yet.
-  mlir::StringAttr reason;
+  DecisionReason reason;
   /// Of nodes with several type slots, the state of each.
   llvm::SmallVector<State, 0> slots;
 };

@@ -8,6 +8,7 @@
 #ifndef MPOPT_PRECISION_ASSIGNMENT_PRECISIONREMARKS_H
 #define MPOPT_PRECISION_ASSIGNMENT_PRECISIONREMARKS_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
 #include <string>
@@ -24,10 +25,13 @@ enum class RemarkOutcome {
 };
 
 /// Emits a remark of category `mp-precision` at `node`, with the arguments
-/// Node, From, To, Reason and Bytes (of its results in precision `to`). Costs
+/// Node, From, To, Reason and Bytes (of its results in precision `to`). Reasons
+/// of one text are one Reason; the `values` of this one (#mp.precision) are
+/// arguments of their own: a Cost for each number, a Name for each name. Costs
 /// nothing if remarks are off.
 void emitPrecisionRemark(mlir::Operation *node, RemarkOutcome outcome,
-                         llvm::StringRef to, llvm::StringRef reason);
+                         llvm::StringRef to, llvm::StringRef reason,
+                         mlir::ArrayAttr values = {});
 
 /// The same at a constant: what of its elements became of the conversion.
 void emitConstantRemark(mlir::Operation *constant, RemarkOutcome outcome,

@@ -1,0 +1,68 @@
+//===- Runtimes.cpp - Where a mixed model runs ----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// onnxruntime's CPU provider runs fp16 by casts around kernels of fp32, which
+// it inserts itself, and does no such thing for bf16: a model with a node that
+// computes in bf16 does not load there. Kernels that move elements, and Cast,
+// take every type. A test loads a model of each kind.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Report/ReportForms.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace mp {
+
+RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run) {
+  RuntimeSupport support;
+  support.runsIn.push_back("mp-run");
+  bool hasBF16 =
+      report.precision == "bf16" && report.work.computing && !run.isEmulated;
+  if (!hasBF16) {
+    support.runsIn.push_back("onnxruntime");
+    return support;
+  }
+  support.runsIn.push_back("onnxruntime's CUDA and TensorRT providers");
+  support.notIn = "onnxruntime's CPU provider";
+  support.reason = "has no bf16";
+  support.remedies = {"--emulate", "--mixed-fp16"};
+  return support;
+}
+
+void printRuntimes(const RuntimeSupport &support, raw_ostream &os) {
+  os << "runs in: " << llvm::join(support.runsIn, ", ");
+  if (!support.notIn.empty())
+    os << ";\n  " << support.notIn << " " << support.reason << ": "
+       << llvm::join(support.remedies, " or ");
+  os << "\n";
+}
+
+void writeRuntimes(const RuntimeSupport &support, llvm::json::OStream &json) {
+  auto list = [&](StringRef key, ArrayRef<std::string> texts) {
+    json.attributeArray(key, [&] {
+      for (const std::string &text : texts)
+        json.value(text);
+    });
+  };
+  json.attributeObject("runtimes", [&] {
+    list("runs_in", support.runsIn);
+    json.attributeArray("not_in", [&] {
+      if (support.notIn.empty())
+        return;
+      json.object([&] {
+        json.attribute("runtime", support.notIn);
+        json.attribute("reason", support.reason);
+        list("remedies", support.remedies);
+      });
+    });
+  });
+}
+
+} // namespace mp

@@ -1,0 +1,35 @@
+//===- WorkForms.h - Work and reasons as table and as JSON ------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_REPORT_WORKFORMS_H
+#define MPOPT_LIB_REPORT_WORKFORMS_H
+
+#include "mp-opt/Report/WorkSummary.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mp {
+
+/// "98.7 %", of multiply-adds; "3.71 G".
+std::string formatShare(const Work &work);
+std::string formatCount(uint64_t count);
+
+/// The table's first line; nothing for a model without such work.
+void printWorkShare(const WorkSummary &work, llvm::StringRef precision,
+                    llvm::raw_ostream &os);
+/// Phases of a step, and where little is 16 bit the three reasons that most of
+/// the work is kept by.
+void printWork(const WorkSummary &work, llvm::StringRef precision,
+               llvm::raw_ostream &os);
+/// The attributes `multiply_adds`, `phases` and `kept`.
+void writeWork(const WorkSummary &work, llvm::StringRef precision,
+               llvm::json::OStream &json);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_REPORT_WORKFORMS_H
