@@ -36,6 +36,7 @@ private:
   /// The result with the most elements: a gradient may be left out.
   Count resultElements() const;
   Count columns() const;
+  Count product() const;
   Count filter(unsigned operand) const;
   Count keys() const;
   Count recurrence() const;
@@ -82,6 +83,16 @@ Count ProductCounter::columns() const {
     return std::nullopt;
   bool isTransposed = node.getFlag("transA") && shape->size() > 1;
   return uint64_t(*(shape->end() - (isTransposed ? 2 : 1)));
+}
+
+/// With one matrix each element of operand 0 meets a row of it, which takes no
+/// guess at the result's sizes.
+Count ProductCounter::product() const {
+  std::optional<Dims> matrix = dims(1);
+  if (matrix && matrix->size() == 2 && dims(0))
+    return multiply(elements(0),
+                    uint64_t((*matrix)[node.getFlag("transB") ? 0 : 1]));
+  return multiply(resultElements(), columns());
 }
 
 /// The elements of one filter.
@@ -171,7 +182,7 @@ Count ProductCounter::count(ProductCount rule) {
   case ProductCount::None:
     return std::nullopt;
   case ProductCount::Columns:
-    return multiply(resultElements(), columns());
+    return product();
   case ProductCount::Inner:
     return multiply(resultElements(), uint64_t(node.getInt("K")));
   case ProductCount::Filter:

@@ -43,7 +43,9 @@ static std::string joinModules(ArrayRef<StringRef> modules) {
   std::string path;
   StringRef around;
   for (StringRef module : modules.drop_back(!modules.empty())) {
-    if (module.empty() || module == around)
+    // torch's name for what it has lost the module of.
+    bool isLost = module.starts_with("_empty_nn_module_stack");
+    if (module.empty() || module == around || isLost)
       continue;
     StringRef own = module;
     if (!around.empty() && own.consume_front(around))

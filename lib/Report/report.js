@@ -466,20 +466,23 @@ function reveal(item) {
   for (let at = item.items ? item.parent : item.group; at; at = at.parent)
     at.open = true;
   layout(root);
-  const p = position(item);
-  if (p) {
-    if (view.scale < 0.6) view.scale = 0.8;
-    view.x = canvas.clientWidth / 2 - p.x * view.scale;
-    view.y = canvas.clientHeight / 2 - p.y * view.scale;
-  }
+  center(item);
   select(item);
+}
+function center(item) {
+  const p = position(item);
+  if (!p) return fit(0.6);
+  if (view.scale < 0.6) view.scale = 0.8;
+  view.x = canvas.clientWidth / 2 - p.x * view.scale;
+  view.y = canvas.clientHeight / 2 - p.y * view.scale;
+  redraw();
 }
 function fit(least) {
   const w = canvas.clientWidth - 40, h = canvas.clientHeight - 40;
   const size = root.layout;
   // All of it, or where that would be too small to read all of its width.
   let scale = Math.min(w / size.w, h / size.h);
-  if (scale < least) scale = Math.min(w / size.w, least);
+  if (scale < least) scale = Math.min(w / size.w, 0.8);
   view.scale = Math.min(1, Math.max(0.02, scale));
   view.x = (canvas.clientWidth - size.w * view.scale) / 2;
   view.y = 20;
@@ -522,7 +525,10 @@ function fit(least) {
     redraw();
   }, {passive: false});
   // Rows are as long as the page is wide.
-  addEventListener('resize', () => { layout(root); fit(0.6); });
+  addEventListener('resize', () => {
+    layout(root);
+    if (selected) center(selected); else fit(0.6);
+  });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     readColors();
     redraw();
@@ -673,10 +679,10 @@ function showLayers() {
     ([at, depth]) => {
       const has = at.items.some(item => item.items);
       const name = el('span');
-      name.style.display = 'block';
+      name.className = 'layer';
       name.style.paddingLeft = depth + 'em';
       if (has)
-        name.append(link(at.listed ? '▾ ' : '▸ ', () => {
+        name.append(link(at.listed ? '▾' : '▸', () => {
           at.listed = !at.listed;
           show('layers');
         }));
@@ -795,10 +801,8 @@ function show(name) {
   });
   show('layers');
   if (root.items.length === 1 && root.items[0].items) root.items[0].open = true;
-  // The optimizer is long and dull; the others open where they are short.
-  for (const item of root.items)
-    if (item.rank < 2 && item.items.length <= 12) item.open = true;
   layout(root);
+  openPhases();
   fit(0.6);
   const wanted = new URLSearchParams(location.hash.slice(1)).get('node');
   const node = wanted && nodes.find(node => node.name === wanted);
@@ -808,6 +812,19 @@ function show(name) {
        'scope opens it. Drag to move, turn the wheel to zoom.'));
   document.documentElement.dataset.ready = nodes.length;
 })();
+// Of a training step as much as the page has room for; not the optimizer,
+// which is long and dull.
+function openPhases() {
+  const hasRoom = () => root.layout.h * 0.6 <= canvas.clientHeight - 40 &&
+                        root.layout.w * 0.6 <= canvas.clientWidth - 40;
+  for (const item of root.items) {
+    if (!(item.rank < 2)) continue;
+    item.open = true;
+    layout(root);
+    item.open = hasRoom();
+    layout(root);
+  }
+}
 function closeAll(at) {
   at.open = false;
   for (const item of at.items) if (item.items) closeAll(item);
