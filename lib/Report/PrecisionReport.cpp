@@ -44,8 +44,11 @@ static ValueSizes getSizes(ModuleOp module, const DimensionSizes &dims) {
 }
 
 ModelSize ModelSize::measure(ModuleOp module, const DimensionSizes &dims) {
+  return measure(module, getSizes(module, dims));
+}
+
+ModelSize ModelSize::measure(ModuleOp module, const ValueSizes &sizes) {
   ModelSize size;
-  ValueSizes sizes = getSizes(module, dims);
   size.opset = getOpset(module, "").value_or(0);
   if (auto model = module->getAttrOfType<DictionaryAttr>(attr::model))
     if (auto version = model.getAs<IntegerAttr>("ir_version"))
@@ -91,9 +94,8 @@ namespace {
 
 class Collector {
 public:
-  Collector(ModuleOp module, PrecisionReport &report)
-      : module(module), report(report), functions(module),
-        sizes(getSizes(module, report.dims)) {}
+  Collector(ModuleOp module, PrecisionReport &report, const ValueSizes &sizes)
+      : module(module), report(report), functions(module), sizes(sizes) {}
 
   void run();
 
@@ -121,7 +123,7 @@ private:
   ModuleOp module;
   PrecisionReport &report;
   FunctionTable functions;
-  ValueSizes sizes;
+  const ValueSizes &sizes;
   TrainingPhases phases;
   NodeScopes nodeScopes;
   Type lowType;
@@ -450,11 +452,12 @@ PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
       report.precision = precision.str();
   }
   report.isMarked = getPolicy(module) != nullptr;
-  report.after = ModelSize::measure(module, report.dims);
+  ValueSizes sizes = getSizes(module, report.dims);
+  report.after = ModelSize::measure(module, sizes);
   if (Type low = getLowType(module))
-    report.work = WorkSummary::measure(module, low, report.dims);
+    report.work = WorkSummary::measure(module, low, sizes);
   if (withNodes)
-    Collector(module, report).run();
+    Collector(module, report, sizes).run();
   return report;
 }
 

@@ -25,9 +25,9 @@ namespace {
 
 class WorkMeter {
 public:
-  WorkMeter(ModuleOp module, Type low, const DimensionSizes &dims,
+  WorkMeter(ModuleOp module, Type low, const ValueSizes &sizes,
             WorkSummary &summary)
-      : module(module), low(low), dims(dims), summary(summary) {}
+      : module(module), low(low), sizes(sizes), summary(summary) {}
 
   void run();
 
@@ -46,10 +46,9 @@ private:
 
   ModuleOp module;
   Type low;
-  const DimensionSizes &dims;
+  const ValueSizes &sizes;
   WorkSummary &summary;
   OperatorTraitsCache traitsOf;
-  ValueSizes sizes;
   /// Where in the summary's list a reason stands.
   llvm::StringMap<unsigned> places;
 };
@@ -192,7 +191,6 @@ void WorkMeter::addNode(Operation *op, Work &phase, SchemaCache &schemas) {
 }
 
 void WorkMeter::addScope(Operation *scope) {
-  sizes.add(scope);
   SchemaCache schemas(scope);
   TrainingPhases phases;
   if (auto graph = dyn_cast<GraphOp>(scope))
@@ -220,7 +218,6 @@ void WorkMeter::addAllKept() {
 }
 
 void WorkMeter::run() {
-  sizes = ValueSizes(dims);
   for (Operation *scope : getScopes(module))
     addScope(scope);
   for (const Work &phase : summary.phases) {
@@ -241,9 +238,9 @@ void WorkMeter::run() {
 }
 
 WorkSummary WorkSummary::measure(ModuleOp module, Type low,
-                                 const DimensionSizes &dims) {
+                                 const ValueSizes &sizes) {
   WorkSummary summary;
-  WorkMeter(module, low, dims, summary).run();
+  WorkMeter(module, low, sizes, summary).run();
   return summary;
 }
 

@@ -102,6 +102,8 @@ struct ModelSize {
 
   static ModelSize measure(mlir::ModuleOp module,
                            const DimensionSizes &dims = {});
+  /// With the sizes of all values of the module.
+  static ModelSize measure(mlir::ModuleOp module, const ValueSizes &sizes);
 };
 
 /// What it would bring to allow the nodes of one operator 16 bit.

@@ -64,9 +64,10 @@ struct WorkSummary {
   /// all if there are none.
   std::vector<KeptWork> kept;
 
-  /// `module` is marked; `low` is its 16-bit type.
+  /// `module` is marked; `low` is its 16-bit type, `sizes` are those of all
+  /// its values.
   static WorkSummary measure(mlir::ModuleOp module, mlir::Type low,
-                             const DimensionSizes &dims);
+                             const ValueSizes &sizes);
 
   /// Less than half of the work, or of nodes where there is no work, is 16 bit.
   bool isLittle() const;
