@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -184,15 +185,27 @@ def test_help_names_what_there_is():
                     assert row["flag"] in texts, (command, row["flag"])
 
 
-def test_documents_name_flags_that_there_are():
-    for name in ("README.md", "examples/training/README.md"):
-        path = ROOT / name
+def list_documented():
+    """Commands and flags in lines of documents that begin with a program."""
+    paths = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")),
+             *sorted(ROOT.glob("examples/**/*.md"))]
+    for path in paths:
         for line in path.read_text(encoding="utf-8").splitlines():
-            words = line.replace("`", " ").split()
-            if "mp-opt" not in words[:1] and "build/bin/mp-opt" not in words[:1]:
+            words = line.replace("`", " ").removeprefix("    build/bin/").split()
+            for command in (" ".join(words[:2]), " ".join(words[:1])):
+                if command in COMMANDS:
+                    break
+            else:
                 continue
             for word in words:
-                flag = word.split("=")[0].split("[")[0].rstrip(".,;:)")
-                if flag.startswith("--") and len(flag) > 2:
-                    known = attempt("mp-opt", flag).stderr
-                    assert "unknown flag" not in known, (name, flag)
+                flag = word.split("=")[0].split("[")[0].strip("(.,;:)")
+                if re.fullmatch("--[a-z][a-z0-9-]*", flag):
+                    yield path.name, command, flag
+
+
+def test_documents_name_flags_that_there_are():
+    found = set(list_documented())
+    assert len(found) > 10
+    wrong = [row for row in sorted(found)
+             if "unknown flag" in attempt(row[1], row[2]).stderr]
+    assert not wrong
