@@ -164,9 +164,18 @@ def test_a_step_that_fails(tmp_path):
     assert (find_rescued(done.stderr) / "step-0000000005").is_dir()
 
 
+def heed_signals():
+    """Those that who runs the tests ignores, nohup for example."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(*arguments, log):
     process = subprocess.Popen(
-        command(*arguments), stderr=subprocess.PIPE, text=True
+        command(*arguments),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
     )
     while not log.exists() or not log.read_text():
         assert process.poll() is None, process.stderr.read()
