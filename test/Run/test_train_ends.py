@@ -90,6 +90,14 @@ def test_formats_of_outputs_of_a_run(tmp_path):
     message = fail(USAGE, "run", model, "--random", "-o", tmp_path / "r.csv")
     assert "expected .npz, .npy or .safetensors" in message
     assert not (tmp_path / "r.csv").exists()
+    # Before anything is read.
+    lost = tmp_path / "no" / "r.npz"
+    message = fail(BAD_INPUT, "run", model, "no.npz", "-o", lost)
+    assert f"cannot write '{lost}'" in message
+    np.savez(tmp_path / "x.npz", x=np.ones(2, np.float32))
+    data = tmp_path / "x.npz"
+    message = fail(USAGE, "run", model, data, "-o", data)
+    assert f"'{data}' would replace '{data}', which is read" in message
 
 
 # -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 
 #include "Commands.h"
 
+#include "mp-opt/API/ModelOutput.h"
 #include "mp-opt/API/OutputDifferences.h"
 #include "mp-opt/API/TensorText.h"
 
@@ -49,6 +50,23 @@ Inputs with defaults may be left out.
   --mlir-timing         print where the time of compiling goes
 )";
 
+/// An exit code if the outputs could not be written at the end, or would
+/// replace what is read.
+static std::optional<int>
+checkOutput(const Flags &flags, ArrayRef<std::string> read, StringRef output) {
+  if (output.empty())
+    return std::nullopt;
+  if (Error failed = checkDataFileName(output))
+    return flags.usageError("-o " + toString(std::move(failed)));
+  for (StringRef path : read)
+    if (isSameFile(path, output))
+      return flags.usageError("'" + output + "' would replace '" + path +
+                              "', which is read");
+  if (Error failed = AtomicFile::check(output))
+    return reportError(std::move(failed));
+  return std::nullopt;
+}
+
 int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   SessionFlags session;
   std::string output;
@@ -68,8 +86,8 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
                     });
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
-  if (llvm::Error failed = checkDataFileName(output))
-    return flags.usageError("-o " + toString(std::move(failed)));
+  if (auto code = checkOutput(flags, session.files, output))
+    return *code;
   DataSet data;
   Expected<Session> opened = session.open(registry, data);
   if (!opened)
