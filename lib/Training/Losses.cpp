@@ -11,7 +11,10 @@
 #include "LossKinds.h"
 
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Graph/SizeNames.h"
 #include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -32,6 +35,7 @@ private:
   FailureOr<Value> findOutput();
   FailureOr<BlockArgument> getLabels(RankedTensorType type,
                                      std::optional<int64_t> without = {});
+  SmallVector<StringRef> getStatedNames();
   SmallVector<StringRef> nameSizes(std::optional<int64_t> without);
   FailureOr<RankedTensorType> getPredictionType();
   bool isResultOf(StringRef opType) const;
@@ -112,6 +116,45 @@ LossBuilder::getLabels(RankedTensorType type, std::optional<int64_t> without) {
   return editor.addInput(unique, type, nameSizes(without));
 }
 
+/// The names that a description of a value gives to its axes.
+static SmallVector<StringRef> getSizeNames(Attribute described) {
+  auto fields = dyn_cast<DictionaryAttr>(described);
+  for (StringRef key : {"type", "tensor_type", "shape"})
+    fields = fields ? fields.getAs<DictionaryAttr>(key) : fields;
+  auto dims = fields ? fields.getAs<ArrayAttr>("dim") : ArrayAttr();
+  SmallVector<StringRef> names;
+  for (Attribute dim : dims ? dims.getValue() : ArrayRef<Attribute>()) {
+    auto size = dyn_cast<DictionaryAttr>(dim);
+    auto name = size ? size.getAs<StringAttr>("dim_param") : StringAttr();
+    names.push_back(name && isSizeName(name.getValue()) ? name.getValue() : "");
+  }
+  return names;
+}
+
+/// What the model itself says of the output, as far as inputs have the names
+/// too: others are made up by exporters.
+SmallVector<StringRef> LossBuilder::getStatedNames() {
+  auto getList = [&](StringRef list) {
+    auto entries = editor.getYield()->getAttrOfType<ArrayAttr>(list);
+    return entries ? entries.getValue() : ArrayRef<Attribute>();
+  };
+  llvm::StringSet<> known;
+  for (Attribute input : getList(onnxir::attr::inputs))
+    for (StringRef name : getSizeNames(input))
+      known.insert(name);
+  for (Attribute output : getList(onnxir::attr::outputs)) {
+    auto fields = dyn_cast<DictionaryAttr>(output);
+    auto called = fields ? fields.getAs<StringAttr>("name") : StringAttr();
+    if (!called || called.getValue() != name)
+      continue;
+    SmallVector<StringRef> names = getSizeNames(output);
+    for (StringRef &size : names)
+      size = known.contains(size) ? size : "";
+    return names;
+  }
+  return {};
+}
+
 /// What the model calls the sizes of the prediction, the axis of the classes
 /// left out: `--dim` and data then say them once for all inputs.
 SmallVector<StringRef> LossBuilder::nameSizes(std::optional<int64_t> without) {
@@ -119,12 +162,15 @@ SmallVector<StringRef> LossBuilder::nameSizes(std::optional<int64_t> without) {
   if (type.hasStaticShape())
     return {};
   DimSymbols symbols(editor.getBlock(), b.getTypes());
-  SmallVector<StringRef> names;
-  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+  SmallVector<StringRef> stated = getStatedNames(), names;
+  stated.resize(type.getRank());
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    StringRef found = symbols.getName(prediction, axis);
     if (axis != without)
-      names.push_back(
-          StringAttr::get(graph.getContext(), symbols.getName(prediction, axis))
-              .getValue());
+      names.push_back(StringAttr::get(graph.getContext(),
+                                      found.empty() ? stated[axis] : found)
+                          .getValue());
+  }
   return names;
 }
 

@@ -35,6 +35,20 @@ module @tokens attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
+// Where inference does not follow, what the model says of its output counts, if
+// an input says it, too.
+// CHECK-LABEL: module @stated
+// CHECK: {name = "labels", {{.*}}shape = {dim = [{dim_param = "batch"}, {}]}
+module @stated attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<?x4xf32>, %s: tensor<3xi64>):
+    %0 = "onnx.Reshape"(%x, %s) {onnx.results = ["y"]} : (tensor<?x4xf32>, tensor<3xi64>) -> tensor<?x?x4xf32>
+    onnx.yield %0 : tensor<?x?x4xf32> {onnx.inputs = [{name = "x", type = {tensor_type = {elem_type = 1 : i64, shape = {dim = [{dim_param = "batch"}, {dim_value = 4 : i64}]}}}}, {name = "s"}], onnx.outputs = [{name = "y", type = {tensor_type = {elem_type = 1 : i64, shape = {dim = [{dim_param = "batch"}, {dim_param = "Reshapey_dim_1"}, {dim_value = 4 : i64}]}}}}]}
+  }
+}
+
+// -----
+
 // Names that say nothing are not taken over.
 // CHECK-LABEL: module @unnamed
 // CHECK: {name = "labels", {{.*}}shape = {dim = [{}]}

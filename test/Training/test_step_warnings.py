@@ -43,7 +43,8 @@ def test_only_defaults_are_warned_of(name, flags):
         [sys.executable, "-c", LOAD, step], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    warnings = [line for line in done.stderr.splitlines() if ":onnxruntime:" in line]
+    lines = done.stderr.splitlines()
+    warnings = [line for line in lines if ":onnxruntime:" in line]
     others = [line for line in warnings if DEFAULT not in line]
     assert not others, others[0]
     inputs = {value.name for value in graph.input}
