@@ -7,13 +7,19 @@
 
 #include "mp-opt/API/ModelValue.h"
 
+#include "mp-opt/Graph/SizeNames.h"
+#include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/Nearest.h"
 #include "mp-opt/Support/Rounding.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
 #include <random>
 
 using namespace llvm;
+using mlir::DiagnosticSeverity;
 
 namespace mp {
 
@@ -69,12 +75,6 @@ static void fillRandom(const Tensor &tensor, std::mt19937_64 &engine) {
 }
 
 static Expected<Tensor> makeRandom(const ModelValue &input, uint64_t seed) {
-  if (llvm::is_contained(input.sizes, -1))
-    return createStringError("input '" + input.name + "' of type " +
-                             input.describe() +
-                             " has unknown sizes, for which no random numbers "
-                             "can be made: give data, or name the sizes by "
-                             "--dim=NAME=SIZE");
   Expected<Tensor> tensor = Tensor::create(input.kind, input.sizes);
   if (!tensor)
     return prefixError("input '" + input.name + "'", tensor.takeError());
@@ -99,17 +99,55 @@ Error checkInput(const ModelValue &input, const Tensor &tensor) {
                            describeType(tensor.getKind(), tensor.getSizes()));
 }
 
-static Error bindByName(ArrayRef<ModelValue> inputs, const DataSet &data,
-                        std::vector<Tensor> &bound) {
-  std::vector<StringRef> names;
-  for (const ModelValue &input : inputs)
-    names.push_back(input.name);
+namespace {
+
+/// Finds a tensor for each input.
+class InputBinder {
+public:
+  InputBinder(ArrayRef<ModelValue> inputs, const DataSet &data,
+              const BindingOptions &options)
+      : inputs(inputs), data(data), options(options), seed(options.seed),
+        bound(inputs.size()) {}
+
+  Error run();
+  std::vector<Tensor> take() { return std::move(bound); }
+
+private:
+  Error bindByName();
+  Error bindByPlace();
+  Error checkGiven();
+  Error makeMissing();
+  Error refuseMissing(const ModelValue &input) const;
+  ModelValue chooseSizes(const ModelValue &input);
+  void warnOfExtra() const;
+  void noteSizes() const;
+
+  ArrayRef<ModelValue> inputs;
+  const DataSet &data;
+  const BindingOptions &options;
+  std::optional<uint64_t> seed;
+  std::vector<Tensor> bound;
+  /// Names in the data that the model has not.
+  std::vector<StringRef> extra;
+  /// Sizes by the names of dimensions, from the data, and those that nothing
+  /// says.
+  StringMap<int64_t> known;
+  SmallSetVector<StringRef, 4> chosen;
+  std::vector<std::string> unnamed;
+};
+
+} // namespace
+
+Error InputBinder::bindByName() {
   for (const auto &[name, tensor] : data.inputs) {
-    auto place = llvm::find(names, name);
-    if (place == names.end())
-      return createStringError("the model has no input '" + name + "'" +
-                               suggestNearest(name, names));
-    Tensor &to = bound[place - names.begin()];
+    auto place = llvm::find_if(inputs, [name = StringRef(name)](auto &input) {
+      return input.name == name;
+    });
+    if (place == inputs.end()) {
+      extra.push_back(name);
+      continue;
+    }
+    Tensor &to = bound[place - inputs.begin()];
     if (to.getData())
       return createStringError("input '" + name + "' is given twice");
     to = tensor;
@@ -117,50 +155,121 @@ static Error bindByName(ArrayRef<ModelValue> inputs, const DataSet &data,
   return Error::success();
 }
 
-/// Fills what is missing, and checks all.
-static Error completeInputs(ArrayRef<ModelValue> inputs,
-                            std::optional<uint64_t> seed,
-                            std::vector<Tensor> &bound) {
+Error InputBinder::bindByPlace() {
+  if (data.inputs.size() > inputs.size())
+    return createStringError("it has " + Twine(data.inputs.size()) +
+                             " inputs, the model " + Twine(inputs.size()));
+  for (size_t i = 0; i < data.inputs.size(); ++i)
+    bound[i] = data.inputs[i].tensor;
+  return Error::success();
+}
+
+Error InputBinder::checkGiven() {
   for (auto [input, tensor] : llvm::zip(inputs, bound)) {
-    if (tensor.getData()) {
-      if (Error failed = checkInput(input, tensor))
-        return failed;
-    } else if (!input.hasDefault && !seed) {
-      return createStringError("input '" + input.name +
-                               "' is missing: expected " + input.describe());
-    } else if (!input.hasDefault) {
-      Expected<Tensor> made = makeRandom(input, (*seed)++);
-      if (!made)
-        return made.takeError();
-      tensor = std::move(*made);
-    }
+    if (!tensor.getData())
+      continue;
+    if (Error failed = checkInput(input, tensor))
+      return failed;
+    for (auto [name, size] : llvm::zip(input.dimNames, tensor.getSizes()))
+      if (isSizeName(name))
+        known.try_emplace(name, size);
+  }
+  return Error::success();
+}
+
+/// Data of other names are most likely what is missing, under another name.
+Error InputBinder::refuseMissing(const ModelValue &input) const {
+  std::string text =
+      "input '" + input.name + "' is missing: expected " + input.describe();
+  for (auto [index, name] : llvm::enumerate(extra))
+    text += (index ? ", '" : ", found '") + name.str() + "'";
+  return createStringError(text);
+}
+
+ModelValue InputBinder::chooseSizes(const ModelValue &input) {
+  ModelValue sized = input;
+  for (size_t axis = 0; axis < sized.sizes.size(); ++axis) {
+    if (sized.sizes[axis] >= 0)
+      continue;
+    StringRef name =
+        axis < input.dimNames.size() ? input.dimNames[axis] : StringRef();
+    bool isNamed = isSizeName(name);
+    auto given = known.find(name);
+    sized.sizes[axis] =
+        isNamed && given != known.end() ? given->second : defaultDimension;
+    if (isNamed && given == known.end())
+      chosen.insert(name);
+    else if (!isNamed)
+      unnamed.push_back("axis " + std::to_string(axis) + " of '" + input.name +
+                        "'");
+  }
+  return sized;
+}
+
+Error InputBinder::makeMissing() {
+  for (auto [input, tensor] : llvm::zip(inputs, bound)) {
+    if (tensor.getData() || input.hasDefault)
+      continue;
+    if (!seed)
+      return refuseMissing(input);
+    Expected<Tensor> made = makeRandom(chooseSizes(input), (*seed)++);
+    if (!made)
+      return made.takeError();
+    tensor = std::move(*made);
+  }
+  return Error::success();
+}
+
+void InputBinder::warnOfExtra() const {
+  std::vector<StringRef> names;
+  for (const ModelValue &input : inputs)
+    names.push_back(input.name);
+  for (StringRef name : extra)
+    options.onMessage(data.path, DiagnosticSeverity::Warning,
+                      "the model has no input '" + name +
+                          "', which is left "
+                          "out" +
+                          suggestNearest(name, names));
+}
+
+/// One line, however many there are.
+void InputBinder::noteSizes() const {
+  std::vector<std::string> sizes;
+  for (StringRef name : chosen)
+    sizes.push_back((name + "=" + Twine(defaultDimension)).str());
+  for (const std::string &place : unnamed)
+    sizes.push_back(place + " " + std::to_string(defaultDimension));
+  if (!sizes.empty())
+    options.onMessage("", DiagnosticSeverity::Note,
+                      "sizes that nothing says: " + llvm::join(sizes, ", ") +
+                          (chosen.empty() ? "; data say others"
+                                          : "; --dim=NAME=SIZE says others"));
+}
+
+Error InputBinder::run() {
+  if (Error failed = data.isPositional ? bindByPlace() : bindByName())
+    return failed;
+  if (Error failed = checkGiven())
+    return failed;
+  if (Error failed = makeMissing())
+    return failed;
+  if (options.onMessage) {
+    warnOfExtra();
+    noteSizes();
   }
   return Error::success();
 }
 
 Expected<std::vector<Tensor>> bindInputs(ArrayRef<ModelValue> inputs,
                                          const DataSet &data,
-                                         std::optional<uint64_t> seed) {
-  std::vector<Tensor> bound(inputs.size());
-  auto bind = [&]() -> Error {
-    if (!data.isPositional) {
-      if (Error failed = bindByName(inputs, data, bound))
-        return failed;
-    } else if (data.inputs.size() > inputs.size()) {
-      return createStringError("it has " + Twine(data.inputs.size()) +
-                               " inputs, the model " + Twine(inputs.size()));
-    } else {
-      for (size_t i = 0; i < data.inputs.size(); ++i)
-        bound[i] = data.inputs[i].tensor;
-    }
-    return completeInputs(inputs, seed, bound);
-  };
-  Error failed = bind();
+                                         const BindingOptions &options) {
+  InputBinder binder(inputs, data, options);
+  Error failed = binder.run();
   if (failed && !data.path.empty())
     return prefixError(data.path, std::move(failed));
   if (failed)
     return failed;
-  return bound;
+  return binder.take();
 }
 
 } // namespace mp

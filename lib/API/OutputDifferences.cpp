@@ -46,39 +46,68 @@ Expected<std::vector<OutputDifference>>
 compareOutputs(ArrayRef<NamedTensor> outputs, const DataSet &data,
                const Tolerance &tolerance) {
   if (data.expected.empty())
-    return createStringError("there are no expected outputs: DATA has no "
-                             "out:NAME and no output_0.pb");
+    return createStringError(
+        (data.path.empty() ? "" : data.path + ": ") +
+        "there are no expected outputs to check against: expected arrays "
+        "called out:NAME beside the inputs in:NAME of an .npz, output_0.pb in "
+        "a test_data_set folder, or a file of outputs in --expected=FILE, such "
+        "as mp-run run -o writes");
   return compareOutputs(outputs, data.expected, data.isPositional, tolerance);
+}
+
+bool OutputDifference::isOutside() const {
+  if (!bound)
+    return numbers.outside != 0;
+  return numbers.specials || !(numbers.getError() <= bound->get());
 }
 
 bool isOutside(ArrayRef<OutputDifference> differences) {
   return llvm::any_of(differences, [](const OutputDifference &difference) {
-    return difference.numbers.outside != 0;
+    return difference.isOutside();
   });
+}
+
+/// Why an output is outside of its tolerance, or of its bound.
+static std::string describeOutside(const OutputDifference &difference) {
+  const Difference &numbers = difference.numbers;
+  if (!difference.isOutside())
+    return difference.bound ? "" : "0";
+  std::string text;
+  raw_string_ostream os(text);
+  if (!difference.bound)
+    os << numbers.outside << " of " << numbers.count << ", worst at "
+       << numbers.worstPlace << ": " << formatShort(numbers.worstActual)
+       << ", expected " << formatShort(numbers.worstExpected);
+  else if (numbers.specials)
+    os << numbers.specials << " of " << numbers.count
+       << " are NaN or infinite, or should be";
+  else
+    os << "outside";
+  return text;
 }
 
 void printDifferences(ArrayRef<OutputDifference> differences, raw_ostream &os) {
   constexpr size_t column = 12;
+  bool isBounded = llvm::all_of(differences, [](const auto &difference) {
+    return difference.bound.has_value();
+  });
   size_t width = 6;
   for (const OutputDifference &difference : differences)
     width = std::max(width, difference.name.size());
   os << pad("output", width);
-  for (StringRef title : {"max abs", "max rel", "RMSE", "cosine"})
+  for (StringRef title : {"max abs", "max rel", "1 - cosine", "RMSE / RMS"})
     os << padLeft(title, column);
-  os << "  outside\n";
-  for (const auto &[name, numbers] : differences) {
-    os << pad(name, width);
-    for (double number : {numbers.maxAbs, numbers.maxRel, numbers.rmse})
-      os << padLeft(formatShort(number), column);
-    // A cosine is told by its distance from 1.
-    os << padLeft(numbers.describeCosine(), column) << "  ";
-    if (numbers.outside)
-      os << numbers.outside << " of " << numbers.count << ", worst at "
-         << numbers.worstPlace << ": " << formatShort(numbers.worstActual)
-         << ", expected " << formatShort(numbers.worstExpected);
-    else
-      os << "0";
-    os << "\n";
+  os << (isBounded ? padLeft("allowed", column) : "  outside") << "\n";
+  for (const OutputDifference &difference : differences) {
+    const Difference &numbers = difference.numbers;
+    os << pad(difference.name, width);
+    for (double number : {numbers.maxAbs, numbers.maxRel, 1 - numbers.cosine})
+      os << padLeft(formatError(number), column);
+    os << padLeft(formatPercent(numbers.getError()), column);
+    if (isBounded)
+      os << padLeft(formatPercent(difference.bound->get()), column);
+    std::string outside = describeOutside(difference);
+    os << (outside.empty() ? "" : "  ") << outside << "\n";
   }
 }
 
@@ -91,6 +120,13 @@ void printJSON(const OutputDifference &difference, json::OStream &json) {
     json.attribute("rmse", toJSON(numbers.rmse));
     json.attribute("rms", toJSON(numbers.rms));
     json.attribute("cosine", toJSON(numbers.cosine));
+    if (difference.bound) {
+      json.attribute("error", toJSON(numbers.getError()));
+      json.attribute("allowed", toJSON(difference.bound->get()));
+      json.attribute("explained_by_rounding",
+                     toJSON(difference.bound->explained));
+      json.attribute("is_outside", difference.isOutside());
+    }
     json.attribute("count", numbers.count);
     json.attribute("outside", numbers.outside);
     json.attribute("new_specials", numbers.specials);

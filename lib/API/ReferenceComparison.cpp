@@ -10,6 +10,13 @@
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Convert.h"
 
+#include "Graph/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+#include <cmath>
+#include <random>
+
 using namespace llvm;
 
 namespace mp {
@@ -31,7 +38,7 @@ Error ReferenceComparison::readInputs() {
   auto takes = (*model)->getInputs(options.compile.dims);
   if (!takes)
     return takes.takeError();
-  auto bound = bindInputs(*takes, inputs, options.seed);
+  auto bound = bindInputs(*takes, inputs, options.binding);
   if (!bound)
     return bound.takeError();
   inputs.inputs.clear();
@@ -58,26 +65,41 @@ static Expected<DataSet> convertData(const DataSet &data,
   return converted;
 }
 
+/// A session of a model on the same data as all others.
+Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
+                                            const DataSet &from) {
+  SessionOptions own{options.compile, options.binding};
+  own.compile.keepPanels = false;
+  auto takes = model->getInputs(own.compile.dims);
+  if (!takes)
+    return takes.takeError();
+  Expected<DataSet> data = convertData(from, *takes);
+  if (!data)
+    return data.takeError();
+  return Session::create(std::move(model), *data, own);
+}
+
+static Error inlineFunctions(Model &model) {
+  return model.runPasses([](mlir::PassManager &manager) {
+    manager.addPass(createInlineFunctions());
+  });
+}
+
 Error ReferenceComparison::compute(ComparedModel &compared, bool isWide,
                                    const StringSet<> &exposed) {
   auto loaded = compared.load();
   if (!loaded)
     return loaded.takeError();
   std::unique_ptr<Model> model = std::move(*loaded);
-  if (isWide)
-    if (Error failed = model->widen())
-      return failed;
+  if (Error failed = isWide ? model->widen() : inlineFunctions(*model))
+    return failed;
   compared.values = getInnerValues(model->getModule());
+  if (!isWide && exposed.empty()) {
+    compared.roundings = findRoundings(model->getModule());
+    compared.depths = findRoundingDepths(model->getModule());
+  }
   exposeValues(model->getModule(), exposed);
-  SessionOptions own{options.compile, options.seed};
-  own.compile.keepPanels = false;
-  auto takes = model->getInputs(own.compile.dims);
-  if (!takes)
-    return takes.takeError();
-  Expected<DataSet> data = convertData(inputs, *takes);
-  if (!data)
-    return data.takeError();
-  auto session = Session::create(std::move(model), *data, own);
+  auto session = open(std::move(model), inputs);
   if (!session)
     return addContext(compared.title, session.takeError());
   auto outputs = session->run();
@@ -114,18 +136,33 @@ Error ReferenceComparison::computeInner() {
   return Error::success();
 }
 
+/// Outputs beside those of the reference.
 static Expected<std::vector<OutputDifference>>
-compareToWide(const ComparedModel &model, const ComparedModel &reference,
+compareToWide(ArrayRef<NamedTensor> outputs, const ComparedModel &reference,
               const Tolerance &tolerance) {
   std::vector<NamedTensor> wide;
-  for (const auto &[name, tensor] : model.outputs) {
+  for (const auto &[name, tensor] : outputs) {
     Expected<Tensor> converted = convertFloats(tensor, ElementKind::Double);
     if (!converted)
       return prefixError("output '" + name + "'", converted.takeError());
     wide.push_back({name, std::move(*converted)});
   }
-  return compareOutputs(wide, reference.outputs, /*isPositional=*/false,
-                        tolerance);
+  return mp::compareOutputs(wide, reference.outputs, /*isPositional=*/false,
+                            tolerance);
+}
+
+Error ReferenceComparison::compareOutputs(ComparedModel &model) {
+  auto compared = compareToWide(model.outputs, reference,
+                                options.tolerance.value_or(Tolerance()));
+  if (!compared)
+    return addContext(model.title, compared.takeError());
+  model.differences = std::move(*compared);
+  if (options.relative)
+    for (OutputDifference &output : model.differences)
+      output.bound = {*options.relative, *options.relative};
+  else if (!options.tolerance)
+    return setBounds(model);
+  return Error::success();
 }
 
 Error ReferenceComparison::run() {
@@ -136,33 +173,159 @@ Error ReferenceComparison::run() {
   for (ComparedModel &model : models) {
     if (Error failed = compute(model, /*isWide=*/false, {}))
       return failed;
-    auto compared = compareToWide(model, reference, options.tolerance);
-    if (!compared)
-      return addContext(model.title, compared.takeError());
-    model.differences = std::move(*compared);
+    if (Error failed = compareOutputs(model))
+      return failed;
   }
   return options.nodes ? computeInner() : Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+/// How often the reference is run on other grids.
+static constexpr unsigned numDraws = 8;
+/// Errors that are explained: so many times the mean of the draws and so many
+/// deviations. Of a single number, whose errors scatter most, one healthy one
+/// of 1,000 is further off.
+static constexpr double margin = 2, deviations = 3;
+/// Sums in fp32 in another order.
+static constexpr double floatNoise = 0x1p-18;
+/// What a path may amplify the errors of its roundings by.
+static constexpr double bearableGain = 4;
+
+/// The root mean square error of several draws that is explained.
+static double getExplained(ArrayRef<double> errors) {
+  double sum = 0, squares = 0;
+  for (double error : errors)
+    sum += error;
+  double mean = sum / double(errors.size());
+  for (double error : errors)
+    squares += (error - mean) * (error - mean);
+  double deviation =
+      errors.size() > 1 ? std::sqrt(squares / double(errors.size() - 1)) : 0;
+  return margin * (mean + deviations * deviation) + floatNoise;
+}
+
+/// Numbers from 0.5 to 1, others for each draw.
+static Expected<Tensor> drawScales(unsigned count, unsigned draw) {
+  Expected<Tensor> scales =
+      Tensor::create(ElementKind::Float, {int64_t(count)});
+  if (!scales)
+    return scales;
+  std::mt19937_64 engine(draw);
+  for (float &scale : scales->get<float>())
+    scale = float(0x1p-25 * double((engine() >> 40) + (1 << 24)));
+  return scales;
+}
+
+/// A session of the reference in its own types that rounds the same values as
+/// the model, on grids that the last input scales.
+Expected<Session> ReferenceComparison::openOnGrids(const ComparedModel &model,
+                                                   unsigned &numScales) {
+  auto loaded = reference.load();
+  if (!loaded)
+    return loaded.takeError();
+  if (Error failed = inlineFunctions(**loaded))
+    return failed;
+  ScaleInput scales =
+      roundOnScaledGrids((*loaded)->getModule(), model.roundings);
+  numScales = scales.count;
+  DataSet data = inputs;
+  if (numScales) {
+    Expected<Tensor> drawn = drawScales(numScales, 0);
+    if (!drawn)
+      return drawn.takeError();
+    data.inputs.push_back({scales.name, *drawn});
+  }
+  return open(std::move(*loaded), data);
+}
+
+/// The errors, by outputs, that are explained by what the model rounds; nothing
+/// is known where the reference has none of the values.
+Expected<StringMap<double>>
+ReferenceComparison::measureRounding(const ComparedModel &model) {
+  StringMap<double> explained;
+  unsigned numScales = 0;
+  Expected<Session> session = openOnGrids(model, numScales);
+  if (!session)
+    return session.takeError();
+  if (!numScales && !model.roundings.empty())
+    return explained;
+  StringMap<SmallVector<double>> errors;
+  for (unsigned draw = 0; draw < (numScales ? numDraws : 1); ++draw) {
+    if (numScales) {
+      Expected<Tensor> drawn = drawScales(numScales, draw);
+      if (!drawn)
+        return drawn.takeError();
+      session->getInputs().back() = *drawn;
+    }
+    // Random numbers of the model are the same in every call.
+    session->getProgram().setCallNumber(0);
+    auto outputs = session->run();
+    if (!outputs)
+      return outputs.takeError();
+    auto compared = compareToWide(*outputs, reference, Tolerance());
+    if (!compared)
+      return compared.takeError();
+    for (const OutputDifference &output : *compared)
+      errors[output.name].push_back(output.numbers.getError());
+  }
+  for (auto &entry : errors)
+    explained[entry.getKey()] = getExplained(entry.getValue());
+  return explained;
+}
+
+Error ReferenceComparison::setBounds(ComparedModel &model) {
+  StringMap<double> explained;
+  if (model.isReference && model.roundings.empty()) {
+    // What it rounds are its own sums.
+    for (const OutputDifference &output : model.differences)
+      explained[output.name] = getExplained(output.numbers.getError());
+  } else {
+    auto measured = measureRounding(model);
+    if (!measured)
+      return addContext(model.title + " on other grids", measured.takeError());
+    explained = std::move(*measured);
+  }
+  for (OutputDifference &output : model.differences) {
+    ErrorBound &bound = output.bound.emplace();
+    if (auto known = explained.find(output.name); known != explained.end())
+      bound.explained = known->second;
+    if (RoundingDepth depth = model.depths.lookup(output.name); depth.depth)
+      bound.bearable = bearableGain * depth.getError() + floatNoise;
+  }
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
 
+/// Errors are shares of the values' root mean squares.
+static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
+  constexpr size_t column = 12;
+  constexpr StringLiteral title =
+      "nodes that add most to their operands' errors";
+  size_t width = title.size();
+  for (const NodeError &node : nodes)
+    width = std::max(width, node.node.size());
+  os << "\n"
+     << pad(title, width) << padLeft("added", column)
+     << padLeft("error", column) << "\n";
+  for (const NodeError &node : nodes)
+    os << pad(node.node, width) << padLeft(formatPercent(node.added), column)
+       << padLeft(formatPercent(node.error), column) << "\n";
+}
+
+/// One section for each model, under a title that tells it from the others.
 void ReferenceComparison::print(raw_ostream &os) const {
-  os << "against " << reference.title << " in float64\n";
-  for (const ComparedModel &model : models) {
-    os << "\n" << model.title << "\n";
+  for (auto [index, model] : llvm::enumerate(models)) {
+    os << (index ? "\n" : "") << "== " << model.title << ", against "
+       << reference.title << " in float64 ==\n";
     printDifferences(model.differences, os);
-    if (model.nodes.empty())
-      continue;
-    size_t width = 0;
-    for (const NodeError &node : model.nodes)
-      width = std::max(width, node.node.size());
-    os << pad("nodes that add most", width) << padLeft("added", 14)
-       << padLeft("error", 14) << "\n";
-    for (const NodeError &node : model.nodes)
-      os << pad(node.node, width) << padLeft(formatShort(node.added), 14)
-         << padLeft(formatShort(node.error), 14) << "\n";
+    if (!model.nodes.empty())
+      printNodes(model.nodes, os);
   }
 }
 

@@ -25,7 +25,7 @@ Expected<Session> Session::create(std::unique_ptr<Model> model,
   auto inputs = model->getInputs(compile.dims);
   if (!inputs)
     return inputs.takeError();
-  auto bound = bindInputs(*inputs, data, options.seed);
+  auto bound = bindInputs(*inputs, data, options.binding);
   if (!bound)
     return bound.takeError();
   addSizes(*inputs, *bound, compile);

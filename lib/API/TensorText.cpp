@@ -44,6 +44,23 @@ std::string formatShort(double number) {
   return text;
 }
 
+std::string formatError(double number) {
+  std::string text;
+  raw_string_ostream os(text);
+  os << format("%.3g", number);
+  return text;
+}
+
+std::string formatPercent(double share) {
+  if (!std::isfinite(share))
+    return formatError(share);
+  std::string text;
+  raw_string_ostream os(text);
+  double percent = 100 * share;
+  os << format(percent >= 10 ? "%.0f" : "%.2g", percent) << " %";
+  return text;
+}
+
 json::Value toJSON(double number) {
   return std::isfinite(number) ? json::Value(number) : json::Value(nullptr);
 }

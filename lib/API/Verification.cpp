@@ -8,53 +8,121 @@
 #include "mp-opt/API/Verification.h"
 
 #include "mp-opt/API/ReferenceComparison.h"
+#include "mp-opt/API/TensorText.h"
 #include "mp-opt/Graph/ValueSizes.h"
 
-#include "mlir/IR/Diagnostics.h"
+#include <limits>
 
 using namespace mlir;
 
 namespace mp {
-
-namespace {
-/// What a mixed model may differ by from float64.
-struct Bounds {
-  /// Of the root mean square error, relative to the values' own, and of the
-  /// cosine's distance from 1.
-  double relative, cosine;
-};
-} // namespace
-
-/// What torch allows its tests, and the cosines of whole models that training
-/// has been seen to stand.
-static Bounds getBounds(const VerificationOptions &options) {
-  Bounds bounds = options.isHalf ? Bounds{1e-3, 1e-4} : Bounds{1.6e-2, 1e-3};
-  if (options.tolerance)
-    bounds.relative = *options.tolerance;
-  return bounds;
-}
-
-static bool isOutside(const OutputDifference &output, const Bounds &bounds) {
-  const Difference &numbers = output.numbers;
-  // Where all is zero there is nothing to be relative to.
-  double allowed = bounds.relative * numbers.rms + 1e-30;
-  return numbers.specials || !(numbers.rmse <= allowed) ||
-         !(1 - numbers.cosine <= bounds.cosine);
-}
 
 static ComparedModel makeModel(StringRef title, ModuleOp module,
                                StringRef name) {
   return {title.str(), [module, name] { return Model::copy(module, name); }};
 }
 
-llvm::Expected<std::vector<OutsideOutput>>
-verifyResult(ModuleOp input, ModuleOp result,
-             const VerificationOptions &options, StringRef name,
-             TimingScope &timing, raw_ostream &table) {
+//===----------------------------------------------------------------------===//
+// The verdict
+//===----------------------------------------------------------------------===//
+
+/// How much of what it may be an error is.
+static double getShare(const OutputDifference &output) {
+  if (output.numbers.specials)
+    return std::numeric_limits<double>::infinity();
+  double error = output.numbers.getError(), allowed = output.bound->get();
+  return error == 0 ? 0 : error / allowed;
+}
+
+static const OutputDifference &getWorst(ArrayRef<OutputDifference> outputs) {
+  return *llvm::max_element(outputs, [](const auto &a, const auto &b) {
+    return getShare(a) < getShare(b);
+  });
+}
+
+/// "bf16", "fp16", or "fp32" where nothing is rounded to 16 bit.
+static StringRef getPrecision(const ComparedModel &model) {
+  StringRef found = "fp32";
+  for (const Rounding &rounding : model.roundings)
+    if (rounding.kind == ElementKind::BFloat16)
+      return "bf16";
+    else
+      found = "fp16";
+  return found;
+}
+
+/// "all 3 outputs are", "output 'y' is", "2 of 3 outputs are".
+static std::string countOutputs(ArrayRef<OutputDifference> outputs,
+                                size_t count) {
+  std::string all = std::to_string(outputs.size());
+  if (outputs.size() == 1)
+    return "output '" + outputs.front().name + "' is";
+  if (count == outputs.size())
+    return "all " + all + " outputs are";
+  return std::to_string(count) + " of " + all + " outputs " +
+         (count == 1 ? "is" : "are");
+}
+
+/// Why the worst output is refused.
+static std::string describeFault(const OutputDifference &output,
+                                 StringRef precision, bool isWished) {
+  const Difference &numbers = output.numbers;
+  if (numbers.specials)
+    return std::to_string(numbers.specials) + " of " +
+           std::to_string(numbers.count) +
+           " elements are NaN or infinite where float64 has numbers, or the "
+           "reverse";
+  std::string text = "off by " + formatPercent(numbers.getError()) + ", " +
+                     formatPercent(output.bound->get()) + " allowed";
+  if (isWished)
+    return text;
+  if (numbers.getError() <= output.bound->explained)
+    return text + "; rounding to " + precision.str() +
+           " alone does that here: keep in fp32 the nodes that add most "
+           "(--deny-node)";
+  return text + "; rounding to " + precision.str() +
+         " does not explain that: something has been lost";
+}
+
+static Verdict judge(const ComparedModel &model, bool isWished) {
+  ArrayRef<OutputDifference> outputs = model.differences;
+  if (outputs.empty())
+    return {true, "verified: there are no outputs"};
+  StringRef precision = getPrecision(model);
+  const OutputDifference &worst = getWorst(outputs);
+  size_t outside = llvm::count_if(
+      outputs, [](const auto &output) { return output.isOutside(); });
+  if (outside)
+    return {false,
+            "NOT verified: " + countOutputs(outputs, outside) +
+                " too far from float64" +
+                (outputs.size() == 1 ? "" : " (worst: '" + worst.name + "')") +
+                ": " + describeFault(worst, precision, isWished)};
+  std::string error = formatPercent(worst.numbers.getError()),
+              allowed = formatPercent(worst.bound->get());
+  std::string text =
+      "verified: " + countOutputs(outputs, outputs.size()) + " within ";
+  if (isWished)
+    text += allowed;
+  else
+    text += "what rounding to " + precision.str() + " explains";
+  text += outputs.size() == 1 ? " (" : " (worst: '" + worst.name + "' ";
+  return {true, text + "off by " + error +
+                    (isWished ? ")" : ", " + allowed + " allowed)")};
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<Verdict> verifyResult(ModuleOp input, ModuleOp result,
+                                     const VerificationOptions &options,
+                                     StringRef name, TimingScope &timing,
+                                     raw_ostream &table) {
   ReferenceComparisonOptions comparing;
   DataSet data;
   if (options.data.empty()) {
-    comparing.seed = 0;
+    comparing.binding.seed = 0;
   } else {
     auto read = readDataSet(options.data);
     if (!read)
@@ -65,6 +133,8 @@ verifyResult(ModuleOp input, ModuleOp result,
   comparing.compile.cache = &cache;
   comparing.compile.title = options.title;
   comparing.compile.timing = &timing;
+  comparing.binding.onMessage = options.onMessage;
+  comparing.relative = options.tolerance;
   if (llvm::Error failed =
           parseDimensions(options.dims, comparing.compile.dims))
     return std::move(failed);
@@ -74,24 +144,7 @@ verifyResult(ModuleOp input, ModuleOp result,
   if (llvm::Error failed = comparison.run())
     return std::move(failed);
   comparison.print(table);
-  Bounds bounds = getBounds(options);
-  std::vector<OutsideOutput> outside;
-  for (const OutputDifference &output :
-       comparison.getModels().front().differences)
-    if (isOutside(output, bounds))
-      outside.push_back({output.name, bounds.relative * output.numbers.rms,
-                         1 - bounds.cosine});
-  return outside;
-}
-
-std::string OutsideOutput::describe() const {
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << "output '" << name
-      << "' is not what the input computes in float64: expected a root mean "
-         "square error of at most "
-      << rootMeanSquareError << " and a cosine of at least " << cosine;
-  return text;
+  return judge(comparison.getModels().front(), options.tolerance.has_value());
 }
 
 } // namespace mp

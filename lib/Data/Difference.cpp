@@ -7,10 +7,8 @@
 
 #include "mp-opt/Data/Difference.h"
 
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
-
 #include <cmath>
+#include <limits>
 
 using namespace llvm;
 
@@ -92,14 +90,10 @@ Difference Difference::compute(const Tensor &actual, const Tensor &expected,
   return result;
 }
 
-std::string Difference::describeCosine() const {
-  std::string text;
-  raw_string_ostream os(text);
-  if (cosine > 0.99 && cosine < 1)
-    os << format("1 - %.1e", 1 - cosine);
-  else
-    os << format("%.4g", cosine);
-  return text;
+double Difference::getError() const {
+  if (rms > 0)
+    return rmse / rms;
+  return rmse > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
 
 } // namespace mp

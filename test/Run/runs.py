@@ -27,13 +27,13 @@ def command(*arguments):
     return [MP_RUN, *map(str, arguments)]
 
 
-def attempt(*arguments, **options):
+def attempt(*arguments, timeout=120, **options):
     """Run mp-run, whatever its exit code is."""
     return subprocess.run(
         command(*arguments),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         **options,
     )
 

@@ -8,7 +8,8 @@ import numpy as np
 import onnx
 import pytest
 
-from runs import BAD_INPUT, ROOT, attempt, fail, mp_run, run_mp_opt
+from runs import BAD_INPUT, ROOT, attempt, fail, make_step, mp_run
+from runs import run_mp_opt
 from runs import write_model
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -68,7 +69,27 @@ def test_text(tmp_path):
 def test_inputs_are_not_made_up(tmp_path):
     model = write_model(tmp_path, MODEL)
     assert "input 'x' is missing" in fail(BAD_INPUT, "bench", model)
-    assert attempt("bench", model, "--random").returncode == BAD_INPUT
+
+
+def test_unknown_sizes_are_said(tmp_path):
+    model = write_model(tmp_path, MODEL)
+    flags = ("--random", "--repeat=1", "--json")
+    done = mp_run("bench", model, *flags)
+    assert json.loads(done.stdout)["input_bytes"] == 4 * (32 * 64 + 64 * 32)
+    notes = [line for line in done.stderr.splitlines() if "note" in line]
+    assert len(notes) == 1 and "n=32" in notes[0] and "--dim" in notes[0]
+
+
+@pytest.mark.parametrize("name", ["mlp784", "bert2_op17"])
+def test_a_step_on_random_data(tmp_path, name):
+    """Labels have the name of the batch, and are classes."""
+    step = make_step(name)
+    flags = ("--random", "--dim=batch=8", "--repeat=1", "--warmup=0")
+    done = mp_run("bench", step, *flags)
+    assert "calls" in done.stdout and "note" not in done.stderr
+    done = mp_run("run", step, "--random", "--dim=batch=8", "--json")
+    outputs = {o["name"]: o for o in json.loads(done.stdout)["outputs"]}
+    assert np.isfinite(outputs["loss"]["mean"])
 
 
 def take_turns(folder, requests):

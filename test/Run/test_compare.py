@@ -2,6 +2,7 @@
 """mp-run compare: errors against float64, and the nodes that make them."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -98,6 +99,35 @@ def test_a_tolerance(tmp_path, data):
     assert "of 64, worst at [" in done.stdout
 
 
+def test_bounds_that_rounding_gives(tmp_path, data):
+    """Beside float64, of the types that a model has: what is lost in fp32 is
+    outside of what the other model's fp32 explains."""
+    a = write_model(tmp_path, A, "a.onnxtxt")
+    b = write_model(tmp_path, B, "b.onnxtxt")
+    mp_run("compare", a, b, data, "--check")
+    done = attempt("compare", b, a, data, "--check")
+    assert done.returncode == OUTSIDE and "  outside" in done.stdout
+    (good,), (bad,) = (m["outputs"] for m in compare(b, a, data)["models"])
+    assert not good["is_outside"] and bad["is_outside"]
+    assert good["error"] == pytest.approx(good["rmse"] / good["rms"])
+    assert bad["allowed"] < 1e-5 < bad["error"]
+
+
+def test_text(tmp_path):
+    """Sections have titles of their own, numbers two or three digits."""
+    text = "f (float[8,16] x, float[16,8] w) => (float[8,8] y) {y = MatMul(x, w)}"
+    model = write_model(tmp_path, text)
+    out = mp_run("compare", model, "--random", "--precision=bf16").stdout
+    titles = [line for line in out.splitlines() if line.startswith("== ")]
+    assert len(titles) == 2 and titles[0] != titles[1]
+    assert all("in float64 ==" in title for title in titles)
+    assert f"{model} in bf16" in titles[1]
+    assert "outside" not in out
+    assert max(map(len, re.findall(r"\d+\.(\d+)", out))) <= 9
+    row = [line for line in out.splitlines() if line.startswith("y ")][1]
+    assert re.fullmatch(r"y( +\d\S*){3} +\S+ % +\S+ %", row), row
+
+
 def test_outputs_that_differ(tmp_path, data):
     a = write_model(tmp_path, A, "a.onnxtxt")
     b = write_model(tmp_path, B.replace("y", "z"), "b.onnxtxt")
@@ -111,6 +141,8 @@ def test_outputs_that_differ(tmp_path, data):
         (["m", "--precision=bf61"], "expected bf16 or fp16, got 'bf61'"),
         (["a", "b", "--mixed-bf16"], "--precision=bf16 says it here"),
         (["a", "b", "c", "d"], "expected two models"),
+        (["m.onnx", "x.npz"], "'x.npz' is data: a second model stands before"),
+        (["m.onnx", "x.npz"], "or --precision=bf16 or fp16 makes one of 'm."),
     ],
 )
 def test_usage(arguments, text):

@@ -106,13 +106,21 @@ def test_expected_file(tmp_path, model):
     mp_run(*flags, f"--expected={tmp_path / 'out.npz'}", "--check=0,0")
     np.savez(tmp_path / "out.npz", y=Y + 1)
     fail(OUTSIDE, *flags, f"--expected={tmp_path / 'out.npz'}")
-    assert "no expected outputs" in fail(BAD_INPUT, *flags, "--check")
+    message = fail(BAD_INPUT, *flags, "--check")
+    assert "in.npz: there are no expected outputs" in message
+    assert "out:NAME" in message and "--expected=FILE" in message
+
+
+def test_a_model_is_no_command(model):
+    message = fail(USAGE, model, "x.npz")
+    assert f"did you mean 'mp-run run {model}'?" in message
+    assert "did you mean 'run'?" in fail(USAGE, "runn", model)
 
 
 def test_random_numbers_are_asked_for(tmp_path, model):
     assert "input 'alpha' is missing" in fail(BAD_INPUT, "run", model)
-    message = fail(BAD_INPUT, "run", model, "--random")
-    assert "float[n,3]" in message and "--dim" in message
+    done = mp_run("run", model, "--random")
+    assert "n=32" in done.stderr and "--dim" in done.stderr
     found = [
         outputs(model, "--random=" + seed, "--dim=n=4", tmp_path=tmp_path)
         for seed in ("1", "1", "2")
@@ -125,7 +133,7 @@ def test_random_numbers_are_asked_for(tmp_path, model):
 @pytest.mark.parametrize(
     "change, text",
     [
-        ({"alpah": ALPHA}, "no input 'alpah'; did you mean 'alpha'?"),
+        ({"alpah": ALPHA}, "'alpha' is missing: expected float[n,3], found 'al"),
         ({"alpha": ALPHA.astype("f8")}, "expected float[n,3], found double[2,3"),
         ({"alpha": ALPHA[:, :2]}, "expected float[n,3], found float[2,2]"),
         ({"alpha": ALPHA[0]}, "expected float[n,3], found float[3]"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mp-opt --verify: what is about to be written is run first."""
 
+import re
 import subprocess
 
 import numpy as np
@@ -41,6 +42,49 @@ def test_a_good_result(tmp_path):
     assert out.exists()
     assert "against the input in float64" in done.stderr
     assert "(MatMul-" in done.stderr
+    verdict = re.fullmatch(
+        r".*: verified: output 'y' is within what rounding to bf16 explains "
+        r"\(off by (\S+) %, (\S+) % allowed\)",
+        done.stderr.splitlines()[-1],
+    )
+    # Two roundings of operands and one of the result.
+    error, allowed = map(float, verdict.groups())
+    assert 0.1 < error < allowed < 1.5
+    # The table has the same bound, and no other one.
+    assert f"{allowed:g} %" in done.stderr.splitlines()[-5]
+    assert "outside" not in done.stderr
+
+
+def test_sizes_that_nothing_says(tmp_path):
+    model = write_model(tmp_path, PRODUCT)
+    done = verify(model, "--verify", "-o", tmp_path / "out.onnx")
+    assert done.returncode == 0, done.stderr
+    notes = [line for line in done.stderr.splitlines() if ": note: " in line]
+    assert len(notes) == 1 and "n=32" in notes[0] and "--dim" in notes[0]
+    done = verify(model, "--verify", "--dim=n=2", "-o", tmp_path / "out.onnx")
+    assert done.returncode == 0 and ": note: " not in done.stderr
+
+
+def test_data_that_the_model_does_not_take(tmp_path):
+    model = write_model(tmp_path, PRODUCT)
+    random = np.random.default_rng(0)
+    arrays = {
+        "x": random.normal(size=(2, 32)).astype(np.float32),
+        "w": random.normal(size=(32, 32)).astype(np.float32),
+        "labels": np.zeros(2, np.int64),
+    }
+    np.savez(tmp_path / "x.npz", **arrays)
+    flags = (f"--verify={tmp_path / 'x.npz'}", "-o", tmp_path / "out.onnx")
+    done = verify(model, *flags)
+    assert done.returncode == 0, done.stderr
+    assert "warning: the model has no input 'labels'" in done.stderr
+    assert done.stderr.count("warning:") == 1
+    del arrays["w"]
+    np.savez(tmp_path / "x.npz", **arrays)
+    done = verify(model, *flags)
+    assert done.returncode == BAD_INPUT
+    text = "input 'w' is missing: expected float[32,32], found 'labels'"
+    assert text in done.stderr and "warning" not in done.stderr
 
 
 def test_a_bad_result_is_not_written(tmp_path):
@@ -51,7 +95,8 @@ def test_a_bad_result_is_not_written(tmp_path):
     done = verify(model, *flags)
     assert done.returncode == OUTSIDE, done.stderr
     assert not out.exists()
-    assert "output 'y' is not what the input computes" in done.stderr
+    assert "error: NOT verified: output 'y' is too far" in done.stderr
+    assert "rounding to bf16 alone does that here" in done.stderr
     # What is lost in bf16 is kept in fp32.
     flags = (f"--verify={tmp_path / 'x.npz'}", "--deny=Add,Sub", "-o", out)
     assert verify(model, *flags).returncode == 0 and out.exists()
@@ -67,7 +112,6 @@ def test_a_tolerance(tmp_path):
 @pytest.mark.parametrize(
     "flags, code, text",
     [
-        (("--verify",), BAD_INPUT, "--dim"),
         (("--verify=no.npz", "--dim=n=2"), BAD_INPUT, "no.npz"),
         (("--rtol=1",), USAGE, "--rtol needs --verify"),
         (("--verify", "--train", "--loss=mse"), USAGE, "a training step"),

@@ -252,8 +252,8 @@ RUN_ROWS = [
      BAD_INPUT,
      "m.onnx: error: the model has no dimension 'bacth'; did you mean 'batch'?"),
     (27, "no second model", ["compare", "m.onnx", "data.npz"], USAGE,
-     "mp-run compare: error: 'data.npz' is data, no second model: "
-     "--precision=bf16 or fp16 compares 'm.onnx' with itself"),
+     "mp-run compare: error: 'data.npz' is data: a second model stands before "
+     "it, or --precision=bf16 or fp16 makes one of 'm.onnx'"),
     (28, "no command", ["m.onnx", "data.npz"], USAGE,
      "mp-run: error: unknown command 'm.onnx'; did you mean 'mp-run run m.onnx'?"),
     (61, "misspelt command", ["rnu", "m.onnx"], USAGE,

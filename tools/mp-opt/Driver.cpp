@@ -212,13 +212,21 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
 /// Prints what the verification finds.
 int Driver::compareNumbers(ModuleOp original, ModuleOp result,
                            TimingScope &timing) {
-  auto outside = verifyResult(original, result, options.verification,
-                              input.getName(), timing, llvm::errs());
-  if (!outside)
-    return reportError(input.getName() + ": --verify", outside.takeError());
-  for (const OutsideOutput &output : *outside)
-    printMessage(input.getName(), DiagnosticSeverity::Error, output.describe());
-  return outside->empty() ? exitOk : exitOutside;
+  VerificationOptions verification = options.verification;
+  verification.onMessage = [&](StringRef name, DiagnosticSeverity severity,
+                               const Twine &text) {
+    printMessage(name.empty() ? StringRef(input.getName()) : name, severity,
+                 text);
+  };
+  auto verdict = verifyResult(original, result, verification, input.getName(),
+                              timing, llvm::errs());
+  if (!verdict)
+    return reportError(input.getName() + ": --verify", verdict.takeError());
+  if (verdict->isVerified)
+    llvm::errs() << input.getName() << ": " << verdict->text << "\n";
+  else
+    printMessage(input.getName(), DiagnosticSeverity::Error, verdict->text);
+  return verdict->isVerified ? exitOk : exitOutside;
 }
 
 /// Checks and prints the policy; there is no model.

@@ -144,8 +144,6 @@ Error Options::parseVerification(Flags &flags) {
   }
   verification.dims = dims;
   verification.title = "mp-opt";
-  verification.isHalf =
-      conversion.mixed && conversion.mixed->policy.precision == "fp16";
   if (verify && conversion.training)
     return createStringError(
         "--verify compares a model with its input; a training "

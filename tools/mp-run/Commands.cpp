@@ -25,6 +25,11 @@ int reportError(llvm::Error error) {
   return reportError("mp-run", std::move(error));
 }
 
+void sayOfModel(StringRef name, DiagnosticSeverity severity,
+                const Twine &text) {
+  printMessage(name.empty() ? "mp-run" : name, severity, text);
+}
+
 int finishOutput(int code) {
   llvm::Error failed = flushStandardOutput();
   return failed ? reportError(std::move(failed)) : code;
@@ -100,10 +105,7 @@ ModelFlags::read(StringRef path, const DialectRegistry &registry,
   options.externalDataRoots = roots;
   options.check = check;
   options.timing = timing.get();
-  options.onMessage = [](StringRef name, DiagnosticSeverity severity,
-                         const Twine &text) {
-    printMessage(name, severity, text);
-  };
+  options.onMessage = sayOfModel;
   auto model = Model::read(path, registry, std::move(options));
   if (!model)
     return model;
@@ -212,7 +214,7 @@ Expected<Session> SessionFlags::open(const DialectRegistry &registry,
     return read.takeError();
   to = std::move(*read);
   return Session::create(std::move(*loaded), to,
-                         {model.getOptions(), data.seed});
+                         {model.getOptions(), {data.seed, sayOfModel}});
 }
 
 } // namespace mp

@@ -29,6 +29,10 @@ int runShow(Arguments arguments, mlir::DialectRegistry &registry);
 /// its exit code.
 int reportError(llvm::Error error);
 
+/// printMessage; the tool's name where there is no other.
+void sayOfModel(llvm::StringRef name, mlir::DiagnosticSeverity severity,
+                const llvm::Twine &text);
+
 /// What is printed is written, or that is an error.
 int finishOutput(int code);
 

@@ -10,7 +10,6 @@
 #include "mp-opt/API/ReferenceComparison.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -24,11 +23,13 @@ usage: mp-run compare A B [DATA] [options]
 Runs two models, or one as it is and in mixed precision, on the same data, and
 the first one with every float as float64. Shown for each output are the
 greatest absolute and relative difference from that, the root mean square error
-and the cosine; and the nodes that add most to the errors of their operands.
+beside what rounding to the model's types explains (as mp-opt --verify measures
+it), and the nodes that add most to the errors of their operands.
 
   --precision=bf16|fp16 the second model is the first one in this precision
-  --check[=RTOL,ATOL]   exit code 3 if the second one is outside of
-                        ATOL + RTOL * |expected| (1e-3, 1e-5)
+  --check[=RTOL,ATOL]   exit code 3 if the second one is further off than
+                        rounding explains; or, with numbers, if an element is
+                        outside of ATOL + RTOL * |expected| (ATOL: 1e-5)
   --nodes=N             how many nodes are shown (5); 0 saves a second run
   --input=NAME=FILE, --raw=NAME:FILE:TYPE[SIZES], --random[=SEED]
                         inputs, as for mp-run run
@@ -45,22 +46,31 @@ struct CompareFlags {
   DataFlags data;
   std::string precision, dataFile;
   bool isChecked = false;
-  Tolerance tolerance;
+  std::optional<Tolerance> tolerance;
   uint64_t nodes = 5;
   bool json = false;
   std::vector<std::string> models;
 
   std::optional<int> parse(Arguments arguments,
                            mlir::DialectRegistry &registry);
+  ReferenceComparisonOptions getOptions() const;
 };
 } // namespace
 
-/// Whether a path is that of data, which may stand where a model is missing.
-static bool isData(StringRef path) {
-  static constexpr StringLiteral extensions[] = {".npz", ".npy",
-                                                 ".safetensors"};
-  return is_contained(extensions, sys::path::extension(path)) ||
-         sys::fs::is_directory(path);
+/// True if the name is one of data, and of no model.
+static bool isDataName(StringRef name) {
+  return getFormatOfName(name) == Format::Auto &&
+         (name.ends_with(".npz") || name.ends_with(".npy") ||
+          name.ends_with(".safetensors") || sys::fs::is_directory(name));
+}
+
+ReferenceComparisonOptions CompareFlags::getOptions() const {
+  ReferenceComparisonOptions options;
+  options.compile = model.getOptions();
+  options.tolerance = tolerance;
+  options.nodes = nodes;
+  options.binding = {data.seed, sayOfModel};
+  return options;
 }
 
 std::optional<int> CompareFlags::parse(Arguments arguments,
@@ -72,7 +82,7 @@ std::optional<int> CompareFlags::parse(Arguments arguments,
   flags.addOptional("check", "exit code 3 outside of these", "RTOL,ATOL",
                     [this](StringRef text) {
                       isChecked = true;
-                      return tolerance.parse(text);
+                      return text.empty() || tolerance.emplace().parse(text);
                     });
   flags.add("nodes", nodes, "how many nodes are shown");
   flags.add("json", json, "print as JSON");
@@ -84,16 +94,16 @@ std::optional<int> CompareFlags::parse(Arguments arguments,
                             " says it here");
   precision = std::exchange(model.precision, "");
   size_t count = precision.empty() ? 2 : 1;
-  if (models.size() == 2 && precision.empty() && isData(models[1]))
-    return flags.usageError("'" + models[1] +
-                            "' is data, no second model: --precision=bf16 or "
-                            "fp16 compares '" +
-                            models[0] + "' with itself in that precision");
   if (models.size() < count || models.size() > count + 1)
     return flags.usageError(
         precision.empty()
             ? "expected two models, or one and --precision, and their data"
             : "expected one model and its data");
+  if (precision.empty() && isDataName(models[1]))
+    return flags.usageError("'" + models[1] +
+                            "' is data: a second model stands before it, or "
+                            "--precision=bf16 or fp16 makes one of '" +
+                            models[0] + "'");
   if (models.size() > count) {
     dataFile = models.back();
     models.pop_back();
@@ -105,13 +115,15 @@ std::optional<int> CompareFlags::parse(Arguments arguments,
 static ComparedModel makeModel(const std::string &path,
                                const std::string &precision,
                                const CompareFlags &flags,
-                               mlir::DialectRegistry &registry) {
+                               mlir::DialectRegistry &registry,
+                               bool isReference = false) {
   return {precision.empty() ? path : path + " in " + precision,
           [=, &flags, &registry] {
             // What goes into both is made for the first one.
             return flags.model.read(path, registry, precision,
                                     /*hasDims=*/path == flags.models.front());
-          }};
+          },
+          isReference};
 }
 
 int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
@@ -123,10 +135,10 @@ int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
     return reportError(data.takeError());
   const std::string &first = flags.models.front(),
                     &second = flags.models.back();
-  ReferenceComparison comparison(
-      {flags.model.getOptions(), flags.tolerance, flags.nodes, flags.data.seed},
-      makeModel(first, "", flags, registry), std::move(*data));
-  comparison.add(makeModel(first, "", flags, registry));
+  ReferenceComparison comparison(flags.getOptions(),
+                                 makeModel(first, "", flags, registry),
+                                 std::move(*data));
+  comparison.add(makeModel(first, "", flags, registry, /*isReference=*/true));
   comparison.add(makeModel(second, flags.precision, flags, registry));
   if (Error failed = comparison.run())
     return reportError(std::move(failed));

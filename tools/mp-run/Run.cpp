@@ -28,11 +28,14 @@ Inputs with defaults may be left out.
                         one input from a file of plain elements, for example
                         x:x.bin:float32[?,784] (repeatable)
   --random[=SEED]       random numbers for what is missing: floats of N(0, 1),
-                        integers 0 and 1
+                        integers 0 and 1; unknown sizes are 32
   -o FILE               outputs to FILE: .npz, .npy or .safetensors
-  --check[=RTOL,ATOL]   compare with the expected outputs in DATA; exit code 3
-                        outside of ATOL + RTOL * |expected| (1e-3, 1e-5)
-  --expected=FILE       the same with expected outputs, by name, in FILE
+  --check[=RTOL,ATOL]   compare with expected outputs in DATA: out:NAME in an
+                        .npz - numpy.savez(FILE, **{'in:x': x, 'out:y': y}) -
+                        or output_0.pb in a folder; exit code 3 outside of
+                        ATOL + RTOL * |expected| (1e-3, 1e-5)
+  --expected=FILE       the same with outputs, by name, in FILE, such as
+                        -o has written for another model or precision
   --json                print as JSON
 
   --mixed-bf16, --mixed-fp16

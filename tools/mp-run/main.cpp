@@ -52,6 +52,15 @@ static void installInternalErrorHandler() {
   });
 }
 
+/// A model in the place of a command is most likely to be run.
+static std::string suggestCommand(llvm::StringRef command,
+                                  llvm::ArrayRef<llvm::StringRef> names) {
+  if (getFormatOfName(command) != Format::Auto ||
+      llvm::sys::fs::exists(command))
+    return "; did you mean 'mp-run run " + command.str() + "'?";
+  return suggestNearest(command, names);
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // A limit on files is an error where one is written, as a full disk is.
@@ -78,10 +87,7 @@ int main(int argc, char **argv) {
     return argc > 1 ? finishOutput(exitOk) : exitUsage;
   }
   auto names = llvm::to_vector(llvm::make_first_range(commands));
-  std::string meant = suggestNearest(command, names);
-  if (meant.empty() && (getFormatOfName(command) != Format::Auto ||
-                        llvm::sys::fs::exists(command)))
-    meant = ("; did you mean 'mp-run run " + command + "'?").str();
+  std::string meant = suggestCommand(command, names);
   printMessage(
       "mp-run", mlir::DiagnosticSeverity::Error,
       "unknown command '" + command + "'" +

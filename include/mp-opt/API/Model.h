@@ -25,11 +25,6 @@ namespace mp {
 /// Makes contexts of `registry` know what models are made of.
 void registerModelDialects(mlir::DialectRegistry &registry);
 
-/// Gets what is said of a model that is known as `name`.
-using MessageFn =
-    std::function<void(llvm::StringRef name, mlir::DiagnosticSeverity severity,
-                       const llvm::Twine &text)>;
-
 struct ModelOptions {
   /// Folders below which external data may lie; they may always lie below the
   /// model's own.

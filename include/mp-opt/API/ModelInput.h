@@ -16,6 +16,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <functional>
+
 namespace mp {
 
 /// The last three are of code for a processor: outputs only.
@@ -51,6 +53,11 @@ inline bool isONNX(Format format) {
 /// describes, beside ONNX's own. Errors call the text `name`.
 llvm::Error registerSchemas(llvm::StringRef json, llvm::StringRef name,
                             mlir::DialectRegistry &registry);
+
+/// Gets what is said of a model, or of data, known as `name`.
+using MessageFn =
+    std::function<void(llvm::StringRef name, mlir::DiagnosticSeverity severity,
+                       const llvm::Twine &text)>;
 
 /// "error", "warning", "remark" or "note".
 llvm::StringRef getKind(mlir::DiagnosticSeverity severity);

@@ -9,6 +9,7 @@
 #define MPOPT_API_MODELVALUE_H
 
 #include "mp-opt/API/DataSet.h"
+#include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Execution/ModelInterface.h"
 
 namespace mp {
@@ -24,13 +25,24 @@ struct ModelValue : ProgramValue {
 /// Fails unless `tensor` is what `input` takes.
 llvm::Error checkInput(const ModelValue &input, const Tensor &tensor);
 
-/// One tensor for each of `inputs`, those without data empty. What is missing
-/// and has no default is made of random numbers if there is a seed: floats of
-/// N(0, 1), integers and booleans of 0 and 1. Fails, naming the tensor, where
-/// names, types or sizes differ from what the model takes, or data are missing.
+struct BindingOptions {
+  /// Of random numbers in the place of inputs without data and default: floats
+  /// of N(0, 1), integers and booleans of 0 and 1. A size that is unknown is
+  /// that which data give to a dimension of the same name, else 32
+  /// (defaultDimension in Graph/ValueSizes.h). Without a seed nothing is made
+  /// up.
+  std::optional<uint64_t> seed;
+  /// Gets a warning for data that the model does not take, and a note of sizes
+  /// that were made up.
+  MessageFn onMessage;
+};
+
+/// One tensor for each of `inputs`, those without data empty. Fails, naming the
+/// tensor, where types or sizes differ from what the model takes, or data are
+/// missing.
 llvm::Expected<std::vector<Tensor>>
 bindInputs(llvm::ArrayRef<ModelValue> inputs, const DataSet &data,
-           std::optional<uint64_t> seed = std::nullopt);
+           const BindingOptions &options = {});
 
 } // namespace mp
 

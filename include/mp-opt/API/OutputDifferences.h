@@ -14,11 +14,29 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <limits>
+#include <optional>
+
 namespace mp {
+
+/// What the relative root mean square error of an output may be.
+struct ErrorBound {
+  /// What rounding explains, as far as that has been found out.
+  double explained = std::numeric_limits<double>::infinity();
+  /// What is bearable, whatever explains it.
+  double bearable = std::numeric_limits<double>::infinity();
+
+  double get() const { return std::min(explained, bearable); }
+};
 
 struct OutputDifference {
   std::string name;
   Difference numbers;
+  /// Absent where each element has its tolerance.
+  std::optional<ErrorBound> bound = std::nullopt;
+
+  /// Further off than it may be, or not finite where it should be.
+  bool isOutside() const;
 };
 
 /// Compares what is expected with the output of its name, or of its place.
@@ -33,10 +51,12 @@ llvm::Expected<std::vector<OutputDifference>>
 compareOutputs(llvm::ArrayRef<NamedTensor> outputs, const DataSet &data,
                const Tolerance &tolerance);
 
-/// True if an element of an output is outside of the tolerance.
+/// True if an output is outside of its bound, or an element of one is outside
+/// of the tolerance.
 bool isOutside(llvm::ArrayRef<OutputDifference> differences);
 
-/// A table, with the worst element of each output that is outside.
+/// A table, with the bounds of errors, or with the worst element of each output
+/// that is outside of the tolerance.
 void printDifferences(llvm::ArrayRef<OutputDifference> differences,
                       llvm::raw_ostream &os);
 void printJSON(const OutputDifference &difference, llvm::json::OStream &json);

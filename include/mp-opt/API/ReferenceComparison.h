@@ -10,6 +10,7 @@
 
 #include "mp-opt/API/InnerValues.h"
 #include "mp-opt/API/OutputDifferences.h"
+#include "mp-opt/API/Roundings.h"
 #include "mp-opt/API/Session.h"
 
 namespace mp {
@@ -19,12 +20,15 @@ struct ComparedModel {
   /// Reads or makes the model, each time it is needed.
   using LoadFn = std::function<llvm::Expected<std::unique_ptr<Model>>()>;
 
-  ComparedModel(std::string title, LoadFn load)
-      : title(std::move(title)), load(std::move(load)) {}
+  ComparedModel(std::string title, LoadFn load, bool isReference = false)
+      : title(std::move(title)), load(std::move(load)),
+        isReference(isReference) {}
 
   /// What a user knows it by.
   std::string title;
   LoadFn load;
+  /// It is the reference, as it is before its floats are widened.
+  bool isReference;
 
   std::vector<NamedTensor> outputs;
   /// Of the outputs, from those of the reference.
@@ -36,15 +40,22 @@ struct ComparedModel {
   /// asked for.
   std::vector<InnerValue> values;
   llvm::StringMap<Tensor> inner;
+  /// Where it rounds to 16 bit, and how often on the way to each output.
+  std::vector<Rounding> roundings;
+  llvm::StringMap<RoundingDepth> depths;
 };
 
 struct ReferenceComparisonOptions {
   CompileOptions compile;
-  Tolerance tolerance;
+  /// What each element may differ by, or the relative root mean square error
+  /// of each output. Without either, outputs have the bounds that rounding
+  /// gives them.
+  std::optional<Tolerance> tolerance;
+  std::optional<double> relative;
   /// How many nodes are to be found, by a second run; none if 0.
   uint64_t nodes = 5;
-  /// Of random numbers in the place of missing inputs; see bindInputs.
-  std::optional<uint64_t> seed;
+  /// How inputs are found; the random numbers are the same for all models.
+  BindingOptions binding;
 };
 
 /// Runs models on the same data, and one of them, the reference, with every
@@ -67,9 +78,17 @@ public:
 
 private:
   llvm::Error readInputs();
+  llvm::Expected<Session> open(std::unique_ptr<Model> model,
+                               const DataSet &data);
   llvm::Error compute(ComparedModel &compared, bool isWide,
                       const llvm::StringSet<> &exposed);
   llvm::Error computeInner();
+  llvm::Error compareOutputs(ComparedModel &model);
+  llvm::Error setBounds(ComparedModel &model);
+  llvm::Expected<llvm::StringMap<double>>
+  measureRounding(const ComparedModel &model);
+  llvm::Expected<Session> openOnGrids(const ComparedModel &model,
+                                      unsigned &numScales);
 
   ReferenceComparisonOptions options;
   /// What all get, by name.

@@ -18,8 +18,7 @@ void addSizes(llvm::ArrayRef<ModelValue> inputs, llvm::ArrayRef<Tensor> data,
 
 struct SessionOptions {
   CompileOptions compile;
-  /// Of random numbers in the place of inputs that data lack; see bindInputs.
-  std::optional<uint64_t> seed;
+  BindingOptions binding;
 };
 
 /// A compiled model and the inputs of its next call.

@@ -33,6 +33,10 @@ void printJSON(const NamedTensor &named, llvm::json::OStream &json);
 
 /// "1.5", "-3.40282e+38".
 std::string formatShort(double number);
+/// The same with three digits, for errors: "0.00123".
+std::string formatError(double number);
+/// A share of 1, with two digits: "1.6 %".
+std::string formatPercent(double share);
 /// A number in JSON; null where it is not finite.
 llvm::json::Value toJSON(double number);
 

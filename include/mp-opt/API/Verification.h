@@ -14,6 +14,7 @@
 #define MPOPT_API_VERIFICATION_H
 
 #include "mp-opt/API/Error.h"
+#include "mp-opt/API/ModelInput.h"
 #include "mp-opt/Execution/CodeCache.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -28,31 +29,28 @@ struct VerificationOptions {
   /// A file of data (DataSet.h); random numbers without one.
   std::string data;
   /// The root mean square error that outputs may have, relative to the values'
-  /// own; absent: what bf16 may, or with `isHalf` what fp16 may.
+  /// own; absent: what rounding explains (Roundings.h).
   std::optional<double> tolerance;
-  bool isHalf = false;
   /// NAME=SIZE of symbolic dimensions.
   std::vector<std::string> dims;
   /// Where compiled code is kept.
   CodeCacheOptions cache;
   /// Who compiles, in messages of progress.
   std::string title;
+  /// Gets what is to be said of the data.
+  MessageFn onMessage;
 };
 
-/// An output that is too far from what the input computes in float64.
-struct OutsideOutput {
-  std::string name;
-  /// What was allowed.
-  double rootMeanSquareError, cosine;
-
-  std::string describe() const;
+struct Verdict {
+  bool isVerified = false;
+  /// One line: "verified: all 3 outputs are within ...", "NOT verified: ...".
+  std::string text;
 };
 
 /// Runs the input with every float as float64, and the result as it is. Prints
-/// a table of the differences, and of the nodes that make them, to `table`;
-/// returns the outputs that are outside of their bounds. `name` is what
-/// messages call the model.
-llvm::Expected<std::vector<OutsideOutput>>
+/// a table of the differences, and of the nodes that make them, to `table`.
+/// `name` is what messages call the model.
+llvm::Expected<Verdict>
 verifyResult(mlir::ModuleOp input, mlir::ModuleOp result,
              const VerificationOptions &options, llvm::StringRef name,
              mlir::TimingScope &timing, llvm::raw_ostream &table);

@@ -42,8 +42,9 @@ struct Difference {
   static Difference compute(const Tensor &actual, const Tensor &expected,
                             const Tolerance &tolerance);
 
-  /// "1 - 3.1e-08": six digits of a cosine say nothing.
-  std::string describeCosine() const;
+  /// The root mean square error, relative to what is expected; where all of
+  /// that is zero, infinite unless there is no error.
+  double getError() const;
 };
 
 } // namespace mp

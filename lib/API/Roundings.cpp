@@ -1,0 +1,309 @@
+//===- Roundings.cpp - Where a model rounds to 16 bit ---------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/API/Roundings.h"
+
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Graph/NodeBuilder.h"
+#include "mp-opt/Operators/OperatorTraits.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+static bool isWideFloat(Type type) {
+  Type element = getTensorElementType(type);
+  return element && (element.isF32() || element.isF64());
+}
+
+static bool isFloatCast(Operation *op) {
+  return op && isStandardOp(op, "Cast") && op->getNumOperands() == 1 &&
+         isa_and_nonnull<FloatType>(
+             getTensorElementType(op->getOperand(0).getType()));
+}
+
+/// Rounds from what is wider, and no cast of the user's from integers.
+static bool isNarrowingCast(Operation *op) {
+  return isFloatCast(op) && is16BitTensor(op->getResult(0).getType()) &&
+         isWideFloat(op->getOperand(0).getType());
+}
+
+/// A cast back behind a 16-bit value.
+static bool isWideningCast(Operation *op) {
+  return isFloatCast(op) && is16BitTensor(op->getOperand(0).getType());
+}
+
+/// A node that computes its 16-bit result, and rounds it in the end. What
+/// control flow yields has been rounded inside of it.
+static bool roundsResults(Operation *op) {
+  return isNode(op) && !isConstant(op) && !op->getNumRegions() &&
+         !isStandardOp(op, "Cast") && !getOperatorTraits(op).has(Exact);
+}
+
+//===----------------------------------------------------------------------===//
+// What is rounded
+//===----------------------------------------------------------------------===//
+
+/// The value with the casts to float around it taken away.
+static Value getSource(Value value) {
+  while (isFloatCast(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// Who reads the value, casts back to fp32 looked through.
+static void addUses(Value value, GraphOp graph, std::vector<NamedUse> &uses) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isWideningCast(user))
+      addUses(user->getResult(0), graph, uses);
+    else if (isNode(user))
+      uses.push_back({onnxir::getValueName(user->getResult(0)).str(),
+                      use.getOperandNumber()});
+    else if (user->getParentOp() == graph)
+      uses.push_back({"", use.getOperandNumber()});
+  }
+}
+
+/// The names that a 16-bit value had in fp32: its own, or, where that is the
+/// name of the value cast back, that one.
+static std::vector<std::string> getNames(Value value) {
+  std::vector<std::string> names = {onnxir::getValueName(value).str()};
+  for (Operation *user : value.getUsers())
+    if (isWideningCast(user))
+      names.push_back(onnxir::getValueName(user->getResult(0)).str());
+  return names;
+}
+
+std::vector<Rounding> findRoundings(ModuleOp module) {
+  std::vector<Rounding> roundings;
+  auto add = [&](Value value) {
+    roundings.push_back({getNames(value),
+                         getElementKind(getTensorElementType(value.getType())),
+                         {}});
+  };
+  GraphOp graph = getMainGraph(module);
+  for (BlockArgument input : graph.getBody().getArguments())
+    if (is16BitTensor(input.getType()))
+      add(input);
+  graph.walk([&](Operation *op) {
+    bool isRounded = isConstant(op) || roundsResults(op);
+    for (OpResult result : op->getResults())
+      if (isRounded && is16BitTensor(result.getType()))
+        add(result);
+    if (!isNarrowingCast(op) ||
+        is16BitTensor(getSource(op->getResult(0)).getType()))
+      return;
+    // A node in fp32 whose result is rounded, all of it, has lost its name to
+    // what is cast back; else the value is rounded for some of its uses.
+    add(op->getResult(0));
+    Rounding &cast = roundings.back();
+    addUses(op->getResult(0), graph, cast.uses);
+    cast.names.insert(cast.names.begin(),
+                      onnxir::getValueName(op->getOperand(0)).str());
+  });
+  return roundings;
+}
+
+//===----------------------------------------------------------------------===//
+// Depth
+//===----------------------------------------------------------------------===//
+
+double RoundingDepth::getError() const {
+  double unit = kind == ElementKind::BFloat16  ? 0x1p-8
+                : kind == ElementKind::Float16 ? 0x1p-11
+                                               : 0;
+  return unit * std::sqrt(double(depth));
+}
+
+/// The coarser type, and the longer path.
+static RoundingDepth join(RoundingDepth a, RoundingDepth b) {
+  bool isCoarse = a.kind == ElementKind::BFloat16;
+  return {a.kind == ElementKind::Undefined || (b.depth && !isCoarse) ? b.kind
+                                                                     : a.kind,
+          std::max(a.depth, b.depth)};
+}
+
+/// An explicit pair of casts, as --emulate writes it.
+static bool isRoundingPair(Operation *op) {
+  return isNarrowingCast(op) && llvm::all_of(op->getUsers(), isWideningCast);
+}
+
+/// The 16-bit type that the node rounds results to; Undefined if to none.
+static ElementKind getRounding(Operation *op) {
+  if (roundsResults(op) || isRoundingPair(op))
+    for (Type type : op->getResultTypes())
+      if (is16BitTensor(type))
+        return getElementKind(getTensorElementType(type));
+  return ElementKind::Undefined;
+}
+
+llvm::StringMap<RoundingDepth> findRoundingDepths(ModuleOp module) {
+  GraphOp graph = getMainGraph(module);
+  llvm::DenseMap<Value, RoundingDepth> depths;
+  // Bodies come before their nodes, which are at least as deep as what they
+  // yield; what they capture has been seen before.
+  graph.walk([&](Operation *op) {
+    RoundingDepth depth;
+    auto take = [&](ValueRange values) {
+      for (Value value : values)
+        depth = join(depth, depths.lookup(value));
+    };
+    take(op->getOperands());
+    for (Region &region : op->getRegions())
+      if (!region.empty() && op != graph)
+        take(getYield(region)->getOperands());
+    ElementKind kind = getRounding(op);
+    if (kind != ElementKind::Undefined)
+      depth = join({depth.kind, depth.depth + 1}, {kind, 1});
+    for (Value result : op->getResults())
+      depths[result] = depth;
+  });
+  llvm::StringMap<RoundingDepth> outputs;
+  for (Value output : getYield(graph.getBody())->getOperands())
+    outputs[onnxir::getValueName(output)] = depths.lookup(output);
+  return outputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Rounding on other grids
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class GridRounder {
+public:
+  explicit GridRounder(ModuleOp module);
+
+  void visit(const Rounding &rounding);
+  ScaleInput getScales() const { return {scalesName, count}; }
+
+private:
+  Value lookup(const Rounding &rounding) const;
+  SmallVector<OpOperand *> findUses(const Rounding &rounding);
+  Value round(Value value, ElementKind kind);
+  Value clip(Value value);
+
+  NodeBuilder builder;
+  GraphEditor editor;
+  /// Behind the constants that are made.
+  Operation *first;
+  std::string scalesName;
+  BlockArgument scales;
+  unsigned count = 0;
+  llvm::StringMap<Value> values;
+  /// Values that are rounded, and what reads them so.
+  llvm::DenseMap<Value, Value> rounded;
+};
+
+} // namespace
+
+GridRounder::GridRounder(ModuleOp module)
+    : builder(module), editor(getMainGraph(module)),
+      first(&editor.getBlock().front()),
+      scalesName(builder.getNames().getValueName("rounding_scales")) {
+  GraphOp graph = getMainGraph(module);
+  for (BlockArgument input : graph.getBody().getArguments())
+    values[onnxir::getValueName(input)] = input;
+  graph.walk([&](Operation *op) {
+    if (isNode(op) || isa<InitializerOp>(op))
+      for (OpResult result : op->getResults())
+        values.try_emplace(onnxir::getValueName(result), result);
+  });
+}
+
+/// The value by the first of its names that is one of an fp32 value.
+Value GridRounder::lookup(const Rounding &rounding) const {
+  for (const std::string &name : rounding.names)
+    if (Value value = name.empty() ? Value() : values.lookup(name);
+        value && isWideFloat(value.getType()))
+      return value;
+  return {};
+}
+
+/// The operands that read the value rounded; none where nodes are other ones.
+SmallVector<OpOperand *> GridRounder::findUses(const Rounding &rounding) {
+  SmallVector<OpOperand *> found;
+  for (const NamedUse &use : rounding.uses) {
+    Operation *node = editor.getYield();
+    if (Value result = values.lookup(use.node))
+      node = result.getDefiningOp();
+    else if (!use.node.empty())
+      node = nullptr;
+    if (!node || use.operand >= node->getNumOperands())
+      return {};
+    found.push_back(&node->getOpOperand(use.operand));
+  }
+  return found;
+}
+
+/// To what float16 reaches: masks of greater numbers mask as well.
+Value GridRounder::clip(Value value) {
+  Value least = builder.scalarLike(-65504, value),
+        most = builder.scalarLike(65504, value);
+  return builder.create("Min", {builder.create("Max", {value, least}), most});
+}
+
+Value GridRounder::round(Value value, ElementKind kind) {
+  if (Operation *op = value.getDefiningOp())
+    builder.setInsertionPointAfter(op);
+  else
+    builder.setInsertionPoint(first);
+  builder.setBase(onnxir::getValueName(value) + "_rounded");
+  if (!scales)
+    scales = editor.addInput(
+        scalesName,
+        RankedTensorType::get({ShapedType::kDynamic},
+                              Float32Type::get(value.getContext())));
+  Value scale = builder.castLike(
+      builder.gather(scales, builder.intScalar(count++), 0), value);
+  Value scaled = builder.create("Mul", {value, scale}, {}, value.getType());
+  if (kind == ElementKind::Float16)
+    scaled = clip(scaled);
+  Value narrow =
+      builder.castTo(scaled, getElementType(value.getContext(), kind));
+  return builder.create("Div", {builder.castLike(narrow, value), scale}, {},
+                        value.getType());
+}
+
+void GridRounder::visit(const Rounding &rounding) {
+  Value value = lookup(rounding);
+  SmallVector<OpOperand *> uses = findUses(rounding);
+  if (!value || (uses.empty() && rounded.contains(value)))
+    return;
+  if (uses.empty())
+    for (OpOperand &use : value.getUses())
+      uses.push_back(&use);
+  Value &result = rounded[value];
+  if (!result)
+    result = round(value, rounding.kind);
+  for (OpOperand *use : uses)
+    if (use->get() == value)
+      use->set(result);
+  auto source = dyn_cast<OpResult>(value);
+  bool isOutput = llvm::any_of(
+      uses, [](OpOperand *use) { return isa<YieldOp>(use->getOwner()); });
+  if (!isOutput || !source)
+    return;
+  // What is yielded gives an output its name.
+  std::string name = onnxir::getValueName(value).str();
+  setValueName(source, builder.getNames().getValueName(name + "_exact"));
+  setValueName(cast<OpResult>(result), name);
+}
+
+ScaleInput roundOnScaledGrids(ModuleOp module, ArrayRef<Rounding> roundings) {
+  GridRounder rounder(module);
+  for (const Rounding &rounding : roundings)
+    rounder.visit(rounding);
+  return rounder.getScales();
+}
+
+} // namespace mp
