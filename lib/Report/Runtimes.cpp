@@ -8,7 +8,8 @@
 // onnxruntime's CPU provider runs fp16 by casts around kernels of fp32, which
 // it inserts itself, and does no such thing for bf16: a model with a node that
 // computes in bf16 does not load there. Kernels that move elements, and Cast,
-// take every type. A test loads a model of each kind.
+// take every type. A test loads a model of each kind. Operators that nobody
+// describes must be registered; mp-run knows none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +23,27 @@ namespace mp {
 
 RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run) {
   RuntimeSupport support;
-  support.runsIn.push_back("mp-run");
+  const WorkSummary &work = report.work;
+  // Optimizers as nodes are in the builds for training only.
+  std::string runtime =
+      work.hasOptimizerNodes ? "onnxruntime-training" : "onnxruntime";
+  std::string condition;
+  if (work.customOps.empty())
+    support.runsIn.push_back("mp-run");
+  else
+    condition = " with " + llvm::join(work.customOps, " and ");
   bool hasBF16 =
-      report.precision == "bf16" && report.work.computing && !run.isEmulated;
+      report.precision == "bf16" && work.computing && !run.isEmulated;
   if (!hasBF16) {
-    support.runsIn.push_back("onnxruntime");
+    support.runsIn.push_back(runtime + condition);
     return support;
   }
-  support.runsIn.push_back("onnxruntime's CUDA and TensorRT providers");
-  support.notIn = "onnxruntime's CPU provider";
+  support.runsIn.push_back(runtime +
+                           (work.hasOptimizerNodes
+                                ? "'s CUDA provider"
+                                : "'s CUDA and TensorRT providers") +
+                           condition);
+  support.notIn = runtime + "'s CPU provider";
   support.reason = "has no bf16";
   support.remedies = {"--emulate", "--mixed-fp16"};
   return support;

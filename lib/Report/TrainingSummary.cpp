@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WorkForms.h"
+
 #include "mp-opt/Report/ReportForms.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -84,7 +86,7 @@ static void printReasons(ArrayRef<ParameterRecord> parameters, StringRef state,
       ++numbers;
   }
   for (const auto &[reason, total] : addUp(chosen, &ParameterRecord::reason))
-    os << "    " << listNames(total.names) << ": " << reason << "\n";
+    printWrapped(listNames(total.names) + ": " + reason, 4, os);
   if (numbers)
     os << "    " << numbers << " single numbers\n";
 }
@@ -107,14 +109,16 @@ void printParameters(ArrayRef<ParameterRecord> parameters, raw_ostream &os) {
   for (const ParameterRecord &record : parameters) {
     bool isTrained = record.state == "trained";
     if (isTrained && record.sharers.size() > 1)
-      os << "  tied: " << record.name << " is shared by "
-         << listNames(llvm::to_vector_of<StringRef>(record.sharers)) << "\n";
+      printWrapped("tied: " + record.name + " is shared by " +
+                       listNames(llvm::to_vector_of<StringRef>(record.sharers)),
+                   2, os);
     if (isTrained && !record.splitFrom.empty())
       ++copies[record.splitFrom];
   }
   for (auto [name, count] : copies)
-    os << "  split: " << name << " was shared by modules, " << count
-       << " got copies\n";
+    printWrapped("split: " + name.str() + " was shared by modules, " +
+                     std::to_string(count) + " got copies",
+                 2, os);
 }
 
 void writeParameters(ArrayRef<ParameterRecord> parameters,

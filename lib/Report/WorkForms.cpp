@@ -44,18 +44,18 @@ std::string formatCount(uint64_t count) {
   return text;
 }
 
-/// Words in lines of the terminal's width, each after `indent` blanks.
-static void printWrapped(StringRef text, size_t indent, raw_ostream &os) {
+void printWrapped(StringRef text, size_t indent, raw_ostream &os) {
   SmallVector<StringRef> words;
   text.split(words, ' ', -1, /*KeepEmpty=*/false);
-  size_t column = 0;
-  for (StringRef word : words) {
-    if (column && column + 1 + word.size() > terminalWidth) {
-      os << "\n";
-      column = 0;
-    }
-    os << (column ? std::string(1, ' ') : std::string(indent, ' ')) << word;
-    column = (column ? column + 1 : indent) + word.size();
+  os << std::string(indent, ' ');
+  size_t column = indent;
+  for (auto [index, word] : llvm::enumerate(words)) {
+    bool fits = column + 1 + word.size() <= terminalWidth;
+    std::string space = !index ? ""
+                        : fits ? " "
+                               : "\n" + std::string(indent + 2, ' ');
+    column = (fits ? column + space.size() : indent + 2) + word.size();
+    os << space << word;
   }
   os << "\n";
 }

@@ -19,6 +19,10 @@ namespace mp {
 std::string formatShare(const Work &work);
 std::string formatCount(uint64_t count);
 
+/// Words in lines of a terminal's width, behind `indent` blanks; what does not
+/// fit the first line has two blanks more.
+void printWrapped(llvm::StringRef text, size_t indent, llvm::raw_ostream &os);
+
 /// The table's first line; nothing for a model without such work.
 void printWorkShare(const WorkSummary &work, llvm::StringRef precision,
                     llvm::raw_ostream &os);

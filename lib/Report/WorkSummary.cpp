@@ -27,12 +27,14 @@ class WorkMeter {
 public:
   WorkMeter(ModuleOp module, Type low, const ValueSizes &sizes,
             WorkSummary &summary)
-      : module(module), low(low), sizes(sizes), summary(summary) {}
+      : module(module), low(low), sizes(sizes), summary(summary),
+        functions(module) {}
 
   void run();
 
 private:
   void addScope(Operation *scope);
+  void addCustom(Operation *op);
   void addNode(Operation *op, Work &phase, SchemaCache &schemas);
   void addAllKept();
   void addKept(Operation *op, uint64_t work, SchemaCache &schemas);
@@ -49,6 +51,7 @@ private:
   const ValueSizes &sizes;
   WorkSummary &summary;
   OperatorTraitsCache traitsOf;
+  FunctionTable functions;
   /// Where in the summary's list a reason stands.
   llvm::StringMap<unsigned> places;
 };
@@ -160,12 +163,23 @@ bool WorkMeter::computesLow(Operation *op, const OperatorTraits &traits) const {
          llvm::any_of(op->getResultTypes(), [&](Type t) { return isLow(t); });
 }
 
+void WorkMeter::addCustom(Operation *op) {
+  std::string name = getQualifiedName(getDomain(op), getOpType(op));
+  if (!functions.lookup(cast<CustomOp>(op)) &&
+      !llvm::is_contained(summary.customOps, name))
+    summary.customOps.push_back(std::move(name));
+}
+
 void WorkMeter::addNode(Operation *op, Work &phase, SchemaCache &schemas) {
   if (isInsertedCast(op)) {
     ++phase.casts;
     return;
   }
+  if (isa<CustomOp>(op))
+    addCustom(op);
   const OperatorTraits &traits = traitsOf.lookup(op);
+  summary.hasOptimizerNodes |= traits.kind == OperatorKind::Optimizer &&
+                               traits.hasRole(OperandRole::InPlace);
   Type assigned = getPrecisionType(op);
   bool computes = computesLow(op, traits);
   summary.computing += computes;

@@ -12,7 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from support import DTYPES, run_mp_opt
+from support import DTYPES, MODELS, run_mp_opt, scratch_dir
 
 FLOAT = TensorProto.FLOAT
 
@@ -257,6 +257,62 @@ def test_runtimes(tmp_path, flags, expected):
             mixed = [] if remedy.startswith("--mixed") else flags
             _, helped = summarize(model, *mixed, remedy)
             assert loads(helped)
+
+
+def test_custom_operators_are_named(tmp_path):
+    """Who knows the operator is for the user to say; mp-run does not."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]),
+             helper.make_node("Frob", ["h"], ["y"], domain="my")]
+    model = tmp_path / "m.onnx"
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [2, 2])],
+        [helper.make_tensor_value_info("y", FLOAT, [2, 2])],
+        [numpy_helper.from_array(np.ones((2, 2), np.float32), "w")])
+    opsets = [helper.make_opsetid("", 22), helper.make_opsetid("my", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets), model)
+    summary, _ = summarize(model, "--mixed-fp16")
+    assert summary["runtimes"]["runs_in"] == ["onnxruntime with my.Frob"]
+
+
+def test_optimizers_as_nodes_need_a_build_for_training():
+    model = MODELS / "train" / "mlp784" / "training_model.onnx"
+    folder = scratch_dir()
+    for dtype, expected in (("fp16", "onnxruntime-training"),
+                            ("bf16", "onnxruntime-training's CUDA provider")):
+        done = run_mp_opt(model, f"--mixed-{dtype}", "--summary=json", "-o",
+                          folder / "o.onnx")
+        summary = json.loads(done.stdout)
+        assert summary["runtimes"]["runs_in"] == ["mp-run", expected]
+        assert list(summary["phases"]) == ["forward", "backward", "optimizer"]
+
+
+def test_lines_fit_a_terminal(tmp_path):
+    """Tables and reasons, of a step and of what has long names."""
+    names = ["a_module_with_a_rather_long_name." * 3 + part
+             for part in ("weight", "bias", "table")]
+    nodes = [
+        helper.make_node("Gather", [names[2], "labels_in"], ["e"], "gather"),
+        helper.make_node("Gemm", ["e", names[0], names[1]], ["logits"], "fc",
+                         transB=1),
+    ]
+    graph = helper.make_graph(
+        nodes, "g",
+        [helper.make_tensor_value_info("labels_in", TensorProto.INT64,
+                                       ["n"])],
+        [helper.make_tensor_value_info("logits", FLOAT, ["n", 3])],
+        [numpy_helper.from_array(np.ones(shape, np.float32), name)
+         for name, shape in zip(names, ([3, 4], [3], [9, 4]))])
+    model = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 18)]), model)
+    text = run_mp_opt(model, "--train", "--loss=softmax-cross-entropy",
+                      f"--freeze={names[2]}", "--mixed-bf16",
+                      "--raise-opset=false", "-o", tmp_path / "o.onnx").stderr
+    table = text[text.index("mixed precision"):]
+    assert "frozen" in table
+    long = [line for line in table.splitlines() if len(line) > 80]
+    # A single word has nowhere to break.
+    assert all(len(line.split()) == 1 for line in long), long
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -60,6 +60,12 @@ struct WorkSummary {
   int64_t lowBefore = 0;
   /// Nodes that compute in the 16-bit type, whoever gave it to them.
   int64_t computing = 0;
+  /// It has nodes that update weights in place, which are not part of every
+  /// build of onnxruntime.
+  bool hasOptimizerNodes = false;
+  /// Operators that no schema and no function of the model describes, in the
+  /// order of the graph.
+  std::vector<std::string> customOps;
   /// What is not 16 bit, most work first: of nodes that add up products, or of
   /// all if there are none.
   std::vector<KeptWork> kept;
