@@ -123,6 +123,8 @@ void Explainer::printDecision(const ReportNode &node) {
     os << "  hazard: " << node.hazard << "\n";
   if (!node.because.empty() && node.because != node.classReason)
     os << "  reason: " << node.because << "\n";
+  if (node.multiplyAdds.value_or(0))
+    os << "  work: " << *node.multiplyAdds << " multiply-adds\n";
 }
 
 /// Float types that a type variable admits, with the parameters it is for.

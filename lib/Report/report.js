@@ -756,6 +756,20 @@ function show(name) {
   list_(tabs[name]());
 }
 
+// Where less than half of the work is 16 bit, what keeps the rest.
+function whyLittle() {
+  const isLittle = root.work ? root.workLow < root.work / 2
+                             : root.count[LOW] < root.count[F32];
+  if (!isLittle || !data.kept.length) return [];
+  const list = el('ul');
+  for (const kept of data.kept.slice(0, 3))
+    list.append(el('li', [share(kept.multiply_adds, root.work),
+                          `${kept.nodes} × ${kept.ops.slice(0, 3).join(', ')}`]
+                         .filter(text => text).join(', ') + ': ' + kept.reason +
+                         (kept.remedy ? '; try ' + kept.remedy : '')));
+  return [el('h3', `What is not ${data.precision}, and why`), list];
+}
+
 // Start ----------------------------------------------------------------------
 
 (function start() {
@@ -809,7 +823,7 @@ function show(name) {
   if (node) reveal(node);
   else byId('details').append(
     el('p', 'A click on a node says why it has its precision; a click on a ' +
-       'scope opens it. Drag to move, turn the wheel to zoom.'));
+       'scope opens it. Drag to move, turn the wheel to zoom.'), ...whyLittle());
   document.documentElement.dataset.ready = nodes.length;
 })();
 // Of a training step as much as the page has room for; not the optimizer,

@@ -384,6 +384,18 @@ def test_layout_in_chromium(tmp_path, width, least):
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium to open the page in")
+def test_page_says_why_little_is_16_bit(tmp_path):
+    model = make_model(tmp_path / "m.onnx")
+    for flags, expected in ((["--deny=MatMul"], True), ([], False)):
+        run_mp_opt(model, "--mixed-bf16", *flags,
+                   f"--report={tmp_path / 'r.html'}")
+        dom = open_in_chromium(tmp_path / "r.html")
+        details = dom[dom.index('id="details"'):].split("<script")[0]
+        assert ("What is not bf16, and why" in details) == expected
+        assert ("3 × MatMul: user's list (--deny)" in details) == expected
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium to open the page in")
 def test_big_page_in_chromium(tmp_path):
     model = make_model(tmp_path / "m.onnx", layers=5000)
     run_mp_opt(model, "--mixed-bf16", f"--report={tmp_path / 'r.html'}")
