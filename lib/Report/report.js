@@ -680,7 +680,7 @@ function showLayers() {
       const has = at.items.some(item => item.items);
       const name = el('span');
       name.className = 'layer';
-      name.style.paddingLeft = depth + 'em';
+      name.style.paddingLeft = 0.7 * depth + 'em';
       if (has)
         name.append(link(at.listed ? '▾' : '▸', () => {
           at.listed = !at.listed;
@@ -762,11 +762,16 @@ function whyLittle() {
                              : root.count[LOW] < root.count[F32];
   if (!isLittle || !data.kept.length) return [];
   const list = el('ul');
-  for (const kept of data.kept.slice(0, 3))
-    list.append(el('li', [share(kept.multiply_adds, root.work),
-                          `${kept.nodes} × ${kept.ops.slice(0, 3).join(', ')}`]
-                         .filter(text => text).join(', ') + ': ' + kept.reason +
-                         (kept.remedy ? '; try ' + kept.remedy : '')));
+  for (const kept of data.kept.slice(0, 3)) {
+    const text = [share(kept.multiply_adds, root.work),
+                  `${kept.nodes} × ${kept.ops.slice(0, 3).join(', ')}`];
+    const item = el('li', text.filter(part => part).join(', ') + ': ' +
+                          kept.reason);
+    if (kept.remedy)
+      kept.remedy.split(' or ').forEach((flag, i) =>
+        item.append(i ? ' or ' : '; try ', el('code', flag)));
+    list.append(item);
+  }
   return [el('h3', `What is not ${data.precision}, and why`), list];
 }
 
