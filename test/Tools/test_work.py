@@ -286,6 +286,23 @@ def test_optimizers_as_nodes_need_a_build_for_training():
         assert list(summary["phases"]) == ["forward", "backward", "optimizer"]
 
 
+def test_what_stands_against_an_opset_is_named():
+    """bf16 needs an opset that a step with its optimizer in it cannot have."""
+    model = MODELS / "train" / "resnet8" / "training_model.onnx"
+    out = scratch_dir() / "o.onnx"
+    done = run_mp_opt(model, "--mixed-bf16", "--summary=json", "-o", out)
+    gradients, forward = json.loads(done.stdout)["kept"]
+    assert gradients["ops"] == ["com.microsoft.ConvGrad"]
+    assert gradients["reason"].endswith("does not admit bf16 at any opset")
+    assert forward["ops"] == ["Conv"]
+    assert forward["reason"] == ("Conv-11 does not admit bf16, opset 22 does; "
+                                 "but the graph updates values in place")
+    assert gradients["remedy"] == forward["remedy"] == "--mixed-fp16"
+    done = run_mp_opt(model, "--mixed-fp16", "--summary=json", "-o", out)
+    work = json.loads(done.stdout)["multiply_adds"]
+    assert work["fp16"] > 0.9 * work["all"]
+
+
 def test_lines_fit_a_terminal(tmp_path):
     """Tables and reasons, of a step and of what has long names."""
     names = ["a_module_with_a_rather_long_name." * 3 + part
