@@ -53,6 +53,7 @@ Reports::Reports(const ReportOptions &options) : options(options) {
   run.version = options.version;
   run.input = options.input;
   run.output = options.output;
+  run.isCode = options.isCode;
   // What is wrong with them is mp-assign's to say.
   llvm::consumeError(parseDimensions(options.dims, dims));
 }

@@ -23,6 +23,8 @@ namespace mp {
 
 RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run) {
   RuntimeSupport support;
+  if (run.isCode)
+    return support;
   const WorkSummary &work = report.work;
   // Optimizers as nodes are in the builds for training only.
   std::string runtime =
@@ -50,6 +52,8 @@ RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run) {
 }
 
 void printRuntimes(const RuntimeSupport &support, raw_ostream &os) {
+  if (support.runsIn.empty())
+    return;
   os << "runs in: " << llvm::join(support.runsIn, ", ");
   if (!support.notIn.empty())
     os << ";\n  " << support.notIn << " " << support.reason << ": "

@@ -789,7 +789,9 @@ function whyLittle() {
     fact('weights', `${bytes(before.weights)} → ${bytes(after.weights)}${percent(before.weights, after.weights)}`),
     fact('activations', `${bytes(before.activations)} → ${bytes(after.activations)}${percent(before.activations, after.activations)}`),
     fact('opset', before.opset === after.opset ? `${after.opset}` : `${before.opset} → ${after.opset}`),
-    fact('runs in', data.runtimes.runs_in.join(', ')),
+    ...(data.runtimes.runs_in.length
+            ? [fact('runs in', data.runtimes.runs_in.join(', '))]
+            : []),
     fact('mp-opt', data.version));
   for (const {runtime, reason, remedies} of data.runtimes.not_in)
     byId('header').append(

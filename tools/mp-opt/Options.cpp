@@ -120,6 +120,7 @@ Error Options::parseReports(Flags &flags) {
   reports.version = MPOPT_VERSION;
   reports.input = input;
   reports.output = output;
+  reports.isCode = isCode(emit);
   if (mixed)
     reports.dims = dims;
   return Error::success();

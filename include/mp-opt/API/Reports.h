@@ -39,6 +39,8 @@ struct ReportOptions {
   /// NAME=SIZE of symbolic dimensions; what is wrong with them is for the
   /// passes to say.
   std::vector<std::string> dims;
+  /// The result becomes code for a processor.
+  bool isCode = false;
   /// What reports say of the run.
   std::string version, input, output;
 };

@@ -26,9 +26,11 @@ struct RunInfo {
   std::vector<ParameterRecord> parameters;
   /// What is 16 bit becomes fp32 that is rounded, behind this report.
   bool isEmulated = false;
+  /// What is written is code for a processor, and no model.
+  bool isCode = false;
 };
 
-/// Where the result runs, by what it computes in.
+/// Where the result runs, by what it computes in; empty of code.
 struct RuntimeSupport {
   std::vector<std::string> runsIn;
   /// One that does not run it, why, and flags that make a result which it
@@ -37,7 +39,7 @@ struct RuntimeSupport {
   std::vector<std::string> remedies;
 };
 RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run);
-/// "runs in: mp-run, onnxruntime".
+/// "runs in: mp-run, onnxruntime"; nothing of code.
 void printRuntimes(const RuntimeSupport &support, llvm::raw_ostream &os);
 /// The attribute `runtimes` of a JSON object.
 void writeRuntimes(const RuntimeSupport &support, llvm::json::OStream &json);
