@@ -38,6 +38,7 @@ bool AttributeSchema::isSize() const {
           StringSwitch<bool>(name)
               .Cases({"blocksize", "dilations", "group", "hidden_size"}, true)
               .Cases({"kernel_shape", "num_groups", "num_outputs"}, true)
+              .Cases({"output_height", "output_width", "pooled_shape"}, true)
               .Case("strides", true)
               .Default(false));
 }

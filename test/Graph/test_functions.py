@@ -6,12 +6,13 @@ as it was, and what grows without bounds where every call has its own clone.
 """
 
 import pathlib
+import subprocess
 import time
 
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from support import DTYPES, run_mp_opt
+from support import DTYPES, MP_OPT, run_mp_opt
 
 TRAPS = pathlib.Path(__file__).parents[1] / "models" / "traps"
 FUNCTIONS = sorted(p.stem for p in TRAPS.glob("function*.onnxtxt"))
@@ -122,18 +123,21 @@ def test_many_calls_of_a_big_function(tmp_path):
 
 
 def test_recursive_functions(tmp_path):
-    """Invalid, and kept as they are."""
-    functions = [
-        function("self", [call("self", "p", "r")]),
-        function("ping", [call("pong", "p", "r")]),
-        function("pong", [call("ping", "p", "r")]),
-    ]
-    nodes = [
-        call("self", "x", "a"),
-        call("ping", "a", "b"),
-        helper.make_node("MatMul", ["b", "x"], ["y"]),
-    ]
-    source = model(nodes, functions)
-    _, after = convert(source, tmp_path, "--mixed-bf16")
-    assert list(onnx.load(after).functions) == functions
-    assert_unchanged(source, tmp_path)
+    """Directly or by others, called or not."""
+    for functions in (
+        [function("self", [call("self", "p", "r")])],
+        [
+            function("ping", [call("pong", "p", "r")]),
+            function("pong", [call("ping", "p", "r")]),
+        ],
+    ):
+        nodes = [helper.make_node("MatMul", ["x", "x"], ["y"])]
+        source = tmp_path / "recursive.onnx"
+        onnx.save(model(nodes, functions), source)
+        done = subprocess.run(
+            [MP_OPT, source, "-o", tmp_path / "out.onnx"],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert "': expected no recursion, found a call of it in" in done.stderr

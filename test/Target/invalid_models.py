@@ -84,7 +84,8 @@ def attribute(op, name):
 texts(
     "attribute-range",
     [
-        (f"{op.lower()}-{name}", f"[n] y = {op} <{text}> {operands}",
+        (f"{op.lower()}-{name}",
+         f"[n] y = {op} {f'<{text}>' if text else ''} {operands}",
          attribute(op, name), *options)
         for op, name, text, operands, *options in [
             ("Softmax", "axis", "axis = 4", "(x)"),
@@ -159,6 +160,10 @@ texts(
              "(a, w, w)", {"inputs": "float[2,2,1] a, float[1,1,1] w"}),
             ("RoiAlign", "mode", 'mode = "min"', "(x, r, b)",
              {"inputs": "float[2,3,4,4] x, float[1,4] r, int64[1] b"}),
+            ("RoiAlign", "output_height", "output_height = -2", "(x, r, b)",
+             {"inputs": "float[2,3,4,4] x, float[1,4] r, int64[1] b"}),
+            ("MaxRoiPool", "pooled_shape", "pooled_shape = [0, 2]", "(x, r)",
+             {"inputs": "float[2,3,4,4] x, float[1,5] r"}),
             ("GridSample", "padding_mode", 'padding_mode = "zero"', "(x, r)",
              {"inputs": "float[2,3,4,4] x, float[2,4,4,2] r"}),
             ("NegativeLogLikelihoodLoss", "reduction", 'reduction = "avg"',
@@ -167,6 +172,9 @@ texts(
             ("MaxPool", "ceil_mode", "kernel_shape = [2, 2], ceil_mode = -1",
              "(x)"),
             ("LRN", "size", "size = 0", "(x)"),
+            ("ReduceSum", "keepdims", "keepdims = 2", "(x)"),
+            ("MeanVarianceNormalization", "axes", "", "(x)",
+             {"inputs": "float[2,3] x"}),
             ("GroupNormalization", "num_groups", "num_groups = 2", "(x, s, s)",
              {"inputs": "float[2,3,4,4] x, float[3] s"}),
         ]
@@ -417,7 +425,7 @@ def output_without_name(model):
     model.graph.output[0].name = ""
 
 
-@typed("output 'y'", "declared")
+@typed("node 'n' (Relu", "output #0")
 def output_of_other_type(model):
     model.graph.output[0].type.tensor_type.elem_type = INT64
 
@@ -520,6 +528,11 @@ texts(
              {"inputs": "float[2,3,4,4] x, float[3,1] s"}),
             ("norm-size", "y = BatchNormalization (x, s, s, s, s)",
              {"inputs": "float[2,3,4,4] x, float[4] s"}),
+            ("lstm-recurrence", "y = LSTM <hidden_size = 2> (a, w, r)",
+             {"inputs": "float[3,1,4] a, float[1,8,4] w, float[1,6,2] r"}),
+            ("lstm-bias", "y = LSTM <hidden_size = 2> (a, w, r, b)",
+             {"inputs": "float[3,1,4] a, float[1,8,4] w, float[1,8,2] r, "
+              "float[1,8] b"}),
             ("lstm-weight", "y = LSTM <hidden_size = 1> (a, w, w)",
              {"inputs": "float[2,2,1] a, float[4,1] w"}),
             ("depth", "y = DepthToSpace <blocksize = 2> (x)"),
@@ -528,6 +541,8 @@ texts(
             ("gather-nd", "y = GatherND (x, i)",
              {"inputs": "float[2,3] x, int64[2,3] i"}),
             ("einsum-rank", 'y = Einsum <equation = "ij,jk->ik"> (x, x)'),
+            ("einsum-sizes", 'y = Einsum <equation = "ij,jk->ik"> (a, b)',
+             {"inputs": "float[2,3] a, float[4,2] b"}),
             ("einsum-count", 'y = Einsum <equation = "ij,jk->ik"> (a)',
              {"inputs": "float[2,2] a"}),
             ("range-step", "y = Range (a, a, s)",
@@ -877,8 +892,8 @@ texts(
         ("input", "[n] x = Relu (x) y = Relu (x)", ("'n'", "cycle")),
         ("initializer", "[n] w = Relu (x) y = Relu (w)", ("'n'", "'w'"),
          {"weights": "float[1] w = {1}"}),
-        ("twice-by-one", "[n] y, y = TopK (x, k)", ("'n'", "'y'"),
-         {"weights": "int64[1] k = {1}"}),
+        ("twice-by-one", "[n] y, y = my.Op (x)", ("'n'", "'y'"),
+         {"opsets": '"" : 21, "my" : 1'}),
         ("output-undefined", "[n] h = Relu (x)", ("output 'y'",)),
         ("two-inputs", "[n] y = Relu (x)", "'x'",
          {"inputs": "float[2] x, float[2] x"}),
@@ -1209,7 +1224,7 @@ def initializes_twice(model):
     model.training_info[0].initialization_binding.add(key="w", value="w_0")
 
 
-@training("update_binding", "'count'")
+@training("update_binding of 'w'", "'count'")
 def updates_by_other_type(model):
     model.training_info[0].update_binding[0].value = "count"
 

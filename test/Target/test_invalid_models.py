@@ -42,11 +42,13 @@ attribute-range-lstm-direction
 attribute-range-gru-layout
 attribute-range-rnn-activations
 attribute-range-roialign-mode
+attribute-range-roialign-output_height
 attribute-range-gridsample-padding_mode
 attribute-range-negativeloglikelihoodloss-reduction
 attribute-range-trilu-upper
 attribute-range-maxpool-ceil_mode
 attribute-range-lrn-size
+attribute-range-reducesum-keepdims
 attribute-range-groupnormalization-num_groups
 attribute-length-transpose-perm
 attribute-length-split-num_outputs
@@ -63,9 +65,12 @@ operand-reduce-twice
 operand-cumsum-axis
 operand-conv-channels
 operand-conv-bias
+operand-lstm-recurrence
+operand-lstm-bias
 operand-lstm-weight
 operand-depth
 operand-space
+operand-einsum-sizes
 operand-range-step
 operand-pool-rank
 branch-condition-size
@@ -191,6 +196,8 @@ def test_as_text(tmp_path):
 
 # What is wrong, but harmless: a model, and the first words of the warning.
 HARMLESS = {}
+# So common that nothing is said.
+QUIET = ("open_shape",)
 
 
 def harmless(warning):
@@ -239,8 +246,26 @@ def runtime_operator():
     )
 
 
-@harmless("graph output 'y': does not say of what type and shape it is; ")
+@harmless("node 'n' (GroupNormalization): is of a version of its operator that "
+          "ONNX has withdrawn; ")  # fmt: skip
+def withdrawn_version():
+    return make(
+        "[n] y = GroupNormalization <num_groups = 1> (x, s, s)",
+        inputs="float[2,3] x, float[1] s",
+        outputs="float[2,3] y",
+        opsets='"" : 18',
+    )
+
+
+@harmless("graph output 'y': does not say of what type it is; ")
 def open_output():
+    model = make("y = Relu (x)", **NUMBERS)
+    model.graph.output[0].ClearField("type")
+    return model
+
+
+@harmless("graph output 'y': does not say of what shape it is; ")
+def open_shape():
     return make("y = Relu (x)", inputs="float[2] x", outputs="float[] y")
 
 
@@ -296,8 +321,11 @@ def test_harmless(name, tmp_path):
     model = make_model()
     done = convert(model, tmp_path)
     assert done.returncode == 0
-    assert done.stderr.startswith(f"{tmp_path}/m.onnx: warning: {warning}")
-    assert len(done.stderr.splitlines()) == 1
+    if name in QUIET:
+        assert done.stderr == ""
+    else:
+        assert done.stderr.startswith(f"{tmp_path}/m.onnx: warning: {warning}")
+        assert len(done.stderr.splitlines()) == 1
     # What is understood is written as it was.
     assert (tmp_path / "out.onnx").read_bytes() == model.SerializeToString()
     assert convert(model, tmp_path, "--check=lenient").stderr == done.stderr

@@ -170,7 +170,9 @@ def test_entries_that_bind_the_same():
 
 def test_entries_that_define_the_same():
     model = base()
-    second_entry(model, "b () => (float[4,2] d) { d = Add(w, w) }", ("w", "d"))
+    ones = np.ones((4, 2), np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(ones, "w2"))
+    second_entry(model, "b () => (float[4,2] d) { d = Add(w, w) }", ("w2", "d"))
     check_error(model, "training_info 1: the algorithm defines 'd', which")
 
 

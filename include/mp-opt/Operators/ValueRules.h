@@ -52,6 +52,8 @@ struct ValueRule {
     Divides,
     /// The sizes of a kernel, operand `operand`, behind the first two.
     Kernel,
+    /// Sizes by letters, as Einsum has them.
+    Equation,
     /// As many as the node has results.
     CountsResults,
   };
@@ -70,14 +72,15 @@ struct ValueRule {
 };
 
 /// Sizes of operands that have to agree: size `dim` of `operand` is size
-/// `otherDim` of `other`, times the attribute `factor` if that is named (1 if
-/// it is not given).
+/// `otherDim` of `other`, times `times`, and times the attribute `factor` if
+/// that is named (1 if it is not given).
 struct SizeRule {
   llvm::StringLiteral op;
   uint8_t operand, dim;
   uint8_t other, otherDim;
   llvm::StringLiteral factor = "";
   int since = 1;
+  int times = 1;
 };
 
 /// What an operand has to be.

@@ -111,7 +111,7 @@ static llvm::StringSet<> collectNames(const ::onnx::GraphProto &graph) {
 
 LogicalResult
 GraphImporter::importTrainingGraph(const ::onnx::GraphProto &graph,
-                                   Region &region) {
+                                   Region &region, const Twine &what) {
   outerNames = true;
   LogicalResult result = importGraph(graph, GraphPlace::Training, region, {});
   outerNames = false;
@@ -121,9 +121,8 @@ GraphImporter::importTrainingGraph(const ::onnx::GraphProto &graph,
     mainNames = collectNames(mainGraph);
   for (auto outer : region.getOps<OuterOp>())
     if (!mainNames.contains(outer.getName()))
-      return emitError(loc)
-             << "training_info: graph '" << graph.name() << "' takes '"
-             << outer.getName() << "', which the model does not define";
+      return emitError(loc) << what << " takes '" << outer.getName()
+                            << "', which the model does not define";
   return success();
 }
 
@@ -525,18 +524,21 @@ LogicalResult GraphImporter::importNode(const Node &node) {
     if (!schema)
       schema = family->getVersions().front().get();
   }
-  corrections.clear();
-  if (failed(addResultTypes(node, schema, state)))
+  std::string refused;
+  if (failed(addResultTypes(node, schema, state, refused)))
     return failure();
   addIdentity(node, family, state);
 
   Operation *op = builder.create(state);
+  // What the verifier has against it comes first: the rest may follow from it.
+  if (!refused.empty())
+    return failed(op->getName().verifyInvariants(op))
+               ? failure()
+               : LogicalResult(nodeError(node, schema) << refused);
   for (auto [name, result] : llvm::zip(node.output(), op->getResults()))
     if (!name.empty() &&
         failed(define(name, result, Twine("node '") + node.name() + "'")))
       return failure();
-  for (auto [index, type] : corrections)
-    corrected[op->getResult(index)] = type;
   if (const ::onnx::TensorProto *constant = getConstant(node))
     constants[op->getResult(0)] = constant;
   return success();

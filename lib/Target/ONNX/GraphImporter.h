@@ -28,8 +28,10 @@ public:
 
   mlir::LogicalResult importMainGraph(const ::onnx::GraphProto &graph,
                                       mlir::Region &region);
+  /// `what` begins messages about the graph.
   mlir::LogicalResult importTrainingGraph(const ::onnx::GraphProto &graph,
-                                          mlir::Region &region);
+                                          mlir::Region &region,
+                                          const llvm::Twine &what);
   mlir::LogicalResult importFunctionBody(const ::onnx::FunctionProto &function,
                                          mlir::Region &region);
 
@@ -62,22 +64,21 @@ private:
   mlir::LogicalResult importSubgraphs(const ::onnx::NodeProto &node,
                                       mlir::OperationState &state);
   /// Adds the types of the results: those that the model states, and what
-  /// inference says where it states none. Fails where they, or the operands,
-  /// contradict the operator.
+  /// inference says where it states none. Where they, or the operands,
+  /// contradict the operator, `refused` gets what is wrong.
   mlir::LogicalResult addResultTypes(const ::onnx::NodeProto &node,
                                      const OpSchema *schema,
-                                     mlir::OperationState &state);
-  mlir::LogicalResult
-  addInferredTypes(const ::onnx::NodeProto &node, const OpSchema &schema,
-                   mlir::OperationState &state,
-                   llvm::SmallVectorImpl<mlir::Type> &types);
-  /// Holds a type that the model states against the inferred one.
-  mlir::LogicalResult checkStated(const ::onnx::NodeProto &node,
-                                  const OpSchema &schema, unsigned result,
-                                  mlir::Type stated, mlir::Type inferred);
-  /// The operands as inference is to see them.
-  llvm::SmallVector<InferenceOperand>
-  getInferenceOperands(mlir::ValueRange operands) const;
+                                     mlir::OperationState &state,
+                                     std::string &refused);
+  mlir::LogicalResult addInferredTypes(const ::onnx::NodeProto &node,
+                                       const OpSchema &schema,
+                                       mlir::OperationState &state,
+                                       llvm::SmallVectorImpl<mlir::Type> &types,
+                                       std::string &refused);
+  /// Holds a type that the model states against the inferred one, which takes
+  /// its place where only the shapes differ.
+  mlir::LogicalResult checkStated(llvm::StringRef name, mlir::Type &stated,
+                                  mlir::Type inferred, std::string &refused);
   /// The op family that describes `node`; null for calls and unknown ops.
   const OpFamily *getFamily(const ::onnx::NodeProto &node);
   mlir::LogicalResult define(llvm::StringRef name, mlir::Value value,
@@ -103,9 +104,6 @@ private:
   int64_t irVersion;
   std::vector<Scope> scopes;
   llvm::DenseMap<mlir::Value, const ::onnx::TensorProto *> constants;
-  /// Inferred types of values that the model states with another shape.
-  llvm::DenseMap<mlir::Value, mlir::Type> corrected;
-  llvm::SmallVector<std::pair<unsigned, mlir::Type>> corrections;
   InferenceCache inference;
   /// Opset imports in force: the model's or the current function's.
   llvm::StringMap<int64_t> opsets;

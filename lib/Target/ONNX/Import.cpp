@@ -47,7 +47,8 @@ private:
   LogicalResult
   checkOpsets(const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports);
   LogicalResult importFunction(const ::onnx::FunctionProto &function);
-  LogicalResult importTraining(const ::onnx::TrainingInfoProto &training);
+  LogicalResult importTraining(const ::onnx::TrainingInfoProto &training,
+                               size_t number);
 
   const ::onnx::ModelProto &model;
   TensorSource &source;
@@ -137,7 +138,8 @@ ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
 }
 
 LogicalResult
-ModelImporter::importTraining(const ::onnx::TrainingInfoProto &training) {
+ModelImporter::importTraining(const ::onnx::TrainingInfoProto &training,
+                              size_t number) {
   using Proto = ::onnx::TrainingInfoProto;
   auto op = TrainingOp::create(builder, loc);
   DictionaryAttr rest = protoToAttr(
@@ -145,12 +147,15 @@ ModelImporter::importTraining(const ::onnx::TrainingInfoProto &training) {
       {Proto::kInitializationFieldNumber, Proto::kAlgorithmFieldNumber});
   if (!rest.empty())
     op->setAttr(attr::extra, rest);
+  std::string entry = "training_info " + std::to_string(number);
   if (training.has_initialization() &&
       failed(graphs->importTrainingGraph(training.initialization(),
-                                         op.getInitialization())))
+                                         op.getInitialization(),
+                                         entry + ": the initialization")))
     return failure();
   if (training.has_algorithm())
-    return graphs->importTrainingGraph(training.algorithm(), op.getAlgorithm());
+    return graphs->importTrainingGraph(training.algorithm(), op.getAlgorithm(),
+                                       entry + ": the algorithm");
   return success();
 }
 
@@ -160,8 +165,7 @@ LogicalResult ModelImporter::checkModel() {
     return emitError(loc) << "expected an ONNX model, found no graph";
   return success(succeeded(checkModelFields(model, loc, deviations)) &&
                  succeeded(checkOpsets(model.opset_import())) &&
-                 succeeded(functions.check(loc)) &&
-                 succeeded(checkTrainingInfo(model, loc)));
+                 succeeded(functions.check(loc)));
 }
 
 OwningOpRef<ModuleOp> ModelImporter::import() {
@@ -180,9 +184,11 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   auto graph = GraphOp::create(builder, loc);
   if (failed(graphs->importMainGraph(model.graph(), graph.getBody())))
     return {};
-  for (const ::onnx::TrainingInfoProto &training : model.training_info())
-    if (failed(importTraining(training)))
+  for (auto [number, training] : llvm::enumerate(model.training_info()))
+    if (failed(importTraining(training, number)))
       return {};
+  if (failed(checkTrainingInfo(model, loc)))
+    return {};
   for (const ::onnx::FunctionProto &function : model.functions())
     if (failed(importFunction(function)))
       return {};

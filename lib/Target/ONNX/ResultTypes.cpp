@@ -8,6 +8,8 @@
 #include "GraphImporter.h"
 #include "Validation/ValueChecks.h"
 
+#include "llvm/Support/raw_ostream.h"
+
 using namespace mlir;
 using namespace mp::onnxir;
 using Node = ::onnx::NodeProto;
@@ -43,54 +45,48 @@ static bool contradict(Type lhs, Type rhs) {
   return false;
 }
 
-SmallVector<InferenceOperand>
-GraphImporter::getInferenceOperands(ValueRange values) const {
-  SmallVector<InferenceOperand> operands;
-  for (Value operand : values) {
-    Type better = corrected.empty() ? Type() : corrected.lookup(operand);
-    operands.push_back(
-        {better ? better : operand.getType(), constants.lookup(operand)});
-  }
-  return operands;
-}
-
-LogicalResult GraphImporter::checkStated(const Node &node,
-                                         const OpSchema &schema,
-                                         unsigned result, Type stated,
-                                         Type inferred) {
+LogicalResult GraphImporter::checkStated(StringRef name, Type &stated,
+                                         Type inferred, std::string &refused) {
   auto tensor = dyn_cast<TensorType>(stated);
   auto better = dyn_cast<TensorType>(inferred);
   if (!tensor || !better)
     return success();
-  const std::string &name = node.output(int(result));
-  if (tensor.getElementType() != better.getElementType())
-    return nodeError(node, &schema) << "output '" << name << "' is declared as "
-                                    << stated << ", but is " << inferred;
+  if (tensor.getElementType() != better.getElementType()) {
+    llvm::raw_string_ostream(refused)
+        << "output '" << name << "' is declared as '" << stated << "', but is '"
+        << inferred << "'";
+    return success();
+  }
   if (!contradict(stated, inferred))
     return success();
-  corrections.emplace_back(result, inferred);
+  // All that reads the value would contradict the stated one.
+  stated = inferred;
   return deviations.add(Deviation::StaleShape, "value '" + name + "'");
 }
 
 LogicalResult GraphImporter::addInferredTypes(const Node &node,
                                               const OpSchema &schema,
                                               OperationState &state,
-                                              SmallVectorImpl<Type> &types) {
-  SmallVector<InferenceOperand> operands = getInferenceOperands(state.operands);
-  auto emitError = [&] { return nodeError(node, &schema); };
+                                              SmallVectorImpl<Type> &types,
+                                              std::string &refused) {
+  SmallVector<InferenceOperand> operands;
+  for (Value operand : state.operands)
+    operands.push_back({operand.getType(), constants.lookup(operand)});
   // In functions operands have no types yet.
   if (function) {
-    std::string refused = whyValuesRefused(node, schema, operands);
-    return refused.empty() ? success() : LogicalResult(emitError() << refused);
+    refused = whyValuesRefused(node, schema, operands);
+    return success();
   }
   const InferredTypes &inferred =
       inference.infer(loc.getContext(), node, schema, operands);
-  if (!inferred.error.empty())
-    return emitError() << inferred.error;
+  refused = inferred.error;
+  if (!refused.empty())
+    return success();
   for (auto [index, type, better] : llvm::enumerate(types, inferred.types)) {
     if (isa<UnknownType>(type))
       type = better;
-    else if (failed(checkStated(node, schema, unsigned(index), type, better)))
+    else if (failed(
+                 checkStated(node.output(int(index)), type, better, refused)))
       return failure();
   }
   return success();
@@ -98,7 +94,8 @@ LogicalResult GraphImporter::addInferredTypes(const Node &node,
 
 LogicalResult GraphImporter::addResultTypes(const Node &node,
                                             const OpSchema *schema,
-                                            OperationState &state) {
+                                            OperationState &state,
+                                            std::string &refused) {
   Type unknown = builder.getType<UnknownType>();
   SmallVector<Type> types;
   for (const std::string &name : node.output()) {
@@ -112,7 +109,7 @@ LogicalResult GraphImporter::addResultTypes(const Node &node,
     types.push_back(type);
   }
   if (schema && state.regions.empty() &&
-      failed(addInferredTypes(node, *schema, state, types)))
+      failed(addInferredTypes(node, *schema, state, types, refused)))
     return failure();
   if (schema && !state.regions.empty()) {
     if (failed(checkSubgraphs(node, *schema, ValueRange(state.operands), types,

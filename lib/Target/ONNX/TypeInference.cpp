@@ -177,11 +177,15 @@ static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
   return only ? only : unknown;
 }
 
-static bool isUnknown(Type type) {
+/// Types that inference does not know, and empty tensors, on which it does not
+/// count: what it has against these is nothing.
+static bool isBeyondInference(Type type) {
   if (auto sequence = dyn_cast<SequenceType>(type))
-    return isUnknown(sequence.getElementType());
+    return isBeyondInference(sequence.getElementType());
   if (auto optional = dyn_cast<OptionalType>(type))
-    return isUnknown(optional.getElementType());
+    return isBeyondInference(optional.getElementType());
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return llvm::is_contained(tensor.getShape(), 0);
   return isa<UnknownType>(type);
 }
 
@@ -223,10 +227,9 @@ InferredTypes inferResultTypes(MLIRContext *context,
         for (const ::onnx::TypeProto &proto : inference.getResults())
           symbols->push_back(getSymbols(proto));
     } catch (const std::exception &exception) {
-      // The variables below say less, but never throw. What inference has
-      // against a type that it does not know is nothing.
+      // The variables below say less, but never throw.
       if (llvm::none_of(operands, [](const InferenceOperand &operand) {
-            return isUnknown(operand.type);
+            return isBeyondInference(operand.type);
           }))
         result.error = getReason(exception);
     }

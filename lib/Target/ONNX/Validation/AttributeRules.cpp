@@ -32,11 +32,10 @@ public:
   Reason(Reason &&) = delete;
 
   template <typename T> Reason &operator<<(const T &part) {
-    os << part;
-    return *this;
-  }
-  Reason &operator<<(Type type) {
-    os << "'" << type << "'";
+    if constexpr (std::is_base_of_v<Type, T>)
+      os << "'" << part << "'";
+    else
+      os << part;
     return *this;
   }
   operator LogicalResult() const { return failure(); }
@@ -71,11 +70,14 @@ private:
   LogicalResult checkOneOf(const ValueRule &rule);
   LogicalResult checkDivides(const ValueRule &rule);
   LogicalResult checkKernel(const ValueRule &rule);
+  LogicalResult checkEquation();
   LogicalResult checkCount();
   LogicalResult checkConstantAxes(const OperandRule &rule);
   LogicalResult checkReshape(const OperandRule &rule);
 
   const Proto *find(StringRef name) const;
+  /// The schema's default of a list of numbers; null if it has none.
+  const Proto *makeDefault(StringRef name);
   std::optional<int64_t> getRank(unsigned operand) const;
   std::optional<int64_t> getSize(unsigned operand, unsigned dim) const;
   Reason nodeError() { return Reason(reason); }
@@ -92,6 +94,7 @@ private:
   const Node &node;
   const OpSchema &schema;
   ArrayRef<InferenceOperand> operands;
+  Proto byDefault;
   /// The one that the rule at hand is about.
   const Proto *attribute = nullptr;
 };
@@ -103,6 +106,20 @@ const Proto *RuleChecker::find(StringRef name) const {
     if (given.name() == name)
       return &given;
   return nullptr;
+}
+
+const Proto *RuleChecker::makeDefault(StringRef name) {
+  const AttributeSchema *known = schema.getAttribute(name);
+  if (!known || !known->defaultValue)
+    return nullptr;
+  byDefault.set_name(name.str());
+  byDefault.set_type(Proto::INTS);
+  SmallVector<StringRef> numbers;
+  StringRef(*known->defaultValue).trim("[]").split(numbers, ", ");
+  for (StringRef text : numbers)
+    if (int64_t number; !text.getAsInteger(10, number))
+      byDefault.add_ints(number);
+  return &byDefault;
 }
 
 std::optional<int64_t> RuleChecker::getRank(unsigned operand) const {
@@ -268,6 +285,31 @@ LogicalResult RuleChecker::checkKernel(const ValueRule &rule) {
   return success();
 }
 
+/// Each letter of an equation stands for one size; size 1 fits every other.
+LogicalResult RuleChecker::checkEquation() {
+  std::string dense = attribute->s();
+  llvm::erase(dense, ' ');
+  SmallVector<StringRef> terms;
+  StringRef(dense).split("->").first.split(terms, ',');
+  int64_t sizes[256] = {};
+  for (auto [operand, term] : llvm::enumerate(terms)) {
+    // Of what an ellipsis stands for ONNX's inference takes care.
+    if (term.contains('.') || getRank(operand) != int64_t(term.size()))
+      continue;
+    for (auto [dim, letter] : llvm::enumerate(term)) {
+      std::optional<int64_t> size = getSize(operand, unsigned(dim));
+      if (!size || *size == 1)
+        continue;
+      int64_t &known = sizes[uint8_t(letter)];
+      if (known && known != *size)
+        return error() << "expected one size for '" << letter << "', found "
+                       << known << " and " << *size;
+      known = *size;
+    }
+  }
+  return success();
+}
+
 LogicalResult RuleChecker::checkCount() {
   if (attribute->i() == node.output_size())
     return success();
@@ -280,14 +322,38 @@ static int64_t countDirections(const Proto *direction) {
   return direction && direction->s() == "bidirectional" ? 2 : 1;
 }
 
+/// Whether the attribute is of the type that the rule is about: another is the
+/// verifier's to refuse, or that of another version.
+static bool isAbout(ValueRule::Kind kind, const Proto &attribute) {
+  switch (kind) {
+  case ValueRule::Equation:
+  case ValueRule::Words:
+    return attribute.type() == Proto::STRING ||
+           attribute.type() == Proto::STRINGS;
+  case ValueRule::PerDirection:
+    return attribute.type() == Proto::STRINGS;
+  case ValueRule::Axes:
+  case ValueRule::Permutation:
+  case ValueRule::PerSpatialAxis:
+  case ValueRule::AsMany:
+  case ValueRule::Kernel:
+    return attribute.type() == Proto::INTS;
+  default:
+    return attribute.type() == Proto::INT;
+  }
+}
+
 LogicalResult RuleChecker::check(const ValueRule &rule) {
   if (schema.since < rule.since || schema.since > rule.until)
     return success();
   if (rule.kind == ValueRule::OneOf)
     return checkOneOf(rule);
   attribute = find(rule.attribute);
+  if (!attribute && rule.kind == ValueRule::Axes)
+    attribute = makeDefault(rule.attribute);
   // What a function's caller says is not known here.
-  if (!attribute || attribute->has_ref_attr_name())
+  if (!attribute || attribute->has_ref_attr_name() ||
+      !isAbout(rule.kind, *attribute))
     return success();
   switch (rule.kind) {
   case ValueRule::Words:
@@ -322,6 +388,8 @@ LogicalResult RuleChecker::check(const ValueRule &rule) {
     return checkKernel(rule);
   case ValueRule::CountsResults:
     return checkCount();
+  case ValueRule::Equation:
+    return checkEquation();
   case ValueRule::OneOf:
     break;
   }
@@ -335,7 +403,7 @@ LogicalResult RuleChecker::check(const SizeRule &rule) {
   std::optional<int64_t> other = getSize(rule.other, rule.otherDim);
   if (!size || !other)
     return success();
-  int64_t factor = 1;
+  int64_t factor = rule.times;
   if (!rule.factor.empty())
     if (const Proto *given = find(rule.factor)) {
       if (given->has_ref_attr_name())
@@ -352,6 +420,8 @@ LogicalResult RuleChecker::check(const SizeRule &rule) {
        << unsigned(rule.otherDim) << " of input #" << unsigned(rule.other);
   if (!rule.factor.empty())
     diag << " times '" << rule.factor << "' (" << factor << ")";
+  else if (factor != 1)
+    diag << " times " << factor;
   return diag << ", found " << *size << " and " << *other;
 }
 

@@ -18,6 +18,8 @@ struct Row {
   /// Behind the place: what is wrong, and why that does no harm. For who writes
   /// the model so, see the comment of the row.
   StringLiteral wrong, harmless;
+  /// So common that a warning would tell nobody anything.
+  bool isQuiet = false;
 };
 
 } // namespace
@@ -44,13 +46,21 @@ static constexpr Row rows[] = {
     {Deviation::RuntimeOperator,
      "is of an operator that its opset does not have yet, but onnxruntime does",
      "later opsets define it as the runtime does"},
-    // Exporters that do no shape inference, pruned and cut-out models.
-    {Deviation::OpenOutput, "does not say of what type and shape it is",
-     "both are inferred"},
+    // torch's exporters and others, of GroupNormalization-18, which a later
+    // opset corrects.
+    {Deviation::WithdrawnVersion,
+     "is of a version of its operator that ONNX has withdrawn",
+     "runtimes have it, and mp-opt can raise it"},
+    // Pruned and cut-out models.
+    {Deviation::OpenOutput, "does not say of what type it is",
+     "that is inferred"},
+    // Exporters that do no shape inference; ONNX's own helper functions.
+    {Deviation::OpenShape, "does not say of what shape it is",
+     "that is inferred", /*isQuiet=*/true},
     // Models whose batch size was changed by hand, onnxruntime's training
     // graphs: value_info of an earlier form of the model.
     {Deviation::StaleShape, "is declared with another shape than it has",
-     "shapes are hints"},
+     "the inferred one counts"},
     // tf2onnx and torch's TorchScript exporter name values of branches and
     // loop bodies like those outside. The inner one is meant.
     {Deviation::HiddenName, "has the name of a value outside of its graph",
@@ -86,7 +96,7 @@ LogicalResult Deviations::add(Deviation kind, const Twine &where) {
 void Deviations::report() {
   for (const Row &row : rows) {
     const Found &entry = found[unsigned(row.kind)];
-    if (!entry.count)
+    if (!entry.count || row.isQuiet)
       continue;
     InFlightDiagnostic warning = emitWarning(loc);
     warning << entry.first;

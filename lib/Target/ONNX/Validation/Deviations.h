@@ -7,7 +7,8 @@
 //
 // What known producers write against ONNX's rules, and what mp-opt understands
 // all the same: one list, in Deviations.cpp. A model gets one warning for each
-// kind that it has; under --check=strict each is an error.
+// kind that it has, unless the kind is everywhere; under --check=strict each is
+// an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,9 @@ enum class Deviation : unsigned {
   UnknownFunction,
   RuntimeDomain,
   RuntimeOperator,
+  WithdrawnVersion,
   OpenOutput,
+  OpenShape,
   StaleShape,
   HiddenName,
   NoInputForInitializer,

@@ -249,6 +249,18 @@ private:
   std::optional<int32_t> findState(StringRef name,
                                    const ::onnx::TrainingInfoProto &training);
 
+  static bool isDefined(StringRef name, const ::onnx::GraphProto &graph) {
+    auto hasName = [&](const auto &value) { return value.name() == name; };
+    return llvm::any_of(graph.input(), hasName) ||
+           llvm::any_of(graph.node(), [&](const ::onnx::NodeProto &node) {
+             return llvm::is_contained(node.output(), name);
+           });
+  }
+  bool isDefined(StringRef name, const ::onnx::TrainingInfoProto &training) {
+    return !name.empty() && (isDefined(name, mainGraph) ||
+                             isDefined(name, training.algorithm()));
+  }
+
   Location loc;
   const ::onnx::GraphProto &mainGraph;
   llvm::StringMap<int32_t> initializers;
@@ -297,20 +309,28 @@ BindingChecker::checkBindings(const Bindings &bindings, StringRef list,
   auto error = [&] {
     return emitError(loc) << "training_info " << number << ": " << list << ": ";
   };
+  auto bindingError = [&](const ::onnx::StringStringEntryProto &binding) {
+    return emitError(loc) << "training_info " << number << ": " << list
+                          << " of '" << binding.key() << "': ";
+  };
+  StringRef graphName =
+      list == "update_binding" ? "algorithm" : "initialization";
   for (const ::onnx::StringStringEntryProto &binding : bindings) {
     std::optional<int32_t> state = findState(binding.key(), training);
     if (!state)
-      return error() << "expected the name of an initializer, found '"
+      return error() << (isDefined(binding.key(), training)
+                             ? "expected an initializer, got '"
+                             : "the model has no initializer '")
                      << binding.key() << "'";
     auto output = outputs.find(binding.value());
     if (output == outputs.end())
-      return error() << "expected an output of the graph for '" << binding.key()
-                     << "', found '" << binding.value() << "'";
+      return bindingError(binding) << "the " << graphName << " has no output '"
+                                   << binding.value() << "'";
     if (*state && output->second && *state != output->second)
-      return error() << "'" << binding.key() << "' is "
-                     << getElementKindName(ElementKind(*state)) << ", but '"
-                     << binding.value() << "' is "
-                     << getElementKindName(ElementKind(output->second));
+      return bindingError(binding)
+             << "expected " << getElementKindName(ElementKind(*state))
+             << ", got '" << binding.value() << "' of "
+             << getElementKindName(ElementKind(output->second));
     if (!bound.insert(binding.key()).second)
       return error() << "'" << binding.key() << "' is bound twice";
   }
@@ -327,7 +347,7 @@ LogicalResult BindingChecker::check(const ::onnx::TrainingInfoProto &training,
     return error() << "expected an initialization without inputs, found '"
                    << training.initialization().input(0).name() << "'";
   if (training.update_binding_size() && !training.has_algorithm())
-    return error() << "expected an algorithm for update_binding, found none";
+    return error() << "it has no algorithm";
   if (failed(checkBindings(
           training.initialization_binding(), "initialization_binding",
           {&training.initialization()}, training, initialized)))

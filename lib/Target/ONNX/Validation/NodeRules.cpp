@@ -62,6 +62,9 @@ static LogicalResult checkVersion(const Node &node, const OpFamily &family,
     return success();
   if (!schema && isRuntimeOperator(family))
     return deviations.add(Deviation::RuntimeOperator, describeNode(node));
+  // What is withdrawn, but goes on in another version, means something.
+  if (schema && family.after(schema->since))
+    return deviations.add(Deviation::WithdrawnVersion, describeNode(node));
   InFlightDiagnostic error = emitError();
   error << "opset " << opset << " of domain '" << showDomain(family.domain)
         << "' has no such operator: it ";

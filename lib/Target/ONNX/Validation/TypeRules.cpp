@@ -148,18 +148,20 @@ LogicalResult InterfaceChecker::checkInput(const ::onnx::ValueInfoProto &info,
   });
 }
 
-/// Whether the type leaves something open that the standard demands.
-static bool isOpen(const TypeProto &type) {
+/// Whether the type does not say what its elements are, or which shape it has.
+static std::pair<bool, bool> findOpen(const TypeProto &type) {
+  auto ask = [](const auto &tensor) {
+    return std::pair(!tensor.elem_type(), !tensor.has_shape());
+  };
   switch (type.value_case()) {
   case TypeProto::kTensorType:
-    return !type.tensor_type().elem_type() || !type.tensor_type().has_shape();
+    return ask(type.tensor_type());
   case TypeProto::kSparseTensorType:
-    return !type.sparse_tensor_type().elem_type() ||
-           !type.sparse_tensor_type().has_shape();
+    return ask(type.sparse_tensor_type());
   case TypeProto::VALUE_NOT_SET:
-    return true;
+    return {true, true};
   default:
-    return false;
+    return {false, false};
   }
 }
 
@@ -170,10 +172,12 @@ LogicalResult InterfaceChecker::checkOutput(const ::onnx::ValueInfoProto &info,
         return emitError(loc) << "graph output '" << info.name() << "': ";
       })))
     return failure();
-  if (place == GraphPlace::Main && isOpen(info.type()))
-    return deviations.add(Deviation::OpenOutput,
-                          "graph output '" + info.name() + "'");
-  return success();
+  auto [hasNoType, hasNoShape] = findOpen(info.type());
+  if (place != GraphPlace::Main || (!hasNoType && !hasNoShape))
+    return success();
+  return deviations.add(hasNoType ? Deviation::OpenOutput
+                                  : Deviation::OpenShape,
+                        "graph output '" + info.name() + "'");
 }
 
 LogicalResult InterfaceChecker::check() {
