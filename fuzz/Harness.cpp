@@ -264,6 +264,26 @@ bool Harness::convert(ModuleOp module, Mode mode) {
   return true;
 }
 
+/// Whether nodes may contradict each other where import cannot see it: in
+/// functions, at operators of other domains, and behind values of unknown rank.
+/// What becomes of these may show it.
+static bool mayHideContradictions(ModuleOp module) {
+  if (!module.getOps<onnxir::FunctionOp>().empty())
+    return true;
+  auto hides = [](Operation *op) {
+    if (!onnxir::isNode(op))
+      return false;
+    const OpSchema *schema = onnxir::getSchema(op);
+    return !schema || !schema->isONNX() ||
+           llvm::any_of(op->getResultTypes(), onnxir::isVague);
+  };
+  return module
+      .walk([&](Operation *op) {
+        return hides(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 bool Harness::runModel(StringRef bytes, Mode mode) {
   getContext();
   OwningOpRef<ModuleOp> module = read(bytes, /*isText=*/false);
@@ -271,6 +291,7 @@ bool Harness::runModel(StringRef bytes, Mode mode) {
   if (!module)
     return false;
   checkUnchanged(*module, bytes);
+  bool mayBeInvalid = mayHideContradictions(*module);
   bool converted = convert(*module, mode);
   checkErrors(converted, "the pipeline");
   if (!converted)
@@ -280,8 +301,11 @@ bool Harness::runModel(StringRef bytes, Mode mode) {
   if (written.empty())
     return false;
   module = read(written, /*isText=*/false);
-  if (!module)
+  if (!module && !mayBeInvalid)
     fail("what was written cannot be read: " + firstError);
+  checkErrors(bool(module), "reading what was written");
+  if (!module)
+    return false;
   checkUnchanged(*module, written);
   return true;
 }

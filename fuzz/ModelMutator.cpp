@@ -65,17 +65,20 @@ void ModelMutator::mutate() {
 void ModelMutator::edit() {
   using Edit = void (ModelMutator::*)();
   static constexpr Edit edits[] = {
-      &ModelMutator::editInputs,    &ModelMutator::editInputs,
-      &ModelMutator::editOutputs,   &ModelMutator::editOperator,
-      &ModelMutator::editAttribute, &ModelMutator::editAttribute,
-      &ModelMutator::editAttribute, &ModelMutator::lieAboutAttribute,
-      &ModelMutator::editTensor,    &ModelMutator::editTensor,
-      &ModelMutator::editType,      &ModelMutator::editType,
-      &ModelMutator::editNodes,     &ModelMutator::addNode,
-      &ModelMutator::addNode,       &ModelMutator::editGraphInterface,
-      &ModelMutator::graftSubgraph, &ModelMutator::nestDeeply,
-      &ModelMutator::editOpsets,    &ModelMutator::editFunctions,
-      &ModelMutator::editFunctions, &ModelMutator::makeExternal};
+      &ModelMutator::editInputs,      &ModelMutator::editInputs,
+      &ModelMutator::editOutputs,     &ModelMutator::editOperator,
+      &ModelMutator::editAttribute,   &ModelMutator::editAttribute,
+      &ModelMutator::editAttribute,   &ModelMutator::lieAboutAttribute,
+      &ModelMutator::editTensor,      &ModelMutator::editTensor,
+      &ModelMutator::editType,        &ModelMutator::editType,
+      &ModelMutator::editNodes,       &ModelMutator::addNode,
+      &ModelMutator::addNode,         &ModelMutator::editGraphInterface,
+      &ModelMutator::graftSubgraph,   &ModelMutator::nestDeeply,
+      &ModelMutator::editOpsets,      &ModelMutator::editFunctions,
+      &ModelMutator::editFunctions,   &ModelMutator::makeExternal,
+      &ModelMutator::doubleSomething, &ModelMutator::addSparse,
+      &ModelMutator::narrowTensor,    &ModelMutator::editVersion,
+      &ModelMutator::editBindings,    &ModelMutator::editRuled};
   collect();
   if (graphs.empty() || random.oneIn(6))
     return mutateMessage(model, random);

@@ -57,6 +57,13 @@ private:
   void editFunctions();
   void makeExternal();
 
+  void doubleSomething();
+  void addSparse();
+  void narrowTensor();
+  void editVersion();
+  void editBindings();
+  void editRuled();
+
   void fillAttribute(Attribute &attribute, llvm::StringRef kind);
   void fillTensor(::onnx::TensorProto &tensor);
   std::string someName();
