@@ -7,6 +7,7 @@
 
 #include "mp-opt/API/InnerValues.h"
 
+#include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Difference.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 
@@ -69,6 +70,11 @@ void exposeValues(ModuleOp module, const llvm::StringSet<> &names) {
           isNode(&op) && names.contains(name) && known.insert(name).second)
         added.push_back(result);
   editor.addOutputs(added);
+}
+
+std::string NodeError::describe() const {
+  return node + " is off by " + formatPercent(error) + ", rounding explains " +
+         formatPercent(explained);
 }
 
 std::vector<NodeError> rankNodes(ArrayRef<InnerValue> values,

@@ -114,25 +114,27 @@ Error ReferenceComparison::compute(ComparedModel &compared, bool isWide,
   return Error::success();
 }
 
-/// Runs everything again with the values of nodes as outputs.
-Error ReferenceComparison::computeInner() {
-  for (ComparedModel &model : models) {
-    StringSet<> names, common;
-    for (const InnerValue &value : reference.values)
-      names.insert(value.name);
-    for (const InnerValue &value : model.values)
-      if (names.contains(value.name))
-        common.insert(value.name);
-    if (common.empty())
-      continue;
-    if (Error failed = compute(model, /*isWide=*/false, common))
-      return failed;
-    if (Error failed = compute(reference, /*isWide=*/true, common))
-      return failed;
-    model.nodes = rankNodes(model.values, model.inner, reference.inner);
-    model.nodes.resize(std::min<size_t>(model.nodes.size(), options.nodes));
-    model.inner.clear();
-  }
+/// The names of values that nodes of both the model and the reference compute.
+StringSet<>
+ReferenceComparison::getCommonValues(const ComparedModel &model) const {
+  StringSet<> names, common;
+  for (const InnerValue &value : reference.values)
+    names.insert(value.name);
+  for (const InnerValue &value : model.values)
+    if (names.contains(value.name))
+      common.insert(value.name);
+  return common;
+}
+
+/// Runs the model and the reference again with the values as outputs.
+Error ReferenceComparison::rankNodes(ComparedModel &model,
+                                     const StringSet<> &common) {
+  if (Error failed = compute(model, /*isWide=*/false, common))
+    return failed;
+  if (Error failed = compute(reference, /*isWide=*/true, common))
+    return failed;
+  model.nodes = mp::rankNodes(model.values, model.inner, reference.inner);
+  model.inner.clear();
   return Error::success();
 }
 
@@ -160,8 +162,6 @@ Error ReferenceComparison::compareOutputs(ComparedModel &model) {
   if (options.relative)
     for (OutputDifference &output : model.differences)
       output.bound = {*options.relative, *options.relative};
-  else if (!options.tolerance)
-    return setBounds(model);
   return Error::success();
 }
 
@@ -175,8 +175,16 @@ Error ReferenceComparison::run() {
       return failed;
     if (Error failed = compareOutputs(model))
       return failed;
+    StringSet<> common = options.nodes ? getCommonValues(model) : StringSet<>();
+    if (!common.empty())
+      if (Error failed = rankNodes(model, common))
+        return failed;
+    if (!options.relative && !options.tolerance)
+      if (Error failed = setBounds(model, common))
+        return failed;
+    model.nodes.resize(std::min<size_t>(model.nodes.size(), options.nodes));
   }
-  return options.nodes ? computeInner() : Error::success();
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,6 +230,7 @@ static Expected<Tensor> drawScales(unsigned count, unsigned draw) {
 /// A session of the reference in its own types that rounds the same values as
 /// the model, on grids that the last input scales.
 Expected<Session> ReferenceComparison::openOnGrids(const ComparedModel &model,
+                                                   const StringSet<> &exposed,
                                                    unsigned &numScales) {
   auto loaded = reference.load();
   if (!loaded)
@@ -231,6 +240,7 @@ Expected<Session> ReferenceComparison::openOnGrids(const ComparedModel &model,
   ScaleInput scales =
       roundOnScaledGrids((*loaded)->getModule(), model.roundings);
   numScales = scales.count;
+  exposeValues((*loaded)->getModule(), exposed);
   DataSet data = inputs;
   if (numScales) {
     Expected<Tensor> drawn = drawScales(numScales, 0);
@@ -241,13 +251,14 @@ Expected<Session> ReferenceComparison::openOnGrids(const ComparedModel &model,
   return open(std::move(*loaded), data);
 }
 
-/// The errors, by outputs, that are explained by what the model rounds; nothing
-/// is known where the reference has none of the values.
+/// The errors, by outputs and exposed values, that are explained by what the
+/// model rounds; nothing is known where the reference has none of that.
 Expected<StringMap<double>>
-ReferenceComparison::measureRounding(const ComparedModel &model) {
+ReferenceComparison::measureRounding(const ComparedModel &model,
+                                     const StringSet<> &exposed) {
   StringMap<double> explained;
   unsigned numScales = 0;
-  Expected<Session> session = openOnGrids(model, numScales);
+  Expected<Session> session = openOnGrids(model, exposed, numScales);
   if (!session)
     return session.takeError();
   if (!numScales && !model.roundings.empty())
@@ -265,28 +276,53 @@ ReferenceComparison::measureRounding(const ComparedModel &model) {
     auto outputs = session->run();
     if (!outputs)
       return outputs.takeError();
-    auto compared = compareToWide(*outputs, reference, Tolerance());
-    if (!compared)
-      return compared.takeError();
-    for (const OutputDifference &output : *compared)
-      errors[output.name].push_back(output.numbers.getError());
+    for (const auto &[name, tensor] : *outputs)
+      if (auto wide = reference.inner.find(name);
+          wide != reference.inner.end() &&
+          wide->second.getSizes() == tensor.getSizes())
+        errors[name].push_back(
+            Difference::compute(tensor, wide->second, {}).getError());
   }
   for (auto &entry : errors)
     explained[entry.getKey()] = getExplained(entry.getValue());
   return explained;
 }
 
-Error ReferenceComparison::setBounds(ComparedModel &model) {
+/// What a node's error may be beyond what rounding explains before it is called
+/// unexplained: there are many nodes.
+static constexpr double nodeMargin = 2;
+
+/// Tells nodes what explains their errors; the first that is not explained.
+static std::optional<NodeError>
+findUnexplained(ComparedModel &model, const StringMap<double> &explained) {
+  StringMap<const NodeError *> unexplained;
+  for (NodeError &node : model.nodes) {
+    auto known = explained.find(node.value);
+    if (known == explained.end())
+      continue;
+    node.explained = known->second;
+    if (node.error > nodeMargin * node.explained)
+      unexplained[node.value] = &node;
+  }
+  for (const InnerValue &value : model.values)
+    if (const NodeError *node = unexplained.lookup(value.name))
+      return *node;
+  return std::nullopt;
+}
+
+Error ReferenceComparison::setBounds(ComparedModel &model,
+                                     const StringSet<> &exposed) {
   StringMap<double> explained;
   if (model.isReference && model.roundings.empty()) {
     // What it rounds are its own sums.
     for (const OutputDifference &output : model.differences)
       explained[output.name] = getExplained(output.numbers.getError());
   } else {
-    auto measured = measureRounding(model);
+    auto measured = measureRounding(model, exposed);
     if (!measured)
       return addContext(model.title + " on other grids", measured.takeError());
     explained = std::move(*measured);
+    model.unexplained = findUnexplained(model, explained);
   }
   for (OutputDifference &output : model.differences) {
     ErrorBound &bound = output.bound.emplace();
@@ -326,6 +362,9 @@ void ReferenceComparison::print(raw_ostream &os) const {
     printDifferences(model.differences, os);
     if (!model.nodes.empty())
       printNodes(model.nodes, os);
+    if (model.unexplained)
+      os << "\nfirst that rounding does not explain: "
+         << model.unexplained->describe() << "\n";
   }
 }
 
@@ -341,6 +380,9 @@ void ReferenceComparison::printJSON(raw_ostream &os) const {
             for (const OutputDifference &difference : model.differences)
               mp::printJSON(difference, json);
           });
+          if (model.unexplained)
+            json.attribute("unexplained",
+                           json::fixUTF8(model.unexplained->describe()));
           json.attributeArray("nodes", [&] {
             for (const NodeError &node : model.nodes)
               json.object([&] {

@@ -279,7 +279,8 @@ void GridRounder::visit(const Rounding &rounding) {
   SmallVector<OpOperand *> uses = findUses(rounding);
   if (!value || (uses.empty() && rounded.contains(value)))
     return;
-  if (uses.empty())
+  bool isWhole = uses.empty();
+  if (isWhole)
     for (OpOperand &use : value.getUses())
       uses.push_back(&use);
   Value &result = rounded[value];
@@ -291,9 +292,10 @@ void GridRounder::visit(const Rounding &rounding) {
   auto source = dyn_cast<OpResult>(value);
   bool isOutput = llvm::any_of(
       uses, [](OpOperand *use) { return isa<YieldOp>(use->getOwner()); });
-  if (!isOutput || !source)
+  if (!source || !(isOutput || (isWhole && isNode(source.getOwner()))))
     return;
-  // What is yielded gives an output its name.
+  // Who asks for the value by its name, as outputs do, asks for the rounded
+  // one.
   std::string name = onnxir::getValueName(value).str();
   setValueName(source, builder.getNames().getValueName(name + "_exact"));
   setValueName(cast<OpResult>(result), name);

@@ -144,7 +144,14 @@ llvm::Expected<Verdict> verifyResult(ModuleOp input, ModuleOp result,
   if (llvm::Error failed = comparison.run())
     return std::move(failed);
   comparison.print(table);
-  return judge(comparison.getModels().front(), options.tolerance.has_value());
+  const ComparedModel &compared = comparison.getModels().front();
+  Verdict verdict = judge(compared, options.tolerance.has_value());
+  if (compared.unexplained)
+    verdict.doubt =
+        compared.unexplained->describe() +
+        (verdict.isVerified ? "; outputs do not show it on these data"
+                            : "; it is the first such node");
+  return verdict;
 }
 
 } // namespace mp

@@ -125,3 +125,28 @@ def test_faults_in_weights(name, dtype, fault):
     source, faulty = edit(name, dtype, fault)
     isGood, outputs = judge(source, faulty, *RANDOM)
     assert not isGood, outputs
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_node_of_a_fault(dtype):
+    """What outputs may hide: the first node that rounding does not explain."""
+    place = "/layers.0/o/MatMul"
+
+    def swap(graph):
+        (node,) = (node for node in graph.node if node.name == place)
+        (tensor,) = (t for t in graph.initializer if t.name == node.input[1])
+        array = widen(tensor).copy()
+        array[[0, 1]] = array[[1, 0]]
+        replace(tensor, array)
+        return True
+
+    def find(target):
+        flags = (*RANDOM, "--nodes=1", "--json")
+        done = attempt("compare", source, target, *flags, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["models"][1].get("unexplained")
+
+    source, healthy = converted("bert_like_op17", dtype)
+    _, faulty = edit("bert_like_op17", dtype, swap)
+    assert find(healthy) is None
+    assert find(faulty).startswith(f"node '{place}' (MatMul-13) is off by ")

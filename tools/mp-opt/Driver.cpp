@@ -222,6 +222,8 @@ int Driver::compareNumbers(ModuleOp original, ModuleOp result,
                               timing, llvm::errs());
   if (!verdict)
     return reportError(input.getName() + ": --verify", verdict.takeError());
+  if (!verdict->doubt.empty())
+    printMessage(input.getName(), DiagnosticSeverity::Warning, verdict->doubt);
   if (verdict->isVerified)
     llvm::errs() << input.getName() << ": " << verdict->text << "\n";
   else

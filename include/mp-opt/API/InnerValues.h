@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ void exposeValues(mlir::ModuleOp module, const llvm::StringSet<> &names);
 struct NodeError {
   std::string node, value;
   double error = 0, added = 0;
+  /// What rounding explains of the error; infinite where that is unknown.
+  double explained = std::numeric_limits<double>::infinity();
+
+  /// "node 'fc' (MatMul-13) is off by 5 %, rounding explains 0.6 %".
+  std::string describe() const;
 };
 
 /// Nodes whose values are in both maps, by what they add, the worst first.

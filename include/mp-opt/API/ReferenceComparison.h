@@ -35,6 +35,9 @@ struct ComparedModel {
   std::vector<OutputDifference> differences;
   /// Those that add most to the errors of their operands, the worst first.
   std::vector<NodeError> nodes;
+  /// The first one, in the graph's order, whose error is far from what rounding
+  /// explains.
+  std::optional<NodeError> unexplained;
 
   /// Of its last run: what its nodes compute, and the values of those that were
   /// asked for.
@@ -82,12 +85,14 @@ private:
                                const DataSet &data);
   llvm::Error compute(ComparedModel &compared, bool isWide,
                       const llvm::StringSet<> &exposed);
-  llvm::Error computeInner();
   llvm::Error compareOutputs(ComparedModel &model);
-  llvm::Error setBounds(ComparedModel &model);
+  llvm::StringSet<> getCommonValues(const ComparedModel &model) const;
+  llvm::Error rankNodes(ComparedModel &model, const llvm::StringSet<> &common);
+  llvm::Error setBounds(ComparedModel &model, const llvm::StringSet<> &exposed);
   llvm::Expected<llvm::StringMap<double>>
-  measureRounding(const ComparedModel &model);
+  measureRounding(const ComparedModel &model, const llvm::StringSet<> &exposed);
   llvm::Expected<Session> openOnGrids(const ComparedModel &model,
+                                      const llvm::StringSet<> &exposed,
                                       unsigned &numScales);
 
   ReferenceComparisonOptions options;

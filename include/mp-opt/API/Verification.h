@@ -45,6 +45,8 @@ struct Verdict {
   bool isVerified = false;
   /// One line: "verified: all 3 outputs are within ...", "NOT verified: ...".
   std::string text;
+  /// What a node's value shows; empty if nothing.
+  std::string doubt = {};
 };
 
 /// Runs the input with every float as float64, and the result as it is. Prints
