@@ -11,7 +11,6 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using Function = ::onnx::FunctionProto;
@@ -33,6 +32,7 @@ static std::string makeName(StringRef domain, StringRef name,
 
 LocalFunctions::LocalFunctions(const ::onnx::ModelProto &model) : model(model) {
   for (const Function &function : model.functions()) {
+    domains.insert(normalizeDomain(function.domain()));
     byName.try_emplace(makeName(function.domain(), function.name()), &function);
     byOverload.try_emplace(
         makeName(function.domain(), function.name(), function.overload()),
@@ -50,14 +50,6 @@ const Function *LocalFunctions::lookup(const ::onnx::NodeProto &node) const {
     return nullptr;
   return byOverload.lookup(
       makeName(node.domain(), node.op_type(), node.overload()));
-}
-
-SmallVector<StringRef> LocalFunctions::getNames(StringRef domain) const {
-  SmallVector<StringRef> names;
-  for (const Function &function : model.functions())
-    if (normalizeDomain(function.domain()) == normalizeDomain(domain))
-      names.push_back(function.name());
-  return names;
 }
 
 static InFlightDiagnostic functionError(const Function &function,
@@ -246,8 +238,7 @@ private:
                               llvm::StringSet<> &bound);
   /// The element type of a name that training_info binds; absent if nothing
   /// that it may bind has the name.
-  std::optional<int32_t> findState(StringRef name,
-                                   const ::onnx::TrainingInfoProto &training);
+  std::optional<int32_t> findState(StringRef name) const;
 
   static bool isDefined(StringRef name, const ::onnx::GraphProto &graph) {
     auto hasName = [&](const auto &value) { return value.name() == name; };
@@ -263,7 +254,8 @@ private:
 
   Location loc;
   const ::onnx::GraphProto &mainGraph;
-  llvm::StringMap<int32_t> initializers;
+  /// Of the main graph, and of the algorithm at hand.
+  llvm::StringMap<int32_t> initializers, own;
   int number = 0;
   /// What is bound already, by any training_info.
   llvm::StringSet<> updated, initialized;
@@ -285,11 +277,7 @@ BindingChecker::BindingChecker(const ::onnx::ModelProto &model, Location loc)
   addInitializers(mainGraph, initializers);
 }
 
-std::optional<int32_t>
-BindingChecker::findState(StringRef name,
-                          const ::onnx::TrainingInfoProto &training) {
-  llvm::StringMap<int32_t> own;
-  addInitializers(training.algorithm(), own);
+std::optional<int32_t> BindingChecker::findState(StringRef name) const {
   for (const auto *table : {&initializers, &own})
     if (auto it = table->find(name); it != table->end())
       return it->second;
@@ -316,7 +304,7 @@ BindingChecker::checkBindings(const Bindings &bindings, StringRef list,
   StringRef graphName =
       list == "update_binding" ? "algorithm" : "initialization";
   for (const ::onnx::StringStringEntryProto &binding : bindings) {
-    std::optional<int32_t> state = findState(binding.key(), training);
+    std::optional<int32_t> state = findState(binding.key());
     if (!state)
       return error() << (isDefined(binding.key(), training)
                              ? "expected an initializer, got '"
@@ -340,6 +328,8 @@ BindingChecker::checkBindings(const Bindings &bindings, StringRef list,
 LogicalResult BindingChecker::check(const ::onnx::TrainingInfoProto &training,
                                     int place) {
   number = place;
+  own.clear();
+  addInitializers(training.algorithm(), own);
   auto error = [&] {
     return emitError(loc) << "training_info " << number << ": ";
   };

@@ -13,6 +13,7 @@
 #include "onnx/onnx_pb.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mp {
 
@@ -25,8 +26,10 @@ public:
   const ::onnx::FunctionProto *lookup(const ::onnx::NodeProto &node) const;
   /// There is a function of the node's domain and name, of some overload.
   bool hasName(const ::onnx::NodeProto &node) const;
-  /// The names of a domain's functions.
-  llvm::SmallVector<llvm::StringRef> getNames(llvm::StringRef domain) const;
+  /// There are functions in the domain.
+  bool hasDomain(llvm::StringRef domain) const {
+    return domains.contains(domain);
+  }
 
   /// Fails if two are one, or one calls itself, by others or directly; or if
   /// the lists of one's inputs, outputs or attributes name something twice.
@@ -40,6 +43,7 @@ private:
   const ::onnx::ModelProto &model;
   /// The first of each name, and the first of each overload.
   llvm::StringMap<const ::onnx::FunctionProto *> byName, byOverload;
+  llvm::StringSet<> domains;
 };
 
 /// Checks what the model says of itself: its IR version and what of the model

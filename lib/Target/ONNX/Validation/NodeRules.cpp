@@ -86,7 +86,7 @@ static LogicalResult checkUnknown(const Node &node, StringRef domain,
                        << node.overload() << "'";
   if (domain.empty())
     return deviations.add(Deviation::UnknownOperator, describeNode(node));
-  if (!context.functions.getNames(domain).empty())
+  if (context.functions.hasDomain(domain))
     return deviations.add(Deviation::UnknownFunction, describeNode(node));
   return success();
 }
