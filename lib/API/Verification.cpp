@@ -63,6 +63,8 @@ static std::string countOutputs(ArrayRef<OutputDifference> outputs,
          (count == 1 ? "is" : "are");
 }
 
+static constexpr double leastFloat16 = 0x1p-24;
+
 /// Why the worst output is refused.
 static std::string describeFault(const OutputDifference &output,
                                  StringRef precision, bool isWished) {
@@ -76,6 +78,9 @@ static std::string describeFault(const OutputDifference &output,
                      formatPercent(output.bound->get()) + " allowed";
   if (isWished)
     return text;
+  if (precision == "fp16" && numbers.maxAbs <= leastFloat16)
+    return text + "; no difference is greater than the least number of fp16, "
+                  "6e-08: the values are too small for it, or these data are";
   if (numbers.getError() <= output.bound->explained)
     return text + "; rounding to " + precision.str() +
            " alone does that here: keep in fp32 the nodes that add most "

@@ -123,3 +123,24 @@ def test_what_stands_against_it(tmp_path, flags, code, text):
     done = verify(model, *flags, "-o", out)
     assert done.returncode == code and text in done.stderr, done.stderr
     assert not out.exists()
+
+
+def test_values_too_small_for_fp16(tmp_path):
+    """That is told from a fault, and from operands that are too coarse."""
+    model = write_model(tmp_path, PRODUCT)
+    arrays = {
+        "x": np.full((2, 32), 1e-4, np.float32),
+        "w": np.full((32, 32), 1e-5, np.float32),
+    }
+    np.savez(tmp_path / "x.npz", **arrays)
+    done = subprocess.run(
+        [
+            MP_OPT, model, "--mixed-fp16", "--summary=none",
+            f"--verify={tmp_path / 'x.npz'}", "-o", tmp_path / "out.onnx",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == OUTSIDE, done.stderr
+    assert "the least number of fp16" in done.stderr
