@@ -241,9 +241,9 @@ void InputBinder::noteSizes() const {
     sizes.push_back(place + " " + std::to_string(defaultDimension));
   if (!sizes.empty())
     options.onMessage("", DiagnosticSeverity::Note,
-                      "sizes that nothing says: " + llvm::join(sizes, ", ") +
-                          (chosen.empty() ? "; data say others"
-                                          : "; --dim=NAME=SIZE says others"));
+                      "sizes that are not given: " + llvm::join(sizes, ", ") +
+                          (chosen.empty() ? "; data give others"
+                                          : "; --dim=NAME=SIZE gives others"));
 }
 
 Error InputBinder::run() {
