@@ -292,16 +292,25 @@ ReferenceComparison::measureRounding(const ComparedModel &model,
 /// unexplained: there are many nodes.
 static constexpr double nodeMargin = 2;
 
+/// True for what a mask is made of: its numbers become others that mask as well
+/// (Precision/Patterns/MaskAnalysis.h).
+static bool holdsMask(const Tensor &values) {
+  constexpr double least = -1e4;
+  return TensorRange(values).least <= least;
+}
+
 /// Tells nodes what explains their errors; the first that is not explained.
 static std::optional<NodeError>
-findUnexplained(ComparedModel &model, const StringMap<double> &explained) {
+findUnexplained(ComparedModel &model, const StringMap<Tensor> &expected,
+                const StringMap<double> &explained) {
   StringMap<const NodeError *> unexplained;
   for (NodeError &node : model.nodes) {
     auto known = explained.find(node.value);
     if (known == explained.end())
       continue;
     node.explained = known->second;
-    if (node.error > nodeMargin * node.explained)
+    if (node.error > nodeMargin * node.explained &&
+        !holdsMask(expected.lookup(node.value)))
       unexplained[node.value] = &node;
   }
   for (const InnerValue &value : model.values)
@@ -322,7 +331,7 @@ Error ReferenceComparison::setBounds(ComparedModel &model,
     if (!measured)
       return addContext(model.title + " on other grids", measured.takeError());
     explained = std::move(*measured);
-    model.unexplained = findUnexplained(model, explained);
+    model.unexplained = findUnexplained(model, reference.inner, explained);
   }
   for (OutputDifference &output : model.differences) {
     ErrorBound &bound = output.bound.emplace();
