@@ -176,8 +176,8 @@ def test_kinds():
 
 
 def test_more_than_the_checker():
-    accepted = [name for name in CASES if is_valid(CASES[name].model)]
-    assert accepted == CHECKER_ACCEPTS
+    accepted = {name for name in CASES if is_valid(CASES[name].model)}
+    assert accepted == set(CHECKER_ACCEPTS)
 
 
 def test_as_text(tmp_path):
