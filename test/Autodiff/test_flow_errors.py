@@ -47,7 +47,7 @@ ERRORS = {
         y = Scan<num_scan_inputs=1, scan_input_axes=[5], body = b
           (float[3] s, float[3] e) => (float[3] t) { t = Mul(s, e) }>(a, x)
         """,
-        "scan input #0 has no axis 5",
+        "attribute 'scan_input_axes': expected",
     ),
     "inputs-of-scan": (
         "float[3] a, float[2, 3] x",
@@ -55,7 +55,7 @@ ERRORS = {
         y = Scan<num_scan_inputs=7, body = b
           (float[3] s, float[3] e) => (float[3] t) { t = Mul(s, e) }>(a, x)
         """,
-        "its inputs are not those of its body",
+        "attribute 'num_scan_inputs': expected",
     ),
     "inputs-of-loop": (
         "float[3] a",
@@ -65,7 +65,7 @@ ERRORS = {
           (int64 i, bool c) => (bool d, float[3] t) {
             d = Identity(c) t = Mul(a, a) }>(n, , a)
         """,
-        "its inputs are not those of its body",
+        "attribute 'body': expected a graph with",
     ),
     "no-rule-in-body": (
         "float[2, 2] a, bool c",

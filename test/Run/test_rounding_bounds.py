@@ -19,9 +19,23 @@ from support import DTYPES, UNIT_ROUNDOFF
 
 # One of each kind: compiling takes most of the time here.
 NAMES = [
-    "bert_like_op17", "convnext_test_op18", "resnet18_w8_op17_bn", "vit_test_op20"
+    "bert_like_op17",
+    "convnext_test_op18",
+    "resnet18_w8_op17_bn",
+    "vit_test_op20",
 ]
-RANDOM = ("--random=7", "--dim=B=4,S=24,N=4")
+SIZES = {"B": 4, "S": 24, "N": 4}
+
+
+@functools.lru_cache(maxsize=None)
+def random_inputs(source):
+    """Flags for numbers and sizes of a model's inputs."""
+    inputs = onnx.load(source, load_external_data=False).graph.input
+    named = {
+        dim.dim_param for i in inputs for dim in i.type.tensor_type.shape.dim
+    }
+    sizes = [f"--dim={n}={s}" for n, s in SIZES.items() if n in named]
+    return ("--random=7", *sizes)
 
 
 @functools.lru_cache(maxsize=None)
@@ -48,7 +62,8 @@ def judge(source, target, *flags):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_healthy_models(name, dtype):
     """And the bound is no wider than a few times what rounding does."""
-    isGood, outputs = judge(*converted(name, dtype), *RANDOM)
+    source, target = converted(name, dtype)
+    isGood, outputs = judge(source, target, *random_inputs(source))
     assert isGood, outputs
     for output in outputs:
         assert 0 < output["error"] <= output["allowed"]
@@ -123,7 +138,7 @@ FAULTS = [scale_weight, one_wrong_element, swapped_rows]
 @pytest.mark.parametrize("name", ["bert_like_op17", "vit_test_op20"])
 def test_faults_in_weights(name, dtype, fault):
     source, faulty = edit(name, dtype, fault)
-    isGood, outputs = judge(source, faulty, *RANDOM)
+    isGood, outputs = judge(source, faulty, *random_inputs(source))
     assert not isGood, outputs
 
 
@@ -141,7 +156,7 @@ def test_the_node_of_a_fault(dtype):
         return True
 
     def find(target):
-        flags = (*RANDOM, "--nodes=1", "--json")
+        flags = (*random_inputs(source), "--nodes=1", "--json")
         done = attempt("compare", source, target, *flags, timeout=600)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["models"][1].get("unexplained")

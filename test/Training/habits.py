@@ -68,7 +68,8 @@ def convert(name, *changes):
 def step(name, *changes):
     """The command's step, with its arithmetic shown in fp32."""
     source, *flags = arguments_of(name, changes)
-    flags = [f for f in flags if f != "--train"]
+    # Step says these itself.
+    flags = [f for f in flags if f not in ("--train", "--summary=json")]
     return Step(source, *flags, "--emulate")
 
 

@@ -37,11 +37,16 @@ CASES = [
     einsum("broadcast-other", "ij,jk->ik", (2, 3), (1, 4)),
     einsum("broadcast-result", "ij,ij->ij", (2, 3), (2, 1)),
     einsum("ellipsis", "...ij,...jk->...ik", (2, 3, 4), (2, 4, 5)),
-    einsum("ellipsis-broadcast", "...ij,...jk->...ik", (2, 1, 3, 4), (5, 4, 2)),
+    einsum(
+        "ellipsis-broadcast",
+        "...ij,...jk->...ik",
+        (2, 1, 3, 4),
+        (1, 5, 4, 2),
+    ),
     einsum("ellipsis-absent", "...ij,jk->...ik", (2, 3, 4), (4, 5)),
     einsum("ellipsis-implicit", "...ij,...jk", (2, 3, 4), (2, 4, 5)),
     einsum("ellipsis-middle", "i...j,j...->i...", (2, 3, 4), (4, 3)),
-    einsum("ellipsis-last", "ij...,j...->i...", (2, 3, 2, 2), (3, 2)),
+    einsum("ellipsis-last", "ij...,j...->i...", (2, 3, 2, 2), (3, 1, 2)),
     einsum("ellipsis-diagonal", "...ii->...i", (2, 3, 3)),
     einsum("ellipsis-diagonal-first", "ii...->i...", (3, 3, 2)),
 ]
