@@ -136,7 +136,7 @@ void DataWriter::writeValues() {
         json.value(value.size.bytes);
         json.value(int64_t(value.kind));
         json.value(value.isOutput);
-        json.value(int64_t(value.source));
+        json.value(int64_t(report.getSource(value)));
         json.value(isF32Tensor(value.type) ? 1 : is16BitTensor(value.type) * 2);
       });
     }

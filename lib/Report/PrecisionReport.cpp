@@ -9,6 +9,7 @@
 
 #include "NodeScopes.h"
 
+#include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/MultiplyAdds.h"
@@ -136,15 +137,26 @@ private:
 
 } // namespace
 
+/// What an op of the mp dialect hands on; null for other values.
+static Value getOriginal(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<GradientOp, UnscaleOp, ScaleLossOp, LossSeedOp>(op)
+             ? op->getOperand(0)
+             : Value();
+}
+
 int Collector::getValue(Value value) {
   if (isa<NoneType>(value.getType()))
     return noIndex;
+  Value original = values.contains(value) ? Value() : getOriginal(value);
+  int originalIndex = original ? getValue(original) : noIndex;
   auto [it, isNew] = values.try_emplace(value, report.values.size());
   if (!isNew)
     return it->second;
   ReportValue entry;
   entry.name = getValueName(value);
   entry.type = value.getType();
+  entry.original = originalIndex;
   entry.size = countBytes(value, sizes);
   if (auto argument = dyn_cast<BlockArgument>(value))
     entry.kind = isa<GraphOp>(argument.getOwner()->getParentOp())
@@ -475,6 +487,13 @@ StringRef PrecisionReport::getPrecision(const ReportNode &node) const {
   return node.state == ReportNode::Low   ? StringRef(precision)
          : node.state == ReportNode::F32 ? "f32"
                                          : "";
+}
+
+int PrecisionReport::getSource(const ReportValue &value) const {
+  const ReportValue *at = &value;
+  while (at->original != noIndex)
+    at = &values[at->original];
+  return at->source;
 }
 
 int PrecisionReport::skipCasts(int value) const {

@@ -371,3 +371,14 @@ def test_mp_run(tmp_path):
     assert misspelt.returncode == 2 and "strict" in misspelt.stderr
     source.write_bytes(CASES["order-undefined"].model.SerializeToString())
     assert "node 'n' (Relu): input 'h' is not" in run().stderr
+
+
+def test_an_empty_padding_sets_nothing(tmp_path):
+    """As runtimes take it."""
+    model = make(
+        '[n] y = Conv <auto_pad = ""> (x, w)',
+        "float[1,3,4,4] x",
+        "float[1,2,2,2] y",
+        "float[2,3,3,3] w = {" + ", ".join(["1"] * 54) + "}",
+    )
+    assert convert(model, tmp_path).returncode == 0

@@ -331,6 +331,13 @@ def test_phases_have_the_scopes_of_the_model(tmp_path):
         "encoder/layers.3/mlp", 0)
     updates = {scope for scope, phase in places.values() if phase == 2}
     assert "encoder/layers.3/mlp/weight_update" in updates
+    # Gradients lead from the backward pass to the optimizer.
+    phase_of = [node[15] for node in data["nodes"]]
+    sources = [value[5] for value in data["values"]]
+    steps = {(phase_of[sources[v]], phase_of[i])
+             for i, node in enumerate(data["nodes"])
+             for v in node[9] if v >= 0 and sources[v] >= 0}
+    assert {(0, 1), (1, 2)} <= steps and (2, 1) not in steps
     # What is no gradient and no update is forward.
     for name, (_, phase) in places.items():
         assert ("_grad" in name) == (phase == 1) or "_cast_" in name, name

@@ -41,6 +41,9 @@ struct ReportValue {
   bool isOutput = false;
   /// The node that yields it.
   int source = noIndex;
+  /// Of what the mp dialect hands on, as a gradient that leaves the backward
+  /// pass, the value that it is.
+  int original = noIndex;
   ByteCount size;
   /// Nodes that take it, once per use, in order.
   llvm::SmallVector<unsigned, 2> users;
@@ -148,6 +151,8 @@ struct PrecisionReport {
 
   /// "bf16", "f32" or "".
   llvm::StringRef getPrecision(const ReportNode &node) const;
+  /// The node that yields the value, or what it is handed on from.
+  int getSource(const ReportValue &value) const;
   /// The value that an inserted cast, or several, was made from.
   int skipCasts(int value) const;
   /// Bytes that a cast reads and writes.

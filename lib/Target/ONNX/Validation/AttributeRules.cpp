@@ -146,6 +146,9 @@ LogicalResult RuleChecker::checkWords(const ValueRule &rule) {
     found.push_back(attribute->s());
   found.append(attribute->strings().begin(), attribute->strings().end());
   for (StringRef word : found) {
+    // An empty text sets nothing, as runtimes take it.
+    if (word.empty() && llvm::is_contained(words, "NOTSET"))
+      continue;
     // Activations are told in any case.
     bool isKnown = llvm::any_of(words, [&](StringRef known) {
       return attribute->strings_size() ? known.equals_insensitive(word)
