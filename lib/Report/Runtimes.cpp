@@ -44,7 +44,7 @@ RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run) {
                            (work.hasOptimizerNodes
                                 ? "'s CUDA provider"
                                 : "'s CUDA and TensorRT providers") +
-                           condition);
+                           condition + " as far as there are bf16 kernels");
   support.notIn = runtime + "'s CPU provider";
   support.reason = "has no bf16";
   support.remedies = {"--emulate", "--mixed-fp16"};
@@ -54,7 +54,11 @@ RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run) {
 void printRuntimes(const RuntimeSupport &support, raw_ostream &os) {
   if (support.runsIn.empty())
     return;
-  os << "runs in: " << llvm::join(support.runsIn, ", ");
+  std::string line = "runs in: " + llvm::join(support.runsIn, ", ");
+  constexpr size_t columns = 80;
+  os << (line.size() < columns
+             ? line
+             : "runs in: " + llvm::join(support.runsIn, ",\n  "));
   if (!support.notIn.empty())
     os << ";\n  " << support.notIn << " " << support.reason << ": "
        << llvm::join(support.remedies, " or ");

@@ -247,8 +247,8 @@ def test_runtimes(tmp_path, flags, expected):
     assert (runtimes["not_in"] == []) == expected
     assert loads(out) == expected
     text = run_mp_opt(model, *flags, "-o", out).stderr
-    line = next(x for x in text.splitlines() if x.startswith("runs in: "))
-    assert line.rstrip(";") == "runs in: " + ", ".join(runtimes["runs_in"])
+    said = "runs in: " + ", ".join(runtimes["runs_in"])
+    assert said in " ".join(text.split())
     for other in runtimes["not_in"]:
         assert text.endswith(f"{other['runtime']} {other['reason']}: "
                              + " or ".join(other["remedies"]) + "\n")
@@ -278,7 +278,8 @@ def test_optimizers_as_nodes_need_a_build_for_training():
     model = MODELS / "train" / "mlp784" / "training_model.onnx"
     folder = scratch_dir()
     for dtype, expected in (("fp16", "onnxruntime-training"),
-                            ("bf16", "onnxruntime-training's CUDA provider")):
+                            ("bf16", "onnxruntime-training's CUDA provider as far as "
+                             "there are bf16 kernels")):
         done = run_mp_opt(model, f"--mixed-{dtype}", "--summary=json", "-o",
                           folder / "o.onnx")
         summary = json.loads(done.stdout)
