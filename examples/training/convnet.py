@@ -7,6 +7,8 @@ Convolutions of 5, 7 and 11 pixels with a stride of 2 and WIDTH, 2 WIDTH and
 4 WIDTH channels (32, 64 and 128 if it is not given), each with
 BatchNormalization in training mode and a ReLU; then pooling and a dense layer
 for 10 classes, called `predictions`. Weights are drawn with a fixed seed.
+
+Needs numpy and onnx: pip install numpy onnx
 """
 
 import sys
