@@ -133,3 +133,23 @@ def test_where_the_time_of_kept_code_goes(arguments):
     outer, inner = read_times(mp_run(*arguments, "--mlir-timing").stderr)
     assert "Cache" in outer and not inner
     assert not STEPS & set(outer)
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_while_compiling_is_said(number, arguments):
+    number = getattr(signal, number)
+    process = subprocess.Popen(
+        command(*arguments),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Whoever runs the tests may have it ignored.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    time.sleep(0.1)
+    process.send_signal(number)
+    said = process.communicate(timeout=LONGEST)[1]
+    if process.returncode == 0:
+        pytest.skip("it was faster")
+    assert process.returncode == -number
+    assert said == "mp-run: stopped by a signal\n"

@@ -7,6 +7,9 @@
 
 #include "Interrupt.h"
 
+#include <iterator>
+#include <unistd.h>
+
 namespace mp {
 
 static volatile std::sig_atomic_t pending = 0;
@@ -38,5 +41,34 @@ Interrupt::~Interrupt() {
 }
 
 int Interrupt::get() const { return pending; }
+
+static constexpr int endings[] = {SIGINT, SIGTERM, SIGHUP};
+/// What happens behind the line, by signal: LLVM removes temporary files.
+static struct sigaction before[std::size(endings)];
+static llvm::StringRef lastLine;
+/// A terminal may show a line that has not ended.
+static bool endsLine;
+
+static void sayAndEnd(int signal) {
+  if (endsLine)
+    (void)!::write(STDERR_FILENO, "\n", 1);
+  (void)!::write(STDERR_FILENO, lastLine.data(), lastLine.size());
+  for (size_t i = 0; i < std::size(endings); ++i)
+    if (endings[i] == signal)
+      ::sigaction(signal, &before[i], nullptr);
+  ::raise(signal);
+}
+
+void sayInterrupts(llvm::StringRef line) {
+  lastLine = line;
+  endsLine = ::isatty(STDERR_FILENO);
+  struct sigaction action = {};
+  action.sa_handler = sayAndEnd;
+  for (size_t i = 0; i < std::size(endings); ++i) {
+    ::sigaction(endings[i], nullptr, &before[i]);
+    if (before[i].sa_handler != SIG_IGN)
+      ::sigaction(endings[i], &action, nullptr);
+  }
+}
 
 } // namespace mp

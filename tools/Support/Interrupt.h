@@ -8,6 +8,8 @@
 #ifndef MPOPT_TOOLS_SUPPORT_INTERRUPT_H
 #define MPOPT_TOOLS_SUPPORT_INTERRUPT_H
 
+#include "llvm/ADT/StringRef.h"
+
 #include <csignal>
 
 namespace mp {
@@ -25,6 +27,11 @@ public:
 private:
   struct sigaction oldInterrupt, oldTerminate, oldHangUp;
 };
+
+/// From here on SIGINT, SIGTERM and SIGHUP end the process with a line that
+/// says so, unless an Interrupt notes them. `line` lives as long as the
+/// process.
+void sayInterrupts(llvm::StringRef line);
 
 } // namespace mp
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "Interrupt.h"
 #include "Message.h"
 
 #include "mp-opt/API/Model.h"
@@ -66,6 +67,7 @@ int main(int argc, char **argv) {
   // A limit on files is an error where one is written, as a full disk is.
   ::signal(SIGXFSZ, SIG_IGN);
   installInternalErrorHandler();
+  sayInterrupts("mp-run: stopped by a signal\n");
   setUpColors();
   mlir::DialectRegistry registry;
   registerModelDialects(registry);
