@@ -211,7 +211,8 @@ def test_checkpoints_that_cannot_be_written(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == BAD_INPUT, errors
     made = len(read_log(log))
-    assert "cannot make the folder" in errors
+    # Of the checkpoint, or of what is in it, whichever comes next.
+    assert re.search(rf"cannot [a-z ]+ '?{folder}", errors), errors
     assert f"'{out}' has the states after step {made}" in errors
     assert made % 50 == 0 and load_safetensors(out)
 
