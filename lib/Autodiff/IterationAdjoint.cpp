@@ -7,6 +7,8 @@
 
 #include "IterationAdjoint.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -68,14 +70,8 @@ LogicalResult IterationAdjoint::findActive(ArrayRef<Value> inputs) {
 static bool areDifferent(Type lhs, Type rhs) {
   auto left = dyn_cast<RankedTensorType>(lhs);
   auto right = dyn_cast<RankedTensorType>(rhs);
-  if (!left || !right)
-    return false;
-  if (left.getRank() != right.getRank())
-    return true;
-  for (auto [a, b] : llvm::zip(left.getShape(), right.getShape()))
-    if (a != b && a != ShapedType::kDynamic && b != ShapedType::kDynamic)
-      return true;
-  return false;
+  return left && right &&
+         failed(verifyCompatibleShape(left.getShape(), right.getShape()));
 }
 
 LogicalResult IterationAdjoint::checkStates() {

@@ -80,24 +80,25 @@ Flag &Flags::add(StringRef name, bool &to, StringRef help) {
   return addRow(std::move(row));
 }
 
-Flag &Flags::add(StringRef name, std::string &to, StringRef help,
-                 StringRef value) {
+/// A text that must not be empty.
+template <typename T>
+static Flag makeText(StringRef name, T &to, StringRef help, StringRef value) {
   Flag row{name.str(), value.str(), help.str(), "", ""};
   row.set = [&to](StringRef text) {
     to = text.str();
     return !text.empty();
   };
-  return addRow(std::move(row));
+  return row;
+}
+
+Flag &Flags::add(StringRef name, std::string &to, StringRef help,
+                 StringRef value) {
+  return addRow(makeText(name, to, help, value));
 }
 
 Flag &Flags::add(StringRef name, std::optional<std::string> &to, StringRef help,
                  StringRef value) {
-  Flag row{name.str(), value.str(), help.str(), "", ""};
-  row.set = [&to](StringRef text) {
-    to = text.str();
-    return !text.empty();
-  };
-  return addRow(std::move(row));
+  return addRow(makeText(name, to, help, value));
 }
 
 Flag &Flags::add(StringRef name, double &to, StringRef help, double least) {

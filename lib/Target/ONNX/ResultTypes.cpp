@@ -8,6 +8,7 @@
 #include "GraphImporter.h"
 #include "Validation/ValueChecks.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -34,15 +35,8 @@ static void inferFromSubgraphs(const Node &node, OperationState &state,
 static bool contradict(Type lhs, Type rhs) {
   auto left = dyn_cast<RankedTensorType>(lhs);
   auto right = dyn_cast<RankedTensorType>(rhs);
-  if (!left || !right)
-    return false;
-  if (left.getRank() != right.getRank())
-    return true;
-  for (auto [size, other] : llvm::zip(left.getShape(), right.getShape()))
-    if (size != other && !ShapedType::isDynamic(size) &&
-        !ShapedType::isDynamic(other))
-      return true;
-  return false;
+  return left && right &&
+         failed(verifyCompatibleShape(left.getShape(), right.getShape()));
 }
 
 LogicalResult GraphImporter::checkStated(StringRef name, Type &stated,

@@ -77,13 +77,19 @@ static constexpr Row rows[] = {
     {Deviation::IdleNode, "has neither inputs nor outputs",
      "it computes nothing"},
 };
-static_assert(std::size(rows) == unsigned(Deviation::Count));
+
+static constexpr bool areInOrder() {
+  for (unsigned i = 0; i < std::size(rows); ++i)
+    if (unsigned(rows[i].kind) != i)
+      return false;
+  return std::size(rows) == unsigned(Deviation::Count);
+}
+static_assert(areInOrder(), "a row for each kind, in their order");
 
 static const Row &getRow(Deviation kind) { return rows[unsigned(kind)]; }
 
 LogicalResult Deviations::add(Deviation kind, const Twine &where) {
   const Row &row = getRow(kind);
-  assert(row.kind == kind && "rows stand in the order of the kinds");
   if (check == CheckLevel::Strict)
     return emitError(loc) << where << ": " << row.wrong
                           << "; a lenient check accepts that";
