@@ -54,12 +54,13 @@ ABOVE_PASSES = "lib/API/"
 LAYERS = (
     "Support", "Schema", "Data",
     "Dialect/ONNX", "Dialect/MP", "Dialect/Runtime", "Dialect/Kernel",
+    "Dialect/Device",
     "Codegen/Target",
     "Operators", "Target/ONNX", "Graph", "Folding",
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
-    "Runtime", "Execution", "passes", "Codegen/Host", "API",
+    "Codegen/GPU", "Runtime", "Emulation", "Execution", "passes", "Codegen/Host", "API",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8

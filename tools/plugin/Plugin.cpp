@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
@@ -24,8 +25,9 @@ static constexpr const char *pluginName = "mp-opt";
 static constexpr const char *pluginVersion = MPOPT_VERSION;
 
 static void registerDialects(mlir::DialectRegistry *registry) {
-  registry->insert<mp::kernel::KernelDialect, mp::onnxir::ONNXDialect,
-                   mp::runtime::RuntimeDialect, mp::MPDialect>();
+  registry->insert<mp::device::DeviceDialect, mp::kernel::KernelDialect,
+                   mp::onnxir::ONNXDialect, mp::runtime::RuntimeDialect,
+                   mp::MPDialect>();
 }
 
 static void registerPasses() { mp::registerAllPasses(); }

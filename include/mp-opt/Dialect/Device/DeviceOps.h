@@ -1,0 +1,42 @@
+//===- DeviceOps.h - The device dialect -------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_DIALECT_DEVICE_DEVICEOPS_H
+#define MPOPT_DIALECT_DEVICE_DEVICEOPS_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "mp-opt/Dialect/Device/DeviceDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "mp-opt/Dialect/Device/DeviceOps.h.inc"
+
+namespace mp::device {
+
+/// Attribute of the module: the texts that `device.fail` counts.
+constexpr llvm::StringLiteral errorsName = "device.errors";
+/// The `gpu.module` that has the kernels.
+constexpr llvm::StringLiteral kernelsName = "kernels";
+/// Dynamic shared memory of kernels: a global in address space 3 without size.
+constexpr llvm::StringLiteral sharedName = "mp_shared";
+/// The words of `device.control`, and what is in them.
+constexpr int64_t controlWords = 8;
+enum ControlWord { CallNumber, ErrorText, ErrorFirst, ErrorSecond };
+
+/// Threads that a block may have, on every device.
+constexpr int64_t maxThreads = 1024;
+
+} // namespace mp::device
+
+#endif // MPOPT_DIALECT_DEVICE_DEVICEOPS_H

@@ -1,0 +1,60 @@
+//===- DeviceDialect.cpp - The device dialect -----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "mp-opt/Dialect/Device/DeviceDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "mp-opt/Dialect/Device/DeviceOps.cpp.inc"
+
+using namespace mlir;
+
+void mp::device::DeviceDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "mp-opt/Dialect/Device/DeviceOps.cpp.inc"
+      >();
+}
+
+LogicalResult mp::device::LaunchOp::verify() {
+  auto isSize = [](ArrayRef<int32_t> sizes) {
+    return sizes.size() == 3 &&
+           llvm::all_of(sizes, [](int32_t size) { return size > 0; });
+  };
+  if (!isSize(getGrid()) || !isSize(getBlock()))
+    return emitOpError("expected three positive sizes of grid and block");
+  int64_t threads = 1;
+  for (int32_t size : getBlock())
+    threads *= size;
+  if (threads > maxThreads)
+    return emitOpError("found blocks of ")
+           << threads << " threads, expected at most " << maxThreads;
+  if (getShared() < 0)
+    return emitOpError("expected no negative size of shared memory");
+  for (Type type : getOperandTypes())
+    if (!cast<MemRefType>(type).hasStaticShape())
+      return emitOpError("found an operand of ")
+             << type << ", expected known sizes";
+  return success();
+}
+
+LogicalResult
+mp::device::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = dyn_cast_or_null<FunctionOpInterface>(
+      symbols.lookupNearestSymbolFrom(*this, getKernelAttr()));
+  if (!kernel)
+    return emitOpError("found no function '") << getKernel() << "'";
+  if (kernel.getNumArguments() != getNumOperands())
+    return emitOpError("found ")
+           << getNumOperands() << " operands, but '" << getKernel()
+           << "' takes " << kernel.getNumArguments();
+  return success();
+}

@@ -1,0 +1,29 @@
+// RUN: mp-opt %s | mp-opt | FileCheck %s
+// RUN: mp-opt %s --mlir-print-op-generic | mp-opt | FileCheck %s
+
+gpu.module @kernels {
+  gpu.func @add(%a: memref<8xf32>, %c: memref<8xi64>) kernel {
+    %i = arith.constant 1 : index
+    // CHECK: device.fail %{{.*}}, 0(%{{.*}}, %{{.*}}) ends : memref<8xi64>
+    device.fail %c, 0 (%i, %i) ends : memref<8xi64>
+    // CHECK: device.draw %{{.*}}, 42 after 1 : memref<8xi64>
+    %seed = device.draw %c, 42 after 1 : memref<8xi64>
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: func.func @main
+func.func @main(%a: memref<8xf32>) {
+  // CHECK: %[[C:.*]] = device.control : memref<8xi64>
+  %c = device.control : memref<8xi64>
+  // CHECK: device.group "map" {
+  device.group "map" {
+    %x = arith.constant 1.0 : f32
+    linalg.fill ins(%x : f32) outs(%a : memref<8xf32>)
+  }
+  // CHECK: device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1](%{{.*}}, %[[C]]) : memref<8xf32>, memref<8xi64>
+  device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1] (%a, %c) : memref<8xf32>, memref<8xi64>
+  // CHECK: device.launch @kernels::@add grid [2, 1, 1] block [32, 1, 1] shared 4096(%{{.*}}, %[[C]])
+  device.launch @kernels::@add grid [2, 1, 1] block [32, 1, 1] shared 4096 (%a, %c) : memref<8xf32>, memref<8xi64>
+  return
+}
