@@ -128,6 +128,10 @@ def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
 
     Example: test/Lowering/mp-plan-memory.mlir
   }];
+  let options = [
+    Option<"alignment", "alignment", "int64_t", /*default=*/"0",
+           "Places are at multiples of so many bytes; 0: of the target's lines">,
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
 }
@@ -323,6 +327,90 @@ def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
     Example: test/Lowering/convert-scratch-to-llvm.mlir
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// GPU
+//===----------------------------------------------------------------------===//
+
+def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "Divide main into groups of one kernel each";
+  let description = [{
+    Before: `main` on buffers and one arena, as `mp-plan-memory` leaves it. After:
+    what it does is in `device.group`s: structured ops each in its own, small
+    ones and scalars that follow each other in one. Between them stand places in
+    memory and numbers that every group can have for itself; what one group
+    computes and another uses goes through a place at the end of the arena.
+    Sizes that are not known, and memory whose size depends on data, are errors.
+
+    Example: test/Lowering/GPU/mp-form-kernels.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mp::device::DeviceDialect"];
+}
+
+def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Make functions for a GPU of groups";
+  let description = [{
+    Before: `device.group`s. After: `gpu.module @kernels` with a `gpu.func` for
+    each, equal ones once, and a `device.launch` in the group's place, which says
+    how many blocks and threads there are.
+
+    Example: test/Lowering/GPU/convert-groups-to-gpu.mlir
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect", "::mp::device::DeviceDialect"];
+}
+
+def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Write what devices have no instruction for in simpler ops";
+  let description = [{
+    Functions of `math` become polynomials, those of 16 bit in f32; `device.draw`
+    becomes arithmetic. No library of a vendor is needed then. With `emulated`,
+    conversions to and from bf16 become integer arithmetic, for processors that
+    have none.
+
+    Example: test/Lowering/GPU/mp-expand-kernels.mlir
+  }];
+  let options = [
+    Option<"emulated", "emulated", "bool", /*default=*/"false",
+           "For the emulator">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def LowerFailures : Pass<"mp-lower-failures", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Write device.fail as accesses to the control words";
+  let description = [{
+    Before: kernels with branches between blocks. After: the first thread that
+    fails leaves a text's index and two numbers; threads that end return.
+
+    Example: test/Lowering/GPU/mp-lower-failures.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertKernelsToNVVM
+    : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Write kernels in the dialects of LLVM and NVVM";
+  let description = [{
+    Before: `gpu.func`s of branches between blocks, on memrefs of known sizes.
+    After: functions of bare pointers. Indices have 32 bits where memory allows
+    it.
+
+    Example: test/Lowering/GPU/convert-kernels-to-nvvm.mlir
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
 }
 
 #endif // MPOPT_PASSES_LOWERING_PASSES_TD

@@ -99,7 +99,8 @@ static void buildFusion(OpPassManager &pm) {
   simplifyOps(pm);
 }
 
-static void buildBufferization(OpPassManager &pm, bool inPlace) {
+static void buildBufferization(OpPassManager &pm, bool inPlace,
+                               int64_t alignment = 0) {
   pm.addPass(createBindArguments({inPlace}));
   pm.addNestedPass<func::FuncOp>(createSeparateTemporaries());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
@@ -120,7 +121,7 @@ static void buildBufferization(OpPassManager &pm, bool inPlace) {
   pm.addPass(createCSEPass());
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(createFreeEarly());
-  pm.addPass(createPlanMemory());
+  pm.addPass(createPlanMemory({alignment}));
 }
 
 void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
@@ -147,6 +148,34 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   simplify(functions);
   pm.addPass(createConvertToLLVM());
   simplify(pm.nest<LLVM::LLVMFuncOp>());
+}
+
+void buildGPUFormation(OpPassManager &pm, const GPULoweringOptions &options) {
+  // What devices transfer at once begins at multiples of this.
+  constexpr int64_t placeBytes = 256;
+  buildFusion(pm);
+  buildBufferization(pm, options.inPlace, placeBytes);
+  simplifyOps(pm);
+  pm.addPass(createFormKernels());
+  pm.addPass(createConvertGroupsToGPU());
+}
+
+void buildGPULoweringPipeline(OpPassManager &pm,
+                              const GPULoweringOptions &options) {
+  buildGPUFormation(pm, options);
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  simplifyOps(kernels);
+  ExpandKernelsOptions expansion;
+  expansion.emulated = options.emulated;
+  kernels.addPass(createExpandKernels(expansion));
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(createLowerFailures());
+  simplify(kernels);
+  kernels.addPass(createConvertKernelsToNVVM());
+  kernels.addPass(createReconcileUnrealizedCastsPass());
+  simplify(kernels);
 }
 
 } // namespace mp

@@ -155,6 +155,16 @@ void registerPipelines() {
       [](OpPassManager &pm, const LoweringOptions &options) {
         buildLoweringPipeline(pm, options);
       });
+  PassPipelineRegistration<GPULoweringOptions>(
+      "mp-lower-to-gpu", "Write loops on tensors as launches of kernels",
+      [](OpPassManager &pm, const GPULoweringOptions &options) {
+        buildGPUFormation(pm, options);
+      });
+  PassPipelineRegistration<GPULoweringOptions>(
+      "mp-lower-to-nvvm", "The same, and kernels in NVVM's dialect",
+      [](OpPassManager &pm, const GPULoweringOptions &options) {
+        buildGPULoweringPipeline(pm, options);
+      });
 }
 
 } // namespace mp

@@ -125,6 +125,17 @@ struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::init(true)};
 };
 
+struct GPULoweringOptions
+    : public mlir::PassPipelineOptions<GPULoweringOptions> {
+  Option<bool> inPlace{
+      *this, "in-place",
+      llvm::cl::desc("write outputs that are states over their inputs"),
+      llvm::cl::init(false)};
+  Option<bool> emulated{*this, "emulated",
+                        llvm::cl::desc("kernels for the emulator"),
+                        llvm::cl::init(false)};
+};
+
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
 /// Decides precision and carries it out: specialize functions, scale the loss
@@ -150,10 +161,17 @@ void buildEmulationPipeline(mlir::OpPassManager &pm);
 /// From what `convert-onnx-to-linalg` makes to LLVM's dialect.
 void buildLoweringPipeline(mlir::OpPassManager &pm,
                            const LoweringOptions &options);
+/// From the same to a plan of launches, and kernels in the dialects of LLVM and
+/// NVVM in `gpu.module @kernels`; the first of its two halves ends with `gpu`.
+void buildGPULoweringPipeline(mlir::OpPassManager &pm,
+                              const GPULoweringOptions &options);
+void buildGPUFormation(mlir::OpPassManager &pm,
+                       const GPULoweringOptions &options);
 /// The dialects on the way, and how their ops are bufferized.
 void registerLoweringDialects(mlir::DialectRegistry &registry);
 
-/// Registers `mp-mixed-precision`, `mp-train` and `mp-lower-to-llvm`.
+/// Registers `mp-mixed-precision`, `mp-train`, `mp-lower-to-llvm`,
+/// `mp-lower-to-gpu` and `mp-lower-to-nvvm`.
 void registerPipelines();
 
 } // namespace mp

@@ -22,7 +22,8 @@ struct PlanMemory : public impl::PlanMemoryBase<PlanMemory> {
   using PlanMemoryBase::PlanMemoryBase;
 
   void runOnOperation() override {
-    planMemory(getOperation(), getNumbers(getOperation()).lineBytes);
+    planMemory(getOperation(),
+               alignment ? alignment : getNumbers(getOperation()).lineBytes);
   }
 };
 } // namespace

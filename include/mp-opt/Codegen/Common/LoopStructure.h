@@ -42,6 +42,13 @@ protected:
   /// The dimension that most operands hold contiguously; outputs count more.
   unsigned chooseInner();
 
+  llvm::SmallVector<mlir::Value> getIndices(const LoopOperand &operand);
+  /// The body at the current indices; `sums` stand for the outputs' elements,
+  /// which are loaded if there are none.
+  llvm::SmallVector<mlir::Value> emitBody(llvm::ArrayRef<mlir::Value> sums);
+  /// To the output's place at the current indices.
+  void store(unsigned output, mlir::Value value);
+
   mlir::Value index(mlir::OpFoldResult value) {
     return getValueOrCreateConstantIndexOp(b, loc, value);
   }
@@ -52,6 +59,8 @@ protected:
   mlir::linalg::GenericOp op;
   llvm::SmallVector<LoopDim> dims;
   llvm::SmallVector<LoopOperand> operands;
+  /// The current index of each dimension.
+  llvm::SmallVector<mlir::Value> indices;
   /// Whether the body asks for indices of the op's dimensions.
   bool usesIndex = false;
 

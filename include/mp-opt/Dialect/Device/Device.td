@@ -44,9 +44,10 @@ def Device_ControlOp : Device_Op<"control", [Pure]> {
     others behind it:
 
     * 0: the number of the call, of which random numbers are a function;
-    * 1: 0, or 1 + the index of a text in the module's `device.errors`, by the
-      first thread that fails;
-    * 2, 3: the two numbers that stand for `%0` and `%1` in it.
+    * 1: 0, or anything else once a thread has failed;
+    * 2: of the first that did, 1 + the index of a text in the module's
+      `device.errors`;
+    * 3, 4: the two numbers that stand for `%0` and `%1` in it.
 
     `%0 = device.control : memref<8xi64>`
   }];

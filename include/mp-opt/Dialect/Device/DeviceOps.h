@@ -32,7 +32,7 @@ constexpr llvm::StringLiteral kernelsName = "kernels";
 constexpr llvm::StringLiteral sharedName = "mp_shared";
 /// The words of `device.control`, and what is in them.
 constexpr int64_t controlWords = 8;
-enum ControlWord { CallNumber, ErrorText, ErrorFirst, ErrorSecond };
+enum ControlWord { CallNumber, HasFailed, ErrorText, ErrorFirst, ErrorSecond };
 
 /// Threads that a block may have, on every device.
 constexpr int64_t maxThreads = 1024;

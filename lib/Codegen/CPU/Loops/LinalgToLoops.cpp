@@ -10,12 +10,10 @@
 #include "mp-opt/Codegen/Common/LoopStructure.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
-#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -53,16 +51,8 @@ private:
   void emitRows(ArrayRef<unsigned> outer, ArrayRef<unsigned> reductions);
   void emitReductions(ArrayRef<unsigned> dims, SmallVectorImpl<Value> &sums);
 
-  SmallVector<Value> getIndices(const LoopOperand &operand);
-  /// The body at the current indices; `sums` stand for the outputs' elements,
-  /// which are loaded if there are none.
-  SmallVector<Value> emitBody(ArrayRef<Value> sums);
-  void store(unsigned output, Value value);
-
   /// Ranges of a parallel loop are about this many elements long.
   int64_t rangeElements;
-  /// The current index of each dimension.
-  SmallVector<Value> indices;
 };
 
 } // namespace
@@ -144,60 +134,6 @@ void LoopNest::emitOuter(ArrayRef<unsigned> outer, OpFoldResult inner,
       body();
     });
   });
-}
-
-SmallVector<Value> LoopNest::getIndices(const LoopOperand &operand) {
-  SmallVector<Value> result;
-  for (AffineExpr expr : operand.exprs)
-    result.push_back(affine::expandAffineExpr(b, loc, expr, indices, {}));
-  return result;
-}
-
-SmallVector<Value> LoopNest::emitBody(ArrayRef<Value> sums) {
-  Block &block = op.getRegion().front();
-  IRMapping mapping;
-  unsigned firstOutput = operands.size() - op.getNumDpsInits();
-  for (auto [number, operand] : llvm::enumerate(operands)) {
-    BlockArgument argument = block.getArgument(number);
-    if (number >= firstOutput && !sums.empty())
-      mapping.map(argument, sums[number - firstOutput]);
-    else if (!isa<MemRefType>(operand.memref.getType()))
-      mapping.map(argument, operand.memref);
-    else if (!argument.use_empty())
-      mapping.map(argument, memref::LoadOp::create(b, loc, operand.memref,
-                                                   getIndices(operand)));
-  }
-  for (Operation &inner : block.without_terminator()) {
-    if (auto position = dyn_cast<linalg::IndexOp>(inner)) {
-      mapping.map(position.getResult(), indices[position.getDim()]);
-      continue;
-    }
-    Operation *copy = b.clone(inner, mapping);
-    // Sums may be taken in any order, which is fixed when this is compiled.
-    bool isSum = llvm::any_of(inner.getOperands(), [&](Value value) {
-      auto argument = dyn_cast<BlockArgument>(value);
-      return argument && argument.getOwner() == &block &&
-             argument.getArgNumber() >= firstOutput;
-    });
-    if (isSum && isa<arith::AddFOp, arith::MulFOp>(inner))
-      copy->setAttr("fastmath",
-                    arith::FastMathFlagsAttr::get(
-                        b.getContext(), arith::FastMathFlags::reassoc));
-    // Indices deeper inside.
-    copy->walk([&](linalg::IndexOp position) {
-      b.replaceOp(position, indices[position.getDim()]);
-    });
-  }
-  SmallVector<Value> results;
-  for (Value value : block.getTerminator()->getOperands())
-    results.push_back(mapping.lookupOrDefault(value));
-  return results;
-}
-
-void LoopNest::store(unsigned output, Value value) {
-  unsigned firstOutput = operands.size() - op.getNumDpsInits();
-  const LoopOperand &operand = operands[firstOutput + output];
-  memref::StoreOp::create(b, loc, value, operand.memref, getIndices(operand));
 }
 
 /// No reduction: each point is stored.

@@ -1,0 +1,30 @@
+//===- FormKernels.h - A model as groups of one kernel each -----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_GPU_FORMKERNELS_H
+#define MPOPT_CODEGEN_GPU_FORMKERNELS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mp {
+
+/// Kinds of `device.group`.
+namespace group {
+constexpr llvm::StringLiteral map = "map", reduce = "reduce",
+                              contract = "contract", rows = "rows",
+                              block = "block";
+} // namespace group
+
+/// Divides what `main` does into `device.group`s. Between them stand places in
+/// memory, constants, and loads of memory that nothing writes any more.
+/// Fails, after a diagnostic for each reason, where a size is unknown or an op
+/// has no form on a device.
+mlir::LogicalResult formKernels(mlir::ModuleOp module);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_GPU_FORMKERNELS_H

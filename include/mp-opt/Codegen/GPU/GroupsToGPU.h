@@ -1,0 +1,22 @@
+//===- GroupsToGPU.h - Groups as functions for a GPU ------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_GPU_GROUPSTOGPU_H
+#define MPOPT_CODEGEN_GPU_GROUPSTOGPU_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mp {
+
+/// Makes of each `device.group` a `gpu.func` in `gpu.module @kernels`, equal
+/// ones once, and a `device.launch`. Fails after a diagnostic for each op that
+/// has no code for devices.
+mlir::LogicalResult convertGroupsToGPU(mlir::ModuleOp module);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_GPU_GROUPSTOGPU_H

@@ -1,0 +1,28 @@
+//===- ArenaPlaces.h - More memory for kernels ------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_ARENAPLACES_H
+#define MPOPT_LIB_CODEGEN_GPU_ARENAPLACES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mp {
+
+/// Bytes between places in the arena, which every access is aligned to.
+constexpr int64_t placeBytes = 256;
+
+/// The arena of `main`, which is found by the places in it; null if it has
+/// none.
+mlir::memref::AllocOp findArena(mlir::func::FuncOp main);
+
+/// A place for `type` at the end of the arena, which nothing else has.
+mlir::Value makePlace(mlir::func::FuncOp main, mlir::MemRefType type);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_ARENAPLACES_H

@@ -1,0 +1,48 @@
+//===- BlockCode.h - Code that the threads of a block run together -*- C++ -*-//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_BLOCKCODE_H
+#define MPOPT_LIB_CODEGEN_GPU_BLOCKCODE_H
+
+#include "ThreadLoops.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mp {
+
+/// Whether nothing in it is for several threads: loops over single elements.
+bool isScalarCode(mlir::Block &block);
+
+/// Rewrites code of one thread as code of all threads of a block. Numbers are
+/// computed by each of them, structured ops share their points out, and what is
+/// written is seen by all behind a barrier. Branches and loops stay: all
+/// threads take the same way.
+class BlockCode {
+public:
+  BlockCode(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp function,
+            const Threads &threads)
+      : b(rewriter), function(function), threads(threads) {}
+
+  mlir::LogicalResult emit(mlir::Block &block);
+
+private:
+  mlir::LogicalResult emitOp(mlir::Operation *op);
+  mlir::LogicalResult emitLoop(mlir::scf::ForallOp loop);
+  void emitGeneric(mlir::linalg::GenericOp op);
+  void emitByFirst(mlir::Operation *op);
+  void barrier(mlir::Operation *before);
+
+  mlir::RewriterBase &b;
+  mlir::gpu::GPUFuncOp function;
+  Threads threads;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_BLOCKCODE_H

@@ -1,0 +1,360 @@
+//===- FormKernels.cpp - A model as groups of one kernel each -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Behind mp-plan-memory, `main` is a list: structured ops, each of which is a
+// kernel; and small things between them, scalars above all, which become
+// kernels of one block, as many in each as follow each other.
+//
+// A number that one group computes and another uses goes through memory: a
+// place of its own at the end of the arena.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/GPU/FormKernels.h"
+
+#include "ArenaPlaces.h"
+#include "MemoryRanges.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// Points of an op that is not worth a kernel of its own if others like it are
+/// beside it.
+constexpr int64_t fewPoints = 1024;
+
+class KernelFormer {
+public:
+  KernelFormer(ModuleOp module, func::FuncOp main)
+      : module(module), main(main), block(main.getBody().front()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult checkSizes();
+  LogicalResult checkOps();
+  void generalize();
+  LogicalResult numberDraws();
+  void makeGroups();
+  StringRef getKind(Operation &op);
+  bool isBetweenGroups(Operation &op);
+  bool isStable(memref::LoadOp load);
+  bool isBoundToOpen(Operation &op);
+  void addToGroup(Operation &op, StringRef kind);
+  void spill(device::GroupOp group);
+
+  ModuleOp module;
+  func::FuncOp main;
+  Block &block;
+  Value control;
+  device::GroupOp open;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What cannot be
+//===----------------------------------------------------------------------===//
+
+/// Sizes of inputs are what all others follow from.
+LogicalResult KernelFormer::checkSizes() {
+  bool isKnown = true;
+  auto inputs = module->getAttrOfType<ArrayAttr>(mark::inputs);
+  for (auto input : block.getOps<runtime::InputOp>()) {
+    auto type = cast<MemRefType>(input.getType());
+    if (type.hasStaticShape())
+      continue;
+    isKnown = false;
+    StringRef name;
+    if (inputs && input.getNumber() < inputs.size())
+      if (auto entry = dyn_cast<DictionaryAttr>(inputs[input.getNumber()]))
+        if (auto attr = entry.getAs<StringAttr>(mark::name))
+          name = attr.getValue();
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (type.isDynamicDim(axis))
+        main.emitError("input '")
+            << name << "': the size of axis " << axis
+            << " is not known, but code for a device needs all sizes: give "
+               "them by --dim=NAME=SIZE";
+  }
+  return success(isKnown);
+}
+
+static bool hasUnknownSize(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && !memref.hasStaticShape();
+}
+
+/// Memory whose size is known in a call only has no place on a device.
+LogicalResult KernelFormer::checkOps() {
+  bool isFine = true;
+  llvm::DenseSet<Location> said;
+  block.walk([&](Operation *op) {
+    StringRef what;
+    if (isa<memref::AllocOp, memref::AllocaOp, runtime::OutputOp>(op) &&
+        llvm::any_of(op->getResultTypes(), hasUnknownSize))
+      what = "a result's size depends on data";
+    else if (isa<runtime::CacheLookupOp, runtime::ScratchOp>(op))
+      what = "it needs memory of the host";
+    if (what.empty() || !said.insert(op->getLoc()).second)
+      return;
+    isFine = false;
+    op->emitError("has no code for devices: ") << what;
+  });
+  return success(isFine);
+}
+
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelFormer::numberDraws() {
+  OpBuilder b(main.getContext());
+  b.setInsertionPointToStart(&block);
+  auto words = MemRefType::get(device::controlWords, b.getI64Type());
+  control = device::ControlOp::create(b, main.getLoc(), words);
+  llvm::DenseMap<int64_t, int64_t> counts;
+  SmallVector<runtime::DrawOp> draws;
+  block.walk([&](runtime::DrawOp draw) { draws.push_back(draw); });
+  for (runtime::DrawOp draw : draws) {
+    if (draw->getBlock() != &block)
+      return draw.emitError("has no code for devices: random numbers inside of "
+                            "a loop or a branch");
+    b.setInsertionPoint(draw);
+    int64_t seed = draw.getSeed();
+    Value begin = device::DrawOp::create(b, draw.getLoc(), b.getI64Type(),
+                                         control, b.getI64IntegerAttr(seed),
+                                         b.getI64IntegerAttr(counts[seed]++));
+    draw.replaceAllUsesWith(begin);
+    draw.erase();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Structured ops by their names become generic ones, copies too.
+void KernelFormer::generalize() {
+  IRRewriter rewriter(main.getContext());
+  SmallVector<Operation *> ops;
+  block.walk([&](Operation *op) {
+    if (isa<memref::CopyOp>(op) ||
+        (isa<linalg::LinalgOp>(op) && !isa<linalg::GenericOp>(op)))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    rewriter.setInsertionPoint(op);
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      if (copy->getBlock() == &block && isContiguousCopy(copy))
+        continue;
+      linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), copy.getSource(),
+                               copy.getTarget());
+      rewriter.eraseOp(copy);
+      continue;
+    }
+    (void)linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(op));
+  }
+}
+
+static int64_t countPoints(Operation &op) {
+  int64_t points = 1;
+  auto multiply = [&](int64_t extent) {
+    if (llvm::MulOverflow(points, extent, points))
+      points = INT64_MAX;
+  };
+  if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    llvm::for_each(generic.getStaticLoopRanges(), multiply);
+    return points;
+  }
+  op.walk([&](linalg::GenericOp inner) {
+    int64_t own = countPoints(*inner.getOperation());
+    points = std::max(points, own);
+  });
+  return points;
+}
+
+StringRef KernelFormer::getKind(Operation &op) {
+  if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    bool isMap = generic.getNumReductionLoops() == 0;
+    return isMap ? group::map : group::reduce;
+  }
+  if (isa<kernel::ContractOp>(op))
+    return group::contract;
+  if (isa<scf::ForallOp>(op))
+    return group::rows;
+  return group::block;
+}
+
+/// Nobody writes what it loads until the last op that depends on it.
+bool KernelFormer::isStable(memref::LoadOp load) {
+  SmallVector<Operation *> worklist{load};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  Operation *last = load;
+  while (!worklist.empty()) {
+    Operation *next = worklist.pop_back_val();
+    for (Operation *user : next->getUsers()) {
+      Operation *own = block.findAncestorOpInBlock(*user);
+      if (!own || !seen.insert(own).second)
+        continue;
+      if (last->isBeforeInBlock(own))
+        last = own;
+      if (own == user && isPure(own) && own->getNumRegions() == 0)
+        worklist.push_back(own);
+    }
+  }
+  MemoryRange range = MemoryRange::get(load.getMemRef());
+  for (Operation *op = load; op != last; op = op->getNextNode())
+    if (mayWrite(op, range))
+      return false;
+  // The last one may write it after it has read what depends on the load, but
+  // other threads do not wait for that.
+  return !mayWrite(last, range);
+}
+
+/// Places and numbers that each group can have for itself.
+bool KernelFormer::isBetweenGroups(Operation &op) {
+  if (isa<memref::DeallocOp, memref::AllocOp, runtime::OutputOp,
+          memref::CopyOp>(op))
+    return true;
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return isStable(load);
+  return op.getNumRegions() == 0 && isPure(&op);
+}
+
+/// Whether a number or place is computed from what the open group computes.
+bool KernelFormer::isBoundToOpen(Operation &op) {
+  if (!isBetweenGroups(op))
+    return false;
+  if (auto load = dyn_cast<memref::LoadOp>(op);
+      load && mayWrite(open, MemoryRange::get(load.getMemRef())))
+    return true;
+  return llvm::any_of(op.getOperands(), [&](Value operand) {
+    Operation *source = operand.getDefiningOp();
+    return source && open->isProperAncestor(source);
+  });
+}
+
+void KernelFormer::addToGroup(Operation &op, StringRef kind) {
+  bool isSmall = kind != group::contract && countPoints(op) <= fewPoints &&
+                 (kind != group::rows || countPoints(op) <= fewPoints / 32);
+  bool joins = kind == group::block || isSmall;
+  if (!open || !joins) {
+    OpBuilder b(&op);
+    open = device::GroupOp::create(b, op.getLoc(), kind);
+    b.createBlock(&open.getBody());
+  } else {
+    open.setKind(group::block);
+  }
+  Block &body = open.getBody().front();
+  op.moveBefore(&body, body.end());
+  if (!joins)
+    open = nullptr;
+}
+
+void KernelFormer::makeGroups() {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    if (isa<runtime::CheckInputsOp>(op)) {
+      op->erase();
+      continue;
+    }
+    if (isa<memref::CopyOp>(op))
+      open = nullptr;
+    if (open && isBoundToOpen(*op)) {
+      if (isa<ViewLikeOpInterface>(op))
+        open = nullptr;
+      else
+        addToGroup(*op, group::block);
+      continue;
+    }
+    if (!isBetweenGroups(*op))
+      addToGroup(*op, getKind(*op));
+    else if (open)
+      op->moveBefore(open);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers that groups hand on
+//===----------------------------------------------------------------------===//
+
+void KernelFormer::spill(device::GroupOp group) {
+  SmallVector<Value> values;
+  for (Operation &op : group.getBody().front())
+    for (Value result : op.getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !group->isProperAncestor(user);
+          }))
+        values.push_back(result);
+  OpBuilder b(main.getContext());
+  for (Value value : values) {
+    Type type = value.getType();
+    Type stored = isa<IndexType>(type) ? b.getI64Type() : type;
+    Value place = makePlace(main, MemRefType::get({}, stored));
+    b.setInsertionPointAfterValue(value);
+    Location loc = value.getLoc();
+    Value given = value;
+    if (stored != type)
+      given = arith::IndexCastOp::create(b, loc, stored, value);
+    memref::StoreOp::create(b, loc, given, place);
+    b.setInsertionPointAfter(group);
+    Value loaded = memref::LoadOp::create(b, loc, place);
+    if (stored != type)
+      loaded = arith::IndexCastOp::create(b, loc, type, loaded);
+    value.replaceUsesWithIf(loaded, [&](OpOperand &use) {
+      return !group->isProperAncestor(use.getOwner());
+    });
+  }
+}
+
+LogicalResult KernelFormer::run() {
+  if (failed(checkSizes()) || failed(checkOps()))
+    return failure();
+  if (failed(numberDraws()))
+    return failure();
+  generalize();
+  makeGroups();
+  for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
+    for (Operation &op : group.getBody().front())
+      for (Value result : op.getResults())
+        if (isa<MemRefType>(result.getType()) &&
+            llvm::any_of(result.getUsers(), [&](Operation *user) {
+              return !group->isProperAncestor(user);
+            }))
+          return op.emitError("has no code for devices: which memory its "
+                              "result is depends on data");
+    spill(group);
+  }
+  return success();
+}
+
+LogicalResult formKernels(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return success();
+  return KernelFormer(module, main).run();
+}
+
+} // namespace mp

@@ -1,0 +1,78 @@
+//===- GenericCode.h - Structured ops for threads ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_GENERICCODE_H
+#define MPOPT_LIB_CODEGEN_GPU_GENERICCODE_H
+
+#include "ThreadLoops.h"
+#include "mp-opt/Codegen/Common/LoopStructure.h"
+
+namespace mp {
+
+/// Code of one `linalg.generic` on memrefs of known sizes. Made in three steps:
+/// `analyze`, then the caller chooses threads, then one of the `emit`s, in
+/// front of the op, which stays.
+class GenericCode : private LoopStructure {
+public:
+  GenericCode(mlir::RewriterBase &rewriter, mlir::linalg::GenericOp op)
+      : LoopStructure(rewriter, op) {}
+
+  void analyze();
+
+  /// Elements of the outputs, and points that are reduced to one of them.
+  int64_t countOutputs() const { return product(outer); }
+  int64_t countReduced() const { return product(reduced); }
+  /// Whether neighbours in memory belong to different outputs.
+  bool hasColumns() const { return !reduced.empty() && !isReducedInside; }
+  /// Elements that a thread of a map takes at once: 16 bytes, or less.
+  int64_t getLanes() const { return lanes; }
+  /// Of a map: what threads are needed for.
+  int64_t countTasks() const { return countOutputs() / lanes; }
+  /// Whether partial results can be combined.
+  bool canCombine() const { return !combiners.empty(); }
+
+  /// Without reductions.
+  void emitMap(const Threads &threads);
+  /// A thread for each output, which reduces one after the other.
+  void emitSerial(const Threads &threads);
+  /// All threads of the block for the output with this number.
+  void emitTogether(const Threads &threads, mlir::gpu::GPUFuncOp function,
+                    mlir::Value output);
+
+private:
+  int64_t getExtent(unsigned dim) const;
+  int64_t product(llvm::ArrayRef<unsigned> dims) const;
+  void findCombiners();
+  int64_t chooseLanes();
+  bool isAligned(const LoopOperand &operand, int64_t width) const;
+  bool isLine(const LoopOperand &operand) const;
+  void setIndices(mlir::Value linear, llvm::ArrayRef<unsigned> dims,
+                  int64_t divisor = 1);
+  void emitVector();
+  mlir::Value loadLanes(const LoopOperand &operand);
+  void storeLanes(const LoopOperand &operand, mlir::Value value);
+  llvm::SmallVector<mlir::Value> loadOutputs();
+  llvm::SmallVector<mlir::Value> getNeutral();
+  llvm::SmallVector<mlir::Value> reduce(llvm::ArrayRef<unsigned> dims,
+                                        llvm::ArrayRef<mlir::Value> sums);
+
+  /// Dimensions, the one that memory follows last.
+  llvm::SmallVector<unsigned> outer, reduced;
+  unsigned inner = 0;
+  bool isReducedInside = false;
+  int64_t lanes = 1;
+  /// Of each output, where partial results can be combined.
+  llvm::SmallVector<mlir::Operation *> combiners;
+};
+
+/// `op`, of two operands, done on others.
+mlir::Value combine(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value x,
+                    mlir::Value y);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_GENERICCODE_H

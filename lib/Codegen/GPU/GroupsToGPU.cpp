@@ -1,0 +1,397 @@
+//===- GroupsToGPU.cpp - Groups as functions for a GPU --------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How many threads there are follows from what a group does. Groups of equal
+// layers become the same text, and one function.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/GPU/GroupsToGPU.h"
+
+#include "ArenaPlaces.h"
+#include "BlockCode.h"
+#include "ContractCode.h"
+#include "GenericCode.h"
+#include "KernelFunction.h"
+#include "mp-opt/Codegen/GPU/FormKernels.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// Threads of a block where there is nothing to choose.
+constexpr int64_t commonThreads = 256;
+/// Bytes of shared memory that a block may have without asking for more, and
+/// those of them that are for temporaries.
+constexpr int64_t maxSharedBytes = 32 * 1024;
+/// Bytes of temporaries that a thread may have for itself.
+constexpr int64_t maxPrivateBytes = 4 * 1024;
+
+struct Launch {
+  int64_t blocks = 1, threads = commonThreads;
+};
+
+class GroupConverter {
+public:
+  GroupConverter(ModuleOp module, func::FuncOp main);
+
+  LogicalResult run();
+
+private:
+  LogicalResult convert(device::GroupOp group);
+  LogicalResult emit(StringRef kind);
+  LogicalResult emitRows(scf::ForallOp forall);
+  LogicalResult emitBlock();
+  void emitMap(linalg::GenericOp op);
+  void emitReduce(linalg::GenericOp op);
+  void emitContract(kernel::ContractOp op);
+  Threads makeThreads(int64_t tasks, int64_t threads);
+  void placeTemporaries(const Threads *owners);
+  Value placeInArena(MemRefType type, const Threads *owners);
+  void convertFailures();
+  StringRef nameKernel(StringRef kind);
+  void cleanUp();
+
+  ModuleOp module;
+  func::FuncOp main;
+  Block &block;
+  IRRewriter b;
+  gpu::GPUModuleOp kernels;
+  /// Of the group at hand.
+  std::optional<KernelFunction> kernel;
+  Launch launch;
+  /// Kernels by their text; and how many there are of each kind.
+  llvm::StringMap<std::string> names;
+  llvm::StringMap<unsigned> counts;
+  /// What `device.fail` counts.
+  llvm::MapVector<StringAttr, int64_t> errors;
+};
+
+} // namespace
+
+GroupConverter::GroupConverter(ModuleOp module, func::FuncOp main)
+    : module(module), main(main), block(main.getBody().front()),
+      b(module.getContext()) {
+  OpBuilder end = OpBuilder::atBlockEnd(module.getBody());
+  kernels = gpu::GPUModuleOp::create(end, module.getLoc(), device::kernelsName);
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+/// A power of two, of whole warps.
+static int64_t chooseThreads(int64_t tasks, int64_t most) {
+  int64_t threads = llvm::PowerOf2Ceil(std::max<int64_t>(tasks, 1));
+  return std::clamp<int64_t>(threads, warpSize, most);
+}
+
+/// A thread of the grid for each task.
+Threads GroupConverter::makeThreads(int64_t tasks, int64_t threads) {
+  launch.threads = chooseThreads(tasks, threads);
+  launch.blocks = std::max<int64_t>(1, llvm::divideCeil(tasks, launch.threads));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&kernel->getBody());
+  Location loc = kernel->get().getLoc();
+  Value id = getThread(b, loc);
+  if (launch.blocks > 1) {
+    Value first = arith::MulIOp::create(b, loc, getBlock(b, loc),
+                                        makeIndex(b, loc, launch.threads));
+    id = arith::AddIOp::create(b, loc, first, id);
+  }
+  return {id, launch.blocks * launch.threads};
+}
+
+void GroupConverter::emitMap(linalg::GenericOp op) {
+  GenericCode code(b, op);
+  code.analyze();
+  code.emitMap(makeThreads(code.countTasks(), commonThreads));
+  b.eraseOp(op);
+}
+
+/// A block for each output where many points belong to it and follow each other
+/// in memory; else a thread.
+void GroupConverter::emitReduce(linalg::GenericOp op) {
+  GenericCode code(b, op);
+  code.analyze();
+  int64_t points = code.countReduced();
+  bool isTogether = code.canCombine() && points >= 2 * warpSize &&
+                    (!code.hasColumns() || code.countOutputs() < warpSize);
+  if (!isTogether) {
+    code.emitSerial(makeThreads(code.countOutputs(), commonThreads / 2));
+    b.eraseOp(op);
+    return;
+  }
+  launch.threads = chooseThreads(points / 2, commonThreads);
+  launch.blocks = code.countOutputs();
+  b.setInsertionPoint(op);
+  Threads threads{getThread(b, op.getLoc()), launch.threads};
+  code.emitTogether(threads, kernel->get(), getBlock(b, op.getLoc()));
+  b.eraseOp(op);
+}
+
+void GroupConverter::emitContract(kernel::ContractOp op) {
+  emitContractLoops(b, op, makeThreads(countResults(op), commonThreads / 2));
+  b.eraseOp(op);
+}
+
+/// The most points of a structured op.
+static int64_t getWidth(Block &block) {
+  int64_t width = 1;
+  block.walk([&](Operation *op) {
+    int64_t points = 1;
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      for (int64_t extent : generic.getStaticLoopRanges())
+        points *= extent;
+    if (auto contract = dyn_cast<kernel::ContractOp>(op))
+      points = countResults(contract);
+    width = std::max(width, points);
+  });
+  return width;
+}
+
+/// A block for each iteration, or a thread where iterations are code of single
+/// elements.
+LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
+  Location loc = forall.getLoc();
+  SmallVector<int64_t> counts, steps, lowers;
+  int64_t count = 1;
+  for (auto [lower, upper, step] :
+       llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(),
+                 forall.getMixedStep())) {
+    auto first = getConstantIntValue(lower), end = getConstantIntValue(upper),
+         by = getConstantIntValue(step);
+    if (!first || !end || !by)
+      return forall.emitError("has no code for devices: how many rows there "
+                              "are depends on data");
+    lowers.push_back(*first);
+    steps.push_back(*by);
+    counts.push_back(
+        std::max<int64_t>(0, llvm::divideCeil(*end - *first, *by)));
+    count *= counts.back();
+  }
+  Block &body = *forall.getBody();
+  bool isScalar = isScalarCode(body);
+  auto inlineAt = [&](Value linear) {
+    SmallVector<Value> indices = delinearize(b, loc, linear, counts);
+    for (auto [index, lower, step] : llvm::zip(indices, lowers, steps)) {
+      if (step != 1)
+        index = arith::MulIOp::create(b, loc, index, makeIndex(b, loc, step));
+      if (lower != 0)
+        index = arith::AddIOp::create(b, loc, index, makeIndex(b, loc, lower));
+    }
+    b.eraseOp(body.getTerminator());
+    b.inlineBlockBefore(&body, b.getInsertionBlock(), b.getInsertionPoint(),
+                        indices);
+  };
+  if (count == 0) {
+    b.eraseOp(forall);
+    return success();
+  }
+  if (isScalar) {
+    Threads threads = makeThreads(count, commonThreads / 4);
+    placeTemporaries(&threads);
+    b.setInsertionPoint(forall);
+    threads.forEach(b, loc, count, inlineAt);
+    b.eraseOp(forall);
+    return success();
+  }
+  launch.threads = chooseThreads(getWidth(body) / 2, commonThreads);
+  launch.blocks = count;
+  placeTemporaries(nullptr);
+  b.setInsertionPoint(forall);
+  inlineAt(getBlock(b, loc));
+  b.eraseOp(forall);
+  b.setInsertionPointToStart(&kernel->getBody());
+  Threads threads{getThread(b, loc), launch.threads};
+  return BlockCode(b, kernel->get(), threads).emit(kernel->getBody());
+}
+
+LogicalResult GroupConverter::emitBlock() {
+  launch.threads = chooseThreads(getWidth(kernel->getBody()), commonThreads);
+  placeTemporaries(nullptr);
+  b.setInsertionPointToStart(&kernel->getBody());
+  Threads threads{getThread(b, kernel->get().getLoc()), launch.threads};
+  return BlockCode(b, kernel->get(), threads).emit(kernel->getBody());
+}
+
+//===----------------------------------------------------------------------===//
+// Temporaries
+//===----------------------------------------------------------------------===//
+
+static int64_t getBytes(MemRefType type) {
+  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+/// In the arena, as often as there are blocks, or `owners`.
+Value GroupConverter::placeInArena(MemRefType type, const Threads *owners) {
+  int64_t bytes = llvm::alignTo(getBytes(type), placeBytes);
+  int64_t copies = owners ? owners->count : launch.blocks;
+  auto line = MemRefType::get(bytes * copies, b.getI8Type());
+  Value memory = kernel->addOperand(makePlace(main, line));
+  Location loc = memory.getLoc();
+  Value id = owners ? owners->id : getBlock(b, loc);
+  Value start = arith::MulIOp::create(b, loc, id, makeIndex(b, loc, bytes));
+  return memref::ViewOp::create(b, loc, type, memory, start, ValueRange());
+}
+
+/// What a kernel allocates: the block in shared memory, or each of `owners` for
+/// itself; or, where that is too small, in the arena.
+void GroupConverter::placeTemporaries(const Threads *owners) {
+  SmallVector<Operation *> allocs, deallocs;
+  kernel->get().walk([&](Operation *op) {
+    if (isa<memref::AllocOp, memref::AllocaOp>(op))
+      allocs.push_back(op);
+    if (isa<memref::DeallocOp>(op))
+      deallocs.push_back(op);
+  });
+  for (Operation *op : deallocs)
+    b.eraseOp(op);
+  int64_t total = 0;
+  for (Operation *op : allocs) {
+    auto type = cast<MemRefType>(op->getResult(0).getType());
+    int64_t bytes = llvm::alignTo(getBytes(type), 16);
+    bool isSmall = total + bytes <= (owners ? maxPrivateBytes : maxSharedBytes);
+    total += isSmall ? bytes : 0;
+    if (owners)
+      b.setInsertionPointAfterValue(owners->id);
+    else
+      b.setInsertionPointToStart(&kernel->getBody());
+    Value memory;
+    if (!isSmall)
+      memory = placeInArena(type, owners);
+    else if (owners)
+      memory = memref::AllocaOp::create(b, op->getLoc(), type,
+                                        b.getI64IntegerAttr(16));
+    else
+      memory = makeShared(b, op->getLoc(), kernel->get(), type);
+    b.replaceOp(op, memory);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+void GroupConverter::convertFailures() {
+  SmallVector<runtime::FailOp> failures;
+  kernel->get().walk([&](runtime::FailOp op) { failures.push_back(op); });
+  if (failures.empty())
+    return;
+  auto controls = block.getOps<device::ControlOp>();
+  Value control = kernel->bring((*controls.begin()).getResult());
+  for (runtime::FailOp op : failures) {
+    auto [entry, isNew] = errors.try_emplace(op.getTextAttr(), errors.size());
+    b.setInsertionPoint(op);
+    device::FailOp::create(b, op.getLoc(), control, entry->second,
+                           op.getFirst(), op.getSecond(), !op.getParallel());
+    b.eraseOp(op);
+  }
+}
+
+/// That of an equal one, or a new one.
+StringRef GroupConverter::nameKernel(StringRef kind) {
+  gpu::GPUFuncOp function = kernel->get();
+  auto sizes = b.getDenseI32ArrayAttr({int32_t(launch.threads), 1, 1});
+  function.setKnownBlockSizeAttr(sizes);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  function.print(os, OpPrintingFlags().useLocalScope());
+  auto [entry, isNew] = names.try_emplace(text);
+  if (isNew) {
+    entry->second = (kind + "_" + Twine(counts[kind]++)).str();
+    function.setName(entry->second);
+  } else {
+    function.erase();
+  }
+  return entry->second;
+}
+
+LogicalResult GroupConverter::emit(StringRef kind) {
+  Operation *first = nullptr;
+  for (Operation &op : kernel->getBody().without_terminator())
+    if (isa<linalg::GenericOp, kernel::ContractOp, scf::ForallOp>(op))
+      first = &op;
+  if (kind == group::block)
+    return emitBlock();
+  if (kind == group::rows)
+    return emitRows(cast<scf::ForallOp>(first));
+  if (kind == group::contract)
+    emitContract(cast<kernel::ContractOp>(first));
+  else if (kind == group::reduce)
+    emitReduce(cast<linalg::GenericOp>(first));
+  else
+    emitMap(cast<linalg::GenericOp>(first));
+  return success();
+}
+
+LogicalResult GroupConverter::convert(device::GroupOp group) {
+  kernel.emplace(group, kernels);
+  launch = Launch();
+  if (failed(emit(group.getKind())))
+    return failure();
+  convertFailures();
+  StringRef name = nameKernel(group.getKind());
+  b.setInsertionPoint(group);
+  auto symbol =
+      SymbolRefAttr::get(b.getContext(), device::kernelsName,
+                         {FlatSymbolRefAttr::get(b.getContext(), name)});
+  device::LaunchOp::create(
+      b, group.getLoc(), symbol,
+      b.getDenseI32ArrayAttr({int32_t(launch.blocks), 1, 1}),
+      b.getDenseI32ArrayAttr({int32_t(launch.threads), 1, 1}),
+      b.getI32IntegerAttr(0), kernel->getOperands());
+  b.eraseOp(group);
+  return success();
+}
+
+/// Places that nothing is called with, and what was computed for them.
+void GroupConverter::cleanUp() {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::drop_begin(llvm::reverse(block))))
+    if (op.use_empty() && (isPure(&op) || isa<memref::LoadOp>(op)))
+      op.erase();
+  SmallVector<Attribute> texts;
+  for (auto &[text, number] : errors)
+    texts.push_back(text);
+  if (!texts.empty())
+    module->setAttr(device::errorsName, b.getArrayAttr(texts));
+  for (auto global :
+       llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
+    if (SymbolTable::symbolKnownUseEmpty(global, module))
+      global.erase();
+}
+
+LogicalResult GroupConverter::run() {
+  bool isFine = true;
+  for (auto group : llvm::to_vector(block.getOps<device::GroupOp>()))
+    isFine &= succeeded(convert(group));
+  if (!isFine)
+    return failure();
+  cleanUp();
+  return success();
+}
+
+LogicalResult convertGroupsToGPU(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return success();
+  return GroupConverter(module, main).run();
+}
+
+} // namespace mp

@@ -1,0 +1,89 @@
+//===- KernelFunction.cpp - The function that a group becomes -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelFunction.h"
+
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace mp {
+
+/// Memory of `main` that kernels are called with.
+static bool isArgument(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<runtime::InputOp, runtime::OutputOp, runtime::ConstantOp,
+                      device::ControlOp>(op))
+    return true;
+  auto view = dyn_cast_or_null<memref::ViewOp>(op);
+  return view && view.getSource().getDefiningOp<memref::AllocOp>();
+}
+
+KernelFunction::KernelFunction(device::GroupOp group, gpu::GPUModuleOp kernels)
+    : group(group), kernels(kernels), b(group.getContext()) {
+  b.setInsertionPointToEnd(kernels.getBody());
+  function = gpu::GPUFuncOp::create(b, group.getLoc(), "kernel",
+                                    b.getFunctionType({}, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  b.setInsertionPointToStart(&getBody());
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(group.getBody(), used);
+  for (Value value : used)
+    bring(value);
+  for (Operation &op : group.getBody().front())
+    b.clone(op, mapping);
+  gpu::ReturnOp::create(b, group.getLoc());
+}
+
+Value KernelFunction::addOperand(Value value) {
+  operands.push_back(value);
+  Value argument = getBody().insertArgument(operands.size() - 1,
+                                            value.getType(), group.getLoc());
+  SmallVector<Type> types;
+  for (Value operand : operands)
+    types.push_back(operand.getType());
+  function.setFunctionType(b.getFunctionType(types, {}));
+  return argument;
+}
+
+/// Small constants are part of the kernels' module.
+void KernelFunction::bringGlobal(memref::GetGlobalOp op) {
+  if (SymbolTable::lookupSymbolIn(kernels, op.getNameAttr()))
+    return;
+  Operation *global =
+      SymbolTable::lookupNearestSymbolFrom(op, op.getNameAttr());
+  OpBuilder::atBlockBegin(kernels.getBody()).clone(*global);
+}
+
+Value KernelFunction::bring(Value value) {
+  SmallVector<std::pair<Value, bool>> worklist{{value, false}};
+  while (!worklist.empty()) {
+    auto [next, isReady] = worklist.pop_back_val();
+    if (mapping.contains(next))
+      continue;
+    if (isArgument(next)) {
+      mapping.map(next, addOperand(next));
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    if (isReady) {
+      if (auto global = dyn_cast<memref::GetGlobalOp>(op))
+        bringGlobal(global);
+      b.clone(*op, mapping);
+      continue;
+    }
+    worklist.emplace_back(next, true);
+    for (Value operand : llvm::reverse(op->getOperands()))
+      worklist.emplace_back(operand, false);
+  }
+  return mapping.lookup(value);
+}
+
+} // namespace mp

@@ -1,0 +1,48 @@
+//===- KernelFunction.h - The function that a group becomes -----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_KERNELFUNCTION_H
+#define MPOPT_LIB_CODEGEN_GPU_KERNELFUNCTION_H
+
+#include "MemoryRanges.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mp {
+
+/// A `gpu.func` with a copy of a group's ops. Memory that outlives the kernel
+/// is an argument; views of it and constants are computed inside.
+class KernelFunction {
+public:
+  KernelFunction(device::GroupOp group, mlir::gpu::GPUModuleOp kernels);
+
+  mlir::gpu::GPUFuncOp get() { return function; }
+  mlir::Block &getBody() { return function.getBody().front(); }
+  /// Of `main`, for the function's arguments.
+  llvm::ArrayRef<mlir::Value> getOperands() const { return operands; }
+
+  /// One more argument.
+  mlir::Value addOperand(mlir::Value value);
+  /// The value in the function that stands for one of `main`.
+  mlir::Value bring(mlir::Value value);
+
+private:
+  void bringGlobal(mlir::memref::GetGlobalOp op);
+
+  device::GroupOp group;
+  mlir::gpu::GPUModuleOp kernels;
+  mlir::gpu::GPUFuncOp function;
+  mlir::IRMapping mapping;
+  llvm::SmallVector<mlir::Value> operands;
+  mlir::OpBuilder b;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_KERNELFUNCTION_H

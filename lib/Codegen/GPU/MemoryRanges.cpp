@@ -1,0 +1,71 @@
+//===- MemoryRanges.cpp - Which memory ops touch --------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryRanges.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+
+namespace mp {
+
+Value getRoot(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
+    // Memory planning hands out memory of its own.
+    if (isa<memref::ViewOp>(view))
+      break;
+    memref = view.getViewSource();
+  }
+  return memref;
+}
+
+MemoryRange MemoryRange::get(Value memref) {
+  MemoryRange range{getRoot(memref)};
+  auto view = range.base.getDefiningOp<memref::ViewOp>();
+  if (!view)
+    return range;
+  range.base = view.getSource();
+  auto type = cast<MemRefType>(view.getType());
+  std::optional<int64_t> begin = getConstantIntValue(view.getByteShift());
+  if (!begin || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return range;
+  range.begin = *begin;
+  range.end = *begin +
+              type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+  return range;
+}
+
+bool mayWrite(Operation *op, const MemoryRange &range) {
+  auto result = op->walk([&](Operation *inner) {
+    auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
+    if (!effects)
+      return WalkResult::advance();
+    SmallVector<MemoryEffects::EffectInstance> list;
+    effects.getEffects(list);
+    for (const MemoryEffects::EffectInstance &effect : list)
+      if (isa<MemoryEffects::Write>(effect.getEffect()) && effect.getValue() &&
+          isa<MemRefType>(effect.getValue().getType()) &&
+          MemoryRange::get(effect.getValue()).overlaps(range))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+bool isContiguousCopy(memref::CopyOp copy) {
+  auto source = cast<MemRefType>(copy.getSource().getType());
+  auto target = cast<MemRefType>(copy.getTarget().getType());
+  return getRoot(copy.getSource()) == copy.getSource() &&
+         getRoot(copy.getTarget()) == copy.getTarget() &&
+         source.hasStaticShape() && source.getLayout().isIdentity() &&
+         target.getLayout().isIdentity() &&
+         source.getShape() == target.getShape();
+}
+
+} // namespace mp

@@ -1,0 +1,39 @@
+//===- MemoryRanges.h - Which memory ops touch ------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H
+#define MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mp {
+
+/// What a memref is a view of: memory of its own, or a place in the arena.
+mlir::Value getRoot(mlir::Value memref);
+
+/// Bytes of one piece of memory.
+struct MemoryRange {
+  /// The arena, or the root.
+  mlir::Value base;
+  int64_t begin = 0, end = INT64_MAX;
+
+  /// The whole root of `memref`.
+  static MemoryRange get(mlir::Value memref);
+  bool overlaps(const MemoryRange &other) const {
+    return base == other.base && begin < other.end && other.begin < end;
+  }
+};
+
+/// Whether `op`, or what is inside, may write there.
+bool mayWrite(mlir::Operation *op, const MemoryRange &range);
+
+/// Whether both sides are whole roots: a copy of bytes.
+bool isContiguousCopy(mlir::memref::CopyOp copy);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H

@@ -1,0 +1,160 @@
+//===- ExpandKernels.cpp - What devices have no instruction for -----------
+//===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering/Passes.h"
+
+#include "mp-opt/Codegen/CPU/RuntimeToLLVM.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mp {
+#define GEN_PASS_DEF_EXPANDKERNELS
+#include "Lowering/Passes.h.inc"
+} // namespace mp
+
+using namespace mlir;
+using namespace mp;
+
+namespace {
+
+struct ExpandKernels : public mp::impl::ExpandKernelsBase<ExpandKernels> {
+  using ExpandKernelsBase::ExpandKernelsBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult checkMath();
+};
+
+/// Functions of 16 bit are those of f32, rounded.
+struct WidenMath : public RewritePattern {
+  explicit WidenMath(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &b) const override {
+    if (!isa<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1)
+      return failure();
+    auto isNarrow = [](Type type) {
+      Type element = getElementTypeOrSelf(type);
+      return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
+    };
+    Type narrow = op->getResult(0).getType();
+    if (!isNarrow(narrow))
+      return failure();
+    auto widen = [&](Type type) -> Type {
+      if (auto vector = dyn_cast<VectorType>(type))
+        return vector.clone(b.getF32Type());
+      return b.getF32Type();
+    };
+    Location loc = op->getLoc();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(
+          isNarrow(operand.getType())
+              ? arith::ExtFOp::create(b, loc, widen(operand.getType()), operand)
+                    .getResult()
+              : operand);
+    OperationState state(loc, op->getName(), operands, widen(narrow),
+                         op->getAttrs());
+    Operation *wide = b.create(state);
+    b.replaceOpWithNewOp<arith::TruncFOp>(op, narrow, wide->getResult(0));
+    return success();
+  }
+};
+
+/// As mp_draw of the run-time library computes it.
+struct ExpandDraw : public OpRewritePattern<device::DrawOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(device::DrawOp op,
+                                PatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Type type = b.getI64Type();
+    auto number = [&](uint64_t value) {
+      return arith::ConstantOp::create(b, loc,
+                                       b.getIntegerAttr(type, APInt(64, value)))
+          .getResult();
+    };
+    auto fold = [&](Value z, int64_t shift) {
+      Value high = arith::ShRUIOp::create(b, loc, z, number(shift));
+      return arith::XOrIOp::create(b, loc, z, high).getResult();
+    };
+    // SplitMix64.
+    auto mix = [&](Value x) {
+      Value z = arith::AddIOp::create(b, loc, x, number(0x9E3779B97F4A7C15));
+      z = arith::MulIOp::create(b, loc, fold(z, 30),
+                                number(0xBF58476D1CE4E5B9));
+      z = arith::MulIOp::create(b, loc, fold(z, 27),
+                                number(0x94D049BB133111EB));
+      return fold(z, 31);
+    };
+    Value place = arith::ConstantIndexOp::create(b, loc, device::CallNumber);
+    Value call = memref::LoadOp::create(b, loc, op.getControl(), place);
+    Value seed = number(op.getSeed());
+    Value before = number(op.getBefore());
+    Value inner = mix(arith::AddIOp::create(b, loc, mix(call), before));
+    Value result = mix(arith::XOrIOp::create(b, loc, seed, inner));
+    if (op.getBefore() == 0) {
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            call, number(0));
+      result = arith::SelectOp::create(b, loc, isFirst, seed, result);
+    }
+    b.replaceOp(op, result);
+    return success();
+  }
+};
+
+} // namespace
+
+/// LLVM's code generators for GPUs have instructions for these, or short
+/// sequences.
+static bool hasInstruction(Operation *op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
+             math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+             math::CtPopOp, math::FloorOp, math::FmaOp, math::RoundEvenOp,
+             math::RoundOp, math::SqrtOp, math::TruncOp, math::IsNaNOp,
+             math::IsInfOp, math::IsFiniteOp, math::IPowIOp>(op);
+}
+
+/// Polynomials are in f32.
+LogicalResult ExpandKernels::checkMath() {
+  auto result = getOperation().walk([](Operation *op) {
+    if (!isa<math::MathDialect>(op->getDialect()) || hasInstruction(op))
+      return WalkResult::advance();
+    op->emitError("has no code for devices: '")
+        << op->getName() << "' of " << op->getResult(0).getType();
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void ExpandKernels::runOnOperation() {
+  RewritePatternSet patterns(&getContext());
+  patterns.add<WidenMath, ExpandDraw>(&getContext());
+  if (emulated)
+    populateBFloat16Patterns(patterns);
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  populateMathPolynomialApproximationPatterns(
+      patterns, [](StringRef name) { return name != "math.sqrt"; });
+  math::populateExpansionPatterns(patterns, {"sinh", "cosh", "tan", "asinh",
+                                             "acosh", "atanh", "exp2", "powf",
+                                             "fpowi", "rsqrt", "clampf"});
+  if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) ||
+      failed(checkMath()))
+    signalPassFailure();
+}
