@@ -1,0 +1,187 @@
+// RUN: mp-opt %s --split-input-file --convert-groups-to-gpu | FileCheck %s
+
+// A thread for 16 bytes of a map; equal groups are one kernel.
+
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<64x64xf32>
+  %y = runtime.output %outputs[0] () : memref<64x64xf32>
+  %z = runtime.output %outputs[1] () : memref<64x64xf32>
+  // CHECK: device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1](%[[X:.*]], %[[Y:.*]]) : memref<64x64xf32>, memref<64x64xf32>
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  // CHECK: device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1](%[[X]], %{{.*}})
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%z : memref<64x64xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.module @kernels
+// CHECK: gpu.func @map_0(%{{.*}}: memref<64x64xf32>, %{{.*}}: memref<64x64xf32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>}
+// CHECK:   %[[V:.*]] = vector.load %{{.*}} {alignment = 16 : i64}
+// CHECK:   %[[SUM:.*]] = arith.addf %[[V]], %[[V]] : vector<4xf32>
+// CHECK:   vector.store %[[SUM]], %{{.*}} {alignment = 16 : i64}
+// CHECK-NOT: gpu.func
+
+// -----
+
+// Rows that do not begin at multiples of 16 bytes: narrower accesses.
+
+#id = affine_map<(i, j) -> (i, j)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<64x66xbf16>
+  %y = runtime.output %outputs[0] () : memref<64x66xbf16>
+  %v = memref.subview %x[0, 2] [64, 64] [1, 1] : memref<64x66xbf16> to memref<64x64xbf16, strided<[66, 1], offset: 2>>
+  %w = memref.subview %y[0, 0] [64, 64] [1, 1] : memref<64x66xbf16> to memref<64x64xbf16, strided<[66, 1]>>
+  // CHECK: device.launch @kernels::@map_0 grid [8, 1, 1] block [256, 1, 1]
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%v : memref<64x64xbf16, strided<[66, 1], offset: 2>>) outs(%w : memref<64x64xbf16, strided<[66, 1]>>) {
+    ^bb0(%a: bf16, %b: bf16):
+      linalg.yield %a : bf16
+    }
+  }
+  return %ok : i32
+}
+// CHECK: vector.load {{.*}} {alignment = 4 : i64}
+// CHECK: vector.store {{.*}} {alignment = 4 : i64}
+
+// -----
+
+// Rows of a sum: a block each, whose threads combine what they have.
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<20x1024xf32>
+  %y = runtime.output %outputs[0] () : memref<20xf32>
+  // CHECK: device.launch @kernels::@reduce_0 grid [20, 1, 1] block [256, 1, 1]
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x1024xf32>) outs(%y : memref<20xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @reduce_0({{.*}}) workgroup(%[[SHARED:.*]] : memref<8xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
+// CHECK: scf.for
+// CHECK: gpu.shuffle xor
+// CHECK: gpu.barrier
+// CHECK: gpu.barrier
+// CHECK: gpu.shuffle xor
+
+// -----
+
+// Columns: a thread each.
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<16x1000xf32>
+  %y = runtime.output %outputs[0] () : memref<1000xf32>
+  // CHECK: device.launch @kernels::@reduce_0 grid [8, 1, 1] block [128, 1, 1]
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<16x1000xf32>) outs(%y : memref<1000xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @reduce_0
+// CHECK-NOT: gpu.barrier
+
+// -----
+
+// A block for each row: temporaries in shared memory, barriers between what
+// writes and what reads; and code that fails.
+
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+// CHECK-LABEL: module attributes {device.errors = ["row %0 of %1 is bad"]}
+module {
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  %x = runtime.input %inputs[0] : memref<8x128xf32>
+  %control = device.control : memref<8xi64>
+  // CHECK: device.launch @kernels::@rows_0 grid [8, 1, 1] block [64, 1, 1](%{{.*}}, %{{.*}}) : memref<8x128xf32>, memref<8xi64>
+  device.group "rows" {
+    scf.forall (%i) in (8) {
+      %bad = arith.cmpi uge, %i, %c8 : index
+      scf.if %bad {
+        runtime.fail "row %0 of %1 is bad"(%i, %c8) parallel
+      }
+      %row = memref.subview %x[%i, 0] [1, 128] [1, 1] : memref<8x128xf32> to memref<128xf32, strided<[1], offset: ?>>
+      %sum = memref.alloc() : memref<f32>
+      memref.store %zero, %sum[] : memref<f32>
+      linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%row : memref<128xf32, strided<[1], offset: ?>>) outs(%sum : memref<f32>) {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.addf %a, %b : f32
+        linalg.yield %0 : f32
+      }
+      linalg.generic {indexing_maps = [#none, #id], iterator_types = ["parallel"]} ins(%sum : memref<f32>) outs(%row : memref<128xf32, strided<[1], offset: ?>>) {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.divf %b, %a : f32
+        linalg.yield %0 : f32
+      }
+      memref.dealloc %sum : memref<f32>
+    }
+  }
+  return %ok : i32
+}
+}
+// CHECK: gpu.func @rows_0({{.*}}) workgroup(%{{.*}} : memref<f32, #gpu.address_space<workgroup>>
+// CHECK:   gpu.block_id x
+// CHECK:   device.fail %{{.*}}, 0({{.*}}) : memref<8xi64>
+// CHECK:   scf.if
+// CHECK-NEXT: memref.store
+// CHECK:   gpu.barrier
+// CHECK:   scf.for
+// CHECK:   gpu.barrier
+// CHECK:   arith.divf
+// CHECK-NOT: memref.alloc
+
+// -----
+
+// A convolution with padding: reads out of bounds give zero.
+
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<16xbf16>
+  %w = runtime.input %inputs[1] : memref<3xf32>
+  %y = runtime.output %outputs[0] () : memref<16xf32>
+  // CHECK: device.launch @kernels::@contract_0 grid [1, 1, 1] block [32, 1, 1]
+  device.group "contract" {
+    kernel.contract {indexing_maps = [affine_map<(i, k) -> (i + k - 1)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], round_b = bf16}
+        ins(%x, %w : memref<16xbf16>, memref<3xf32>) outs(%y : memref<16xf32>) {
+    ^bb0(%sum: f32):
+      kernel.yield %sum : f32
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @contract_0
+// CHECK:   scf.for
+// CHECK:     %[[FITS:.*]] = arith.cmpi ult
+// CHECK:     arith.select %[[FITS]]
+// CHECK:     memref.load
+// CHECK:     arith.select %[[FITS]]
+// CHECK:     arith.truncf {{.*}} : f32 to bf16

@@ -1,0 +1,43 @@
+// RUN: mp-opt %s --pass-pipeline='builtin.module(gpu.module(mp-expand-kernels))' | FileCheck %s
+// RUN: mp-opt %s --pass-pipeline='builtin.module(gpu.module(mp-expand-kernels{emulated=true}))' | FileCheck %s --check-prefix=EMULATED
+
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @functions
+  gpu.func @functions(%a: memref<4xf32>, %h: memref<4xbf16>) kernel {
+    %i = arith.constant 0 : index
+    %x = memref.load %a[%i] : memref<4xf32>
+    // CHECK-NOT: math.exp
+    // CHECK-NOT: math.sin
+    // CHECK-NOT: math.powf
+    // CHECK: math.sqrt
+    %0 = math.exp %x : f32
+    %1 = math.sin %0 : f32
+    %2 = math.sqrt %1 : f32
+    %3 = math.powf %2, %x : f32
+    memref.store %3, %a[%i] : memref<4xf32>
+    // 16 bit: in f32.
+    %y = memref.load %h[%i] : memref<4xbf16>
+    // CHECK: arith.extf %{{.*}} : bf16 to f32
+    // CHECK: math.floor %{{.*}} : f32
+    // CHECK: arith.truncf %{{.*}} : f32 to bf16
+    // EMULATED: arith.shli
+    // EMULATED-NOT: arith.truncf
+    %z = math.floor %y : bf16
+    memref.store %z, %h[%i] : memref<4xbf16>
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @draw
+  gpu.func @draw(%c: memref<8xi64>, %a: memref<2xi64>) kernel {
+    %i = arith.constant 0 : index
+    %j = arith.constant 1 : index
+    // The seed itself in the first call, for the first draw.
+    // CHECK: %[[FIRST:.*]] = arith.cmpi eq
+    // CHECK: arith.select %[[FIRST]], %c5_i64
+    // CHECK-NOT: arith.select
+    %0 = device.draw %c, 5 after 0 : memref<8xi64>
+    %1 = device.draw %c, 5 after 1 : memref<8xi64>
+    memref.store %0, %a[%i] : memref<2xi64>
+    memref.store %1, %a[%j] : memref<2xi64>
+    gpu.return
+  }
+}

@@ -1,0 +1,86 @@
+// RUN: mp-opt %s --split-input-file --mp-form-kernels | FileCheck %s
+
+// A number that is loaded, and changed memory: loads of what nobody writes any
+// more stand between groups; others and what depends on them are in a group.
+
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %one = arith.constant 1.0 : f32
+  %ok = arith.constant 0 : i32
+  runtime.check_inputs %inputs ["x", "s"] [memref<4096xf32>, memref<f32>]
+  %x = runtime.input %inputs[0] : memref<4096xf32>
+  %s = runtime.input %inputs[1] : memref<f32>
+  %y = runtime.output %outputs[0] () : memref<4096xf32>
+  %arena = memref.alloc() : memref<512xi8>
+  %t = memref.view %arena[%c0][] : memref<512xi8> to memref<f32>
+  // CHECK-NOT: runtime.check_inputs
+  // CHECK: %[[SEED:.*]] = device.draw %{{.*}}, 7 after 0
+  %draw = runtime.draw 7
+  // CHECK: device.draw %{{.*}}, 7 after 1
+  %draw2 = runtime.draw 7
+  // What is stable is loaded by whoever needs it.
+  // CHECK: %[[S:.*]] = memref.load %{{.*}}[] : memref<f32>
+  // CHECK: device.group "map" {
+  // CHECK:   linalg.generic
+  %s0 = memref.load %s[] : memref<f32>
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    // CHECK: arith.mulf %{{.*}}, %[[S]]
+    %0 = arith.mulf %a, %s0 : f32
+    %i = arith.xori %draw, %draw2 : i64
+    %f = arith.sitofp %i : i64 to f32
+    %1 = arith.addf %0, %f : f32
+    linalg.yield %1 : f32
+  }
+  // CHECK: device.group "block" {
+  // CHECK:   %[[OLD:.*]] = memref.load %[[T:.*]][]
+  // CHECK:   %[[NEW:.*]] = arith.addf %[[OLD]]
+  // CHECK:   memref.store %[[NEW]], %[[PLACE:.*]][] : memref<f32>
+  // CHECK:   memref.store %{{.*}}, %[[T]][]
+  // CHECK: }
+  %old = memref.load %t[] : memref<f32>
+  %new = arith.addf %old, %one : f32
+  memref.store %one, %t[] : memref<f32>
+  // CHECK: %[[LOADED:.*]] = memref.load %[[PLACE]][]
+  // CHECK: device.group "map" {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%y : memref<4096xf32>) {
+  ^bb0(%b: f32):
+    // CHECK: arith.mulf %{{.*}}, %[[LOADED]]
+    %0 = arith.mulf %b, %new : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %arena : memref<512xi8>
+  return %ok : i32
+}
+
+// -----
+
+// Small ops that follow each other are one group.
+
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<64xf32>
+  %y = runtime.output %outputs[0] () : memref<f32>
+  // CHECK: device.group "block" {
+  // CHECK:   linalg.generic
+  // CHECK:   linalg.generic
+  // CHECK: }
+  // CHECK-NOT: device.group
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<64xf32>) {
+  ^bb0(%b: f32):
+    %0 = arith.addf %b, %b : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%x : memref<64xf32>) outs(%y : memref<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return %ok : i32
+}
