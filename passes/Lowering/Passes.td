@@ -333,6 +333,17 @@ def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
 // GPU
 //===----------------------------------------------------------------------===//
 
+def SettleMemory : Pass<"mp-settle-memory"> {
+  let summary = "Give what loops and branches hand on one place";
+  let description = [{
+    Before: `scf.for`, `scf.while` and `scf.if` hand on memory, another piece in
+    each iteration. After: where sizes are known, they copy it to one place.
+
+    Example: test/Lowering/GPU/mp-settle-memory.mlir
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Divide main into groups of one kernel each";
   let description = [{

@@ -99,6 +99,7 @@ static void buildFusion(OpPassManager &pm) {
   simplifyOps(pm);
 }
 
+/// With `alignment`, for a device: places are at multiples of it.
 static void buildBufferization(OpPassManager &pm, bool inPlace,
                                int64_t alignment = 0) {
   pm.addPass(createBindArguments({inPlace}));
@@ -112,6 +113,8 @@ static void buildBufferization(OpPassManager &pm, bool inPlace,
   options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   simplifyOps(pm);
+  if (alignment)
+    pm.addPass(createSettleMemory());
   // MLIR's pipeline for it, without what is done before and after.
   pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
   canonicalizeOps(pm);

@@ -7,6 +7,7 @@
 
 #include "ArenaPlaces.h"
 
+#include "MemoryRanges.h"
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,9 +29,7 @@ Value makePlace(func::FuncOp main, MemRefType type) {
   auto module = main->getParentOfType<ModuleOp>();
   auto known = module->getAttrOfType<IntegerAttr>(mark::arena);
   int64_t offset = llvm::alignTo(known ? known.getInt() : 0, placeBytes);
-  int64_t bytes =
-      type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
-  int64_t total = offset + llvm::alignTo(bytes, placeBytes);
+  int64_t total = offset + llvm::alignTo(countBytes(type), placeBytes);
   module->setAttr(mark::arena, b.getI64IntegerAttr(total));
   auto arenaType = MemRefType::get(total, b.getI8Type());
   memref::AllocOp arena = findArena(main);

@@ -51,8 +51,10 @@ public:
 private:
   LogicalResult checkSizes();
   LogicalResult checkOps();
+  void settleReshapes();
   void generalize();
   LogicalResult numberDraws();
+  void placeTemporaries();
   void makeGroups();
   StringRef getKind(Operation &op);
   bool isBetweenGroups(Operation &op);
@@ -152,6 +154,24 @@ LogicalResult KernelFormer::numberDraws() {
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
+
+/// A reshape to a type that says all needs no sizes from memory.
+void KernelFormer::settleReshapes() {
+  IRRewriter rewriter(main.getContext());
+  SmallVector<memref::ReshapeOp> ops;
+  block.walk([&](memref::ReshapeOp op) { ops.push_back(op); });
+  for (memref::ReshapeOp op : ops) {
+    auto source = cast<MemRefType>(op.getSource().getType());
+    auto type = cast<MemRefType>(op.getType());
+    if (!source.hasStaticShape() || !source.getLayout().isIdentity() ||
+        !type.hasStaticShape())
+      continue;
+    auto [strides, offset] = type.getStridesAndOffset();
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<memref::ReinterpretCastOp>(
+        op, type, op.getSource(), offset, type.getShape(), strides);
+  }
+}
 
 /// Structured ops by their names become generic ones, copies too.
 void KernelFormer::generalize() {
@@ -271,6 +291,24 @@ void KernelFormer::addToGroup(Operation &op, StringRef kind) {
     open = nullptr;
 }
 
+/// Temporaries that memory planning has left, since their lifes are not those
+/// of one block, have places of their own, from the begin to the end.
+void KernelFormer::placeTemporaries() {
+  memref::AllocOp arena = findArena(main);
+  SmallVector<Operation *> deallocs;
+  block.walk([&](memref::DeallocOp op) {
+    if (!arena || op.getMemref() != arena)
+      deallocs.push_back(op);
+  });
+  for (Operation *op : deallocs)
+    op->erase();
+  for (auto alloc : llvm::make_early_inc_range(block.getOps<memref::AllocOp>()))
+    if (alloc != arena) {
+      alloc.replaceAllUsesWith(makePlace(main, alloc.getType()));
+      alloc.erase();
+    }
+}
+
 void KernelFormer::makeGroups() {
   SmallVector<Operation *> ops;
   for (Operation &op : block.without_terminator())
@@ -334,6 +372,8 @@ LogicalResult KernelFormer::run() {
     return failure();
   if (failed(numberDraws()))
     return failure();
+  placeTemporaries();
+  settleReshapes();
   generalize();
   makeGroups();
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {

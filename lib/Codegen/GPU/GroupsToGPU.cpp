@@ -234,13 +234,9 @@ LogicalResult GroupConverter::emitBlock() {
 // Temporaries
 //===----------------------------------------------------------------------===//
 
-static int64_t getBytes(MemRefType type) {
-  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
-}
-
 /// In the arena, as often as there are blocks, or `owners`.
 Value GroupConverter::placeInArena(MemRefType type, const Threads *owners) {
-  int64_t bytes = llvm::alignTo(getBytes(type), placeBytes);
+  int64_t bytes = llvm::alignTo(countBytes(type), placeBytes);
   int64_t copies = owners ? owners->count : launch.blocks;
   auto line = MemRefType::get(bytes * copies, b.getI8Type());
   Value memory = kernel->addOperand(makePlace(main, line));
@@ -265,7 +261,7 @@ void GroupConverter::placeTemporaries(const Threads *owners) {
   int64_t total = 0;
   for (Operation *op : allocs) {
     auto type = cast<MemRefType>(op->getResult(0).getType());
-    int64_t bytes = llvm::alignTo(getBytes(type), 16);
+    int64_t bytes = llvm::alignTo(countBytes(type), 16);
     bool isSmall = total + bytes <= (owners ? maxPrivateBytes : maxSharedBytes);
     total += isSmall ? bytes : 0;
     if (owners)

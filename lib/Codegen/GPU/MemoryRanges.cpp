@@ -25,6 +25,13 @@ Value getRoot(Value memref) {
   return memref;
 }
 
+int64_t countBytes(MemRefType type) {
+  Type element = type.getElementType();
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth()
+                                         : IndexType::kInternalStorageBitWidth;
+  return type.getNumElements() * ((bits + 7) / 8);
+}
+
 MemoryRange MemoryRange::get(Value memref) {
   MemoryRange range{getRoot(memref)};
   auto view = range.base.getDefiningOp<memref::ViewOp>();
@@ -33,11 +40,10 @@ MemoryRange MemoryRange::get(Value memref) {
   range.base = view.getSource();
   auto type = cast<MemRefType>(view.getType());
   std::optional<int64_t> begin = getConstantIntValue(view.getByteShift());
-  if (!begin || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+  if (!begin || !type.hasStaticShape())
     return range;
   range.begin = *begin;
-  range.end = *begin +
-              type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+  range.end = *begin + countBytes(type);
   return range;
 }
 

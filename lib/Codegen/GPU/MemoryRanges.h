@@ -15,6 +15,9 @@ namespace mp {
 /// What a memref is a view of: memory of its own, or a place in the arena.
 mlir::Value getRoot(mlir::Value memref);
 
+/// Bytes of a memref of known sizes; an index counts as 64 bits.
+int64_t countBytes(mlir::MemRefType type);
+
 /// Bytes of one piece of memory.
 struct MemoryRange {
   /// The arena, or the root.

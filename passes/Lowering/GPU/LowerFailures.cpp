@@ -15,6 +15,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mp {
 #define GEN_PASS_DEF_LOWERFAILURES
@@ -52,22 +53,19 @@ static void lower(IRRewriter &b, device::FailOp op) {
                                         before, number(0));
   Block *block = op->getBlock();
   Block *rest = b.splitBlock(block, std::next(Block::iterator(op)));
-  Block *say = b.createBlock(rest);
+  // What is behind the end, nothing leads to.
+  Block *next = rest;
+  if (op.getEnds()) {
+    next = b.createBlock(rest);
+    gpu::ReturnOp::create(b, loc);
+  }
+  Block *say = b.createBlock(next);
   store(device::ErrorText, number(op.getText() + 1));
   store(device::ErrorFirst, op.getFirst());
   store(device::ErrorSecond, op.getSecond());
-  cf::BranchOp::create(b, loc, rest);
+  cf::BranchOp::create(b, loc, next);
   b.setInsertionPoint(op);
-  cf::CondBranchOp::create(b, loc, isFirst, say, rest);
-  if (op.getEnds()) {
-    // Nothing else comes here.
-    while (&rest->back() != &rest->front())
-      b.eraseOp(&rest->back());
-    b.setInsertionPointToEnd(rest);
-    Operation *last = &rest->back();
-    gpu::ReturnOp::create(b, loc);
-    b.eraseOp(last);
-  }
+  cf::CondBranchOp::create(b, loc, isFirst, say, next);
   b.eraseOp(op);
 }
 
@@ -77,4 +75,6 @@ void LowerFailures::runOnOperation() {
   getOperation().walk([&](device::FailOp op) { failures.push_back(op); });
   for (device::FailOp op : failures)
     lower(rewriter, op);
+  if (!failures.empty())
+    (void)eraseUnreachableBlocks(rewriter, getOperation()->getRegions());
 }
