@@ -1,0 +1,272 @@
+//===- Warps.cpp - Where the lanes of a warp meet -------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each lane brings what it has; the last one computes for all. Lanes may be at
+// different instructions, unless they wait for each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+
+namespace mp::emulation {
+
+/// The lanes of `mask` that there are, this one among them.
+static uint32_t checkMask(Fiber &fiber, uint32_t place, uint32_t mask) {
+  const Warp &warp = getWarp(fiber);
+  if (!(mask >> fiber.lane & 1))
+    fail(fiber, place, "found mask 0x%08x, which lane %u is not in", mask,
+         fiber.lane);
+  mask &= warp.present;
+  if (mask & warp.ended)
+    fail(fiber, place, "found mask 0x%08x, of which lanes 0x%08x have ended",
+         mask, mask & warp.ended);
+  return mask;
+}
+
+/// The meeting that these lanes have begun, or a new one. Lanes that are
+/// elsewhere may come later, but not if they wait for this one there.
+static Meeting &find(Fiber &fiber, uint32_t place, uint32_t mask) {
+  Warp &warp = getWarp(fiber);
+  Meeting *found = nullptr;
+  for (uint32_t index = 0; index < warp.open; ++index) {
+    Meeting &meeting = warp.meetings[index];
+    if (meeting.mask == mask && meeting.place == place)
+      found = &meeting;
+    else if (meeting.arrived & mask && meeting.mask >> fiber.lane & 1)
+      fail(fiber, place,
+           "found mask 0x%08x, but lanes 0x%08x wait at %s with mask 0x%08x",
+           mask, meeting.arrived, getText(meeting.place), meeting.mask);
+  }
+  if (found)
+    return *found;
+  Meeting &meeting = warp.meetings[warp.open++];
+  meeting = Meeting();
+  meeting.mask = mask;
+  meeting.place = place;
+  return meeting;
+}
+
+Meeting *meet(Fiber &fiber, uint32_t place, uint32_t mask) {
+  mask = checkMask(fiber, place, mask);
+  Meeting &meeting = find(fiber, place, mask);
+  meeting.arrived |= 1u << fiber.lane;
+  if (meeting.arrived == meeting.mask)
+    return &meeting;
+  fiber.place = place;
+  meeting.waiting.append(fiber);
+  leave(fiber);
+  return nullptr;
+}
+
+void close(Fiber &fiber, Meeting &meeting) {
+  // They go on first: their stacks are the ones that have just been used.
+  machine.ready.prepend(meeting.waiting);
+  ++machine.figures.collectives;
+  Warp &warp = getWarp(fiber);
+  Meeting &last = warp.meetings[--warp.open];
+  if (&last != &meeting)
+    meeting = last;
+}
+
+void expectWholeWarp(Fiber &fiber, uint32_t place) {
+  uint32_t present = getWarp(fiber).present;
+  if (present != ~0u)
+    fail(fiber, place, "needs all lanes of a warp, found 0x%08x", present);
+}
+
+void leaveWarp(Fiber &fiber) {
+  Warp &warp = getWarp(fiber);
+  for (uint32_t index = 0; index < warp.open; ++index) {
+    const Meeting &meeting = warp.meetings[index];
+    if (meeting.mask >> fiber.lane & 1)
+      fail(fiber, noPlace, "ends, but lanes 0x%08x wait for it at %s",
+           meeting.arrived, getText(meeting.place));
+  }
+  warp.ended |= 1u << fiber.lane;
+}
+
+/// Calls `compute` with the lanes of `mask` when all are there, and returns
+/// what it has written to this lane's `result`.
+template <typename Compute>
+static uint64_t meetFor(Fiber &fiber, uint32_t place, uint32_t mask,
+                        Compute compute) {
+  if (Meeting *meeting = meet(fiber, place, mask)) {
+    compute(getLanes(fiber), meeting->mask);
+    close(fiber, *meeting);
+  }
+  return fiber.result;
+}
+
+template <typename Visit> static void forEachLane(uint32_t mask, Visit visit) {
+  for (; mask; mask &= mask - 1)
+    visit(static_cast<uint32_t>(__builtin_ctz(mask)));
+}
+
+//===----------------------------------------------------------------------===//
+// What is computed
+//===----------------------------------------------------------------------===//
+
+/// The lane that `lane` reads, and in bit 32 whether it is in range; the PTX
+/// manual's words, `clamp` being the operand c.
+static uint64_t findSource(uint32_t kind, uint32_t lane, uint32_t offset,
+                           uint32_t clamp) {
+  uint32_t segment = clamp >> 8 & 31, bound = clamp & 31;
+  uint32_t first = lane & segment, last = first | (bound & ~segment & 31);
+  uint32_t by = offset & 31;
+  uint32_t source = lane ^ by;
+  bool isInside = source <= last;
+  if (kind == 1) {
+    isInside = static_cast<int32_t>(lane - by) >= static_cast<int32_t>(last);
+    source = lane - by;
+  } else if (kind == 2) {
+    source = lane + by;
+    isInside = source <= last;
+  } else if (kind == 3) {
+    source = first | (by & ~segment & 31);
+    isInside = source <= last;
+  }
+  return (isInside ? source : lane) | uint64_t(isInside) << 32;
+}
+
+static void shuffle(Fiber *lanes, uint32_t mask, uint32_t kind) {
+  forEachLane(mask, [&](uint32_t lane) {
+    Fiber &fiber = lanes[lane];
+    uint64_t source = findSource(kind, lane, fiber.offset, fiber.clamp);
+    uint32_t from = static_cast<uint32_t>(source);
+    // What a lane gets of one that takes no part is not defined.
+    uint32_t value =
+        mask >> from & 1 ? static_cast<uint32_t>(lanes[from].value) : ~0u;
+    fiber.result = value | (source >> 32 << 32);
+  });
+}
+
+static void vote(Fiber *lanes, uint32_t mask, uint32_t kind) {
+  uint32_t ballot = 0;
+  forEachLane(mask, [&](uint32_t lane) {
+    ballot |= static_cast<uint32_t>(lanes[lane].value != 0) << lane;
+  });
+  uint32_t results[4] = {ballot != 0, ballot == mask, ballot,
+                         ballot == mask || !ballot};
+  forEachLane(mask,
+              [&](uint32_t lane) { lanes[lane].result = results[kind & 3]; });
+}
+
+static uint32_t combine(uint32_t kind, uint32_t a, uint32_t b) {
+  int32_t x = static_cast<int32_t>(a), y = static_cast<int32_t>(b);
+  switch (kind) {
+  case 1:
+    return a + b;
+  case 2:
+    return a & b;
+  case 3:
+    return x > y ? a : b;
+  case 4:
+    return x < y ? a : b;
+  case 5:
+    return a | b;
+  case 6:
+    return a > b ? a : b;
+  case 7:
+    return a < b ? a : b;
+  default:
+    return a ^ b;
+  }
+}
+
+static void reduce(Fiber *lanes, uint32_t mask, uint32_t kind) {
+  uint32_t first = static_cast<uint32_t>(__builtin_ctz(mask));
+  uint32_t result = static_cast<uint32_t>(lanes[first].value);
+  forEachLane(mask & (mask - 1), [&](uint32_t lane) {
+    result = combine(kind, result, static_cast<uint32_t>(lanes[lane].value));
+  });
+  forEachLane(mask, [&](uint32_t lane) { lanes[lane].result = result; });
+}
+
+static void match(Fiber *lanes, uint32_t mask, uint32_t kind) {
+  forEachLane(mask, [&](uint32_t lane) {
+    uint32_t equal = 0;
+    forEachLane(mask, [&](uint32_t other) {
+      equal |= static_cast<uint32_t>(lanes[other].value == lanes[lane].value)
+               << other;
+    });
+    uint64_t all = equal == mask ? equal | uint64_t(1) << 32 : 0;
+    lanes[lane].result = kind ? all : equal;
+  });
+}
+
+/// What lanes have done before, others see behind it.
+static void synchronize(Fiber *lanes, uint32_t mask) {
+  uint32_t step = 0;
+  forEachLane(mask, [&](uint32_t lane) {
+    step = step > lanes[lane].step ? step : lanes[lane].step;
+  });
+  forEachLane(mask, [&](uint32_t lane) { lanes[lane].step = step + 1; });
+}
+
+} // namespace mp::emulation
+
+using namespace mp::emulation;
+
+extern "C" {
+
+void mp_emulated_sync_warp(mp_emulated_thread *thread, uint32_t place,
+                           uint32_t mask) {
+  meetFor(getFiber(thread), place, mask, synchronize);
+}
+
+uint64_t mp_emulated_shuffle(mp_emulated_thread *thread, uint32_t place,
+                             uint32_t kind, uint32_t mask, uint32_t value,
+                             uint32_t offset, uint32_t clamp) {
+  Fiber &fiber = getFiber(thread);
+  fiber.value = value;
+  fiber.offset = offset;
+  fiber.clamp = clamp;
+  return meetFor(fiber, place, mask, [&](Fiber *lanes, uint32_t present) {
+    shuffle(lanes, present, kind);
+  });
+}
+
+uint32_t mp_emulated_vote(mp_emulated_thread *thread, uint32_t place,
+                          uint32_t kind, uint32_t mask, uint32_t predicate) {
+  Fiber &fiber = getFiber(thread);
+  fiber.value = predicate;
+  auto compute = [&](Fiber *lanes, uint32_t present) {
+    vote(lanes, present, kind);
+  };
+  return static_cast<uint32_t>(meetFor(fiber, place, mask, compute));
+}
+
+uint32_t mp_emulated_reduce(mp_emulated_thread *thread, uint32_t place,
+                            uint32_t kind, uint32_t mask, uint32_t value) {
+  Fiber &fiber = getFiber(thread);
+  fiber.value = value;
+  auto compute = [&](Fiber *lanes, uint32_t present) {
+    reduce(lanes, present, kind);
+  };
+  return static_cast<uint32_t>(meetFor(fiber, place, mask, compute));
+}
+
+uint64_t mp_emulated_match(mp_emulated_thread *thread, uint32_t place,
+                           uint32_t kind, uint32_t mask, uint64_t value) {
+  Fiber &fiber = getFiber(thread);
+  fiber.value = value;
+  return meetFor(fiber, place, mask, [&](Fiber *lanes, uint32_t present) {
+    match(lanes, present, kind);
+  });
+}
+
+uint32_t mp_emulated_elect(mp_emulated_thread *thread, uint32_t place,
+                           uint32_t mask) {
+  auto compute = [](Fiber *lanes, uint32_t present) {
+    forEachLane(present, [&](uint32_t lane) {
+      lanes[lane].result = !(present & ((1u << lane) - 1));
+    });
+  };
+  return static_cast<uint32_t>(meetFor(getFiber(thread), place, mask, compute));
+}
+
+} // extern "C"
