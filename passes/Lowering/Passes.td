@@ -424,4 +424,28 @@ def ConvertKernelsToNVVM
                            "::mlir::NVVM::NVVMDialect"];
 }
 
+def EmulateKernels : Pass<"mp-emulate-kernels", "::mlir::ModuleOp"> {
+  let summary = "Let the host run kernels of a GPU";
+  let description = [{
+    Before: `gpu.module`s whose functions are in the LLVM and NVVM dialects, as
+    LLVM's NVPTX takes them. After: their functions are in the module itself, in
+    LLVM's dialect for the host. Barriers, shuffles, products of matrices and
+    asynchronous copies are calls of the emulator
+    (`include/mp-opt/Emulation/EmulatedCode.h`); shared variables have places in
+    the memory that it gives each block. `mp_emulated_kernels` is a table of all
+    kernels (`include/mp-opt/Emulation/Emulator.h`), each with a function
+    `NAME__packed` that takes its parameters' addresses. An op that the emulator
+    does not know is an error. `device.launch` ops stay: they name kernels of
+    that table.
+
+    Example: test/Lowering/GPU/mp-emulate-kernels.mlir
+  }];
+  let options = [
+    Option<"checkRaces", "check-races", "bool", "false",
+           "tell the emulator of each access to shared memory: it finds races, "
+           "and accesses out of bounds">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // MPOPT_PASSES_LOWERING_PASSES_TD

@@ -48,8 +48,12 @@ LogicalResult mp::device::LaunchOp::verify() {
 
 LogicalResult
 mp::device::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto kernel = dyn_cast_or_null<FunctionOpInterface>(
-      symbols.lookupNearestSymbolFrom(*this, getKernelAttr()));
+  Operation *found = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
+  // Kernels that the host emulates have left their module.
+  if (!found)
+    found = symbols.lookupNearestSymbolFrom(
+        *this, FlatSymbolRefAttr::get(getKernelAttr().getLeafReference()));
+  auto kernel = dyn_cast_or_null<FunctionOpInterface>(found);
   if (!kernel)
     return emitOpError("found no function '") << getKernel() << "'";
   if (kernel.getNumArguments() != getNumOperands())
