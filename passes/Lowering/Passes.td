@@ -316,6 +316,40 @@ def KernelToCPU : Pass<"kernel-to-cpu", "::mlir::ModuleOp"> {
     "::mp::runtime::RuntimeDialect"];
 }
 
+def SelectTile : Pass<"kernel-select-tile"> {
+  let summary = "Choose how contractions are computed on a GPU";
+  let description = [{
+    Before: contractions of the kernel dialect are on memrefs of known sizes,
+    strides and offsets. After: each has a `kernel.tile` (`#kernel.tile`), and a
+    remark of the category `mp-codegen` says it: what multiplies, tensor cores or
+    fused multiply-adds, and the tiles of blocks, warps or threads. One that is
+    there already is kept, if it fits.
+
+    Example: test/Lowering/GPU/kernel-select-tile.mlir
+  }];
+  let dependentDialects = ["::mp::kernel::KernelDialect"];
+}
+
+def ConvertContractToGPU : Pass<"convert-contract-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Write contractions as kernels for GPUs";
+  let description = [{
+    Before: contractions of the kernel dialect are on memrefs of known sizes,
+    strides and offsets; without a `kernel.tile` they get the one that
+    `kernel-select-tile` would choose. After: each is a `device.launch` of a
+    function of its own in `gpu.module @kernels`, in which blocks of threads
+    compute tiles of the result through shared memory. A tile that does not fit,
+    and an epilogue that asks for more than operands and constants, are errors.
+
+    Example: test/Lowering/GPU/convert-contract-to-gpu.mlir
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::mp::device::DeviceDialect"];
+}
+
 def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
@@ -416,7 +450,7 @@ def ConvertKernelsToNVVM
   let description = [{
     Before: `gpu.func`s of branches between blocks, on memrefs of known sizes.
     After: functions of bare pointers. Indices have 32 bits where memory allows
-    it.
+    it. Dynamic shared memory is the global `mp_shared` without size.
 
     Example: test/Lowering/GPU/convert-kernels-to-nvvm.mlir
   }];

@@ -78,4 +78,28 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult TileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               Multiplier by, int64_t m, int64_t n, int64_t k,
+                               int64_t partM, int64_t partN, int64_t stages) {
+  for (int64_t size : {m, n, k, partM, partN})
+    if (size < 1 || size > 256 || !llvm::isPowerOf2_64(size))
+      return emitError() << "expected powers of two from 1 to 256, got m = "
+                         << m << ", n = " << n << ", k = " << k
+                         << ", part_m = " << partM << ", part_n = " << partN;
+  bool isMMA = by == Multiplier::MMA;
+  int64_t least = isMMA ? 16 : 1;
+  if (k < least || partM < least || partN < least || partM > m || partN > n)
+    return emitError() << "expected k, part_m and part_n of " << least
+                       << " or more, and parts within m and n, got m = " << m
+                       << ", n = " << n << ", k = " << k
+                       << ", part_m = " << partM << ", part_n = " << partN;
+  int64_t threads = (m / partM) * (n / partN) * (isMMA ? 32 : 1);
+  if (threads < 32 || threads > 1024)
+    return emitError() << "expected parts of 32 to 1024 threads, got "
+                       << threads;
+  if (stages < 2 || stages > 8)
+    return emitError() << "expected 2 to 8 stages, got " << stages;
+  return success();
+}
+
 } // namespace mp::kernel

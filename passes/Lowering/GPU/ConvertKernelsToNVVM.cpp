@@ -12,13 +12,17 @@
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -27,6 +31,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -50,6 +55,40 @@ struct ConvertKernelsToNVVM
 private:
   unsigned getIndexBits();
   LogicalResult expand();
+};
+
+/// Dynamic shared memory is one array of unknown size. MLIR's pattern makes a
+/// variable without size of it, which ptxas lays over others.
+struct DynamicSharedMemoryLowering
+    : public ConvertOpToLLVMPattern<gpu::DynamicSharedMemoryOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::DynamicSharedMemoryOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto kernels = op->getParentOfType<gpu::GPUModuleOp>();
+    auto global = kernels.lookupSymbol<LLVM::GlobalOp>(device::sharedName);
+    if (!global) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(kernels.getBody());
+      auto type = LLVM::LLVMArrayType::get(rewriter.getI8Type(), 0);
+      global = LLVM::GlobalOp::create(
+          rewriter, loc, type, /*isConstant=*/false, LLVM::Linkage::External,
+          device::sharedName, Attribute(), /*alignment=*/1024,
+          unsigned(NVVM::NVVMMemorySpace::Shared));
+    }
+    Value begin = LLVM::AddressOfOp::create(rewriter, loc, global);
+    auto memory = MemRefDescriptor::poison(
+        rewriter, loc, getTypeConverter()->convertType(op.getType()));
+    memory.setAllocatedPtr(rewriter, loc, begin);
+    memory.setAlignedPtr(rewriter, loc, begin);
+    memory.setConstantOffset(rewriter, loc, 0);
+    memory.setConstantSize(rewriter, loc, 0, 0);
+    memory.setConstantStride(rewriter, loc, 0, 1);
+    rewriter.replaceOp(op, {memory});
+    return success();
+  }
 };
 
 } // namespace
@@ -94,6 +133,9 @@ void ConvertKernelsToNVVM::runOnOperation() {
   options.overrideIndexBitwidth(getIndexBits());
   LLVMTypeConverter converter(&getContext(), options);
   configureGpuToNVVMTypeConverter(converter);
+  converter.addConversion([](nvgpu::DeviceAsyncTokenType type) -> Type {
+    return IntegerType::get(type.getContext(), 32);
+  });
   RewritePatternSet patterns(&getContext());
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
@@ -104,9 +146,11 @@ void ConvertKernelsToNVVM::runOnOperation() {
                                        /*benefit=*/2);
   populateVectorToLLVMConversionPatterns(converter, patterns);
   ub::populateUBToLLVMConversionPatterns(converter, patterns);
+  populateNVGPUToNVVMConversionPatterns(converter, patterns);
   populateGpuToNVVMConversionPatterns(converter, patterns);
+  patterns.add<DynamicSharedMemoryLowering>(converter, /*benefit=*/2);
   LLVMConversionTarget target(getContext());
-  target.addIllegalDialect<gpu::GPUDialect>();
+  target.addIllegalDialect<gpu::GPUDialect, nvgpu::NVGPUDialect>();
   target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
   target.addLegalOp<gpu::GPUModuleOp>();
   if (failed(

@@ -12,6 +12,7 @@
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -25,12 +26,15 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<mp::kernel::KernelDialect, mp::MPDialect,
-                  mp::runtime::RuntimeDialect>();
+                  mp::runtime::RuntimeDialect, mp::device::DeviceDialect>();
   mlir::registerAllPasses();
+  mlir::registerPass([] { return mp::createConvertContractToGPU(); });
+  mlir::registerPass([] { return mp::createConvertKernelsToNVVM(); });
   mlir::registerPass([] { return mp::createConvertScratchToLLVM(); });
   mlir::registerPass([] { return mp::createKernelToCPU(); });
   mlir::registerPass([] { return mp::createOutlineContracts(); });
   mlir::registerPass([] { return mp::createSelectStrategy(); });
+  mlir::registerPass([] { return mp::createSelectTile(); });
   mlir::registerPass([] { return mp::createSetTarget(); });
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "kernels of mp-opt\n", registry));

@@ -109,4 +109,45 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
   let genVerifyDecl = 1;
 }
 
+def Kernel_Multiplier : Kernel_Enum<"Multiplier", "what multiplies on a GPU", [
+    I32EnumAttrCase<"FMA", 0, "fma">,
+    I32EnumAttrCase<"MMA", 1, "mma">,
+  ]>;
+
+def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
+  let mnemonic = "tile";
+  let summary = "the strategy of a contraction on a GPU";
+  let description = [{
+    The contraction is a product of matrices, C (M x N) += A (M x K) * B (K x N),
+    for each batch; N has the last axis of the result.
+
+    * `by`: `mma`, products of 16 x 8 x 16 by the tensor cores that a warp does
+      together, or `fma`, of one thread each.
+    * `m`, `n`: rows and columns of the result that a block of threads computes;
+      `k`: elements of the summed dimension in a step.
+    * `part_m`, `part_n`: those of a warp (`mma`) or a thread (`fma`).
+    * `stages`: steps whose operands are in shared memory at a time.
+
+    All are powers of two but `stages`, which is two or more.
+
+    ```mlir
+    #kernel.tile<by = mma, m = 128, n = 128, k = 32, part_m = 64, part_n = 64,
+                 stages = 4>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<Kernel_Multiplier>:$by,
+    "int64_t":$m, "int64_t":$n, "int64_t":$k,
+    "int64_t":$part_m, "int64_t":$part_n, "int64_t":$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Of a block.
+    int64_t getNumThreads() const {
+      int64_t parts = (getM() / getPartM()) * (getN() / getPartN());
+      return getBy() == Multiplier::MMA ? parts * 32 : parts;
+    }
+  }];
+}
+
 #endif // MPOPT_DIALECT_KERNEL_KERNELATTRIBUTES_TD

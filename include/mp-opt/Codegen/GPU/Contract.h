@@ -1,0 +1,67 @@
+//===- Contract.h - Contractions on GPUs ------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The code of one contraction on memrefs of known sizes for a grid of thread
+// blocks: each block computes a tile of the result, steps along the summed
+// dimensions through shared memory, and applies the epilogue in registers.
+// 16-bit factors are multiplied by tensor cores (`mma.sync`), all others by
+// fused multiply-adds in the type of the sums.
+//
+// What is emitted are ops of arith, gpu, llvm (`llvm.intr.fma`), memref, nvgpu,
+// nvvm (`nvvm.mma.sync`), scf and vector; shared memory is
+// `gpu.dynamic_shared_memory`. Memory of operands begins at multiples of 16
+// bytes.
+//
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_GPU_CONTRACT_H
+#define MPOPT_CODEGEN_GPU_CONTRACT_H
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+namespace mp::kernel {
+
+/// How a kernel is launched.
+struct ContractLaunch {
+  /// Blocks, and threads of each.
+  llvm::SmallVector<int32_t, 3> grid, block;
+  /// Dynamic shared memory in bytes.
+  int32_t shared;
+};
+
+/// Attribute (#kernel.tile) of a contraction: how it is computed on a GPU.
+constexpr llvm::StringLiteral tileName = "kernel.tile";
+
+/// Fails, after an error at `op`, where code cannot be made: sizes, strides or
+/// offsets that are not known, or a `kernel.tile` that does not fit.
+mlir::LogicalResult verifyGPUContract(ContractOp op);
+
+/// Whether tensor cores multiply as `op` says, and are worth it: bf16 by bf16
+/// or fp16 by fp16, rounded operands included. fp32 is multiplied exactly.
+bool canUseTensorCores(ContractOp op);
+
+/// The tile that suits the sizes of `op`: as many blocks as fill a GPU, as
+/// large as that allows.
+TileAttr selectTile(ContractOp op);
+
+/// The `kernel.tile` of `op`, else what `selectTile` says.
+TileAttr getTile(ContractOp op);
+
+/// How the kernel that `emitContract` makes is launched. Both obey
+/// `getTile`.
+ContractLaunch getContractLaunch(ContractOp op);
+
+/// Emits the body of a kernel at the builder's place in a `gpu.func`.
+/// `operands` are a, b, the extra operands and c, of the types of those of
+/// `op`.
+void emitContract(mlir::OpBuilder &builder, ContractOp op,
+                  mlir::ValueRange operands);
+
+} // namespace mp::kernel
+
+#endif // MPOPT_CODEGEN_GPU_CONTRACT_H

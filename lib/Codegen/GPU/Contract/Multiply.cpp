@@ -1,0 +1,229 @@
+//===- Multiply.cpp - Products of tiles in shared memory ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Multiply.h"
+
+#include "TileCopy.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace mp::kernel::tiling {
+
+//===----------------------------------------------------------------------===//
+// Fused multiply-adds
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A thread has some runs of rows and of columns, each of 16 bytes at most;
+/// runs of neighbouring threads are neighbours.
+class FMAMultiply : public Multiply {
+public:
+  FMAMultiply(TileBuilder &e, const TilePlan &plan, Value lhs, Value rhs,
+              Value thread)
+      : plan(plan), lhs(lhs), rhs(rhs) {
+    TileAttr tile = plan.tile;
+    int64_t threadsN = tile.getN() / tile.getPartN();
+    Value column = e.rem(thread, threadsN), row = e.div(thread, threadsN);
+    int64_t most = 128 / plan.lhs.element.getIntOrFloatBitWidth();
+    rowRun = std::min(tile.getPartM(), most);
+    runLength = std::min(tile.getPartN(), most);
+    int64_t rowStep = tile.getM() / tile.getPartM() * rowRun;
+    for (int64_t i = 0; i < tile.getPartM() / rowRun; ++i)
+      rowRuns.push_back(e.add(e.mul(row, rowRun), i * rowStep));
+    for (Value first : rowRuns)
+      for (int64_t i = 0; i < rowRun; ++i)
+        rows.push_back(e.add(first, i));
+    for (int64_t i = 0; i < tile.getPartN() / runLength; ++i)
+      runs.push_back(e.add(e.mul(column, runLength), i * threadsN * runLength));
+  }
+
+  SmallVector<Value> multiply(TileBuilder &e, Value stage,
+                              ValueRange sums) const override {
+    // Enough products for the loop not to matter.
+    int64_t unrolled = std::min<int64_t>(
+        plan.tile.getK(), std::max<int64_t>(64 / getNumSums(), 2));
+    return e.loop(plan.tile.getK(), unrolled, sums,
+                  [&](Value k, ValueRange carried) {
+                    SmallVector<Value> next = llvm::to_vector(carried);
+                    for (int64_t i = 0; i < unrolled; ++i)
+                      multiplyRow(e, e.add(k, i), stage, next);
+                    return next;
+                  });
+  }
+
+  int64_t getSum(int64_t row, int64_t run, int64_t column) const override {
+    return (row * runs.size() + run) * runLength + column;
+  }
+
+private:
+  /// Of one element of K.
+  void multiplyRow(TileBuilder &e, Value k, Value stage,
+                   SmallVectorImpl<Value> &sums) const {
+    auto read = [&](Value memory, const CopyPlan &copy, ArrayRef<Value> firsts,
+                    int64_t length) {
+      Value line =
+          e.add(e.mul(stage, copy.getStageSize()), e.mul(k, copy.pitch));
+      SmallVector<Value> elements;
+      for (Value first : firsts)
+        llvm::append_range(elements, e.getElements(e.load(
+                                         memory, e.add(line, first), length)));
+      return elements;
+    };
+    SmallVector<Value> a = read(lhs, plan.lhs, rowRuns, rowRun);
+    SmallVector<Value> b = read(rhs, plan.rhs, runs, runLength);
+    for (auto [i, left] : llvm::enumerate(a))
+      for (auto [j, right] : llvm::enumerate(b)) {
+        Value &sum = sums[i * b.size() + j];
+        sum = e.fma(left, right, sum);
+      }
+  }
+
+  const TilePlan &plan;
+  Value lhs, rhs;
+  int64_t rowRun;
+  SmallVector<Value> rowRuns;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Tensor cores
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// mma.sync of 16 x 8 x 16. A lane has rows lane / 4 and lane / 4 + 8 of each
+/// product, and two columns from 2 (lane mod 4) on.
+class MMAMultiply : public Multiply {
+public:
+  MMAMultiply(TileBuilder &e, const TilePlan &plan, Value lhs, Value rhs,
+              Value thread)
+      : plan(plan), lhs(lhs), rhs(rhs), lane(e.rem(thread, 32)) {
+    TileAttr tile = plan.tile;
+    int64_t warpsN = tile.getN() / tile.getPartN();
+    Value warp = e.div(thread, 32);
+    firstRow = e.mul(e.div(warp, warpsN), tile.getPartM());
+    firstColumn = e.mul(e.rem(warp, warpsN), tile.getPartN());
+    Value row = e.add(firstRow, e.div(lane, 4));
+    Value column = e.add(firstColumn, e.mul(e.rem(lane, 4), 2));
+    for (int64_t i = 0; i < tile.getPartM(); i += 8)
+      rows.push_back(e.add(row, i));
+    for (int64_t i = 0; i < tile.getPartN(); i += 8)
+      runs.push_back(e.add(column, i));
+    runLength = 2;
+  }
+
+  SmallVector<Value> multiply(TileBuilder &e, Value stage,
+                              ValueRange sums) const override {
+    SmallVector<Value> next = llvm::to_vector(sums);
+    for (int64_t k = 0; k < plan.tile.getK(); k += 16) {
+      SmallVector<SmallVector<Value>> a, b;
+      for (int64_t i = 0; i < plan.tile.getPartM(); i += 16)
+        a.push_back(loadLHS(e, stage, i, k));
+      for (int64_t j = 0; j < plan.tile.getPartN(); j += 16) {
+        SmallVector<Value> both = loadRHS(e, stage, j, k);
+        b.push_back({both[0], both[1]});
+        b.push_back({both[2], both[3]});
+      }
+      for (auto [i, left] : llvm::enumerate(a))
+        for (auto [j, right] : llvm::enumerate(b))
+          emitMMA(
+              e, left, right,
+              MutableArrayRef<Value>(next).slice((i * b.size() + j) * 4, 4));
+    }
+    return next;
+  }
+
+  int64_t getSum(int64_t row, int64_t run, int64_t column) const override {
+    return (row / 2 * runs.size() + run) * 4 + row % 2 * 2 + column;
+  }
+
+private:
+  /// Four matrices of 8 x 8, of which this lane names row lane mod 8 of that
+  /// with the number lane / 8: two by two along K and along M or N, beginning
+  /// at `k` and `first`.
+  SmallVector<Value> loadMatrices(TileBuilder &e, Value memory,
+                                  const CopyPlan &copy, Value stage,
+                                  Value first, int64_t k, Value besideK,
+                                  Value beside) const {
+    Value line, position;
+    Value inMatrix = e.rem(lane, 8);
+    if (copy.linesOfK) {
+      line = e.add(e.add(first, e.mul(beside, 8)), inMatrix);
+      position = e.add(besideK, k / 8);
+    } else {
+      line = e.add(e.add(e.mul(besideK, 8), inMatrix), k);
+      position = e.add(e.div(first, 8), beside);
+    }
+    position = getSwizzled(e, line, position, copy.pitch / 8);
+    Value at = e.add(e.mul(stage, copy.getStageSize()),
+                     e.add(e.mul(line, copy.pitch), e.mul(position, 8)));
+    auto type = VectorType::get({4, 2}, copy.element);
+    // Products want pairs of neighbours along K.
+    Value matrices = nvgpu::LdMatrixOp::create(
+        e, type, memory, ValueRange{e.toIndex(at)},
+        /*transpose=*/!copy.linesOfK, /*numTiles=*/4u);
+    SmallVector<Value> registers;
+    for (int64_t i = 0; i < 4; ++i)
+      registers.push_back(
+          toRegister(e, vector::ExtractOp::create(e, matrices, i)));
+    return registers;
+  }
+
+  /// As mma.sync takes them: bf16 in words, fp16 in pairs.
+  static Value toRegister(TileBuilder &e, Value pair) {
+    if (cast<VectorType>(pair.getType()).getElementType().isF16())
+      return pair;
+    auto type = VectorType::get({1}, e.getI32Type());
+    Value words = vector::BitCastOp::create(e, type, pair);
+    return vector::ExtractOp::create(e, words, 0);
+  }
+
+  /// Rows 0 to 7 and 8 to 15 of elements 0 to 7 of K, then of 8 to 15.
+  SmallVector<Value> loadLHS(TileBuilder &e, Value stage, int64_t row,
+                             int64_t k) const {
+    Value matrix = e.div(lane, 8);
+    return loadMatrices(e, lhs, plan.lhs, stage, e.add(firstRow, row), k,
+                        e.div(matrix, 2), e.rem(matrix, 2));
+  }
+
+  /// Elements 0 to 7 and 8 to 15 of K of columns 0 to 7, then of 8 to 15.
+  SmallVector<Value> loadRHS(TileBuilder &e, Value stage, int64_t column,
+                             int64_t k) const {
+    Value matrix = e.div(lane, 8);
+    return loadMatrices(e, rhs, plan.rhs, stage, e.add(firstColumn, column), k,
+                        e.rem(matrix, 2), e.div(matrix, 2));
+  }
+
+  void emitMMA(TileBuilder &e, ArrayRef<Value> a, ArrayRef<Value> b,
+               MutableArrayRef<Value> sums) const {
+    auto type = LLVM::LLVMStructType::getLiteral(
+        e.getContext(), SmallVector<Type>(4, e.getF32Type()));
+    NVVM::MMATypes factor =
+        plan.lhs.element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+    Value result = NVVM::MmaOp::create(
+        e, type, a, b, ArrayRef<Value>(sums), ArrayRef<int64_t>{16, 8, 16},
+        std::nullopt, std::nullopt, std::array{factor, factor},
+        std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+    for (auto [i, sum] : llvm::enumerate(sums))
+      sum = LLVM::ExtractValueOp::create(e, result, int64_t(i));
+  }
+
+  const TilePlan &plan;
+  Value lhs, rhs, lane, firstRow, firstColumn;
+};
+} // namespace
+
+std::unique_ptr<Multiply> Multiply::create(TileBuilder &e, const TilePlan &plan,
+                                           Value lhs, Value rhs, Value thread) {
+  if (plan.tile.getBy() == Multiplier::MMA)
+    return std::make_unique<MMAMultiply>(e, plan, lhs, rhs, thread);
+  return std::make_unique<FMAMultiply>(e, plan, lhs, rhs, thread);
+}
+
+} // namespace mp::kernel::tiling

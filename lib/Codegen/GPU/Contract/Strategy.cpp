@@ -1,0 +1,121 @@
+//===- Strategy.cpp - The tile that suits a contraction -------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block computes a tile; blocks run beside each other on the multiprocessors
+// of a GPU. Large tiles read less, small ones keep more multiprocessors busy
+// and waste less at the edges: what takes the least time is chosen, by a model
+// of rounds of blocks. Numbers are of no particular GPU, so that code is the
+// same for all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/GPU/Contract.h"
+
+#include "TilePlan.h"
+
+using namespace mlir;
+
+namespace mp::kernel {
+
+using tiling::isKnown;
+using tiling::Problem;
+using tiling::TilePlan;
+
+namespace {
+/// A tile, and how fast its products are compared to those of the largest.
+struct Candidate {
+  int64_t m, n, k, partM, partN, stages;
+  double speed;
+};
+} // namespace
+
+/// Multiprocessors of a large GPU, and bytes of shared memory that every one
+/// gives a block.
+constexpr int64_t numProcessors = 128;
+constexpr int64_t mostSharedBytes = 96 * 1024;
+
+constexpr Candidate mmaTiles[] = {
+    {128, 128, 32, 64, 64, 4, 1.0}, {128, 128, 32, 64, 32, 4, 0.9},
+    {128, 64, 32, 64, 32, 4, 0.8},  {64, 128, 32, 32, 64, 4, 0.8},
+    {64, 64, 32, 32, 32, 4, 0.6},   {32, 64, 32, 16, 32, 4, 0.4},
+    {64, 32, 32, 32, 16, 4, 0.4},   {32, 32, 32, 16, 16, 4, 0.25},
+    {16, 64, 32, 16, 16, 4, 0.25},  {64, 16, 32, 16, 16, 4, 0.25},
+    {16, 32, 32, 16, 16, 4, 0.14},  {32, 16, 32, 16, 16, 4, 0.14},
+};
+constexpr Candidate fmaTiles[] = {
+    {128, 128, 8, 8, 8, 3, 1.0}, {128, 64, 8, 8, 4, 3, 0.8},
+    {64, 128, 8, 4, 8, 3, 0.8},  {64, 64, 16, 4, 4, 3, 0.65},
+    {32, 64, 16, 4, 4, 3, 0.35}, {64, 32, 16, 4, 4, 3, 0.35},
+    {32, 32, 16, 4, 2, 3, 0.25}, {16, 64, 16, 2, 4, 3, 0.25},
+    {64, 16, 16, 4, 2, 3, 0.25}, {16, 16, 16, 2, 2, 3, 0.1},
+};
+
+/// Rounds of blocks, times what one takes.
+static double getTime(const Problem &problem, const Candidate &candidate) {
+  int64_t blocks = problem.sizes[Batch] *
+                   llvm::divideCeil(problem.sizes[M], candidate.m) *
+                   llvm::divideCeil(problem.sizes[N], candidate.n);
+  double work = double(candidate.m * candidate.n) / candidate.speed;
+  // What does not fill the last round is shared by fewer blocks each.
+  double rounds = std::max(1.0, double(blocks) / numProcessors);
+  return rounds * work;
+}
+
+static TileAttr selectTile(ContractOp op, const Problem &problem) {
+  bool isMMA = canUseTensorCores(op);
+  ArrayRef<Candidate> candidates =
+      isMMA ? ArrayRef<Candidate>(mmaTiles) : ArrayRef<Candidate>(fmaTiles);
+  TileAttr best;
+  double bestTime = 0;
+  for (const Candidate &candidate : candidates) {
+    auto tile = TileAttr::get(
+        op.getContext(), isMMA ? Multiplier::MMA : Multiplier::FMA, candidate.m,
+        candidate.n, candidate.k, candidate.partM, candidate.partN,
+        candidate.stages);
+    TilePlan plan = TilePlan::get(problem, tile);
+    // Sums and elements on their way would not fit the registers.
+    bool isDirect = !plan.lhs.isAsync || !plan.rhs.isAsync;
+    if (isMMA && isDirect && candidate.partM * candidate.partN > 2048)
+      continue;
+    // Where f64 would need too many registers.
+    if (problem.getAccumulator().isF64() &&
+        candidate.partM * candidate.partN > 32)
+      continue;
+    double time = getTime(problem, candidate);
+    if (plan.sharedBytes > mostSharedBytes || (best && time >= bestTime))
+      continue;
+    best = tile;
+    bestTime = time;
+  }
+  return best;
+}
+
+TileAttr selectTile(ContractOp op) { return selectTile(op, Problem::get(op)); }
+
+bool canUseTensorCores(ContractOp op) {
+  Type a = op.getFactorType(0), b = op.getFactorType(1);
+  if (a != b || !(a.isBF16() || a.isF16()) || !isKnown(op))
+    return false;
+  Problem problem = Problem::get(op);
+  // Half of a tile's products at least are not of zeros.
+  return problem.sizes[K] >= 8 &&
+         std::max(problem.sizes[M], problem.sizes[N]) >= 8;
+}
+
+TileAttr getTile(ContractOp op) {
+  auto tile = op->getAttrOfType<TileAttr>(tileName);
+  return tile ? tile : selectTile(op);
+}
+
+ContractLaunch getContractLaunch(ContractOp op) {
+  TilePlan plan = TilePlan::get(Problem::get(op), getTile(op));
+  return {{int32_t(std::max<int64_t>(plan.numBlocks, 1)), 1, 1},
+          {int32_t(plan.numThreads), 1, 1},
+          int32_t(plan.sharedBytes)};
+}
+
+} // namespace mp::kernel

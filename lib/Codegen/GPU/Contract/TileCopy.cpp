@@ -1,0 +1,167 @@
+//===- TileCopy.cpp - Tiles of operands in shared memory ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileCopy.h"
+
+using namespace mlir;
+
+namespace mp::kernel::tiling {
+
+Value getSwizzled(TileBuilder &e, Value line, Value position,
+                  int64_t chunksPerLine) {
+  // Eight chunks are all banks.
+  int64_t lines = std::max<int64_t>(8 / chunksPerLine, 1);
+  Value turn = e.rem(e.div(line, lines), std::min<int64_t>(chunksPerLine, 8));
+  return e.exclusiveOr(position, turn);
+}
+
+TileCopy::TileCopy(TileBuilder &e, const Problem &problem, const TilePlan &plan,
+                   const CopyPlan &copy, const OperandPlaces &places,
+                   Value shared, Value thread, const BlockPlace &block)
+    : problem(problem), copy(copy), places(places), shared(shared),
+      thread(thread), numThreads(plan.numThreads), tileK(plan.tile.getK()),
+      chunksPerLine(copy.line / copy.chunk),
+      count(llvm::divideCeil(copy.getChunks(), numThreads)) {
+  if (copy.getChunks() < numThreads)
+    takesPart = e.isWithin(thread, copy.getChunks());
+  Value begin = copy.kind == M ? block.m : block.n;
+  int64_t length = copy.kind == M ? plan.tile.getM() : plan.tile.getN();
+  Place batch = places.atBatch(e, block.batch);
+  auto addFixed = [&](Value index) {
+    fixed.push_back(places.add(
+        e, batch, places.at(e, copy.kind, e.add(begin, index), length)));
+  };
+  if (copy.alongK) {
+    for (int64_t line = 0; line <= getLine(count - 1); ++line)
+      addFixed(getLineIndex(e, line));
+  } else {
+    int64_t positions = isEven() ? 1 : getRepeats();
+    for (int64_t position = 0; position < positions; ++position)
+      for (int64_t j = 0; j < getAccesses(); ++j)
+        addFixed(e.add(e.mul(getPositionIndex(e, position), copy.chunk),
+                       j * copy.width));
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    Value line = getLineIndex(e, getLine(i));
+    Value position = getPositionIndex(e, getPosition(i));
+    if (plan.tile.getBy() == Multiplier::MMA)
+      position = getSwizzled(e, line, position, chunksPerLine);
+    Value inLine = e.mul(position, copy.chunk);
+    targets.push_back(copy.alongK && !copy.linesOfK
+                          ? e.add(line, e.mul(inLine, copy.pitch))
+                          : e.add(e.mul(line, copy.pitch), inLine));
+  }
+}
+
+Value TileCopy::getLineIndex(TileBuilder &e, int64_t line) const {
+  if (!isEven())
+    return e.index(line);
+  return e.add(e.div(thread, chunksPerLine),
+               line * (numThreads / chunksPerLine));
+}
+
+Value TileCopy::getPositionIndex(TileBuilder &e, int64_t position) const {
+  if (isEven())
+    return e.rem(thread, chunksPerLine);
+  return e.add(thread, position * numThreads);
+}
+
+SmallVector<TileCopy::Access> TileCopy::getAccesses(TileBuilder &e,
+                                                    Value k) const {
+  // Places along K, of each line, or of each position and access.
+  SmallVector<Place> along;
+  auto add = [&](Value index) {
+    along.push_back(places.at(e, K, e.add(k, index), tileK));
+  };
+  if (!copy.alongK) {
+    for (int64_t line = 0; line <= getLine(count - 1); ++line)
+      add(getLineIndex(e, line));
+  } else {
+    int64_t positions = isEven() ? 1 : getRepeats();
+    for (int64_t position = 0; position < positions; ++position)
+      for (int64_t j = 0; j < getAccesses(); ++j)
+        add(e.add(e.mul(getPositionIndex(e, position), copy.chunk),
+                  j * copy.width));
+  }
+  SmallVector<Access> accesses;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t j = 0; j < getAccesses(); ++j) {
+      int64_t line = getLine(i), inLine = getPosition(i) * getAccesses() + j;
+      Place place = places.add(e, fixed[copy.alongK ? line : inLine],
+                               along[copy.alongK ? inLine : line]);
+      Value valid = e.both(takesPart, places.isValid(e, place));
+      accesses.push_back({e.select(valid, place.offset, e.index(0)), valid});
+    }
+  return accesses;
+}
+
+Value TileCopy::getTarget(TileBuilder &e, int64_t i, int64_t element,
+                          Value stage) const {
+  bool isTurned = copy.alongK && !copy.linesOfK;
+  Value inStage = e.add(targets[i], isTurned ? element * copy.pitch : element);
+  return e.add(e.mul(stage, copy.getStageSize()), inStage);
+}
+
+void TileCopy::start(TileBuilder &e, Value k, Value stage) const {
+  e.ifThen(takesPart, [&] {
+    SmallVector<Access> accesses = getAccesses(e, k);
+    int64_t bits = places.getElement().getIntOrFloatBitWidth();
+    for (auto [number, access] : llvm::enumerate(accesses)) {
+      int64_t i = number / getAccesses(), j = number % getAccesses();
+      Value target = getTarget(e, i, j * copy.width, stage);
+      Value elements;
+      if (access.valid)
+        elements =
+            e.toIndex(e.select(access.valid, e.index(copy.width), e.index(0)));
+      nvgpu::DeviceAsyncCopyOp::create(
+          e, nvgpu::DeviceAsyncTokenType::get(e.getContext()), shared,
+          ValueRange{e.toIndex(target)}, places.getMemory(),
+          ValueRange{e.toIndex(access.offset)}, e.getIndexAttr(copy.width),
+          elements, copy.width * bits == 128 ? e.getUnitAttr() : UnitAttr());
+    }
+  });
+}
+
+SmallVector<Type> TileCopy::getReadTypes(TileBuilder &e) const {
+  Type type = places.getElement();
+  if (copy.width > 1)
+    type = VectorType::get({copy.width}, type);
+  return SmallVector<Type>(count * getAccesses(), type);
+}
+
+SmallVector<Value> TileCopy::read(TileBuilder &e, Value k) const {
+  SmallVector<Value> values;
+  for (const Access &access : getAccesses(e, k)) {
+    Value value = e.load(places.getMemory(), access.offset, copy.width);
+    values.push_back(e.select(access.valid, value, e.zero(value.getType())));
+  }
+  return values;
+}
+
+void TileCopy::write(TileBuilder &e, ValueRange values, Value stage) const {
+  Type rounding = problem.getFactor(copy.operand);
+  e.ifThen(takesPart, [&] {
+    for (int64_t i = 0; i < count; ++i) {
+      SmallVector<Value> elements;
+      for (Value value : values.slice(i * getAccesses(), getAccesses()))
+        llvm::append_range(
+            elements, e.getElements(e.castFloat(e.castFloat(value, rounding),
+                                                copy.element)));
+      // What is turned round goes to several rows, else 16 bytes to one.
+      bool isTurned = copy.alongK && !copy.linesOfK;
+      int64_t most = isTurned ? 1 : 128 / copy.element.getIntOrFloatBitWidth();
+      ArrayRef<Value> left = elements;
+      for (int64_t j = 0; !left.empty(); j += most) {
+        ArrayRef<Value> some = left.take_front(most);
+        e.store(e.fromElements(some), shared, getTarget(e, i, j, stage));
+        left = left.drop_front(some.size());
+      }
+    }
+  });
+}
+
+} // namespace mp::kernel::tiling

@@ -1,0 +1,86 @@
+//===- TilePlan.cpp - What a kernel of a contraction consists of ----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TilePlan.h"
+
+using namespace mlir;
+
+namespace mp::kernel::tiling {
+
+/// Whether cp.async can move so many elements: as they are, at least 4 bytes.
+static bool canBeAsync(const Problem &problem, unsigned operand, Type element,
+                       int64_t width) {
+  Type from = problem.types[operand].getElementType();
+  int64_t bytes = width * from.getIntOrFloatBitWidth() / 8;
+  return from == element && problem.getFactor(operand) == from && bytes >= 4;
+}
+
+static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
+  bool isMMA = tile.getBy() == Multiplier::MMA;
+  CopyPlan plan;
+  plan.operand = kind == M ? problem.lhs : problem.rhs;
+  plan.kind = kind;
+  plan.element =
+      isMMA ? problem.getFactor(plan.operand) : Type(problem.getAccumulator());
+  int64_t length = kind == M ? tile.getM() : tile.getN();
+  int64_t widthK = problem.getWidth(K, plan.operand);
+  int64_t width = problem.getWidth(kind, plan.operand);
+  widthK = std::min(widthK, tile.getK());
+  width = std::min(width, length);
+  plan.alongK = widthK > width;
+  if (widthK == width)
+    plan.alongK = problem.getLastStep(K, plan.operand) == 1 &&
+                  problem.getLastStep(kind, plan.operand) != 1;
+  plan.width = plan.alongK ? widthK : width;
+  plan.line = plan.alongK ? tile.getK() : length;
+  plan.lines = plan.alongK ? length : tile.getK();
+  if (isMMA) {
+    // The chunks of ldmatrix, 16 bytes each.
+    plan.chunk = 8;
+    plan.linesOfK = plan.alongK;
+    plan.pitch = plan.line;
+    plan.rows = plan.lines;
+    plan.width = std::min<int64_t>(plan.width, plan.chunk);
+  } else {
+    plan.chunk = plan.width;
+    plan.linesOfK = false;
+    // Rows begin at multiples of 16 bytes, and in different banks.
+    plan.pitch = length + 128 / plan.element.getIntOrFloatBitWidth();
+    plan.rows = tile.getK();
+  }
+  // What is turned round while it is stored is stored by elements.
+  bool isTurned = plan.alongK && !plan.linesOfK;
+  int64_t stored = isTurned ? 1 : plan.width;
+  plan.isAsync = canBeAsync(problem, plan.operand, plan.element, stored) &&
+                 (!isTurned || plan.width == 1);
+  return plan;
+}
+
+TilePlan TilePlan::get(const Problem &problem, TileAttr tile) {
+  TilePlan plan;
+  plan.tile = tile;
+  plan.numThreads = tile.getNumThreads();
+  plan.tilesM = llvm::divideCeil(problem.sizes[M], tile.getM());
+  plan.tilesN = llvm::divideCeil(problem.sizes[N], tile.getN());
+  plan.steps = llvm::divideCeil(problem.sizes[K], tile.getK());
+  // Padding alone: zeros.
+  for (unsigned operand : {0, 1})
+    if (problem.types[operand].getNumElements() == 0)
+      plan.steps = 0;
+  plan.numBlocks = problem.sizes[Batch] * plan.tilesM * plan.tilesN;
+  plan.lhs = getCopy(problem, tile, M);
+  plan.rhs = getCopy(problem, tile, N);
+  auto getBytes = [&](const CopyPlan &copy) {
+    int64_t bytes = copy.element.getIntOrFloatBitWidth() / 8;
+    return llvm::alignTo(copy.getStageSize() * tile.getStages() * bytes, 128);
+  };
+  plan.rhsBegin = getBytes(plan.lhs);
+  plan.sharedBytes = plan.rhsBegin + getBytes(plan.rhs);
+  return plan;
+}
+
+} // namespace mp::kernel::tiling

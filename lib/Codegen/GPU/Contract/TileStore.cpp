@@ -1,0 +1,175 @@
+//===- TileStore.cpp - Results of tiles -----------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileStore.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace mp::kernel::tiling {
+
+namespace {
+class TileStore {
+public:
+  TileStore(TileBuilder &e, const Problem &problem, const TilePlan &plan,
+            ArrayRef<OperandPlaces> places, const Multiply &multiply,
+            const BlockPlace &block)
+      : e(e), problem(problem), plan(plan), places(places), multiply(multiply),
+        block(block) {
+    width =
+        std::min(multiply.runLength, problem.getWidth(N, problem.getOutput()));
+    for (const OperandPlaces &operand : places.drop_front(2))
+      batches.push_back(operand.atBatch(e, block.batch));
+    for (Value row : multiply.rows)
+      rows.push_back(getRow(row));
+  }
+
+  void store(ValueRange sums) {
+    for (auto [number, run] : llvm::enumerate(multiply.runs))
+      for (int64_t first = 0; first < multiply.runLength; first += width)
+        storeColumns(number, first, e.add(run, first), sums);
+  }
+
+private:
+  /// What the extra operands and c have of a row or of neighbouring columns:
+  /// places, and what is read once for all.
+  struct Line {
+    Value exists;
+    SmallVector<Value> offsets;
+    /// Of an extra operand's elements; empty where they depend on more.
+    SmallVector<SmallVector<Value>> elements;
+  };
+
+  unsigned getNumExtras() const { return places.size() - 3; }
+  Line getLine(GroupKind kind, Value index, int64_t length) {
+    Line line;
+    for (const OperandPlaces &operand : places.drop_front(2)) {
+      Place place = operand.at(e, kind, index, length);
+      line.exists = place.exists;
+      line.offsets.push_back(place.offset);
+    }
+    line.elements.resize(getNumExtras());
+    return line;
+  }
+
+  Line getRow(Value row) {
+    Line line = getLine(M, e.add(block.m, row), plan.tile.getM());
+    for (unsigned i = 0; i < getNumExtras(); ++i) {
+      const OperandPlaces &extra = places[2 + i];
+      if (problem.dependsOn(2 + i, N))
+        continue;
+      // Nothing is read behind the last row.
+      Value at = e.select(line.exists, line.offsets[i], e.index(0));
+      Value element =
+          e.load(extra.getMemory(), e.add(batches[i].offset, at), 1);
+      line.elements[i].assign(width, element);
+    }
+    return line;
+  }
+
+  void storeColumns(int64_t run, int64_t first, Value column, ValueRange sums) {
+    Line columns = getLine(N, e.add(block.n, column), plan.tile.getN());
+    e.ifThen(columns.exists, [&] {
+      for (unsigned i = 0; i < getNumExtras(); ++i)
+        if (problem.dependsOn(2 + i, N) && !problem.dependsOn(2 + i, M))
+          columns.elements[i] = readExtra(
+              i, e.add(batches[i].offset, columns.offsets[i]), column);
+      for (auto [i, row] : llvm::enumerate(rows))
+        e.ifThen(row.exists, [&, i = i, &row = row] {
+          SmallVector<Value> own;
+          for (int64_t j = 0; j < width; ++j)
+            own.push_back(sums[multiply.getSum(i, run, first + j)]);
+          storeElements(own, row, columns, column);
+        });
+    });
+  }
+
+  /// `width` elements from `at` on, of neighbouring columns.
+  SmallVector<Value> readExtra(unsigned i, Value at, Value column) {
+    const OperandPlaces &extra = places[2 + i];
+    if (problem.getWidth(N, 2 + i) >= width)
+      return e.getElements(e.load(extra.getMemory(), at, width));
+    SmallVector<Value> elements;
+    Place begin = extra.at(e, N, e.add(block.n, column), 1);
+    for (int64_t j = 0; j < width; ++j) {
+      Place place = extra.at(e, N, e.add(e.add(block.n, column), j), 1);
+      Value offset = e.add(at, e.sub(place.offset, begin.offset));
+      elements.push_back(e.load(extra.getMemory(), offset, 1));
+    }
+    return elements;
+  }
+
+  void storeElements(ArrayRef<Value> sums, const Line &row, const Line &columns,
+                     Value column) {
+    auto getPlace = [&](unsigned i) {
+      return e.add(e.add(batches[i].offset, row.offsets[i]),
+                   columns.offsets[i]);
+    };
+    SmallVector<SmallVector<Value>> extras;
+    for (unsigned i = 0; i < getNumExtras(); ++i) {
+      if (!row.elements[i].empty())
+        extras.push_back(row.elements[i]);
+      else if (!columns.elements[i].empty())
+        extras.push_back(columns.elements[i]);
+      else
+        extras.push_back(readExtra(i, getPlace(i), column));
+    }
+    SmallVector<Value> results;
+    for (auto [j, sum] : llvm::enumerate(sums)) {
+      SmallVector<Value> arguments{sum};
+      for (ArrayRef<Value> extra : extras)
+        arguments.push_back(extra[j]);
+      results.push_back(applyEpilogue(arguments));
+    }
+    e.store(e.fromElements(results), places.back().getMemory(),
+            getPlace(getNumExtras()));
+  }
+
+  Value applyEpilogue(ArrayRef<Value> arguments);
+
+  TileBuilder &e;
+  const Problem &problem;
+  const TilePlan &plan;
+  ArrayRef<OperandPlaces> places;
+  const Multiply &multiply;
+  const BlockPlace &block;
+  /// Columns that are stored at a time.
+  int64_t width;
+  SmallVector<Place> batches;
+  SmallVector<Line> rows;
+};
+} // namespace
+
+/// The region on scalars. Constants outside of it are made again here.
+Value TileStore::applyEpilogue(ArrayRef<Value> arguments) {
+  Block &body = ContractOp(problem.op).getEpilogue().front();
+  IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  auto take = [&](Value value) {
+    Operation *constant = value.getDefiningOp();
+    if (mapping.contains(value) || !constant || constant->getBlock() == &body ||
+        !matchPattern(constant, m_Constant()))
+      return;
+    mapping.map(value, e.clone(*constant)->getResult(0));
+  };
+  for (Operation &inner : body.without_terminator()) {
+    llvm::for_each(inner.getOperands(), take);
+    e.clone(inner, mapping);
+  }
+  Value yielded = cast<YieldOp>(body.getTerminator()).getValue();
+  take(yielded);
+  return mapping.lookupOrDefault(yielded);
+}
+
+void storeTile(TileBuilder &e, const Problem &problem, const TilePlan &plan,
+               ArrayRef<OperandPlaces> places, const Multiply &multiply,
+               const BlockPlace &block, ValueRange sums) {
+  TileStore(e, problem, plan, places, multiply, block).store(sums);
+}
+
+} // namespace mp::kernel::tiling

@@ -1,0 +1,62 @@
+//===- Verify.cpp - What a contraction on a GPU asks for ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/GPU/Contract.h"
+
+#include "TilePlan.h"
+
+using namespace mlir;
+
+namespace mp::kernel {
+
+using tiling::Problem;
+using tiling::TilePlan;
+
+static bool isKnown(Type operand) {
+  auto type = dyn_cast<MemRefType>(operand);
+  return type && tiling::getLayout(type);
+}
+
+bool tiling::isKnown(ContractOp op) {
+  return llvm::all_of(op.getMappedOperands(),
+                      [](Value operand) {
+                        return kernel::isKnown(operand.getType());
+                      }) &&
+         llvm::none_of(getStaticSizes(op), ShapedType::isDynamic);
+}
+
+LogicalResult verifyGPUContract(ContractOp op) {
+  for (Value operand : op.getMappedOperands())
+    if (!isKnown(operand.getType()))
+      return op.emitOpError()
+             << "expected memory of known sizes, strides and offset, got "
+             << operand.getType();
+  for (auto [dim, size] : llvm::enumerate(getStaticSizes(op)))
+    if (ShapedType::isDynamic(size))
+      return op.emitOpError()
+             << "expected sizes that are known, got none for d" << dim;
+  Problem problem = Problem::get(op);
+  TileAttr tile = getTile(op);
+  TilePlan plan = TilePlan::get(problem, tile);
+  if (plan.numBlocks > INT32_MAX)
+    return op.emitOpError()
+           << "expected at most " << INT32_MAX << " blocks of threads, got "
+           << plan.numBlocks << " of " << tile;
+  // What any GPU since Ampere gives a block.
+  constexpr int64_t most = 99 * 1024;
+  if (plan.sharedBytes > most)
+    return op.emitOpError()
+           << "expected at most " << most << " bytes of shared memory, got "
+           << plan.sharedBytes << " of " << tile;
+  Type a = op.getFactorType(0), b = op.getFactorType(1);
+  if (tile.getBy() == Multiplier::MMA && (a != b || !(a.isBF16() || a.isF16())))
+    return op.emitOpError() << "expected factors of bf16 or of f16 for " << tile
+                            << ", got " << a << " and " << b;
+  return success();
+}
+
+} // namespace mp::kernel

@@ -1,0 +1,73 @@
+// RUN: kernel-opt %s --convert-contract-to-gpu --canonicalize --cse | FileCheck %s
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#n = affine_map<(m, n, k) -> (n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// CHECK-LABEL: func.func @tensor_cores
+// CHECK-NEXT: device.launch @kernels::@contract grid [256, 1, 1] block [128, 1, 1] shared 65536(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : memref<2048x512xbf16>, memref<512x2048xbf16>, memref<2048xf32>, memref<2048x2048xbf16>
+func.func @tensor_cores(%a: memref<2048x512xbf16>, %b: memref<512x2048xbf16>,
+                        %bias: memref<2048xf32>, %c: memref<2048x2048xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  kernel.contract {indexing_maps = [#a, #b, #n, #c]}
+      ins(%a, %b : memref<2048x512xbf16>, memref<512x2048xbf16>) extra(%bias : memref<2048xf32>) outs(%c : memref<2048x2048xbf16>) {
+  ^bb0(%sum: f32, %x: f32):
+    %0 = arith.addf %sum, %x : f32
+    %1 = arith.maximumf %0, %zero : f32
+    %2 = arith.truncf %1 : f32 to bf16
+    kernel.yield %2 : bf16
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @fused_multiply_adds
+// CHECK-NEXT: device.launch @kernels::@contract_0 grid [{{.*}}] block [{{.*}}] shared
+func.func @fused_multiply_adds(%a: memref<500x300xf32>, %b: memref<300x200xf32>, %c: memref<500x200xf32>) {
+  kernel.contract {indexing_maps = [#a, #b, #c]}
+      ins(%a, %b : memref<500x300xf32>, memref<300x200xf32>) outs(%c : memref<500x200xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// Three stages are on their way before the loop. In it, each thread copies four
+// chunks of 16 bytes of a and of b, all of them in bounds; a warp makes 4 x 8
+// products for each of two steps of 16 from 4 + 4 loads of four matrices, of
+// which those of b are transposed. The bias is read once for all rows.
+// CHECK-LABEL: gpu.module @kernels
+// CHECK: gpu.func @contract(%[[A:.*]]: memref<2048x512xbf16>, %[[B:.*]]: memref<512x2048xbf16>, %[[BIAS:.*]]: memref<2048xf32>, %[[C:.*]]: memref<2048x2048xbf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>, known_grid_size = array<i32: 256, 1, 1>}
+// CHECK: gpu.dynamic_shared_memory
+// CHECK-COUNT-24: nvgpu.device_async_copy {{.*}}, 8 {bypassL1}
+// CHECK: scf.for {{.*}} -> (f32, f32
+// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 2 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi
+// CHECK: scf.if
+// CHECK-COUNT-8: nvgpu.device_async_copy {{.*}}, 8 {bypassL1}
+// CHECK-NOT: nvgpu.device_async_copy
+// CHECK: nvgpu.device_async_create_group
+// CHECK-COUNT-4: nvgpu.ldmatrix {{.*}}transpose = false
+// CHECK-COUNT-4: nvgpu.ldmatrix {{.*}}transpose = true
+// CHECK-COUNT-32: nvvm.mma.sync {{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK-COUNT-8: nvgpu.ldmatrix
+// CHECK-COUNT-32: nvvm.mma.sync
+// CHECK: scf.yield
+// CHECK: vector.load {{.*}} : memref<2048xf32>, vector<2xf32>
+// CHECK: arith.maximumf
+// CHECK: vector.store {{.*}} vector<2xbf16>
+// CHECK-NOT: scf.if
+// CHECK: gpu.return
+
+// a goes through registers, since its rows become columns; what is behind the
+// edges is zero.
+// CHECK: gpu.func @contract_0
+// CHECK: scf.for {{.*}} -> (f32, f32
+// CHECK: gpu.barrier
+// CHECK: nvgpu.device_async_copy {{.*}}, 4, %{{.*}} {bypassL1}
+// CHECK: vector.load {{.*}} : memref<150000xf32>, vector<4xf32>
+// CHECK: nvgpu.device_async_create_group
+// CHECK: scf.for
+// CHECK: llvm.intr.fma
+// CHECK: memref.store {{.*}} #gpu.address_space<workgroup>
