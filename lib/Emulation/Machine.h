@@ -60,23 +60,24 @@ struct Copies {
   uint32_t committed = 0;
 };
 
-struct Fiber : mp_emulated_thread {
-  void *stack = nullptr;
+/// What a change of threads needs is in one line of the cache.
+struct alignas(64) Fiber : mp_emulated_thread {
   void *stackPointer = nullptr;
   /// The next one that is ready, or waits for the same.
   Fiber *next = nullptr;
-  bool isWaiting = false;
   /// Where it waits.
   uint32_t place = 0;
-  uint32_t id = 0;
+  bool isWaiting = false;
   /// What it brings to a meeting of its warp, and takes from it.
+  uint64_t value = 0, result = 0;
+  uint32_t offset = 0, clamp = 0;
   const uint32_t *in = nullptr;
   uint32_t *out = nullptr;
   const char *row = nullptr;
-  uint64_t value = 0, result = 0;
-  uint32_t offset = 0, clamp = 0;
+  uint32_t id = 0;
   /// How often lanes of its warp have synchronized memory.
   uint32_t step = 0;
+  void *stack = nullptr;
   Copies copies;
 #ifdef MP_ADDRESS_SANITIZER
   void *fakeStack = nullptr;

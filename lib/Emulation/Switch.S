@@ -34,9 +34,8 @@ mp_emulation_switch:
   popq %r12
   popq %rbx
   popq %rbp
-  // Not a return: the processor would expect its own caller.
-  popq %rcx
-  jmpq *%rcx
+  // Fibers wait in few places: processors foresee where most of them return to.
+  ret
 #elif defined(__aarch64__)
   stp x29, x30, [sp, #-160]!
   stp x19, x20, [sp, #16]
@@ -61,7 +60,7 @@ mp_emulation_switch:
   ldp d12, d13, [sp, #128]
   ldp d14, d15, [sp, #144]
   ldp x29, x30, [sp], #160
-  br x30
+  ret
 #else
 #error "expected x86-64 or aarch64"
 #endif

@@ -396,6 +396,20 @@ def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
                            "::mp::device::DeviceDialect"];
 }
 
+def MergeGroups : Pass<"mp-merge-groups", "::mlir::ModuleOp"> {
+  let summary = "Make fewer kernels of the groups of main";
+  let description = [{
+    Before: `device.group`s. After: maps over the same points are one where each
+    point needs no other; small groups that do not wait for each other are the
+    parts of one group. The updates of all parameters become one kernel, or a few.
+
+    Example: test/Lowering/GPU/mp-merge-groups.mlir
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mp::device::DeviceDialect"];
+}
+
 def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Make functions for a GPU of groups";
   let description = [{
@@ -407,8 +421,10 @@ def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect", "::mp::device::DeviceDialect"];
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::mp::device::DeviceDialect"];
 }
 
 def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {

@@ -160,6 +160,7 @@ void buildGPUFormation(OpPassManager &pm, const GPULoweringOptions &options) {
   buildBufferization(pm, options.inPlace, placeBytes);
   simplifyOps(pm);
   pm.addPass(createFormKernels());
+  pm.addPass(createMergeGroups());
   pm.addPass(createConvertGroupsToGPU());
 }
 

@@ -12,15 +12,13 @@
 
 #include "CompiledKernels.h"
 #include "Findings.h"
+#include "KernelData.h"
 #include "KernelTexts.h"
 
-#include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/bit.h"
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <tuple>
 
 using namespace mlir;
@@ -55,6 +53,7 @@ struct Tests {
   void runProduct();
   void runWarp();
   void runSingleProducts();
+  void runConversions();
   void runExchanges();
   void findFaults();
   void findRaces();
@@ -81,7 +80,8 @@ gpu.module @kernels {
 llvm.mlir.global external @mp_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 )";
   text += makeMap() + makeUpdate() + makeWarp() + makeSingleProduct("f16") +
-          makeSingleProduct("tf32") + makeSoftmax("softmax") +
+          makeSingleProduct("tf32") + makeConversions() +
+          makeSoftmax("softmax") +
           makeProduct("product", productM, productN, productK) +
           makeProduct("large", largeSize, largeSize, largeSize) +
           makeBarriers(0) + makeBarriers(100);
@@ -143,26 +143,6 @@ void Tests::expectError(StringRef name, const Sizes &sizes,
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
-
-static std::vector<float> makeNumbers(size_t count, int seed = 1) {
-  std::vector<float> values(count);
-  for (size_t index = 0; index < count; ++index)
-    values[index] =
-        static_cast<float>((index * 37 + seed * 11) % 101) / 64 - 0.75f;
-  return values;
-}
-
-static uint16_t toBF16(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, 4);
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
-static float fromBF16(uint16_t half) {
-  uint32_t bits = half << 16;
-  float value;
-  memcpy(&value, &bits, 4);
-  return value;
-}
 
 void Tests::runMap() {
   constexpr int32_t n = 1000;
@@ -229,28 +209,6 @@ void Tests::runSoftmax() {
   findings.expect(worst < 130 * 0x1p-24,
                   "softmax: found an error of " + std::to_string(worst));
 }
-
-namespace {
-/// Factors whose sums fp32 holds exactly, and the product.
-struct Product {
-  std::vector<uint16_t> a, b;
-  std::vector<float> c, expected;
-
-  Product(size_t m, size_t n, size_t k)
-      : a(m * k), b(k * n), c(m * n, -1), expected(m * n) {
-    for (size_t index = 0; index < a.size(); ++index)
-      a[index] = toBF16(static_cast<float>(index * 7 % 33) - 16);
-    for (size_t index = 0; index < b.size(); ++index)
-      b[index] = toBF16(static_cast<float>(index * 5 % 29) - 14);
-    for (size_t i = 0; i < m; ++i)
-      for (size_t l = 0; l < k; ++l)
-        for (size_t j = 0; j < n; ++j)
-          expected[i * n + j] +=
-              fromBF16(a[i * k + l]) * fromBF16(b[l * n + j]);
-  }
-  SmallVector<void *> getPointers() { return {a.data(), b.data(), c.data()}; }
-};
-} // namespace
 
 constexpr Sizes productSizes = {
     {productN / 32, productM / 32, 1}, {128, 1, 1}, 4096};
@@ -337,14 +295,6 @@ static std::pair<int, int> placeB(bool isWide, int lane, int index) {
   return {thread * 2 + index % 2 + 8 * (index / 2), group};
 }
 
-static uint32_t toHalf(float value) {
-  llvm::APFloat half(value);
-  bool isInexact;
-  half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
-               &isInexact);
-  return static_cast<uint32_t>(half.bitcastToAPInt().getZExtValue());
-}
-
 void Tests::runSingleProducts() {
   for (bool isWide : {false, true}) {
     const int depth = isWide ? 8 : 16, perWord = isWide ? 1 : 2;
@@ -388,6 +338,39 @@ void Tests::runSingleProducts() {
       }
     findings.expect(isGood,
                     "'" + name + "': found other numbers than expected");
+  }
+}
+
+void Tests::runConversions() {
+  float x[32];
+  uint32_t y[32 * 4];
+  for (int lane = 0; lane < 32; ++lane)
+    x[lane] = llvm::bit_cast<float>(0x3f801000u + lane * 0x800u);
+  // The last binade, a subnormal number, and a NaN of low bits alone.
+  x[0] = llvm::bit_cast<float>(0xff7fffffu);
+  x[1] = 0x1.7p-140f;
+  x[2] = llvm::bit_cast<float>(0x7f800001u);
+  if (!launch("conversions", {{1, 1, 1}, {32, 1, 1}}, {x, y}))
+    return findings.expect(false, mp_emulation_error());
+  const llvm::RoundingMode modes[] = {llvm::APFloat::rmNearestTiesToAway,
+                                      llvm::APFloat::rmNearestTiesToEven,
+                                      llvm::APFloat::rmTowardZero};
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int mode = 0; mode < 3; ++mode) {
+      llvm::APFloat value(x[lane]);
+      bool isInexact;
+      value.convert(llvm::APFloat::FloatTF32(), modes[mode], &isInexact);
+      value.convert(llvm::APFloat::IEEEsingle(), modes[mode], &isInexact);
+      float found = llvm::bit_cast<float>(y[lane * 4 + mode]);
+      findings.expect(std::isnan(x[lane]) ? std::isnan(found)
+                                          : found == value.convertToFloat(),
+                      "conversions: found " + std::to_string(found) +
+                          " for lane " + Twine(lane));
+    }
+    float power = llvm::bit_cast<float>(y[lane * 4 + 3]);
+    findings.expect(std::isnan(x[lane]) ||
+                        std::fabs(power - std::exp2(x[lane])) <= 1e-6f * power,
+                    "conversions: found another power of 2 than expected");
   }
 }
 
@@ -522,10 +505,9 @@ void Tests::count() {
 // Speed
 //===----------------------------------------------------------------------===//
 
+/// Of this process: others may run beside it.
 static double getSeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 void Tests::measure() {
@@ -573,6 +555,7 @@ void Tests::run() {
   runProduct();
   runWarp();
   runSingleProducts();
+  runConversions();
   runExchanges();
   findFaults();
   if (checkRaces)

@@ -503,6 +503,32 @@ llvm.func @single_$TYPE$(%x: !llvm.ptr, %y: !llvm.ptr) attributes {nvvm.kernel} 
   return text;
 }
 
+std::string makeConversions() {
+  return R"(
+llvm.func @conversions(%x: !llvm.ptr, %y: !llvm.ptr) attributes {nvvm.kernel} {
+  %lane = nvvm.read.ptx.sreg.laneid : i32
+  %c4 = llvm.mlir.constant(4 : i32) : i32
+  %o = llvm.mul %lane, %c4 : i32
+  %from = llvm.getelementptr %x[%lane] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+  %v = llvm.load %from : !llvm.ptr -> f32
+  %r0 = nvvm.convert.float.to.tf32 %v {rnd = #nvvm.fp_rnd_mode<rna>}
+  %r1 = nvvm.convert.float.to.tf32 %v {rnd = #nvvm.fp_rnd_mode<rn>}
+  %r2 = nvvm.convert.float.to.tf32 %v {rnd = #nvvm.fp_rnd_mode<rz>}
+  %e = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f"(%v) : (f32) -> f32
+  %r3 = llvm.bitcast %e : f32 to i32
+  %p0 = llvm.getelementptr %y[%o] : (!llvm.ptr, i32) -> !llvm.ptr, i32
+  %p1 = llvm.getelementptr %p0[1] : (!llvm.ptr) -> !llvm.ptr, i32
+  %p2 = llvm.getelementptr %p0[2] : (!llvm.ptr) -> !llvm.ptr, i32
+  %p3 = llvm.getelementptr %p0[3] : (!llvm.ptr) -> !llvm.ptr, i32
+  llvm.store %r0, %p0 : i32, !llvm.ptr
+  llvm.store %r1, %p1 : i32, !llvm.ptr
+  llvm.store %r2, %p2 : i32, !llvm.ptr
+  llvm.store %r3, %p3 : i32, !llvm.ptr
+  llvm.return
+}
+)";
+}
+
 std::string makeExchange(StringRef name, int by, StringRef between) {
   return fill(R"(
 llvm.mlir.global internal @$NAME$_words() {addr_space = 3 : i32} : !llvm.array<64 x i32>

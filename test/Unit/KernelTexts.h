@@ -37,6 +37,8 @@ std::string makeWarp();
 /// One product of a warp: lanes' words from memory, and back. `type` is f16 or
 /// tf32.
 std::string makeSingleProduct(llvm::StringRef type);
+/// x as tf32, rounded away, to even and to zero, and exp2(x).
+std::string makeConversions();
 /// Words through shared memory: thread i writes word i and reads word i ^ by;
 /// `between` is what stands between.
 std::string makeExchange(llvm::StringRef name, int by, llvm::StringRef between);

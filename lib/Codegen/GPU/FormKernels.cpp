@@ -185,8 +185,6 @@ void KernelFormer::generalize() {
   for (Operation *op : ops) {
     rewriter.setInsertionPoint(op);
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      if (copy->getBlock() == &block && isContiguousCopy(copy))
-        continue;
       linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), copy.getSource(),
                                copy.getTarget());
       rewriter.eraseOp(copy);
@@ -253,8 +251,7 @@ bool KernelFormer::isStable(memref::LoadOp load) {
 
 /// Places and numbers that each group can have for itself.
 bool KernelFormer::isBetweenGroups(Operation &op) {
-  if (isa<memref::DeallocOp, memref::AllocOp, runtime::OutputOp,
-          memref::CopyOp>(op))
+  if (isa<memref::DeallocOp, memref::AllocOp, runtime::OutputOp>(op))
     return true;
   if (auto load = dyn_cast<memref::LoadOp>(op))
     return isStable(load);
@@ -318,8 +315,6 @@ void KernelFormer::makeGroups() {
       op->erase();
       continue;
     }
-    if (isa<memref::CopyOp>(op))
-      open = nullptr;
     if (open && isBoundToOpen(*op)) {
       if (isa<ViewLikeOpInterface>(op))
         open = nullptr;

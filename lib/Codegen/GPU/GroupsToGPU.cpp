@@ -17,6 +17,7 @@
 #include "ContractCode.h"
 #include "GenericCode.h"
 #include "KernelFunction.h"
+#include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
@@ -44,6 +45,8 @@ constexpr int64_t maxPrivateBytes = 4 * 1024;
 
 struct Launch {
   int64_t blocks = 1, threads = commonThreads;
+  /// Dynamic shared memory in bytes.
+  int32_t shared = 0;
 };
 
 class GroupConverter {
@@ -59,10 +62,14 @@ private:
   LogicalResult emitBlock();
   void emitMap(linalg::GenericOp op);
   void emitReduce(linalg::GenericOp op);
-  void emitContract(kernel::ContractOp op);
+  LogicalResult emitContract(kernel::ContractOp op);
+  LogicalResult emitParts();
   Threads makeThreads(int64_t tasks, int64_t threads);
+  Value getOwnBlock(Location loc);
+  int64_t chooseThreads(int64_t tasks, int64_t most) const;
   void placeTemporaries(const Threads *owners);
   Value placeInArena(MemRefType type, const Threads *owners);
+  Value getControl();
   void convertFailures();
   StringRef nameKernel(StringRef kind);
   void cleanUp();
@@ -75,6 +82,10 @@ private:
   /// Of the group at hand.
   std::optional<KernelFunction> kernel;
   Launch launch;
+  /// Where its ops are: the function's body, or that of a part. Blocks of a
+  /// part are counted from `firstBlock`, and all parts have as many threads.
+  Block *body = nullptr;
+  Value firstBlock;
   /// Kernels by their text; and how many there are of each kind.
   llvm::StringMap<std::string> names;
   llvm::StringMap<unsigned> counts;
@@ -96,9 +107,19 @@ GroupConverter::GroupConverter(ModuleOp module, func::FuncOp main)
 //===----------------------------------------------------------------------===//
 
 /// A power of two, of whole warps.
-static int64_t chooseThreads(int64_t tasks, int64_t most) {
+int64_t GroupConverter::chooseThreads(int64_t tasks, int64_t most) const {
+  if (firstBlock)
+    return commonThreads;
   int64_t threads = llvm::PowerOf2Ceil(std::max<int64_t>(tasks, 1));
   return std::clamp<int64_t>(threads, warpSize, most);
+}
+
+/// The number of the block among those of the kernel, or of the part.
+Value GroupConverter::getOwnBlock(Location loc) {
+  Value number = getBlock(b, loc);
+  if (!firstBlock)
+    return number;
+  return arith::SubIOp::create(b, loc, number, firstBlock);
 }
 
 /// A thread of the grid for each task.
@@ -106,11 +127,11 @@ Threads GroupConverter::makeThreads(int64_t tasks, int64_t threads) {
   launch.threads = chooseThreads(tasks, threads);
   launch.blocks = std::max<int64_t>(1, llvm::divideCeil(tasks, launch.threads));
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&kernel->getBody());
+  b.setInsertionPointToStart(body);
   Location loc = kernel->get().getLoc();
   Value id = getThread(b, loc);
   if (launch.blocks > 1) {
-    Value first = arith::MulIOp::create(b, loc, getBlock(b, loc),
+    Value first = arith::MulIOp::create(b, loc, getOwnBlock(loc),
                                         makeIndex(b, loc, launch.threads));
     id = arith::AddIOp::create(b, loc, first, id);
   }
@@ -141,13 +162,26 @@ void GroupConverter::emitReduce(linalg::GenericOp op) {
   launch.blocks = code.countOutputs();
   b.setInsertionPoint(op);
   Threads threads{getThread(b, op.getLoc()), launch.threads};
-  code.emitTogether(threads, kernel->get(), getBlock(b, op.getLoc()));
+  code.emitTogether(threads, kernel->get(), getOwnBlock(op.getLoc()));
   b.eraseOp(op);
 }
 
-void GroupConverter::emitContract(kernel::ContractOp op) {
-  emitContractLoops(b, op, makeThreads(countResults(op), commonThreads / 2));
+/// A tile for each block; where there are few products, a thread for each
+/// element.
+LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
+  if (!kernel::isWorthTiles(op)) {
+    emitContractLoops(b, op, makeThreads(countResults(op), commonThreads / 2));
+    b.eraseOp(op);
+    return success();
+  }
+  if (failed(kernel::verifyGPUContract(op)))
+    return failure();
+  kernel::ContractLaunch tiles = kernel::getContractLaunch(op);
+  launch = {tiles.grid[0], tiles.block[0], tiles.shared};
+  b.setInsertionPoint(op);
+  kernel::emitContract(b, op, op.getMappedOperands());
   b.eraseOp(op);
+  return success();
 }
 
 /// The most points of a structured op.
@@ -185,8 +219,8 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
         std::max<int64_t>(0, llvm::divideCeil(*end - *first, *by)));
     count *= counts.back();
   }
-  Block &body = *forall.getBody();
-  bool isScalar = isScalarCode(body);
+  Block &row = *forall.getBody();
+  bool isScalar = isScalarCode(row);
   auto inlineAt = [&](Value linear) {
     SmallVector<Value> indices = delinearize(b, loc, linear, counts);
     for (auto [index, lower, step] : llvm::zip(indices, lowers, steps)) {
@@ -195,8 +229,8 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
       if (lower != 0)
         index = arith::AddIOp::create(b, loc, index, makeIndex(b, loc, lower));
     }
-    b.eraseOp(body.getTerminator());
-    b.inlineBlockBefore(&body, b.getInsertionBlock(), b.getInsertionPoint(),
+    b.eraseOp(row.getTerminator());
+    b.inlineBlockBefore(&row, b.getInsertionBlock(), b.getInsertionPoint(),
                         indices);
   };
   if (count == 0) {
@@ -211,23 +245,52 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
     b.eraseOp(forall);
     return success();
   }
-  launch.threads = chooseThreads(getWidth(body) / 2, commonThreads);
+  launch.threads = chooseThreads(getWidth(row) / 2, commonThreads);
   launch.blocks = count;
   placeTemporaries(nullptr);
   b.setInsertionPoint(forall);
-  inlineAt(getBlock(b, loc));
+  inlineAt(getOwnBlock(loc));
   b.eraseOp(forall);
-  b.setInsertionPointToStart(&kernel->getBody());
+  b.setInsertionPointToStart(body);
   Threads threads{getThread(b, loc), launch.threads};
-  return BlockCode(b, kernel->get(), threads).emit(kernel->getBody());
+  return BlockCode(b, kernel->get(), threads).emit(*body);
 }
 
 LogicalResult GroupConverter::emitBlock() {
-  launch.threads = chooseThreads(getWidth(kernel->getBody()), commonThreads);
+  launch.threads = chooseThreads(getWidth(*body), commonThreads);
+  launch.blocks = 1;
   placeTemporaries(nullptr);
-  b.setInsertionPointToStart(&kernel->getBody());
+  b.setInsertionPointToStart(body);
   Threads threads{getThread(b, kernel->get().getLoc()), launch.threads};
-  return BlockCode(b, kernel->get(), threads).emit(kernel->getBody());
+  return BlockCode(b, kernel->get(), threads).emit(*body);
+}
+
+/// The blocks of the kernel are divided among the parts.
+LogicalResult GroupConverter::emitParts() {
+  Block &whole = kernel->getBody();
+  Location loc = kernel->get().getLoc();
+  int64_t total = 0;
+  for (auto part : llvm::to_vector(whole.getOps<device::GroupOp>())) {
+    b.setInsertionPoint(part);
+    firstBlock = makeIndex(b, loc, total);
+    auto end = arith::ConstantIndexOp::create(b, loc, 0);
+    Value own = getOwnBlock(loc);
+    // How many there are is known afterwards.
+    auto isOwn =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, end);
+    auto branch = scf::IfOp::create(b, loc, isOwn);
+    body = branch.thenBlock();
+    StringAttr kind = part.getKindAttr();
+    b.inlineBlockBefore(&part.getBody().front(), body->getTerminator());
+    b.eraseOp(part);
+    if (failed(emit(kind)))
+      return failure();
+    end.setValueAttr(b.getIndexAttr(launch.blocks));
+    total += launch.blocks;
+  }
+  launch.blocks = total;
+  launch.threads = commonThreads;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,7 +304,7 @@ Value GroupConverter::placeInArena(MemRefType type, const Threads *owners) {
   auto line = MemRefType::get(bytes * copies, b.getI8Type());
   Value memory = kernel->addOperand(makePlace(main, line));
   Location loc = memory.getLoc();
-  Value id = owners ? owners->id : getBlock(b, loc);
+  Value id = owners ? owners->id : getOwnBlock(loc);
   Value start = arith::MulIOp::create(b, loc, id, makeIndex(b, loc, bytes));
   return memref::ViewOp::create(b, loc, type, memory, start, ValueRange());
 }
@@ -250,7 +313,7 @@ Value GroupConverter::placeInArena(MemRefType type, const Threads *owners) {
 /// itself; or, where that is too small, in the arena.
 void GroupConverter::placeTemporaries(const Threads *owners) {
   SmallVector<Operation *> allocs, deallocs;
-  kernel->get().walk([&](Operation *op) {
+  body->walk([&](Operation *op) {
     if (isa<memref::AllocOp, memref::AllocaOp>(op))
       allocs.push_back(op);
     if (isa<memref::DeallocOp>(op))
@@ -267,7 +330,7 @@ void GroupConverter::placeTemporaries(const Threads *owners) {
     if (owners)
       b.setInsertionPointAfterValue(owners->id);
     else
-      b.setInsertionPointToStart(&kernel->getBody());
+      b.setInsertionPointToStart(body);
     Value memory;
     if (!isSmall)
       memory = placeInArena(type, owners);
@@ -284,13 +347,20 @@ void GroupConverter::placeTemporaries(const Threads *owners) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+Value GroupConverter::getControl() {
+  for (auto control : block.getOps<device::ControlOp>())
+    return control;
+  b.setInsertionPointToStart(&block);
+  auto words = MemRefType::get(device::controlWords, b.getI64Type());
+  return device::ControlOp::create(b, main.getLoc(), words);
+}
+
 void GroupConverter::convertFailures() {
   SmallVector<runtime::FailOp> failures;
   kernel->get().walk([&](runtime::FailOp op) { failures.push_back(op); });
   if (failures.empty())
     return;
-  auto controls = block.getOps<device::ControlOp>();
-  Value control = kernel->bring((*controls.begin()).getResult());
+  Value control = kernel->bring(getControl());
   for (runtime::FailOp op : failures) {
     auto [entry, isNew] = errors.try_emplace(op.getTextAttr(), errors.size());
     b.setInsertionPoint(op);
@@ -320,16 +390,18 @@ StringRef GroupConverter::nameKernel(StringRef kind) {
 
 LogicalResult GroupConverter::emit(StringRef kind) {
   Operation *first = nullptr;
-  for (Operation &op : kernel->getBody().without_terminator())
+  for (Operation &op : body->without_terminator())
     if (isa<linalg::GenericOp, kernel::ContractOp, scf::ForallOp>(op))
       first = &op;
+  if (kind == group::parts)
+    return emitParts();
   if (kind == group::block)
     return emitBlock();
   if (kind == group::rows)
     return emitRows(cast<scf::ForallOp>(first));
   if (kind == group::contract)
-    emitContract(cast<kernel::ContractOp>(first));
-  else if (kind == group::reduce)
+    return emitContract(cast<kernel::ContractOp>(first));
+  if (kind == group::reduce)
     emitReduce(cast<linalg::GenericOp>(first));
   else
     emitMap(cast<linalg::GenericOp>(first));
@@ -339,6 +411,8 @@ LogicalResult GroupConverter::emit(StringRef kind) {
 LogicalResult GroupConverter::convert(device::GroupOp group) {
   kernel.emplace(group, kernels);
   launch = Launch();
+  body = &kernel->getBody();
+  firstBlock = nullptr;
   if (failed(emit(group.getKind())))
     return failure();
   convertFailures();
@@ -351,7 +425,7 @@ LogicalResult GroupConverter::convert(device::GroupOp group) {
       b, group.getLoc(), symbol,
       b.getDenseI32ArrayAttr({int32_t(launch.blocks), 1, 1}),
       b.getDenseI32ArrayAttr({int32_t(launch.threads), 1, 1}),
-      b.getI32IntegerAttr(0), kernel->getOperands());
+      b.getI32IntegerAttr(launch.shared), kernel->getOperands());
   b.eraseOp(group);
   return success();
 }

@@ -64,14 +64,4 @@ bool mayWrite(Operation *op, const MemoryRange &range) {
   return result.wasInterrupted();
 }
 
-bool isContiguousCopy(memref::CopyOp copy) {
-  auto source = cast<MemRefType>(copy.getSource().getType());
-  auto target = cast<MemRefType>(copy.getTarget().getType());
-  return getRoot(copy.getSource()) == copy.getSource() &&
-         getRoot(copy.getTarget()) == copy.getTarget() &&
-         source.hasStaticShape() && source.getLayout().isIdentity() &&
-         target.getLayout().isIdentity() &&
-         source.getShape() == target.getShape();
-}
-
 } // namespace mp

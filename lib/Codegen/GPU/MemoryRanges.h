@@ -34,9 +34,6 @@ struct MemoryRange {
 /// Whether `op`, or what is inside, may write there.
 bool mayWrite(mlir::Operation *op, const MemoryRange &range);
 
-/// Whether both sides are whole roots: a copy of bytes.
-bool isContiguousCopy(mlir::memref::CopyOp copy);
-
 } // namespace mp
 
 #endif // MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H

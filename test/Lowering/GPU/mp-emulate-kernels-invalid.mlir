@@ -132,6 +132,17 @@ gpu.module @kernels {
 
 // -----
 
+gpu.module @kernels {
+  llvm.mlir.global internal @rows() {addr_space = 3 : i32} : !llvm.array<4294967300 x f32>
+  // expected-error @below {{found 2147483647 bytes of static shared memory in 'large', expected at most 49152}}
+  llvm.func @large() attributes {nvvm.kernel} {
+    %0 = llvm.mlir.addressof @rows : !llvm.ptr<3>
+    llvm.return
+  }
+}
+
+// -----
+
 // expected-error @below {{found a table of kernels, but there are more}}
 llvm.mlir.global external constant @mp_emulated_kernels(1 : i32) : i32
 gpu.module @kernels {

@@ -45,6 +45,10 @@ mlir::LogicalResult verifyGPUContract(ContractOp op);
 /// or fp16 by fp16, rounded operands included. fp32 is multiplied exactly.
 bool canUseTensorCores(ContractOp op);
 
+/// Whether sizes are known, and there are so many products that blocks of
+/// threads compute tiles sooner than single threads their elements.
+bool isWorthTiles(ContractOp op);
+
 /// The tile that suits the sizes of `op`: as many blocks as fill a GPU, as
 /// large as that allows.
 TileAttr selectTile(ContractOp op);

@@ -16,7 +16,7 @@ namespace mp {
 namespace group {
 constexpr llvm::StringLiteral map = "map", reduce = "reduce",
                               contract = "contract", rows = "rows",
-                              block = "block";
+                              block = "block", parts = "parts";
 } // namespace group
 
 /// Divides what `main` does into `device.group`s. Between them stand places in

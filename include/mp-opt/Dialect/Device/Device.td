@@ -68,7 +68,8 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     * `contract`: one `kernel.contract`;
     * `rows`: one `scf.forall`; a block for each of its iterations, whose threads
       do what is inside together;
-    * `block`: anything else, by the threads of one block together.
+    * `block`: anything else, by the threads of one block together;
+    * `parts`: groups that do not wait for each other, each by blocks of its own.
 
     ```mlir
     device.group map {

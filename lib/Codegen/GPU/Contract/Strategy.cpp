@@ -106,6 +106,20 @@ bool canUseTensorCores(ContractOp op) {
          std::max(problem.sizes[M], problem.sizes[N]) >= 8;
 }
 
+/// Products that the threads of some warps make sooner than a block has loaded
+/// its first tiles.
+constexpr int64_t fewProducts = 4096;
+
+bool isWorthTiles(ContractOp op) {
+  if (!isKnown(op))
+    return false;
+  Problem problem = Problem::get(op);
+  int64_t products = 1;
+  for (int64_t size : problem.sizes)
+    products = llvm::SaturatingMultiply<uint64_t>(products, size);
+  return products > fewProducts && problem.sizes[K] >= 8;
+}
+
 TileAttr getTile(ContractOp op) {
   auto tile = op->getAttrOfType<TileAttr>(tileName);
   return tile ? tile : selectTile(op);

@@ -87,6 +87,10 @@ LogicalResult ModuleEmulation::emulate(LLVM::LLVMFuncOp function) {
       return function.emitError("found a parameter by value in '")
              << function.getName() << "', expected pointers and numbers";
   SharedMemoryLayout layout(function, shared);
+  if (layout.getStaticBytes() > maxStaticShared)
+    return function.emitError("found ")
+           << layout.getStaticBytes() << " bytes of static shared memory in '"
+           << function.getName() << "', expected at most " << maxStaticShared;
   FunctionEmulation emulation(function, layout, places);
   if (failed(emulation.run(options.checkRaces)))
     return failure();

@@ -29,7 +29,9 @@ SharedMemoryLayout::SharedMemoryLayout(
     if (found == globals.end() || offsets.contains(op.getGlobalName()))
       return;
     LLVM::GlobalOp global = found->second;
-    int64_t bytes = data.getTypeSize(global.getType());
+    // Sizes that are far too large are no reason to count wrong.
+    int64_t bytes = std::min<int64_t>(
+        data.getTypeSize(global.getType()).getFixedValue(), INT32_MAX);
     if (bytes == 0) {
       dynamic.push_back(global.getName());
       return;
@@ -45,7 +47,7 @@ SharedMemoryLayout::SharedMemoryLayout(
     offsets[global.getName()] = static_cast<int32_t>(offset);
     end = offset + bytes;
   });
-  staticBytes = static_cast<int32_t>(end);
+  staticBytes = end;
   for (StringRef name : dynamic)
     offsets[name] = static_cast<int32_t>(llvm::alignTo(end, dynamicAlignment));
 }

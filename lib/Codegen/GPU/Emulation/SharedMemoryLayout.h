@@ -15,6 +15,8 @@ namespace mp::emulation {
 
 /// CUDA's number for it.
 constexpr unsigned sharedSpace = 3;
+/// What a kernel can have of it, of known size.
+constexpr int64_t maxStaticShared = 48 * 1024;
 
 inline bool isShared(mlir::Type type) {
   auto pointer = mlir::dyn_cast<mlir::LLVM::LLVMPointerType>(type);
@@ -31,14 +33,14 @@ public:
 
   /// In bytes; absent if it is none of these.
   std::optional<int32_t> getOffset(llvm::StringRef global) const;
-  int32_t getStaticBytes() const { return staticBytes; }
+  int64_t getStaticBytes() const { return staticBytes; }
   /// Pairs of offset and size.
   llvm::ArrayRef<int32_t> getGaps() const { return gaps; }
 
 private:
   llvm::StringMap<int32_t> offsets;
   llvm::SmallVector<int32_t> gaps;
-  int32_t staticBytes = 0;
+  int64_t staticBytes = 0;
 };
 
 } // namespace mp::emulation

@@ -1,0 +1,35 @@
+//===- GroupAccesses.h - Which memory groups touch --------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_GROUPACCESSES_H
+#define MPOPT_LIB_CODEGEN_GPU_GROUPACCESSES_H
+
+#include "MemoryRanges.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace mp {
+
+/// An operand that is read or written, and the memory that it reaches.
+struct Access {
+  mlir::OpOperand *operand;
+  MemoryRange range;
+  bool isWrite;
+};
+
+/// All accesses of an op and of what is inside, to memory from outside of it.
+/// The control words are not among them: kernels do not read what others write
+/// there.
+llvm::SmallVector<Access> findAccesses(mlir::Operation *op);
+
+/// Whether one writes what the other touches: their order counts.
+bool areInConflict(llvm::ArrayRef<Access> first, llvm::ArrayRef<Access> second);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_GROUPACCESSES_H

@@ -1,0 +1,269 @@
+//===- MergeGroups.cpp - Fewer kernels ------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A launch takes longer than a small kernel runs. Two ways to fewer:
+//
+// * Maps over the same points, as the rules of an optimizer are for one
+//   parameter, become one map: what one leaves and the next reads stays in
+//   registers.
+// * What does not wait for each other, as the updates of all parameters,
+// becomes
+//   parts of one kernel: its blocks are divided among them. Each group goes as
+//   late as what waits for it allows; what then stands at one level is merged.
+//
+// Who waits for whom follows from memory: one writes what the other touches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/GPU/MergeGroups.h"
+
+#include "GroupAccesses.h"
+#include "MapFusion.h"
+#include "mp-opt/Codegen/GPU/FormKernels.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// Pointers that a kernel is called with, at most: 4 KB of parameters have room
+/// for 512.
+constexpr size_t maxRoots = 400;
+/// How far a map looks back for one that it can be a part of.
+constexpr int64_t lookBack = 64;
+
+class GroupMerger {
+public:
+  explicit GroupMerger(func::FuncOp main)
+      : block(main.getBody().front()), b(main.getContext()) {}
+
+  void run();
+
+private:
+  /// A group, with what it touches.
+  struct Node {
+    device::GroupOp group;
+    SmallVector<Access> accesses;
+    int64_t level = 0;
+  };
+
+  void settlePlaces();
+  void bringLoads(device::GroupOp group);
+  void fuseAllMaps();
+  void collect();
+  void findLevels();
+  void merge();
+  void mergeLevel(ArrayRef<device::GroupOp> groups);
+  void makePart(ArrayRef<device::GroupOp> groups);
+
+  Block &block;
+  OpBuilder b;
+  std::vector<Node> nodes;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What stands between groups
+//===----------------------------------------------------------------------===//
+
+/// Loads of `main` become the group's own, so that groups depend on nothing but
+/// memory.
+void GroupMerger::bringLoads(device::GroupOp group) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(group.getBody(), used);
+  llvm::SetVector<Operation *> chain;
+  SmallVector<Value> worklist(used.begin(), used.end());
+  // What depends on a load, from the last to the first.
+  std::function<bool(Value)> depends = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != &block || isa<runtime::OutputOp>(op))
+      return false;
+    if (chain.contains(op))
+      return true;
+    bool found = isa<memref::LoadOp>(op);
+    for (Value operand : op->getOperands())
+      found |= depends(operand);
+    if (found)
+      chain.insert(op);
+    return found;
+  };
+  for (Value value : used)
+    depends(value);
+  if (chain.empty())
+    return;
+  Block &body = group.getBody().front();
+  b.setInsertionPointToStart(&body);
+  IRMapping mapping;
+  for (Operation *op : chain)
+    b.clone(*op, mapping);
+  for (Operation *op : chain)
+    for (Value result : op->getResults())
+      result.replaceUsesWithIf(mapping.lookup(result), [&](OpOperand &use) {
+        return group->isProperAncestor(use.getOwner()) &&
+               !mapping.contains(use.getOwner());
+      });
+}
+
+/// What is known without memory stands in front of all groups.
+void GroupMerger::settlePlaces() {
+  for (auto group : block.getOps<device::GroupOp>())
+    bringLoads(group);
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::drop_begin(llvm::reverse(block))))
+    if (op.use_empty() && (isPure(&op) || isa<memref::LoadOp>(op)))
+      op.erase();
+  Operation *first = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    bool isWork = isa<device::GroupOp>(op);
+    if (!first && isWork)
+      first = &op;
+    if (first && !isWork && !isa<memref::DeallocOp>(op))
+      op.moveBefore(first);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Maps that become one
+//===----------------------------------------------------------------------===//
+
+void GroupMerger::collect() {
+  nodes.clear();
+  for (auto group : block.getOps<device::GroupOp>())
+    nodes.push_back({group, findAccesses(group)});
+}
+
+void GroupMerger::fuseAllMaps() {
+  collect();
+  for (int64_t index = 0; index < int64_t(nodes.size()); ++index) {
+    device::GroupOp second = nodes[index].group;
+    if (second.getKind() != group::map)
+      continue;
+    int64_t end = std::max<int64_t>(0, index - lookBack);
+    for (int64_t before = index - 1; before >= end; --before) {
+      device::GroupOp first = nodes[before].group;
+      bool isLinked =
+          areInConflict(nodes[before].accesses, nodes[index].accesses);
+      if (first && isLinked && canFuseMaps(first, second)) {
+        fuseMaps(first, second);
+        nodes[before].accesses = findAccesses(first);
+        nodes[index].group = nullptr;
+        nodes[index].accesses.clear();
+        break;
+      }
+      // It cannot go in front of this one.
+      if (isLinked)
+        break;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of one kernel
+//===----------------------------------------------------------------------===//
+
+/// As late as possible, counted from the end: 0 is the last.
+void GroupMerger::findLevels() {
+  collect();
+  for (int64_t index = nodes.size(); index-- > 0;) {
+    Node &node = nodes[index];
+    for (size_t after = index + 1; after < nodes.size(); ++after)
+      if (nodes[after].level >= node.level &&
+          areInConflict(node.accesses, nodes[after].accesses))
+        node.level = nodes[after].level + 1;
+  }
+}
+
+static bool isSmallPart(device::GroupOp group) {
+  return group.getKind() == group::map || group.getKind() == group::reduce ||
+         group.getKind() == group::block;
+}
+
+/// What a kernel of these groups is called with.
+static size_t countRoots(device::GroupOp group, llvm::SetVector<Value> &roots) {
+  group.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (isa<MemRefType>(operand.getType()))
+        roots.insert(getRoot(operand));
+  });
+  return roots.size();
+}
+
+void GroupMerger::makePart(ArrayRef<device::GroupOp> groups) {
+  if (groups.size() < 2)
+    return;
+  device::GroupOp first = groups.front();
+  b.setInsertionPoint(first);
+  auto whole = device::GroupOp::create(b, first.getLoc(), group::parts);
+  Block *body = b.createBlock(&whole.getBody());
+  for (device::GroupOp group : groups)
+    group->moveBefore(body, body->end());
+}
+
+void GroupMerger::mergeLevel(ArrayRef<device::GroupOp> groups) {
+  SmallVector<device::GroupOp> part;
+  llvm::SetVector<Value> roots;
+  for (device::GroupOp group : groups) {
+    if (countRoots(group, roots) > maxRoots && !part.empty()) {
+      makePart(part);
+      part.clear();
+      roots.clear();
+      countRoots(group, roots);
+    }
+    part.push_back(group);
+  }
+  makePart(part);
+}
+
+void GroupMerger::merge() {
+  findLevels();
+  llvm::MapVector<int64_t, SmallVector<device::GroupOp>> levels;
+  SmallVector<int64_t> order;
+  for (Node &node : nodes)
+    levels[node.level].push_back(node.group);
+  for (auto &[level, ops] : levels)
+    order.push_back(level);
+  llvm::sort(order, std::greater<int64_t>());
+  Operation *end = block.getTerminator();
+  if (Operation *last = end->getPrevNode();
+      isa_and_nonnull<memref::DeallocOp>(last))
+    end = last;
+  for (int64_t level : order) {
+    SmallVector<device::GroupOp> small;
+    for (device::GroupOp group : levels[level]) {
+      group->moveBefore(end);
+      if (isSmallPart(group))
+        small.push_back(group);
+    }
+    mergeLevel(small);
+  }
+}
+
+void GroupMerger::run() {
+  settlePlaces();
+  fuseAllMaps();
+  merge();
+}
+
+void mergeGroups(ModuleOp module) {
+  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
+    GroupMerger(main).run();
+}
+
+} // namespace mp

@@ -1,0 +1,116 @@
+// RUN: mp-opt %s --split-input-file --mp-merge-groups | FileCheck %s
+
+// The rules of an optimizer for one parameter, each reading what the one in
+// front of it leaves: one map, which reads the gradient once.
+
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %g = runtime.input %inputs[0] : memref<4096xf32>
+  %m = runtime.input %inputs[1] : memref<4096xf32>
+  %p = runtime.input %inputs[2] : memref<4096xf32>
+  // CHECK: device.group "map" {
+  // CHECK-NEXT: linalg.generic {{.*}} ins(%[[M:.*]], %[[G:.*]] : memref<4096xf32>, memref<4096xf32>) outs(%[[M]], %{{.*}} : memref<4096xf32>, memref<4096xf32>)
+  // CHECK-NEXT: ^bb0(%[[MI:.*]]: f32, %[[GI:.*]]: f32, %{{.*}}: f32, %[[PI:.*]]: f32):
+  // CHECK-NEXT: %[[NEW:.*]] = arith.addf %[[MI]], %[[GI]]
+  // CHECK-NEXT: %[[STEP:.*]] = arith.subf %[[PI]], %[[NEW]]
+  // CHECK-NEXT: linalg.yield %[[NEW]], %[[STEP]]
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%m, %g : memref<4096xf32>, memref<4096xf32>) outs(%m : memref<4096xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  // CHECK-NOT: device.group
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%m : memref<4096xf32>) outs(%p : memref<4096xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.subf %o, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// What another point leaves is not there yet: the second map waits. The third
+// waits for nothing, and becomes a part of the second's kernel.
+
+#id = affine_map<(i, j) -> (i, j)>
+#t = affine_map<(i, j) -> (j, i)>
+#k = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<64x64xf32>
+  %y = runtime.output %outputs[0] () : memref<64x64xf32>
+  %z = runtime.output %outputs[1] () : memref<64x64xf32>
+  %w = runtime.output %outputs[2] () : memref<8192xf32>
+  // CHECK: device.group "map" {
+  // CHECK: }
+  // CHECK: device.group "parts" {
+  // CHECK:   device.group "map" {
+  // CHECK:     outs(%{{.*}} : memref<64x64xf32>)
+  // CHECK:   device.group "map" {
+  // CHECK:     outs(%{{.*}} : memref<8192xf32>)
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.addf %a, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  device.group "map" {
+    linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%y : memref<64x64xf32>) outs(%z : memref<64x64xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+    }
+  }
+  device.group "map" {
+    linalg.generic {indexing_maps = [#k], iterator_types = ["parallel"]} outs(%w : memref<8192xf32>) {
+    ^bb0(%o: f32):
+      %0 = arith.addf %o, %o : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// Places of the arena that overlap are the same memory: nothing moves.
+
+#k = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %x = runtime.input %inputs[0] : memref<1024xf32>
+  %y = runtime.output %outputs[0] () : memref<128xf32>
+  %arena = memref.alloc() : memref<4096xi8>
+  %a = memref.view %arena[%c0][] : memref<4096xi8> to memref<1024xf32>
+  %b = memref.view %arena[%c256][] : memref<4096xi8> to memref<128xf32>
+  // CHECK: device.group "map" {
+  // CHECK: outs(%{{.*}} : memref<128xf32>)
+  // CHECK: device.group "map" {
+  // CHECK: outs(%{{.*}} : memref<1024xf32>)
+  // CHECK-NOT: parts
+  device.group "map" {
+    linalg.generic {indexing_maps = [#k, #k], iterator_types = ["parallel"]} ins(%b : memref<128xf32>) outs(%y : memref<128xf32>) {
+    ^bb0(%i: f32, %o: f32):
+      linalg.yield %i : f32
+    }
+  }
+  device.group "map" {
+    linalg.generic {indexing_maps = [#k, #k], iterator_types = ["parallel"]} ins(%x : memref<1024xf32>) outs(%a : memref<1024xf32>) {
+    ^bb0(%i: f32, %o: f32):
+      linalg.yield %i : f32
+    }
+  }
+  memref.dealloc %arena : memref<4096xi8>
+  return %ok : i32
+}
