@@ -1,0 +1,157 @@
+/*===- Plan.h - What a device does in a call of a model ---------*- C -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan is one block of bytes at an address that is a multiple of 8: mp_plan,
+// then the tables and texts that it refers to by offsets from its begin.
+// Numbers are little-endian. Nothing in it is an address, so it is written to
+// files and into libraries as it is; mp_check_plan tells whether bytes are one.
+//
+//===----------------------------------------------------------------------===*/
+
+#ifndef MPOPT_RUNTIME_PLAN_H
+#define MPOPT_RUNTIME_PLAN_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "mp-plan\n" as a number. */
+#define MP_PLAN_MAGIC UINT64_C(0x0a6e616c702d706d)
+/* Of the form below; other versions are refused. */
+#define MP_PLAN_VERSION 1
+/* Buffers, and what is in the arena, are at multiples of this. */
+#define MP_PLAN_ALIGNMENT 256
+/* The memory that the run time and kernels share (Device.td says what is where)
+   is so many words of 64 bits. */
+#define MP_PLAN_CONTROL_WORDS 8
+enum {
+  MP_CONTROL_CALL = 0,
+  MP_CONTROL_FAILED = 1,
+  MP_CONTROL_ERROR = 2,
+  MP_CONTROL_FIRST = 3,
+  MP_CONTROL_SECOND = 4
+};
+/* Threads that a block may have, and its most in each direction; blocks in a
+   grid in each direction: on every device. */
+#define MP_PLAN_MAX_THREADS 1024
+
+/* A table of `count` entries at `offset`, a multiple of 8. */
+typedef struct mp_plan_table {
+  uint64_t offset;
+  uint64_t count;
+} mp_plan_table;
+
+typedef struct mp_plan {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t reserved;
+  /* Of the whole plan. */
+  uint64_t bytes;
+  uint64_t arena_bytes;
+  /* mp_plan_buffer: what the caller gives, what it gets, and the model's
+     constants, which the caller has. */
+  mp_plan_table inputs, outputs, constants;
+  mp_plan_table images;  /* mp_plan_image */
+  mp_plan_table kernels; /* mp_plan_kernel */
+  mp_plan_table records; /* mp_plan_record, in the order of the call */
+  mp_plan_table places;  /* mp_plan_place, that records refer to */
+  mp_plan_table
+      errors; /* uint64_t: texts, counted by MP_CONTROL_ERROR from 1 */
+  /* char: all texts, each with a zero behind it, the first one empty. A text is
+     its offset in this table. */
+  mp_plan_table texts;
+  /* char: contents of images. */
+  mp_plan_table contents;
+} mp_plan;
+
+typedef struct mp_plan_buffer {
+  uint64_t bytes;
+  uint64_t name; /* text; empty for constants */
+  /* Of an output, the input that it is written over; else -1. */
+  int64_t state;
+} mp_plan_buffer;
+
+enum {
+  /* PTX with a zero behind it, which the driver compiles for its device. */
+  MP_IMAGE_PTX = 0,
+  /* Machine code. */
+  MP_IMAGE_CUBIN = 1,
+  /* No content: functions of the host that whoever loads the plan has. */
+  MP_IMAGE_EMULATED = 2
+};
+
+typedef struct mp_plan_image {
+  uint32_t kind;
+  /* Of the least device: 10 * major + minor compute capability. With
+     `is_specific` (the `a` of sm_90a), of the only one. 0 if emulated. */
+  uint32_t architecture;
+  uint32_t is_specific;
+  /* Of PTX, 10 * major + minor version. */
+  uint32_t ptx_version;
+  /* In the plan's contents; the zero behind PTX counts. */
+  uint64_t offset;
+  uint64_t bytes;
+} mp_plan_image;
+
+typedef struct mp_plan_kernel {
+  uint64_t name; /* text */
+  uint32_t image;
+  /* The most threads of a block, and bytes of dynamic shared memory, of all
+     launches. */
+  uint32_t threads;
+  uint32_t shared;
+  /* All are pointers. */
+  uint32_t parameters;
+} mp_plan_kernel;
+
+enum {
+  MP_SPACE_ARENA = 0,
+  MP_SPACE_INPUT = 1,
+  MP_SPACE_OUTPUT = 2,
+  MP_SPACE_CONSTANT = 3,
+  MP_SPACE_CONTROL = 4
+};
+
+/* Memory from `offset` on, of which `bytes` are used. Of an output that is
+   written over a state, the place is that of the input. */
+typedef struct mp_plan_place {
+  uint32_t space;
+  /* Of the input, output or constant; else 0. */
+  uint32_t index;
+  uint64_t offset;
+  uint64_t bytes;
+} mp_plan_place;
+
+enum { MP_RECORD_LAUNCH = 0, MP_RECORD_COPY = 1, MP_RECORD_FILL = 2 };
+
+typedef struct mp_plan_record {
+  uint32_t kind;
+  /* Of a launch; else 0. */
+  uint32_t kernel;
+  uint32_t grid[3], block[3];
+  uint32_t shared;
+  /* Of a fill: the bytes of a value, 1, 2 or 4, and the value. */
+  uint32_t value_bytes;
+  uint32_t value;
+  /* Places: of a launch its parameters, of a copy the source and the target,
+     of a fill the target. */
+  uint32_t num_places;
+  uint64_t first_place;
+  uint64_t node; /* text: of the model's graph, for messages; may be empty */
+} mp_plan_record;
+
+/* Null if the bytes are a plan that may be run; else what is wrong with them,
+   in a text that lasts. */
+const char *mp_check_plan(const void *bytes, uint64_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MPOPT_RUNTIME_PLAN_H */

@@ -1,0 +1,345 @@
+//===- DevicePlan.cpp - What a device does in a call of a model -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Execution/DevicePlan.h"
+
+#include "mp-opt/Runtime/Plan.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace mp {
+
+using Space = DevicePlan::Space;
+using RecordKind = DevicePlan::RecordKind;
+using ImageKind = DevicePlan::ImageKind;
+
+static_assert(llvm::sys::IsLittleEndianHost, "plans are little-endian");
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Packer {
+public:
+  explicit Packer(const DevicePlan &plan) : plan(plan) { addText(""); }
+
+  std::string pack();
+
+private:
+  uint64_t addText(StringRef text);
+  std::vector<mp_plan_buffer> makeBuffers(ArrayRef<DevicePlan::Buffer> buffers);
+  void addImages();
+  void addKernels();
+  void addRecords();
+
+  /// Behind what is there.
+  template <typename T>
+  void add(mp_plan_table &table, const std::vector<T> &entries) {
+    bytes.resize(llvm::alignTo(bytes.size(), 8));
+    table = {bytes.size(), entries.size()};
+    bytes.append(reinterpret_cast<const char *>(entries.data()),
+                 entries.size() * sizeof(T));
+  }
+
+  const DevicePlan &plan;
+  mp_plan head = {};
+  std::string bytes;
+  llvm::StringMap<uint64_t> known;
+  std::vector<char> texts, contents;
+};
+} // namespace
+
+uint64_t Packer::addText(StringRef text) {
+  // A text ends with its first zero.
+  text = text.take_until([](char letter) { return letter == 0; });
+  auto [entry, isNew] = known.try_emplace(text, texts.size());
+  if (isNew) {
+    texts.insert(texts.end(), text.begin(), text.end());
+    texts.push_back(0);
+  }
+  return entry->second;
+}
+
+std::vector<mp_plan_buffer>
+Packer::makeBuffers(ArrayRef<DevicePlan::Buffer> buffers) {
+  std::vector<mp_plan_buffer> result;
+  for (const DevicePlan::Buffer &buffer : buffers)
+    result.push_back({buffer.bytes, addText(buffer.name), buffer.state});
+  return result;
+}
+
+void Packer::addImages() {
+  std::vector<mp_plan_image> images;
+  for (const DevicePlan::Image &image : plan.images) {
+    mp_plan_image packed = {};
+    packed.kind = uint32_t(image.kind);
+    packed.architecture = image.architecture;
+    packed.is_specific = image.isSpecific;
+    packed.ptx_version = image.ptxVersion;
+    packed.offset = contents.size();
+    contents.insert(contents.end(), image.content.begin(), image.content.end());
+    if (image.kind == ImageKind::PTX)
+      contents.push_back(0);
+    packed.bytes = contents.size() - packed.offset;
+    // Machine code is read where it is.
+    contents.resize(llvm::alignTo(contents.size(), 64));
+    images.push_back(packed);
+  }
+  add(head.images, images);
+}
+
+void Packer::addKernels() {
+  std::vector<mp_plan_kernel> kernels;
+  for (const DevicePlan::Kernel &kernel : plan.kernels)
+    kernels.push_back({addText(kernel.name), kernel.image, kernel.threads,
+                       kernel.shared, kernel.parameters});
+  add(head.kernels, kernels);
+}
+
+void Packer::addRecords() {
+  std::vector<mp_plan_record> records;
+  std::vector<mp_plan_place> places;
+  for (const DevicePlan::Record &record : plan.records) {
+    mp_plan_record packed = {};
+    packed.kind = uint32_t(record.kind);
+    packed.kernel = record.kernel;
+    llvm::copy(record.grid, packed.grid);
+    llvm::copy(record.block, packed.block);
+    packed.shared = record.shared;
+    packed.value_bytes = record.valueBytes;
+    packed.value = record.value;
+    packed.num_places = uint32_t(record.places.size());
+    packed.first_place = places.size();
+    packed.node = addText(record.node);
+    records.push_back(packed);
+    for (const DevicePlan::Place &place : record.places)
+      places.push_back(
+          {uint32_t(place.space), place.index, place.offset, place.bytes});
+  }
+  add(head.records, records);
+  add(head.places, places);
+}
+
+std::string Packer::pack() {
+  head.magic = MP_PLAN_MAGIC;
+  head.version = MP_PLAN_VERSION;
+  head.arena_bytes = plan.arenaBytes;
+  bytes.resize(sizeof(mp_plan));
+  add(head.inputs, makeBuffers(plan.inputs));
+  add(head.outputs, makeBuffers(plan.outputs));
+  add(head.constants, makeBuffers(plan.constants));
+  addImages();
+  addKernels();
+  addRecords();
+  std::vector<uint64_t> errors;
+  for (const std::string &text : plan.errors)
+    errors.push_back(addText(text));
+  add(head.errors, errors);
+  bytes.resize(llvm::alignTo(bytes.size(), 64));
+  add(head.contents, contents);
+  add(head.texts, texts);
+  bytes.resize(llvm::alignTo(bytes.size(), 8));
+  head.bytes = bytes.size();
+  std::memcpy(bytes.data(), &head, sizeof(head));
+  return std::move(bytes);
+}
+
+std::string DevicePlan::pack() const { return Packer(*this).pack(); }
+
+//===----------------------------------------------------------------------===//
+// Unpacking
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Of bytes that have been checked.
+class Unpacker {
+public:
+  explicit Unpacker(const char *bytes) : bytes(bytes) {
+    std::memcpy(&head, bytes, sizeof(head));
+  }
+
+  DevicePlan unpack() const;
+
+private:
+  template <typename T> ArrayRef<T> get(const mp_plan_table &table) const {
+    return {reinterpret_cast<const T *>(bytes + table.offset),
+            size_t(table.count)};
+  }
+  std::string getText(uint64_t text) const {
+    return bytes + head.texts.offset + text;
+  }
+  std::vector<DevicePlan::Buffer> getBuffers(const mp_plan_table &table) const;
+  DevicePlan::Record getRecord(const mp_plan_record &packed) const;
+
+  const char *bytes;
+  mp_plan head;
+};
+} // namespace
+
+std::vector<DevicePlan::Buffer>
+Unpacker::getBuffers(const mp_plan_table &table) const {
+  std::vector<DevicePlan::Buffer> buffers;
+  for (const mp_plan_buffer &buffer : get<mp_plan_buffer>(table))
+    buffers.push_back({getText(buffer.name), buffer.bytes, buffer.state});
+  return buffers;
+}
+
+DevicePlan::Record Unpacker::getRecord(const mp_plan_record &packed) const {
+  DevicePlan::Record record;
+  record.kind = RecordKind(packed.kind);
+  record.kernel = packed.kernel;
+  llvm::copy(packed.grid, record.grid.begin());
+  llvm::copy(packed.block, record.block.begin());
+  record.shared = packed.shared;
+  record.value = packed.value;
+  record.valueBytes = packed.value_bytes;
+  record.node = getText(packed.node);
+  ArrayRef<mp_plan_place> places = get<mp_plan_place>(head.places);
+  for (const mp_plan_place &place :
+       places.slice(packed.first_place, packed.num_places))
+    record.places.push_back(
+        {Space(place.space), place.index, place.offset, place.bytes});
+  return record;
+}
+
+DevicePlan Unpacker::unpack() const {
+  DevicePlan plan;
+  plan.arenaBytes = head.arena_bytes;
+  plan.inputs = getBuffers(head.inputs);
+  plan.outputs = getBuffers(head.outputs);
+  plan.constants = getBuffers(head.constants);
+  for (const mp_plan_image &image : get<mp_plan_image>(head.images)) {
+    uint64_t size = image.bytes - (image.kind == MP_IMAGE_PTX);
+    plan.images.push_back(
+        {ImageKind(image.kind), image.architecture, image.is_specific != 0,
+         image.ptx_version,
+         std::string(bytes + head.contents.offset + image.offset, size)});
+  }
+  for (const mp_plan_kernel &kernel : get<mp_plan_kernel>(head.kernels))
+    plan.kernels.push_back({getText(kernel.name), kernel.image, kernel.threads,
+                            kernel.shared, kernel.parameters});
+  for (const mp_plan_record &record : get<mp_plan_record>(head.records))
+    plan.records.push_back(getRecord(record));
+  for (uint64_t text : get<uint64_t>(head.errors))
+    plan.errors.push_back(getText(text));
+  return plan;
+}
+
+llvm::Expected<DevicePlan> DevicePlan::unpack(StringRef bytes) {
+  // At a multiple of 8.
+  std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
+  auto *copy = reinterpret_cast<char *>(aligned.data());
+  llvm::copy(bytes, copy);
+  if (const char *wrong = mp_check_plan(copy, bytes.size()))
+    return llvm::createStringError("a plan for a device: " + Twine(wrong));
+  return Unpacker(copy).unpack();
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static void print(llvm::raw_ostream &os, StringRef what,
+                  ArrayRef<DevicePlan::Buffer> buffers) {
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    os << what << " " << index;
+    if (!buffer.name.empty())
+      os << " '" << buffer.name << "'";
+    os << ": " << buffer.bytes << " bytes";
+    if (buffer.state >= 0)
+      os << ", written over input " << buffer.state;
+    os << "\n";
+  }
+}
+
+static void print(llvm::raw_ostream &os, const DevicePlan::Place &place) {
+  static constexpr StringLiteral names[] = {"arena", "input", "output",
+                                            "constant", "control"};
+  os << names[unsigned(place.space)];
+  if (place.space != Space::Arena && place.space != Space::Control)
+    os << " " << place.index;
+  os << "[" << place.offset << ", " << place.bytes << " bytes]";
+}
+
+static void print(llvm::raw_ostream &os, const DevicePlan::Image &image) {
+  if (image.kind == ImageKind::Emulated) {
+    os << "emulated\n";
+    return;
+  }
+  if (image.kind == ImageKind::PTX)
+    os << "PTX " << image.ptxVersion / 10 << "." << image.ptxVersion % 10
+       << " for sm_";
+  else
+    os << "cubin for sm_";
+  os << image.architecture << (image.isSpecific ? "a" : "") << ", "
+     << image.content.size() << " bytes\n";
+}
+
+static void print(llvm::raw_ostream &os, const DevicePlan &plan,
+                  const DevicePlan::Record &record) {
+  switch (record.kind) {
+  case RecordKind::Launch:
+    os << "launch " << plan.kernels[record.kernel].name << " grid ";
+    llvm::interleave(record.grid, os, "x");
+    os << " block ";
+    llvm::interleave(record.block, os, "x");
+    if (record.shared)
+      os << " shared " << record.shared;
+    break;
+  case RecordKind::Copy:
+    os << "copy";
+    break;
+  case RecordKind::Fill:
+    os << "fill 0x" << llvm::utohexstr(record.value, /*LowerCase=*/true) << ":"
+       << record.valueBytes;
+    break;
+  }
+  os << " (";
+  llvm::interleaveComma(record.places, os, [&](const DevicePlan::Place &place) {
+    print(os, place);
+  });
+  os << ")";
+  if (!record.node.empty())
+    os << " of " << record.node;
+  os << "\n";
+}
+
+void DevicePlan::print(llvm::raw_ostream &os) const {
+  mp::print(os, "input", inputs);
+  mp::print(os, "output", outputs);
+  mp::print(os, "constant", constants);
+  for (auto [index, text] : llvm::enumerate(errors))
+    os << "error " << index << ": " << text << "\n";
+  for (auto [index, image] : llvm::enumerate(images)) {
+    os << "image " << index << ": ";
+    mp::print(os, image);
+  }
+  for (const Kernel &kernel : kernels) {
+    os << "kernel " << kernel.name << " in image " << kernel.image << ": "
+       << kernel.parameters << " parameters, " << kernel.threads << " threads";
+    if (kernel.shared)
+      os << ", " << kernel.shared << " bytes of shared memory";
+    os << "\n";
+  }
+  unsigned counts[3] = {};
+  for (const Record &record : records) {
+    mp::print(os, *this, record);
+    ++counts[unsigned(record.kind)];
+  }
+  os << "total: " << counts[0] << " launches of " << kernels.size()
+     << " kernels, " << counts[1] << " copies, " << counts[2] << " fills, "
+     << arenaBytes << " bytes of arena\n";
+}
+
+} // namespace mp

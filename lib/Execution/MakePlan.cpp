@@ -1,0 +1,456 @@
+//===- MakePlan.cpp - From `main` as launches to a plan -------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `main` is a list over memory that is known while compiling: each op is a
+// record or says where memory is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Execution/DevicePlan.h"
+
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+#include "mp-opt/Dialect/MP/AttributeNames.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+#include "mp-opt/Runtime/Plan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mp {
+
+static_assert(device::controlWords == MP_PLAN_CONTROL_WORDS &&
+              device::maxThreads == MP_PLAN_MAX_THREADS);
+static_assert(int(device::CallNumber) == MP_CONTROL_CALL &&
+              int(device::HasFailed) == MP_CONTROL_FAILED &&
+              int(device::ErrorText) == MP_CONTROL_ERROR &&
+              int(device::ErrorFirst) == MP_CONTROL_FIRST &&
+              int(device::ErrorSecond) == MP_CONTROL_SECOND);
+
+using Space = DevicePlan::Space;
+using RecordKind = DevicePlan::RecordKind;
+
+/// Of memory as kernels see it; absent where the size is not known or the type
+/// is none of ONNX's.
+static std::optional<uint64_t> getElementBytes(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type)) {
+    auto part = getElementBytes(complex.getElementType());
+    return part ? std::optional<uint64_t>(2 * *part) : std::nullopt;
+  }
+  if (type.isIndex())
+    return sizeof(int64_t);
+  if (!type.isIntOrFloat())
+    return std::nullopt;
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+static std::optional<uint64_t> getBytes(ShapedType type) {
+  std::optional<uint64_t> bytes = getElementBytes(type.getElementType());
+  if (!bytes || !type.hasStaticShape())
+    return std::nullopt;
+  auto product = int64_t(*bytes);
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(product, size, product))
+      return std::nullopt;
+  return uint64_t(product);
+}
+
+/// Where the elements of a type lie behind its base, in bytes.
+struct Extent {
+  uint64_t begin = 0, end = 0;
+  /// Without gaps, row by row.
+  bool isContiguous = true;
+};
+
+static std::optional<Extent> getExtent(MemRefType type) {
+  std::optional<uint64_t> element = getElementBytes(type.getElementType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!element || !type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset) || offset < 0)
+    return std::nullopt;
+  Extent extent;
+  int64_t last = 0, dense = 1;
+  for (int64_t axis = type.getRank(); axis-- > 0;) {
+    int64_t size = type.getDimSize(axis);
+    if (size != 1) {
+      if (strides[axis] < 0)
+        return std::nullopt;
+      extent.isContiguous &= strides[axis] == dense;
+      last += strides[axis] * (size - 1);
+    }
+    dense *= size;
+  }
+  extent.begin = uint64_t(offset) * *element;
+  extent.end = extent.begin + (dense ? uint64_t(last + 1) * *element : 0);
+  return extent;
+}
+
+/// The name of the model's node, if the location has one.
+static std::string getNodeName(Location location) {
+  std::string name;
+  location->walk([&](Location inner) {
+    auto named = dyn_cast<NameLoc>(inner);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().str();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+namespace {
+
+class PlanMaker {
+public:
+  explicit PlanMaker(ModuleOp module) : module(module) {}
+
+  FailureOr<DevicePlan> make();
+
+private:
+  LogicalResult addBuffers(StringRef name,
+                           std::vector<DevicePlan::Buffer> &buffers);
+  LogicalResult addErrors();
+  LogicalResult addOp(Operation *op);
+  LogicalResult addMemory(Operation *op, Space space, int64_t index,
+                          ArrayRef<DevicePlan::Buffer> buffers);
+  LogicalResult addConstant(runtime::ConstantOp op);
+  LogicalResult addArena(memref::AllocOp op);
+  LogicalResult addView(memref::ViewOp op);
+  LogicalResult addLaunch(device::LaunchOp op);
+  LogicalResult addCopy(memref::CopyOp op);
+  LogicalResult addFill(linalg::FillOp op);
+  LogicalResult addAlias(Operation *op, Value source);
+  FailureOr<DevicePlan::Place> getContiguous(Operation *op, Value value);
+  LogicalResult checkOutputs(func::FuncOp main);
+
+  DevicePlan::Record &addRecord(Operation *op, RecordKind kind) {
+    DevicePlan::Record &record = plan.records.emplace_back();
+    record.kind = kind;
+    record.node = getNodeName(op->getLoc());
+    return record;
+  }
+
+  ModuleOp module;
+  DevicePlan plan;
+  /// Where the base of a memref is; `bytes` are those behind it.
+  llvm::DenseMap<Value, DevicePlan::Place> bases;
+  llvm::DenseMap<Attribute, unsigned> kernels;
+  llvm::SmallDenseSet<int64_t> outputs;
+  bool hasArena = false;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What the module says
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanMaker::addBuffers(StringRef name,
+                                    std::vector<DevicePlan::Buffer> &buffers) {
+  auto list = module->getAttrOfType<ArrayAttr>(name);
+  if (!list)
+    return module.emitError("expected a module with '")
+           << name << "', which mp-bind-arguments writes";
+  for (Attribute entry : list) {
+    auto fields = dyn_cast<DictionaryAttr>(entry);
+    auto attribute = fields ? fields.getAs<TypeAttr>("type") : TypeAttr();
+    auto type = attribute ? dyn_cast<RankedTensorType>(attribute.getValue())
+                          : RankedTensorType();
+    if (!type)
+      return module.emitError("found ")
+             << entry << " in '" << name
+             << "', expected what mp-bind-arguments writes";
+    DevicePlan::Buffer &buffer = buffers.emplace_back();
+    if (auto text = fields.getAs<StringAttr>(mark::name))
+      buffer.name = text.str();
+    std::optional<uint64_t> bytes = getBytes(type);
+    if (!bytes)
+      return module.emitError(name == mark::inputs    ? "input '"
+                              : name == mark::outputs ? "output '"
+                                                      : "constant '")
+             << buffer.name << "': found " << type
+             << ", expected known sizes: code for a device is made for them "
+                "(--dim)";
+    buffer.bytes = *bytes;
+    if (auto state = fields.getAs<IntegerAttr>(mark::state))
+      buffer.state = state.getInt();
+  }
+  return success();
+}
+
+LogicalResult PlanMaker::addErrors() {
+  auto errors = module->getAttrOfType<ArrayAttr>(device::errorsName);
+  for (Attribute entry : errors ? errors.getValue() : ArrayRef<Attribute>()) {
+    auto text = dyn_cast<StringAttr>(entry);
+    if (!text)
+      return module.emitError("found ")
+             << entry << " in '" << device::errorsName << "', expected a text";
+    plan.errors.push_back(text.str());
+  }
+  return success();
+}
+
+/// Those that `main` has no memory for are written over their states.
+LogicalResult PlanMaker::checkOutputs(func::FuncOp main) {
+  for (auto [index, output] : llvm::enumerate(plan.outputs)) {
+    if (outputs.contains(index)) {
+      output.state = -1;
+      continue;
+    }
+    if (output.state < 0 || size_t(output.state) >= plan.inputs.size() ||
+        plan.inputs[output.state].bytes != output.bytes)
+      return main.emitError("output '")
+             << output.name
+             << "' has no memory: it is no state of an input, and there is no "
+                "runtime.output for it";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanMaker::addMemory(Operation *op, Space space, int64_t index,
+                                   ArrayRef<DevicePlan::Buffer> buffers) {
+  auto type = cast<MemRefType>(op->getResult(0).getType());
+  std::optional<uint64_t> bytes = getBytes(type);
+  if (index < 0 || size_t(index) >= buffers.size() || !bytes ||
+      *bytes != buffers[index].bytes)
+    return op->emitError("found ")
+           << type << ", expected the size of number " << index << " of "
+           << buffers.size() << " in the module's attributes";
+  bases[op->getResult(0)] = {space, unsigned(index), 0, *bytes};
+  return success();
+}
+
+LogicalResult PlanMaker::addConstant(runtime::ConstantOp op) {
+  StringRef symbol = op.getSymbol();
+  int64_t index = -1;
+  if (!symbol.consume_front("mp_constant_") || symbol.getAsInteger(10, index))
+    return op.emitError("found '")
+           << op.getSymbol() << "', expected 'mp_constant_' and a number";
+  return addMemory(op, Space::Constant, index, plan.constants);
+}
+
+LogicalResult PlanMaker::addArena(memref::AllocOp op) {
+  std::optional<uint64_t> bytes = getBytes(op.getType());
+  if (!bytes || hasArena)
+    return op.emitError("found ")
+           << (hasArena ? "another allocation"
+                        : "an allocation of unknown size")
+           << ", expected one arena: a device has no other memory";
+  hasArena = true;
+  plan.arenaBytes = *bytes;
+  bases[op] = {Space::Arena, 0, 0, *bytes};
+  return success();
+}
+
+LogicalResult PlanMaker::addView(memref::ViewOp op) {
+  APInt shift;
+  auto base = bases.find(op.getSource());
+  std::optional<uint64_t> bytes = getBytes(op.getType());
+  if (base == bases.end() || !bytes ||
+      !matchPattern(op.getByteShift(), m_ConstantInt(&shift)))
+    return op.emitError("expected a known place of known memory");
+  DevicePlan::Place place = base->second;
+  if (shift.isNegative() || shift.ugt(place.bytes) ||
+      *bytes > place.bytes - shift.getZExtValue())
+    return op.emitError("found ")
+           << *bytes << " bytes at " << shift.getSExtValue()
+           << ", expected them within " << place.bytes;
+  place.offset += shift.getZExtValue();
+  place.bytes = *bytes;
+  if (place.offset % MP_PLAN_ALIGNMENT)
+    return op.emitError("found the place ")
+           << place.offset << ", expected a multiple of " << MP_PLAN_ALIGNMENT;
+  bases[op] = place;
+  return success();
+}
+
+/// Another type of the same memory, which says what of it is meant.
+LogicalResult PlanMaker::addAlias(Operation *op, Value source) {
+  auto base = bases.find(source);
+  auto extent = getExtent(cast<MemRefType>(op->getResult(0).getType()));
+  if (base == bases.end() || !extent || extent->end > base->second.bytes)
+    return op->emitError("expected a known part of known memory, found ")
+           << op->getResult(0).getType();
+  DevicePlan::Place place = base->second;
+  bases[op->getResult(0)] = place;
+  return success();
+}
+
+/// The elements of the memref, which are to have no gaps.
+FailureOr<DevicePlan::Place> PlanMaker::getContiguous(Operation *op,
+                                                      Value value) {
+  auto type = dyn_cast<MemRefType>(value.getType());
+  auto base = bases.find(value);
+  std::optional<Extent> extent = type ? getExtent(type) : std::nullopt;
+  if (base == bases.end() || !extent || !extent->isContiguous)
+    return LogicalResult(op->emitError("found ")
+                         << value.getType()
+                         << ", expected memory of `main` without gaps");
+  DevicePlan::Place place = base->second;
+  place.offset += extent->begin;
+  place.bytes = extent->end - extent->begin;
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Records
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanMaker::addLaunch(device::LaunchOp op) {
+  auto [entry, isNew] =
+      kernels.try_emplace(op.getKernelAttr(), plan.kernels.size());
+  if (isNew) {
+    DevicePlan::Kernel &kernel = plan.kernels.emplace_back();
+    kernel.name = op.getKernelAttr().getLeafReference().str();
+    kernel.parameters = op.getOperands().size();
+  }
+  DevicePlan::Record &record = addRecord(op, RecordKind::Launch);
+  record.kernel = entry->second;
+  llvm::copy(op.getGrid(), record.grid.begin());
+  llvm::copy(op.getBlock(), record.block.begin());
+  record.shared = op.getShared();
+  for (Value operand : op.getOperands()) {
+    auto base = bases.find(operand);
+    if (base == bases.end())
+      return op.emitError("found an operand of ")
+             << operand.getType() << ", expected memory of `main`";
+    // Kernels know from the type where behind the base their elements are.
+    record.places.push_back(base->second);
+  }
+  DevicePlan::Kernel &kernel = plan.kernels[record.kernel];
+  unsigned threads = record.block[0] * record.block[1] * record.block[2];
+  kernel.threads = std::max(kernel.threads, threads);
+  kernel.shared = std::max(kernel.shared, record.shared);
+  if (op.getGrid()[1] > UINT16_MAX || op.getGrid()[2] > UINT16_MAX ||
+      op.getBlock()[2] > 64)
+    return op.emitError("expected at most 65535 blocks in the second and third "
+                        "direction, and 64 threads in the third");
+  return success();
+}
+
+LogicalResult PlanMaker::addCopy(memref::CopyOp op) {
+  auto source = getContiguous(op, op.getSource());
+  auto target = succeeded(source) ? getContiguous(op, op.getTarget()) : source;
+  if (failed(target))
+    return failure();
+  if (!source->bytes)
+    return success();
+  DevicePlan::Record &record = addRecord(op, RecordKind::Copy);
+  record.places = {*source, *target};
+  return success();
+}
+
+LogicalResult PlanMaker::addFill(linalg::FillOp op) {
+  Attribute value;
+  APInt bits;
+  auto target = getContiguous(op, op.getOutputs().front());
+  if (failed(target))
+    return failure();
+  if (!target->bytes)
+    return success();
+  if (matchPattern(op.getInputs().front(), m_Constant(&value))) {
+    if (auto number = dyn_cast<FloatAttr>(value))
+      bits = number.getValue().bitcastToAPInt();
+    else if (auto number = dyn_cast<IntegerAttr>(value))
+      bits = number.getValue();
+  }
+  unsigned width = llvm::alignTo(bits.getBitWidth(), 8);
+  bits = bits.zext(width);
+  // Two equal halves are half as much.
+  while (width > 32 && width % 16 == 0 && bits.isSplat(width / 2)) {
+    width /= 2;
+    bits = bits.trunc(width);
+  }
+  if (!value || (width != 8 && width != 16 && width != 32))
+    return op.emitError("expected a constant of 8, 16 or 32 bits");
+  DevicePlan::Record &record = addRecord(op, RecordKind::Fill);
+  record.value = unsigned(bits.getZExtValue());
+  record.valueBytes = width / 8;
+  record.places = {*target};
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanMaker::addOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](runtime::InputOp input) {
+        return addMemory(op, Space::Input, input.getNumber(), plan.inputs);
+      })
+      .Case([&](runtime::OutputOp output) {
+        outputs.insert(output.getNumber());
+        return addMemory(op, Space::Output, output.getNumber(), plan.outputs);
+      })
+      .Case([&](runtime::ConstantOp constant) { return addConstant(constant); })
+      .Case([&](device::ControlOp control) {
+        uint64_t bytes = MP_PLAN_CONTROL_WORDS * sizeof(int64_t);
+        if (getBytes(control.getType()) != bytes)
+          return LogicalResult(op->emitError("expected ")
+                               << MP_PLAN_CONTROL_WORDS << " words");
+        bases[control] = {Space::Control, 0, 0, bytes};
+        return success();
+      })
+      .Case([&](memref::AllocOp alloc) { return addArena(alloc); })
+      .Case([&](memref::ViewOp view) { return addView(view); })
+      .Case<memref::SubViewOp, memref::ReinterpretCastOp, memref::CastOp,
+            memref::CollapseShapeOp, memref::ExpandShapeOp>(
+          [&](auto alias) { return addAlias(op, op->getOperand(0)); })
+      .Case([&](device::LaunchOp launch) { return addLaunch(launch); })
+      .Case([&](memref::CopyOp copy) { return addCopy(copy); })
+      .Case([&](linalg::FillOp fill) { return addFill(fill); })
+      // Sizes are checked by who calls.
+      .Case<arith::ConstantOp, memref::DeallocOp, runtime::CheckInputsOp,
+            func::ReturnOp>([](auto) { return success(); })
+      .Default([](Operation *other) {
+        return LogicalResult(
+            other->emitError("no device does this: expected launches and "
+                             "copies, as convert-groups-to-gpu leaves them"));
+      });
+}
+
+FailureOr<DevicePlan> PlanMaker::make() {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal() || !main.getBody().hasOneBlock())
+    return LogicalResult(
+        module.emitError("expected a function `main` of one block"));
+  if (failed(addBuffers(mark::inputs, plan.inputs)) ||
+      failed(addBuffers(mark::outputs, plan.outputs)) ||
+      failed(addBuffers(mark::constants, plan.constants)) ||
+      failed(addErrors()))
+    return failure();
+  plan.images.emplace_back();
+  for (Operation &op : main.getBody().front())
+    if (failed(addOp(&op)))
+      return failure();
+  if (failed(checkOutputs(main)))
+    return failure();
+  std::string packed = plan.pack();
+  llvm::Expected<DevicePlan> checked = DevicePlan::unpack(packed);
+  if (!checked)
+    return LogicalResult(main.emitError()
+                         << llvm::toString(checked.takeError()));
+  return std::move(plan);
+}
+
+FailureOr<DevicePlan> makePlan(ModuleOp module) {
+  return PlanMaker(module).make();
+}
+
+} // namespace mp

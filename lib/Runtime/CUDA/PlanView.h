@@ -1,0 +1,67 @@
+//===- PlanView.h - The tables of a plan ------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
+#define MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
+
+#include "mp-opt/Runtime/Plan.h"
+
+namespace mp::runtime {
+
+/// Of bytes that mp_check_plan accepts.
+struct PlanView {
+  const mp_plan *head;
+
+  const mp_plan_buffer *getInputs() const {
+    return get<mp_plan_buffer>(head->inputs);
+  }
+  const mp_plan_buffer *getOutputs() const {
+    return get<mp_plan_buffer>(head->outputs);
+  }
+  const mp_plan_buffer *getConstants() const {
+    return get<mp_plan_buffer>(head->constants);
+  }
+  const mp_plan_image *getImages() const {
+    return get<mp_plan_image>(head->images);
+  }
+  const mp_plan_kernel *getKernels() const {
+    return get<mp_plan_kernel>(head->kernels);
+  }
+  const mp_plan_record *getRecords() const {
+    return get<mp_plan_record>(head->records);
+  }
+  const mp_plan_place *getPlaces() const {
+    return get<mp_plan_place>(head->places);
+  }
+  const uint64_t *getErrors() const { return get<uint64_t>(head->errors); }
+  const char *getText(uint64_t text) const {
+    return get<char>(head->texts) + text;
+  }
+  const char *getContent(const mp_plan_image &image) const {
+    return get<char>(head->contents) + image.offset;
+  }
+
+  /// The place in the memory that there is: of an output that is written over
+  /// an input, this one's.
+  mp_plan_place resolve(mp_plan_place place) const {
+    if (place.space != MP_SPACE_OUTPUT || getOutputs()[place.index].state < 0)
+      return place;
+    place.index = static_cast<uint32_t>(getOutputs()[place.index].state);
+    place.space = MP_SPACE_INPUT;
+    return place;
+  }
+
+private:
+  template <typename T> const T *get(const mp_plan_table &table) const {
+    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(head) +
+                                       table.offset);
+  }
+};
+
+} // namespace mp::runtime
+
+#endif // MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H

@@ -1,0 +1,321 @@
+//===- DevicePlan.cpp - Plans, whole and damaged --------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a module becomes, as text; that bytes hold all of it; that other bytes
+// are errors, whatever is in them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Execution/DevicePlan.h"
+
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+#include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+#include "mp-opt/Runtime/Plan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+#include <functional>
+
+using namespace mlir;
+
+static bool isGood = true;
+
+static void expect(bool holds, const Twine &what) {
+  if (holds)
+    return;
+  llvm::errs() << what << "\n";
+  isGood = false;
+}
+
+/// `main`, for which the module has inputs x and w, outputs y and w_new, which
+/// is w's next value, and a constant: each of 64 floats.
+static std::string makeModule(StringRef body) {
+  return (R"(module attributes {
+  mp.inputs = [{mp.name = "x", mp.element = f32, type = tensor<64xf32>},
+               {mp.name = "w", mp.element = f32, type = tensor<64xf32>}],
+  mp.outputs = [{mp.name = "y", mp.element = f32, type = tensor<64xf32>},
+                {mp.name = "w_new", mp.element = f32, mp.state = 1 : i64,
+                 type = tensor<64xf32>}],
+  mp.constants = [{mp.element = f32, type = tensor<64xf32>}],
+  device.errors = ["node 'a' (Gather-13): index %0, size %1"]} {
+  gpu.module @kernels {
+    gpu.func @add(%a: memref<64xf32>, %b: memref<64xf32>) kernel {
+      gpu.return
+    }
+    gpu.func @seed(%a: memref<64xf32>, %c: memref<8xi64>) kernel {
+      gpu.return
+    }
+  }
+  func.func @main(%in: !llvm.ptr, %out: !llvm.ptr) -> i32 {
+    %c0 = arith.constant 0 : index
+    %c100 = arith.constant 100 : index
+    %c256 = arith.constant 256 : index
+    %one = arith.constant 1.0 : f32
+    %zero = arith.constant 0 : i64
+    %x = runtime.input %in[0] : memref<64xf32>
+    %w = runtime.input %in[1] : memref<64xf32>
+)" + body +
+          R"(
+    %ok = arith.constant 0 : i32
+    return %ok : i32
+  }
+})")
+      .str();
+}
+
+static const char *const goodBody = R"mlir(
+    runtime.check_inputs %in ["x", "w"] [memref<64xf32>, memref<64xf32>]
+    %k = runtime.constant @mp_constant_0 : memref<64xf32>
+    %y = runtime.output %out[0] () : memref<64xf32>
+    %arena = memref.alloc() : memref<512xi8>
+    %a = memref.view %arena[%c0][] : memref<512xi8> to memref<64xf32>
+    %b = memref.view %arena[%c256][] : memref<512xi8> to memref<8x8xf32>
+    %flat = memref.collapse_shape %b [[0, 1]] : memref<8x8xf32> into memref<64xf32>
+    %half = memref.subview %a[32] [32] [1] : memref<64xf32> to memref<32xf32, strided<[1], offset: 32>>
+    %other = memref.subview %y[0] [32] [1] : memref<64xf32> to memref<32xf32, strided<[1]>>
+    %wide = memref.view %arena[%c0][] : memref<512xi8> to memref<64xi64>
+    %control = device.control : memref<8xi64>
+    linalg.fill ins(%one : f32) outs(%a : memref<64xf32>)
+    linalg.fill ins(%zero : i64) outs(%wide : memref<64xi64>)
+    device.launch @kernels::@add grid [4, 1, 1] block [32, 2, 1] (%x, %flat) : memref<64xf32>, memref<64xf32> loc("node 'n' (Add-13)")
+    device.launch @kernels::@add grid [1, 1, 1] block [128, 1, 1] shared 1024 (%k, %w) : memref<64xf32>, memref<64xf32>
+    device.launch @kernels::@seed grid [1, 1, 1] block [1, 1, 1] (%y, %control) : memref<64xf32>, memref<8xi64>
+    memref.copy %half, %other : memref<32xf32, strided<[1], offset: 32>> to memref<32xf32, strided<[1]>>
+    memref.dealloc %arena : memref<512xi8>
+)mlir";
+
+static const char *const goodText =
+    R"(input 0 'x': 256 bytes
+input 1 'w': 256 bytes
+output 0 'y': 256 bytes
+output 1 'w_new': 256 bytes, written over input 1
+constant 0: 256 bytes
+error 0: node 'a' (Gather-13): index %0, size %1
+image 0: emulated
+kernel add in image 0: 2 parameters, 128 threads, 1024 bytes of shared memory
+kernel seed in image 0: 2 parameters, 1 threads
+fill 0x3f800000:4 (arena[0, 256 bytes])
+fill 0x0:4 (arena[0, 512 bytes])
+launch add grid 4x1x1 block 32x2x1 (input 0[0, 256 bytes], arena[256, 256 bytes]) of node 'n' (Add-13)
+launch add grid 1x1x1 block 128x1x1 shared 1024 (constant 0[0, 256 bytes], input 1[0, 256 bytes])
+launch seed grid 1x1x1 block 1x1x1 (output 0[0, 256 bytes], control[0, 64 bytes])
+copy (arena[128, 128 bytes], output 0[0, 128 bytes])
+total: 3 launches of 2 kernels, 1 copies, 2 fills, 512 bytes of arena
+)";
+
+static std::string print(const mp::DevicePlan &plan) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan.print(os);
+  return text;
+}
+
+/// The plan of a module; `error` is the text of the diagnostic.
+static FailureOr<mp::DevicePlan> make(MLIRContext &context, StringRef text,
+                                      std::string &error) {
+  ScopedDiagnosticHandler listen(&context, [&](Diagnostic &diagnostic) {
+    if (error.empty())
+      error = diagnostic.str();
+    return success();
+  });
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return failure();
+  return mp::makePlan(*module);
+}
+
+static void checkRefusals(MLIRContext &context) {
+  struct {
+    const char *body, *error;
+  } cases[] = {
+      {"%y = runtime.output %out[0] () : memref<63xf32>",
+       "expected the size of number 0 of 2"},
+      {"", "output 'y' has no memory"},
+      {"%k = runtime.constant @other : memref<64xf32>",
+       "found 'other', expected 'mp_constant_' and a number"},
+      {"%k = runtime.constant @mp_constant_1 : memref<64xf32>",
+       "expected the size of number 1 of 1"},
+      {"%a = memref.alloc() : memref<64xf32>\n"
+       "%b = memref.alloc() : memref<64xf32>",
+       "expected one arena"},
+      {"%a = memref.alloc(%c0) : memref<?xf32>", "unknown size"},
+      {"%a = memref.alloc() : memref<512xi8>\n"
+       "%v = memref.view %a[%c100][] : memref<512xi8> to memref<4xf32>",
+       "found the place 100, expected a multiple of 256"},
+      {"%a = memref.alloc() : memref<512xi8>\n"
+       "%v = memref.view %a[%c256][] : memref<512xi8> to memref<65xf32>",
+       "found 260 bytes at 256, expected them within 512"},
+      {"%s = memref.subview %x[0] [32] [2] : memref<64xf32> to memref<32xf32, "
+       "strided<[2]>>\n"
+       "%t = memref.subview %w[0] [32] [2] : memref<64xf32> to memref<32xf32, "
+       "strided<[2]>>\n"
+       "memref.copy %s, %t : memref<32xf32, strided<[2]>> to memref<32xf32, "
+       "strided<[2]>>",
+       "expected memory of `main` without gaps"},
+      {"%v = memref.load %x[%c0] : memref<64xf32>",
+       "no device does this: expected launches and copies"},
+      {"%v = memref.alloca() : memref<64xf32>\n"
+       "device.launch @kernels::@add grid [1, 1, 1] block [1, 1, 1] (%x, %v) : "
+       "memref<64xf32>, memref<64xf32>",
+       "no device does this"},
+      {"device.launch @kernels::@add grid [1, 65536, 1] block [1, 1, 1] (%x, "
+       "%w) : memref<64xf32>, memref<64xf32>",
+       "at most 65535 blocks"},
+      {"%y = runtime.output %out[0] () : memref<64xf32>\n"
+       "memref.copy %x, %x : memref<64xf32> to memref<64xf32>",
+       "a copy is over itself"},
+  };
+  for (auto &[body, expected] : cases) {
+    std::string error;
+    auto plan = make(context, makeModule(body), error);
+    expect(failed(plan) && StringRef(error).contains(expected),
+           Twine(body) + ": found '" + error + "', expected '" + expected +
+               "'");
+  }
+  std::string error;
+  expect(failed(make(context, "module {}", error)), "no `main`");
+  expect(StringRef(error).contains("expected a function `main`"), error);
+  error.clear();
+  expect(failed(make(context, R"(module attributes {
+    mp.inputs = [{mp.name = "x", mp.element = f32, type = tensor<?xf32>}],
+    mp.outputs = [], mp.constants = []} { func.func @main() { return } })",
+                     error)),
+         "an unknown size");
+  expect(StringRef(error).contains("input 'x': found 'tensor<?xf32>', expected "
+                                   "known sizes"),
+         error);
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+static const char *check(StringRef bytes) {
+  // Memory of just this size, which sanitizers guard.
+  std::vector<uint64_t> room((bytes.size() + 7) / 8);
+  std::memcpy(room.data(), bytes.data(), bytes.size());
+  return mp_check_plan(room.data(), bytes.size());
+}
+
+/// Every bit, and every length: whatever is accepted can be unpacked and
+/// printed.
+static void checkDamage(const std::string &good) {
+  for (size_t size = 0; size < good.size(); ++size)
+    expect(check(good.substr(0, size)), "a plan without its end is accepted");
+  for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] ^= char(1 << bit % 8);
+    llvm::Expected<mp::DevicePlan> plan = mp::DevicePlan::unpack(bad);
+    if (plan)
+      print(*plan);
+    else
+      llvm::consumeError(plan.takeError());
+  }
+}
+
+/// What is wrong is said.
+static void checkFindings(const mp::DevicePlan &good) {
+  using Plan = mp::DevicePlan;
+  struct {
+    const char *expected;
+    std::function<void(Plan &)> damage;
+  } cases[] = {
+      {"a launch is of no kernel", [](Plan &p) { p.records[2].kernel = 2; }},
+      {"has not the parameters",
+       [](Plan &p) { p.records[2].places.pop_back(); }},
+      {"a size of grid", [](Plan &p) { p.records[2].grid[1] = 70000; }},
+      {"a size of grid", [](Plan &p) { p.records[2].block[2] = 0; }},
+      {"more threads", [](Plan &p) { p.records[2].block = {129, 1, 1}; }},
+      {"or shared memory", [](Plan &p) { p.kernels[0].shared = 0; }},
+      {"too many threads", [](Plan &p) { p.kernels[0].threads = 1025; }},
+      {"leaves the memory",
+       [](Plan &p) { p.records[2].places[0].bytes = 257; }},
+      {"leaves the memory",
+       [](Plan &p) { p.records[2].places[0].offset = UINT64_MAX; }},
+      {"leaves the memory", [](Plan &p) { p.records[2].places[0].index = 2; }},
+      {"is over itself",
+       [](Plan &p) {
+         // The output is the state.
+         p.records[5].places = {{Plan::Space::Input, 1, 0, 8},
+                                {Plan::Space::Output, 1, 4, 8}};
+       }},
+      {"two sizes", [](Plan &p) { p.records[5].places[0].bytes = 4; }},
+      {"no two places", [](Plan &p) { p.records[5].places.pop_back(); }},
+      {"no target or value", [](Plan &p) { p.records[0].valueBytes = 3; }},
+      {"does not fit its target",
+       [](Plan &p) { p.records[0].places[0].bytes = 2; }},
+      {"in no image", [](Plan &p) { p.images.clear(); }},
+      {"does not fit", [](Plan &p) { p.outputs[1].bytes = 8; }},
+      {"does not fit", [](Plan &p) { p.outputs[1].state = 2; }},
+      {"too big", [](Plan &p) { p.arenaBytes = UINT64_MAX; }},
+      {"too big", [](Plan &p) { p.inputs[0].bytes = UINT64_MAX; }},
+      {"empty", [](Plan &p) { p.images[0].kind = Plan::ImageKind::Cubin; }},
+  };
+  for (auto &[expected, damage] : cases) {
+    Plan bad = good;
+    damage(bad);
+    const char *found = check(bad.pack());
+    expect(found && StringRef(found).contains(expected),
+           Twine("found '") + (found ? found : "") + "', expected '" +
+               expected + "'");
+  }
+}
+
+static void checkImages(mp::DevicePlan plan) {
+  plan.images = {
+      {mp::DevicePlan::ImageKind::PTX, 90, true, 80, ".version 8.0"},
+      {mp::DevicePlan::ImageKind::Cubin, 80, false, 0, std::string("\0x", 2)}};
+  plan.kernels[1].image = 1;
+  auto again = mp::DevicePlan::unpack(plan.pack());
+  if (!again)
+    return expect(false, llvm::toString(again.takeError()));
+  std::string text = print(*again);
+  expect(text == print(plan) &&
+             again->images[1].content == plan.images[1].content,
+         "images are others:\n" + text);
+  expect(StringRef(text).contains("image 0: PTX 8.0 for sm_90a, 12 bytes\n"
+                                  "image 1: cubin for sm_80, 2 bytes\n"),
+         text);
+}
+
+int main() {
+  MLIRContext context;
+  context.loadDialect<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
+                      linalg::LinalgDialect, LLVM::LLVMDialect,
+                      memref::MemRefDialect, mp::MPDialect,
+                      mp::runtime::RuntimeDialect, mp::device::DeviceDialect>();
+  std::string error;
+  auto plan = make(context, makeModule(goodBody), error);
+  if (failed(plan)) {
+    llvm::errs() << error << "\n";
+    return 1;
+  }
+  std::string found = print(*plan);
+  expect(found == goodText, "found\n" + found + "expected\n" + goodText);
+  std::string bytes = plan->pack();
+  auto again = mp::DevicePlan::unpack(bytes);
+  if (!again) {
+    llvm::errs() << llvm::toString(again.takeError()) << "\n";
+    return 1;
+  }
+  expect(print(*again) == found && again->pack() == bytes,
+         "what is unpacked is another plan");
+  checkRefusals(context);
+  checkDamage(bytes);
+  checkFindings(*plan);
+  checkImages(*plan);
+  return isGood ? 0 : 1;
+}
