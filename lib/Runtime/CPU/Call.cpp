@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LastError.h"
 #include "Memory.h"
 
 #include <csetjmp>
@@ -67,33 +68,12 @@ static int64_t mix(int64_t number) {
 static thread_local Call *current = nullptr;
 /// A thread of the pool: it works for a call of another thread.
 static thread_local bool isWorker = false;
-static thread_local char lastError[1024];
 
 Call *getCurrentCall() { return current; }
 
 void workFor(Call *call) {
   current = call;
   isWorker = true;
-}
-
-int32_t refuse(int32_t code, const char *name, const char *what) {
-  std::snprintf(lastError, sizeof(lastError), "%s%s%s%s", name ? "input '" : "",
-                name ? name : "", name ? "': " : "", what);
-  return code;
-}
-
-/// `%0` and `%1` stand for the numbers. What does not fit is left out.
-static void setLastError(const char *text, int64_t a, int64_t b) {
-  size_t length = 0;
-  auto left = [&] { return sizeof(lastError) - 1 - length; };
-  for (; *text && left() > 20; ++text) {
-    if (*text == '%' && (text[1] == '0' || text[1] == '1'))
-      length += std::snprintf(lastError + length, left(), "%lld",
-                              static_cast<long long>(*++text == '0' ? a : b));
-    else
-      lastError[length++] = *text;
-  }
-  lastError[length] = 0;
 }
 
 static bool isBefore(const char *text, int64_t a, int64_t b, const Call &call) {
@@ -137,8 +117,6 @@ static void askForTiles() {
 using namespace mp::runtime;
 
 extern "C" {
-
-const char *mp_last_error(void) { return lastError; }
 
 void *mp_allocate(int64_t bytes) {
   Block *block = takeBlock(bytes);
@@ -208,7 +186,7 @@ void *mp_output(void **data, int64_t bytes) {
 [[noreturn]] static void endCall(int32_t code) {
   // The call's stack is another thread's.
   if (isWorker) {
-    std::fprintf(stderr, "mp-opt: %s\n", lastError);
+    std::fprintf(stderr, "mp-opt: %s\n", getLastError());
     std::_Exit(70);
   }
   current->code = code;
@@ -223,12 +201,13 @@ void mp_check_inputs(const mp_tensor *inputs, int64_t count,
       long long size = inputs[input].sizes[axis], wanted = *expected;
       if (wanted < 0 ? size >= 0 : size == wanted)
         continue;
-      int length = std::snprintf(lastError, sizeof(lastError),
-                                 "input '%s': size %lld of axis %lld", names,
-                                 size, static_cast<long long>(axis));
-      if (wanted >= 0 && length < static_cast<int>(sizeof(lastError)))
-        std::snprintf(lastError + length, sizeof(lastError) - length,
-                      ", expected %lld", wanted);
+      if (wanted < 0)
+        refuseWith(MP_BAD_INPUT, "input '%s': size %lld of axis %lld", names,
+                   size, static_cast<long long>(axis));
+      else
+        refuseWith(MP_BAD_INPUT,
+                   "input '%s': size %lld of axis %lld, expected %lld", names,
+                   size, static_cast<long long>(axis), wanted);
       endCall(MP_BAD_INPUT);
     }
     names += std::strlen(names) + 1;
@@ -268,7 +247,7 @@ int32_t mp_call(mp_model body, const mp_tensor *inputs, mp_tensor *outputs,
   call.number = number;
   call.kept = kept;
   current = &call;
-  lastError[0] = 0;
+  clearLastError();
   if (setjmp(call.end) == 0) {
     int32_t code = body(inputs, outputs);
     if (code != MP_OK && call.code == MP_OK)
