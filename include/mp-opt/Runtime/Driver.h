@@ -1,0 +1,71 @@
+/*===- Driver.h - CUDA's driver as a table of functions ---------*- C -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nothing of CUDA is needed to build this: the driver's library is opened when
+// a model runs, or an emulated driver takes its place.
+//
+//===----------------------------------------------------------------------===*/
+
+#ifndef MPOPT_RUNTIME_DRIVER_H
+#define MPOPT_RUNTIME_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* CUdeviceptr. */
+typedef unsigned long long mp_device_address;
+
+typedef struct mp_driver {
+  /* Its modules are functions of the host: mp_emulated_image. */
+  int32_t is_emulated;
+#define MP_DRIVER_FUNCTION(NAME, PARAMETERS) int32_t(*NAME) PARAMETERS;
+#include "mp-opt/Runtime/DriverFunctions.def"
+} mp_driver;
+
+/* What is asked for and told apart, by CUDA's numbers. */
+enum {
+  MP_CUDA_INVALID_VALUE = 1,
+  MP_CUDA_OUT_OF_MEMORY = 2,
+  MP_CUDA_NOT_INITIALIZED = 3,
+  MP_CUDA_NO_DEVICE = 100,
+  MP_CUDA_INVALID_DEVICE = 101,
+  MP_CUDA_INVALID_IMAGE = 200,
+  MP_CUDA_INVALID_CONTEXT = 201,
+  MP_CUDA_INVALID_HANDLE = 400,
+  MP_CUDA_NOT_FOUND = 500,
+  MP_CUDA_LAUNCH_FAILED = 719,
+  MP_CUDA_CAPTURE_UNSUPPORTED = 900,
+  MP_CUDA_CAPTURE_INVALIDATED = 901,
+
+  MP_CUDA_ATTRIBUTE_CAPABILITY_MAJOR = 75,
+  MP_CUDA_ATTRIBUTE_CAPABILITY_MINOR = 76,
+  /* Bytes of shared memory of a block, by MP_CUDA_FUNCTION_SHARED. */
+  MP_CUDA_ATTRIBUTE_SHARED = 97,
+  /* Of a function: the most dynamic shared memory. */
+  MP_CUDA_FUNCTION_SHARED = 8,
+
+  MP_CUDA_STREAM_NON_BLOCKING = 1,
+  /* Other threads may do what they like meanwhile. */
+  MP_CUDA_CAPTURE_THREAD_LOCAL = 1,
+  MP_CUDA_JIT_ERROR_LOG = 5,
+  MP_CUDA_JIT_ERROR_LOG_BYTES = 6
+};
+
+/* Opens libcuda.so.1, once in a process, and starts it. MP_OK, or a code and a
+   text in mp_last_error(): there is no driver, it lacks a function, or it has
+   no device. */
+int32_t mp_cuda_driver(const mp_driver **driver);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MPOPT_RUNTIME_DRIVER_H */

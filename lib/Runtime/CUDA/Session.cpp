@@ -1,0 +1,195 @@
+//===- Session.cpp - A plan on a device -----------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A call is one launch of a graph, which was recorded when the session was
+// made: addresses never change. The number of the call is written by memset,
+// which needs no memory of the host that would have to wait.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+#include "../CPU/LastError.h"
+
+#include <cstdio>
+#include <new>
+
+using namespace mp::runtime;
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+int32_t mp_session::set(uint32_t input, const void *data) {
+  if (input >= plan.head->inputs.count)
+    return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu",
+                      input,
+                      static_cast<unsigned long long>(plan.head->inputs.count));
+  const mp_plan_buffer &buffer = plan.getInputs()[input];
+  if (!buffer.bytes)
+    return MP_OK;
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  if (int32_t error = driver.cuMemcpyHtoDAsync_v2(inputs[input], data,
+                                                  buffer.bytes, stream)) {
+    char text[200];
+    std::snprintf(text, sizeof(text), "copying input '%.150s'",
+                  plan.getText(buffer.name));
+    return device.fail(error, "cuMemcpyHtoDAsync", text);
+  }
+  isSet[input] = true;
+  return MP_OK;
+}
+
+int32_t mp_session::run(int64_t number) {
+  for (uint64_t index = 0; index < plan.head->inputs.count; ++index)
+    if (!isSet[index])
+      return refuseWith(MP_BAD_INPUT, "input '%s': no data",
+                        plan.getText(plan.getInputs()[index].name));
+  if (!executable)
+    return MP_OK;
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  mp_device_address word = control + MP_CONTROL_CALL * sizeof(int64_t);
+  auto lower = static_cast<uint32_t>(number);
+  auto newUpper = static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32);
+  int32_t error = driver.cuMemsetD32Async(word, lower, 1, stream);
+  if (!error && newUpper != upper)
+    error = driver.cuMemsetD32Async(word + sizeof(lower), newUpper, 1, stream);
+  if (error)
+    return device.fail(error, "cuMemsetD32Async", "numbering a call");
+  upper = newUpper;
+  hasCalls = true;
+  if ((error = driver.cuGraphLaunch(executable, stream)))
+    return device.fail(error, "cuGraphLaunch", "calling the model");
+  return MP_OK;
+}
+
+int32_t mp_session::get(mp_device_address from, uint64_t size, void *to,
+                        const char *name) {
+  if (!size)
+    return MP_OK;
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  int32_t error = driver.cuMemcpyDtoHAsync_v2(to, from, size, stream);
+  if (!error)
+    return MP_OK;
+  char text[200];
+  std::snprintf(text, sizeof(text), "copying '%.150s'", name);
+  return device.fail(error, "cuMemcpyDtoHAsync", text);
+}
+
+/// What a kernel has said.
+int32_t mp_session::reportError() {
+  if (!words[MP_CONTROL_FAILED])
+    return MP_OK;
+  auto text = static_cast<uint64_t>(words[MP_CONTROL_ERROR]);
+  // Calls to come start anew.
+  if (int32_t code = clearControl())
+    return code;
+  if (!text || text > plan.head->errors.count)
+    return refuseWith(MP_DEVICE_FAILED,
+                      "device '%s': a kernel has failed with error %lld of "
+                      "%llu that there are",
+                      device.name, static_cast<long long>(text),
+                      static_cast<unsigned long long>(plan.head->errors.count));
+  setLastError(plan.getText(plan.getErrors()[text - 1]),
+               words[MP_CONTROL_FIRST], words[MP_CONTROL_SECOND]);
+  return MP_BAD_VALUE;
+}
+
+int32_t mp_session::wait() {
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  if (hasCalls)
+    if (int32_t error =
+            driver.cuMemcpyDtoHAsync_v2(words, control, controlBytes, stream))
+      return device.fail(error, "cuMemcpyDtoHAsync", "reading errors");
+  if (int32_t error = driver.cuStreamSynchronize(stream))
+    return device.fail(error, "cuStreamSynchronize", "running the model");
+  bool hadCalls = hasCalls;
+  hasCalls = false;
+  return hadCalls ? reportError() : MP_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// C
+//===----------------------------------------------------------------------===//
+
+int32_t mp_session_create(const mp_session_options *options,
+                          mp_session **result) {
+  clearLastError();
+  *result = nullptr;
+  void *memory = std::malloc(sizeof(mp_session));
+  if (!memory)
+    return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
+  auto *session = new (memory) mp_session(*options);
+  if (int32_t code = session->create(*options)) {
+    mp_session_destroy(session);
+    return code;
+  }
+  *result = session;
+  return MP_OK;
+}
+
+void mp_session_destroy(mp_session *session) {
+  if (!session)
+    return;
+  session->destroy();
+  session->~mp_session();
+  std::free(session);
+}
+
+int32_t mp_session_set(mp_session *session, uint32_t input, const void *data) {
+  clearLastError();
+  return session->set(input, data);
+}
+
+int32_t mp_session_run(mp_session *session, int64_t number) {
+  clearLastError();
+  return session->run(number);
+}
+
+int32_t mp_session_get_output(mp_session *session, uint32_t output,
+                              void *data) {
+  clearLastError();
+  const PlanView &plan = session->plan;
+  if (output >= plan.head->outputs.count)
+    return refuseWith(
+        MP_BAD_INPUT, "found output %u, expected one of %llu", output,
+        static_cast<unsigned long long>(plan.head->outputs.count));
+  const mp_plan_buffer &buffer = plan.getOutputs()[output];
+  if (buffer.state >= 0)
+    return mp_session_get(session, static_cast<uint32_t>(buffer.state), data);
+  return session->get(session->outputs[output], buffer.bytes, data,
+                      plan.getText(buffer.name));
+}
+
+int32_t mp_session_get(mp_session *session, uint32_t input, void *data) {
+  clearLastError();
+  const PlanView &plan = session->plan;
+  if (input >= plan.head->inputs.count)
+    return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu",
+                      input,
+                      static_cast<unsigned long long>(plan.head->inputs.count));
+  const mp_plan_buffer &buffer = plan.getInputs()[input];
+  if (!session->isSet[input])
+    return refuseWith(MP_BAD_INPUT, "input '%s': no data",
+                      plan.getText(buffer.name));
+  return session->get(session->inputs[input], buffer.bytes, data,
+                      plan.getText(buffer.name));
+}
+
+int32_t mp_session_wait(mp_session *session) {
+  clearLastError();
+  return session->wait();
+}
+
+uint64_t mp_session_bytes(const mp_session *session) { return session->bytes; }

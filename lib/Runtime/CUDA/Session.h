@@ -1,0 +1,95 @@
+//===- Session.h - A plan on a device ----------------------------*- C++ -*===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_RUNTIME_CUDA_SESSION_H
+#define MPOPT_LIB_RUNTIME_CUDA_SESSION_H
+
+#include "Device.h"
+
+#include <cstdlib>
+
+namespace mp::runtime {
+
+/// An array of zeros without C++'s library; empty if there is no memory.
+template <typename T> class Array {
+public:
+  Array() = default;
+  ~Array() { std::free(data); }
+  Array(const Array &) = delete;
+
+  bool resize(uint64_t count) {
+    // One more: nothing is no failure.
+    data = static_cast<T *>(std::calloc(count + 1, sizeof(T)));
+    return data != nullptr;
+  }
+  T &operator[](uint64_t index) { return data[index]; }
+  T *get() { return data; }
+
+private:
+  T *data = nullptr;
+};
+
+constexpr uint64_t controlBytes = MP_PLAN_CONTROL_WORDS * sizeof(int64_t);
+
+} // namespace mp::runtime
+
+/// Everything but the plan. What is null was not made.
+struct mp_session {
+  explicit mp_session(const mp_session_options &options)
+      : plan{static_cast<const mp_plan *>(options.plan)},
+        device(*options.driver), driver(*options.driver) {}
+
+  int32_t create(const mp_session_options &options);
+  void destroy();
+  int32_t set(uint32_t input, const void *data);
+  int32_t run(int64_t number);
+  int32_t get(mp_device_address from, uint64_t bytes, void *to,
+              const char *name);
+  int32_t wait();
+
+  mp::runtime::PlanView plan;
+  mp::runtime::Device device;
+  const mp_driver &driver;
+  void *stream = nullptr, *graph = nullptr, *executable = nullptr;
+  mp_device_address arena = 0, control = 0;
+  /// Of an output that is written over an input, 0.
+  mp::runtime::Array<mp_device_address> inputs, outputs, constants;
+  mp::runtime::Array<bool> isSet;
+  mp::runtime::Array<void *> modules, functions;
+  /// All that is on the device, in bytes.
+  uint64_t bytes = 0;
+  /// The upper half of the call's number, which hardly ever changes.
+  uint32_t upper = 0;
+  /// A call has been put in line since the last wait.
+  bool hasCalls = false;
+  int64_t words[MP_PLAN_CONTROL_WORDS] = {};
+
+private:
+  int32_t makeTables();
+  int32_t allocate();
+  int32_t allocate(mp_device_address &address, uint64_t size, const char *what,
+                   const char *name);
+  int32_t upload(const void *const *data);
+  int32_t load(const void *emulated);
+  int32_t loadModule(uint64_t index, const void *emulated);
+  int32_t record();
+  int32_t makeGraph();
+  int32_t add(const mp_plan_record &record,
+              mp::runtime::Array<mp_device_address> &addresses,
+              mp::runtime::Array<void *> &parameters);
+  int32_t addFill(const mp_plan_record &record);
+  int32_t clearControl();
+  int32_t reportError();
+
+  mp_device_address getAddress(const mp_plan_place &place);
+  const mp_plan_place &getPlace(const mp_plan_record &record, uint32_t index) {
+    return plan.getPlaces()[record.first_place + index];
+  }
+  uint64_t getTotal() const;
+};
+
+#endif // MPOPT_LIB_RUNTIME_CUDA_SESSION_H
