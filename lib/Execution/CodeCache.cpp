@@ -105,7 +105,7 @@ CodeCache::Key CodeCache::makeKey(const ModelContent &content,
 
 static constexpr StringLiteral mark = "mp-code\n";
 /// Of the form of files: this one and ProgramCode's.
-static constexpr uint64_t version = 1;
+static constexpr uint64_t version = 2;
 
 /// The head of a file, without its hash.
 static std::string makeHead(StringRef key, uint64_t size) {

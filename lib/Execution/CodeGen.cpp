@@ -14,6 +14,8 @@
 
 #include "mp-opt/Execution/CodeGen.h"
 
+#include "CodeGenSteps.h"
+
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -112,8 +114,6 @@ void registerTranslations(mlir::DialectRegistry &registry) {
   mlir::registerLLVMDialectTranslation(registry);
 }
 
-using Bytes = llvm::SmallVector<char, 0>;
-
 /// LLVM IR for this machine, not optimized yet.
 static std::unique_ptr<llvm::Module>
 translate(mlir::ModuleOp module, llvm::LLVMContext &context,
@@ -175,7 +175,8 @@ static void keepLoops(llvm::Module &module,
       });
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+              llvm::PassInstrumentationCallbacks &callbacks) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager cycles;
@@ -184,8 +185,6 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = false;
   tuning.LoopInterleaving = true;
-  llvm::PassInstrumentationCallbacks callbacks;
-  keepLoops(module, callbacks);
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(cycles);
@@ -195,6 +194,13 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::ModulePassManager pipeline =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   pipeline.run(module, modules);
+}
+
+static void optimizeForHost(llvm::Module &module,
+                            llvm::TargetMachine &machine) {
+  llvm::PassInstrumentationCallbacks callbacks;
+  keepLoops(module, callbacks);
+  optimize(module, machine, callbacks);
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,7 +285,7 @@ compilePieces(mlir::ModuleOp module, const llvm::TargetMachine &machine,
             machine.getTargetFeatureString(), machine.Options,
             machine.getRelocationModel(), std::nullopt, machine.getOptLevel()));
     mlir::TimingScope step = inner.time("Optimization");
-    optimize(**read, *copy);
+    optimizeForHost(**read, *copy);
     step.stop();
     step = inner.time("Code generation");
     llvm::Error error = finish(**read, *copy, piece);

@@ -7,38 +7,14 @@
 
 #include "mp-opt/Execution/Program.h"
 
-#include "mp-opt/Execution/CodeGen.h"
+#include "DeviceProgram.h"
+#include "LinkedCode.h"
 #include "mp-opt/Execution/ModelInterface.h"
 #include "mp-opt/Runtime/CompiledCode.h"
-
-#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
-#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
-#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
-#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 
 using namespace mlir;
 
 namespace mp {
-
-namespace {
-/// Object files that are linked in this process. Who makes them is not asked
-/// for: code that has been kept needs no compiler.
-class LinkedCode {
-public:
-  ~LinkedCode();
-  llvm::Error link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
-                   ArrayRef<Tensor> constants);
-  mp_model getEntry() const { return entry; }
-
-private:
-  llvm::Error addSymbols(llvm::orc::JITDylib &library,
-                         ArrayRef<Tensor> constants);
-
-  std::unique_ptr<llvm::orc::ExecutionSession> session;
-  std::unique_ptr<llvm::orc::ObjectLinkingLayer> layer;
-  mp_model entry = nullptr;
-};
-} // namespace
 
 struct Program::Impl {
   ModelInterface interface;
@@ -48,12 +24,19 @@ struct Program::Impl {
   /// What calls keep for later ones.
   std::vector<void *> kept;
   LinkedCode code;
+  mp_model entry = nullptr;
+  /// Null for the processor.
+  std::unique_ptr<DeviceProgram> device;
 
   ~Impl() { mp_release_kept(kept.data(), kept.size()); }
   bool isWritten(unsigned input) const {
     return inPlace && interface.isState(input);
   }
+  llvm::Error load(ProgramCode &code);
+  llvm::Error link(ProgramCode &code);
   llvm::Error completeInput(unsigned index, Tensor &input) const;
+  llvm::Error run(MutableArrayRef<Tensor> inputs,
+                  SmallVectorImpl<Tensor> &results);
 };
 
 Program::Program() : impl(std::make_unique<Impl>()) {}
@@ -77,57 +60,39 @@ void Program::setCallNumber(int64_t number) { impl->callNumber = number; }
 CompileFigures &Program::getFigures() { return impl->figures; }
 
 //===----------------------------------------------------------------------===//
-// Linking
+// Loading
 //===----------------------------------------------------------------------===//
 
-LinkedCode::~LinkedCode() {
-  if (session)
-    llvm::consumeError(session->endSession());
-}
-
 /// What code refers to: the library's functions, and the constants.
-llvm::Error LinkedCode::addSymbols(llvm::orc::JITDylib &library,
-                                   ArrayRef<Tensor> constants) {
-  llvm::orc::SymbolMap symbols;
-  auto add = [&](llvm::StringRef name, const void *address) {
-    symbols[session->intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
-                                      llvm::JITSymbolFlags::Exported};
-  };
+static LinkedCode::Symbols getSymbols(ArrayRef<Tensor> constants) {
+  LinkedCode::Symbols symbols;
 #define MP_CODE_FUNCTION(NAME)                                                 \
-  add(#NAME, reinterpret_cast<const void *>(&NAME));
+  symbols.emplace_back(#NAME, reinterpret_cast<const void *>(&NAME));
 #include "mp-opt/Runtime/Functions.def"
   for (auto [index, constant] : llvm::enumerate(constants))
-    add(("mp_constant_" + Twine(index)).str(), constant.getData());
-  if (llvm::Error error =
-          library.define(llvm::orc::absoluteSymbols(std::move(symbols))))
+    symbols.emplace_back(("mp_constant_" + Twine(index)).str(),
+                         constant.getData());
+  return symbols;
+}
+
+llvm::Error Program::Impl::link(ProgramCode &program) {
+  if (llvm::Error error = code.link(std::move(program.objects),
+                                    getSymbols(interface.constants)))
     return error;
-  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      /*GlobalPrefix=*/'\0');
-  if (!process)
-    return process.takeError();
-  library.addGenerator(std::move(*process));
+  auto main = code.find("main");
+  if (!main)
+    return main.takeError();
+  entry = reinterpret_cast<mp_model>(*main);
   return llvm::Error::success();
 }
 
-llvm::Error
-LinkedCode::link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
-                 ArrayRef<Tensor> constants) {
-  auto process = llvm::orc::SelfExecutorProcessControl::Create(
-      nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>());
-  if (!process)
-    return process.takeError();
-  session = std::make_unique<llvm::orc::ExecutionSession>(std::move(*process));
-  layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(*session);
-  llvm::orc::JITDylib &library = session->createBareJITDylib("model");
-  if (llvm::Error error = addSymbols(library, constants))
+llvm::Error Program::Impl::load(ProgramCode &code) {
+  if (code.device == DeviceKind::CPU)
+    return link(code);
+  device = std::make_unique<DeviceProgram>();
+  if (llvm::Error error = device->load(code))
     return error;
-  for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
-    if (llvm::Error error = layer->add(library, std::move(object)))
-      return error;
-  auto found = session->lookup({&library}, "main");
-  if (!found)
-    return found.takeError();
-  entry = found->getAddress().toPtr<mp_model>();
+  figures.arenaBytes = int64_t(device->getArenaBytes());
   return llvm::Error::success();
 }
 
@@ -136,7 +101,7 @@ llvm::Expected<std::unique_ptr<Program>> Program::load(ProgramCode code,
   std::unique_ptr<Program> program(new Program());
   Impl &impl = *program->impl;
   impl.inPlace = updateInPlace;
-  impl.interface = std::move(code.interface);
+  impl.interface = code.interface;
   impl.kept.resize(impl.interface.numSlots);
   impl.figures.arenaBytes = impl.interface.arenaBytes;
   impl.figures.flops = code.flops;
@@ -144,34 +109,10 @@ llvm::Expected<std::unique_ptr<Program>> Program::load(ProgramCode code,
     impl.figures.constantBytes += constant.getNumBytes();
   for (const std::unique_ptr<llvm::MemoryBuffer> &object : code.objects)
     impl.figures.codeBytes += object->getBufferSize();
-  if (llvm::Error error =
-          impl.code.link(std::move(code.objects), impl.interface.constants))
+  impl.figures.codeBytes += code.plan.size();
+  if (llvm::Error error = impl.load(code))
     return error;
   return program;
-}
-
-FailureOr<ProgramCode> generateCode(ModuleOp module,
-                                    const CompileWatch &watch) {
-  DialectRegistry registry;
-  registerTranslations(registry);
-  module.getContext()->appendDialectRegistry(registry);
-  ProgramCode code;
-  FailureOr<ModelInterface> interface = readInterface(module);
-  if (failed(interface))
-    return failure();
-  code.interface = std::move(*interface);
-  auto fail = [&](llvm::Error error) {
-    return module.emitError("compilation failed: ")
-           << llvm::toString(std::move(error));
-  };
-  auto machine = createTargetMachine(CodeTarget());
-  if (!machine)
-    return LogicalResult(fail(machine.takeError()));
-  auto objects = emitObjects(module, **machine, watch);
-  if (!objects)
-    return LogicalResult(fail(objects.takeError()));
-  code.objects = std::move(*objects);
-  return code;
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,6 +146,35 @@ llvm::Error Program::Impl::completeInput(unsigned index, Tensor &input) const {
       describeType(value.kind, value.sizes));
 }
 
+/// By the processor.
+llvm::Error Program::Impl::run(MutableArrayRef<Tensor> inputs,
+                               SmallVectorImpl<Tensor> &results) {
+  std::vector<mp_tensor> arguments(inputs.size());
+  for (auto [index, input] : llvm::enumerate(inputs))
+    arguments[index] = {input.getData(),
+                        const_cast<int64_t *>(input.getSizes().data())};
+  std::vector<mp_tensor> memory(interface.outputs.size());
+  std::vector<SmallVector<int64_t, 4>> sizes;
+  for (const ProgramValue &output : interface.outputs)
+    sizes.push_back(output.sizes);
+  for (unsigned index = 0; index < memory.size(); ++index)
+    memory[index] = {nullptr, sizes[index].data()};
+  if (mp_call(entry, arguments.data(), memory.data(), callNumber++,
+              kept.data()) != MP_OK)
+    return llvm::createStringError(mp_last_error());
+  results.clear();
+  for (auto [index, output] : llvm::enumerate(interface.outputs)) {
+    if (output.state >= 0 && isWritten(output.state)) {
+      results.push_back(inputs[output.state]);
+      continue;
+    }
+    std::shared_ptr<void> owner(memory[index].data, mp_release);
+    results.push_back(
+        Tensor(output.kind, sizes[index], memory[index].data, owner));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error Program::run(ArrayRef<Tensor> given,
                          SmallVectorImpl<Tensor> &results) {
   const ModelInterface &interface = impl->interface;
@@ -213,32 +183,37 @@ llvm::Error Program::run(ArrayRef<Tensor> given,
                                    " inputs, expected " +
                                    Twine(interface.inputs.size()));
   SmallVector<Tensor> inputs(given);
-  std::vector<mp_tensor> arguments(inputs.size());
-  for (auto [index, input] : llvm::enumerate(inputs)) {
+  for (auto [index, input] : llvm::enumerate(inputs))
     if (llvm::Error error = impl->completeInput(index, input))
       return error;
-    arguments[index] = {input.getData(),
-                        const_cast<int64_t *>(input.getSizes().data())};
-  }
-  std::vector<mp_tensor> memory(interface.outputs.size());
-  std::vector<SmallVector<int64_t, 4>> sizes;
-  for (const ProgramValue &output : interface.outputs)
-    sizes.push_back(output.sizes);
-  for (unsigned index = 0; index < memory.size(); ++index)
-    memory[index] = {nullptr, sizes[index].data()};
-  if (mp_call(impl->code.getEntry(), arguments.data(), memory.data(),
-              impl->callNumber++, impl->kept.data()) != MP_OK)
+  if (impl->device)
+    return impl->device->run(inputs, impl->callNumber++, interface, results);
+  return impl->run(inputs, results);
+}
+
+void Program::watchState(unsigned input) {
+  if (impl->device)
+    impl->device->watchState(input);
+}
+
+void Program::keepInput(unsigned input) {
+  if (impl->device)
+    impl->device->keepInput(input);
+}
+
+void Program::changeInput(unsigned input) {
+  if (impl->device)
+    impl->device->changeInput(input);
+}
+
+llvm::Error Program::fetchStates() {
+  return impl->device ? impl->device->fetchStates() : llvm::Error::success();
+}
+
+llvm::Error checkDevice(DeviceKind device) {
+  const mp_driver *driver = nullptr;
+  if (device == DeviceKind::CUDA && mp_cuda_driver(&driver) != MP_OK)
     return llvm::createStringError(mp_last_error());
-  results.clear();
-  for (auto [index, output] : llvm::enumerate(interface.outputs)) {
-    if (output.state >= 0 && impl->isWritten(output.state)) {
-      results.push_back(inputs[output.state]);
-      continue;
-    }
-    std::shared_ptr<void> owner(memory[index].data, mp_release);
-    results.push_back(
-        Tensor(output.kind, sizes[index], memory[index].data, owner));
-  }
   return llvm::Error::success();
 }
 

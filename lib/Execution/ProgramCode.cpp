@@ -152,6 +152,8 @@ llvm::Expected<std::string> CodeWriter::write(ModuleOp module) {
   ScopedDiagnosticHandler quiet(module.getContext(),
                                 [](Diagnostic &) { return success(); });
   const ModelInterface &interface = code.interface;
+  add(uint64_t(code.device));
+  add(StringRef(code.plan));
   add(interface.inputs);
   add(interface.outputs);
   add(getDefaultValues(module), interface.defaults);
@@ -328,6 +330,8 @@ llvm::Expected<ProgramCode> CodeReader::read() {
                                 [](Diagnostic &) { return success(); });
   ProgramCode code;
   ModelInterface &interface = code.interface;
+  code.device = DeviceKind(getNumber(uint64_t(DeviceKind::Emulated)));
+  code.plan = getText().str();
   interface.inputs = getValues(0);
   interface.outputs = getValues(interface.inputs.size());
   interface.defaults = getTensors();
@@ -351,6 +355,8 @@ llvm::Expected<ProgramCode> CodeReader::read() {
       rest.empty() && interface.defaults.size() == interface.inputs.size();
   for (auto [input, value] : llvm::zip(interface.inputs, interface.defaults))
     isGood &= input.hasDefault == isThere(value);
+  // The plan itself is checked by who loads it.
+  isGood &= code.plan.empty() == (code.device == DeviceKind::CPU);
   if (!isGood)
     return llvm::createStringError("the code of a model is damaged");
   return code;

@@ -8,6 +8,7 @@
 #include "Pipelines/CompileProgram.h"
 
 #include "Graph/Passes.h"
+#include "Lowering/Passes.h"
 #include "Pipelines/Pipelines.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
@@ -70,6 +71,22 @@ static LogicalResult convertGraph(ModuleOp module,
   return convertONNXToLinalg(module, conversion);
 }
 
+static void buildLowering(PassManager &pm, const CompileOptions &options) {
+  if (options.device == DeviceKind::CPU) {
+    LoweringOptions lowering;
+    lowering.inPlace = options.updateInPlace;
+    lowering.keepPanels = options.keepPanels;
+    buildLoweringPipeline(pm, lowering);
+    return;
+  }
+  GPULoweringOptions lowering;
+  lowering.inPlace = options.updateInPlace;
+  lowering.emulated = options.device == DeviceKind::Emulated;
+  buildGPULoweringPipeline(pm, lowering);
+  if (lowering.emulated)
+    pm.addPass(createEmulateKernels());
+}
+
 LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
                            const CompileWatch &watch,
                            std::optional<double> &flops) {
@@ -78,10 +95,7 @@ LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
   PassManager pm(module.getContext());
   // Passes are tested with it; here it would double their time.
   pm.enableVerifier(false);
-  LoweringOptions lowering;
-  lowering.inPlace = options.updateInPlace;
-  lowering.keepPanels = options.keepPanels;
-  buildLoweringPipeline(pm, lowering);
+  buildLowering(pm, options);
   if (watch.progress)
     watch.progress->follow(pm);
   pm.enableTiming(timing);
@@ -118,6 +132,10 @@ static std::string describeSettings(const CompileOptions &options) {
   list(options.inputSizes,
        [&](ArrayRef<int64_t> sizes) { llvm::interleave(sizes, os, "x"); });
   os << options.updateInPlace << options.keepPanels << "\n";
+  os << stringifyDevice(options.device);
+  if (options.device == DeviceKind::CUDA)
+    os << " " << options.ptx.chip << " " << options.ptx.version;
+  os << "\n";
   os << stringifyInstructionSet(options.target->isa) << " "
      << stringifyProducts(options.target->products) << " "
      << options.target->isDirect;
@@ -194,18 +212,25 @@ void KeptCode::store(ProgramCode &code, const WarningRecorder &warnings) {
 // Programs
 //===----------------------------------------------------------------------===//
 
+static std::string describeProcessor(const CompileOptions &options) {
+  if (options.device == DeviceKind::CUDA)
+    return options.ptx.chip;
+  std::string host = llvm::sys::getHostCPUName().str();
+  return options.device == DeviceKind::CPU ? host
+                                           : "an emulated GPU on " + host;
+}
+
 static std::unique_ptr<Program>
 compile(ModuleOp module, const CompileOptions &options, KeptCode *kept) {
   std::optional<CompileProgress> progress;
   if (!options.title.empty())
-    progress.emplace(options.title + " for " +
-                     llvm::sys::getHostCPUName().str());
+    progress.emplace(options.title + " for " + describeProcessor(options));
   CompileWatch watch = {progress ? &*progress : nullptr, options.timing};
   WarningRecorder warnings(module.getContext(), watch.progress);
   std::optional<double> flops;
   if (failed(lowerProgram(module, options, watch, flops)))
     return nullptr;
-  FailureOr<ProgramCode> code = generateCode(module, watch);
+  FailureOr<ProgramCode> code = generateCode(module, options, watch);
   if (failed(code))
     return nullptr;
   code->flops = flops;
@@ -214,7 +239,10 @@ compile(ModuleOp module, const CompileOptions &options, KeptCode *kept) {
   TimingScope timing = watch.time("Linking");
   auto program = Program::load(std::move(*code), options.updateInPlace);
   if (!program) {
-    module.emitError("compilation failed: ") << toString(program.takeError());
+    // Of a device, it says what is missing.
+    module.emitError(options.device == DeviceKind::CPU ? "compilation failed: "
+                                                       : "")
+        << toString(program.takeError());
     return nullptr;
   }
 #ifdef __GLIBC__

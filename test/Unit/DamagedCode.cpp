@@ -67,6 +67,8 @@ bool Kept::make() {
   if (failed(interface))
     return false;
   code.interface = std::move(*interface);
+  code.device = DeviceKind::Emulated;
+  code.plan = "a plan";
   code.flops = 48;
   code.warnings.push_back({0, "a warning"});
   for (const char *object : {"the first object", "another"})
@@ -88,7 +90,9 @@ bool Kept::make() {
 static bool isSound(const ProgramCode &code) {
   const ModelInterface &interface = code.interface;
   if (interface.defaults.size() != interface.inputs.size() ||
-      interface.arenaBytes < 0 || interface.numSlots < 0)
+      interface.arenaBytes < 0 || interface.numSlots < 0 ||
+      code.device > DeviceKind::Emulated ||
+      code.plan.empty() != (code.device == DeviceKind::CPU))
     return false;
   for (auto [input, value] : llvm::zip(interface.inputs, interface.defaults))
     if (input.hasDefault != (value.getKind() != ElementKind::Undefined))

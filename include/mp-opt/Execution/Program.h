@@ -40,6 +40,10 @@ struct CompileOptions {
   /// What code is made for: this machine where it is absent, which those who
   /// compile (API/Model.h) find out.
   std::optional<Target> target;
+  /// Where the model runs. On others than the processor, all sizes must be
+  /// known.
+  DeviceKind device = DeviceKind::CPU;
+  PTXTarget ptx;
   /// Outputs that are states are written over their inputs.
   bool updateInPlace = false;
   /// The first call packs constants for those that follow, in memory beside
@@ -65,7 +69,7 @@ struct CompileFigures {
   /// known only at run time.
   int64_t arenaBytes = 0;
   int64_t constantBytes = 0;
-  /// Of the object files, tables included.
+  /// Of the object files, tables included, and the plan.
   int64_t codeBytes = 0;
   /// Multiply-adds of products and convolutions count twice; absent where
   /// sizes are unknown.
@@ -102,16 +106,36 @@ public:
   /// The number of the next call.
   void setCallNumber(int64_t number);
 
+  // Inputs are copied to a device in each call, but for states that are updated
+  // in place: these are there between calls, and the bytes of the tensors given
+  // for them are older then. They are copied where a call gets another tensor
+  // than the one before. On the processor, the following do nothing.
+
+  /// Copies the states into the tensors of the last call.
+  llvm::Error fetchStates();
+  /// Each call does so for this state from now on, as for outputs.
+  void watchState(unsigned input);
+  /// Calls copy this input, too, only where they get another tensor.
+  void keepInput(unsigned input);
+  /// The next call copies this input or state in any case.
+  void changeInput(unsigned input);
+
 private:
   Program();
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
 
-/// Makes code of a module in LLVM's dialect, as `mp-lower-to-llvm` leaves it;
-/// fails after a diagnostic.
+/// Makes code of a module in LLVM's dialect, as lowering for the options'
+/// device leaves it: `mp-lower-to-llvm`, `mp-lower-to-gpu` or, for the emulated
+/// device, `mp-emulate-kernels`. Fails after a diagnostic.
 mlir::FailureOr<ProgramCode> generateCode(mlir::ModuleOp module,
+                                          const CompileOptions &options,
                                           const CompileWatch &watch);
+
+/// Success if programs can run there: for CUDA, if there are a driver and a
+/// device.
+llvm::Error checkDevice(DeviceKind device);
 
 /// Threads that programs of this process use; at least 1, and not more than
 /// there are processors for it (mp_set_threads).

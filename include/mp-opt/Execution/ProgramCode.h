@@ -14,6 +14,7 @@
 #ifndef MPOPT_EXECUTION_PROGRAMCODE_H
 #define MPOPT_EXECUTION_PROGRAMCODE_H
 
+#include "mp-opt/Execution/DeviceKind.h"
 #include "mp-opt/Execution/ModelContent.h"
 #include "mp-opt/Execution/ModelInterface.h"
 
@@ -34,7 +35,10 @@ struct CompileWarning {
 };
 
 struct ProgramCode {
-  /// Object files that belong together.
+  DeviceKind device = DeviceKind::CPU;
+  /// Of a device: a packed DevicePlan, which has its kernels.
+  std::string plan;
+  /// Object files that belong together: the program, or emulated kernels.
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   ModelInterface interface;
   /// Multiply-adds of products and convolutions count twice; absent where

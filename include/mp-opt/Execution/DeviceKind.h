@@ -1,0 +1,43 @@
+//===- DeviceKind.h - Where models run --------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_EXECUTION_DEVICEKIND_H
+#define MPOPT_EXECUTION_DEVICEKIND_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace mp {
+
+enum class DeviceKind {
+  /// The processor.
+  CPU,
+  /// The first GPU that NVIDIA's driver finds.
+  CUDA,
+  /// A GPU without one: the processor runs its kernels (lib/Emulation).
+  Emulated
+};
+
+/// The words for them, in the enumeration's order.
+llvm::ArrayRef<llvm::StringRef> getDeviceWords();
+llvm::StringRef stringifyDevice(DeviceKind kind);
+
+/// Of NVIDIA's GPUs: what PTX is made for.
+struct PTXTarget {
+  /// As ptxas and LLVM call it; later GPUs run that code, too, but for those
+  /// with an `a`.
+  std::string chip = "sm_80";
+  /// 10 * major + minor of the oldest version of PTX that is not too old; 0 for
+  /// the chip's own, and at least 8.0.
+  unsigned version = 0;
+};
+
+} // namespace mp
+
+#endif // MPOPT_EXECUTION_DEVICEKIND_H

@@ -1,0 +1,29 @@
+//===- CodeGenSteps.h - What makers of code share ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_EXECUTION_CODEGENSTEPS_H
+#define MPOPT_LIB_EXECUTION_CODEGENSTEPS_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace llvm {
+class PassInstrumentationCallbacks;
+} // namespace llvm
+
+namespace mp {
+
+using Bytes = llvm::SmallVector<char, 0>;
+
+/// -O3.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+              llvm::PassInstrumentationCallbacks &callbacks);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_EXECUTION_CODEGENSTEPS_H

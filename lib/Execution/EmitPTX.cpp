@@ -1,0 +1,277 @@
+//===- EmitPTX.cpp - Kernels for NVIDIA's driver --------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// LLVM's NVPTX ends the process for a chip or a version that it does not know,
+// so what it gets is looked up first. Kernels know nothing of each other: they
+// are divided into images, always the same ones, each with the variables and
+// functions that its kernels use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Execution/EmitPTX.h"
+
+#include "CodeGenSteps.h"
+
+#include "mlir/IR/Threading.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/PassInstrumentation.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace mlir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Chips
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Chip {
+  StringLiteral name;
+  unsigned architecture;
+  bool isSpecific;
+  /// The first version of PTX that has it.
+  unsigned version;
+};
+} // namespace
+
+/// Those with asynchronous copies and 16-bit products of both kinds.
+static constexpr Chip chips[] = {
+    {"sm_80", 80, false, 70},   {"sm_86", 86, false, 71},
+    {"sm_87", 87, false, 74},   {"sm_89", 89, false, 78},
+    {"sm_90", 90, false, 78},   {"sm_90a", 90, true, 80},
+    {"sm_100", 100, false, 86}, {"sm_100a", 100, true, 86},
+    {"sm_103", 103, false, 88}, {"sm_103a", 103, true, 88},
+    {"sm_120", 120, false, 87}, {"sm_120a", 120, true, 87},
+    {"sm_121", 121, false, 88}, {"sm_121a", 121, true, 88},
+};
+/// What drivers for CUDA 12 compile, and the newest that LLVM writes.
+static constexpr unsigned commonVersion = 80, newestVersion = 88;
+
+static llvm::Expected<Chip> findChip(const PTXTarget &target) {
+  std::string known;
+  for (const Chip &chip : chips) {
+    if (chip.name != target.chip) {
+      known += (known.empty() ? "" : ", ") + chip.name.str();
+      continue;
+    }
+    Chip found = chip;
+    unsigned asked = target.version ? target.version : commonVersion;
+    if (target.version && (asked < chip.version || asked > newestVersion))
+      return llvm::createStringError(
+          "PTX " + Twine(asked / 10) + "." + Twine(asked % 10) + " for " +
+          chip.name + ": expected " + Twine(chip.version / 10) + "." +
+          Twine(chip.version % 10) + " to " + Twine(newestVersion / 10) + "." +
+          Twine(newestVersion % 10));
+    found.version = std::max(asked, chip.version);
+    return found;
+  }
+  return llvm::createStringError("chip '" + target.chip +
+                                 "': expected one of " + known);
+}
+
+static std::unique_ptr<llvm::TargetMachine> createMachine(const Chip &chip) {
+  static const bool isInitialized = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)isInitialized;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return nullptr;
+  llvm::TargetOptions options;
+  // As for processors: products and sums in source order.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, chip.name, "+ptx" + std::to_string(chip.version), options,
+      std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM IR
+//===----------------------------------------------------------------------===//
+
+static bool isKernel(const llvm::Function &function) {
+  return function.getCallingConv() == llvm::CallingConv::PTX_Kernel;
+}
+
+/// There is no library of functions on the device.
+static llvm::Error checkCalls(const llvm::Module &module) {
+  for (const llvm::Function &function : module) {
+    if (!function.isDeclaration() || function.isIntrinsic() ||
+        function.use_empty())
+      continue;
+    const auto *user =
+        dyn_cast<llvm::Instruction>(function.use_begin()->getUser());
+    return llvm::createStringError(
+        "kernel '" + (user ? user->getFunction()->getName() : "?") +
+        "' calls '" + function.getName() + "', which devices do not have");
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+translate(gpu::GPUModuleOp kernels, llvm::LLVMContext &context,
+          const llvm::TargetMachine &machine) {
+  std::unique_ptr<llvm::Module> module =
+      translateModuleToLLVMIR(kernels, context);
+  if (!module)
+    return llvm::createStringError("LLVM IR could not be made");
+  module->setTargetTriple(machine.getTargetTriple());
+  module->setDataLayout(machine.createDataLayout());
+  for (llvm::Function &function : *module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("no-trapping-math", "true");
+    // A copy in each image that calls it.
+    if (!isKernel(function))
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  for (llvm::GlobalVariable &variable : module->globals())
+    if (!variable.isDeclaration())
+      variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+  if (llvm::Error failed = checkCalls(*module))
+    return failed;
+  return module;
+}
+
+namespace {
+/// Some of the kernels, as bitcode, then as PTX.
+struct Piece {
+  std::vector<std::string> kernels;
+  Bytes bytes;
+};
+} // namespace
+
+/// Runs of kernels of about the same size.
+static std::vector<Piece> cutIntoPieces(llvm::Module &module) {
+  // More images are no gain: their driver compiles them one after the other.
+  constexpr size_t numPieces = 4;
+  uint64_t total = 0, sum = 0;
+  for (llvm::Function &function : module)
+    total += isKernel(function) ? function.getInstructionCount() : 0;
+  std::vector<llvm::SmallPtrSet<const llvm::GlobalValue *, 16>> members(
+      numPieces);
+  std::vector<Piece> pieces(numPieces);
+  for (llvm::Function &function : module) {
+    if (!isKernel(function) || function.isDeclaration())
+      continue;
+    size_t piece = std::min<uint64_t>(
+        numPieces - 1, sum * numPieces / std::max<uint64_t>(total, 1));
+    sum += function.getInstructionCount();
+    members[piece].insert(&function);
+    pieces[piece].kernels.push_back(function.getName().str());
+  }
+  for (size_t index = 0; index < numPieces; ++index) {
+    llvm::ValueToValueMapTy values;
+    std::unique_ptr<llvm::Module> cut =
+        llvm::CloneModule(module, values, [&](const llvm::GlobalValue *value) {
+          auto *function = dyn_cast<llvm::Function>(value);
+          return !function || !isKernel(*function) ||
+                 members[index].contains(function);
+        });
+    // What is only declared is another image's.
+    for (llvm::Function &function : llvm::make_early_inc_range(*cut))
+      if (function.isDeclaration() && function.use_empty())
+        function.eraseFromParent();
+    llvm::raw_svector_ostream os(pieces[index].bytes);
+    llvm::WriteBitcodeToFile(*cut, os);
+  }
+  llvm::erase_if(pieces,
+                 [](const Piece &piece) { return piece.kernels.empty(); });
+  return pieces;
+}
+
+//===----------------------------------------------------------------------===//
+// PTX
+//===----------------------------------------------------------------------===//
+
+static llvm::Error compile(Piece &piece, const Chip &chip,
+                           const CompileWatch &watch) {
+  llvm::LLVMContext context;
+  auto module = llvm::parseBitcodeFile(
+      {StringRef(piece.bytes.data(), piece.bytes.size()), "kernels"}, context);
+  if (!module)
+    return module.takeError();
+  piece.bytes.clear();
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(chip);
+  mlir::TimingScope step = watch.time("Optimization");
+  llvm::PassInstrumentationCallbacks callbacks;
+  optimize(**module, *machine, callbacks);
+  step.stop();
+  step = watch.time("Code generation");
+  llvm::raw_svector_ostream os(piece.bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, os, nullptr,
+                                   llvm::CodeGenFileType::AssemblyFile))
+    return llvm::createStringError("this LLVM writes no PTX");
+  passes.run(**module);
+  watch.advance();
+  return llvm::Error::success();
+}
+
+static void registerTranslations(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+}
+
+llvm::Expected<std::vector<PTXImage>> emitPTX(gpu::GPUModuleOp kernels,
+                                              const PTXTarget &target,
+                                              const CompileWatch &watch) {
+  llvm::Expected<Chip> chip = findChip(target);
+  if (!chip)
+    return chip.takeError();
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(*chip);
+  if (!machine)
+    return llvm::createStringError("this LLVM has no NVPTX");
+  registerTranslations(*kernels.getContext());
+  mlir::TimingScope translation = watch.time("Translation to LLVM IR");
+  llvm::LLVMContext context;
+  auto module = translate(kernels, context, *machine);
+  if (!module)
+    return module.takeError();
+  std::vector<Piece> pieces = cutIntoPieces(**module);
+  translation.stop();
+  watch.start("PTX", "pieces", pieces.size());
+  mlir::TimingScope timing = watch.time("Code of pieces");
+  CompileWatch inner = {watch.progress, &timing};
+  std::vector<std::string> errors(pieces.size());
+  parallelFor(kernels.getContext(), 0, pieces.size(), [&](size_t index) {
+    if (llvm::Error error = compile(pieces[index], *chip, inner))
+      errors[index] = llvm::toString(std::move(error));
+  });
+  for (const std::string &error : errors)
+    if (!error.empty())
+      return llvm::createStringError(error);
+  std::vector<PTXImage> images;
+  for (Piece &piece : pieces)
+    images.push_back(
+        {{DevicePlan::ImageKind::PTX, chip->architecture, chip->isSpecific,
+          chip->version, std::string(piece.bytes.begin(), piece.bytes.end())},
+         std::move(piece.kernels)});
+  return images;
+}
+
+} // namespace mp

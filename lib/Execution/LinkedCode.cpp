@@ -1,0 +1,65 @@
+//===- LinkedCode.cpp - Object files in this process ----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LinkedCode.h"
+
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+
+namespace mp {
+
+LinkedCode::LinkedCode() = default;
+
+LinkedCode::~LinkedCode() {
+  if (session)
+    llvm::consumeError(session->endSession());
+}
+
+llvm::Error LinkedCode::define(const Symbols &symbols) {
+  llvm::orc::SymbolMap map;
+  for (const auto &[name, address] : symbols)
+    map[session->intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                  llvm::JITSymbolFlags::Exported};
+  if (llvm::Error error =
+          library->define(llvm::orc::absoluteSymbols(std::move(map))))
+    return error;
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      /*GlobalPrefix=*/'\0');
+  if (!process)
+    return process.takeError();
+  library->addGenerator(std::move(*process));
+  return llvm::Error::success();
+}
+
+llvm::Error
+LinkedCode::link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
+                 const Symbols &symbols) {
+  auto process = llvm::orc::SelfExecutorProcessControl::Create(
+      nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>());
+  if (!process)
+    return process.takeError();
+  session = std::make_unique<llvm::orc::ExecutionSession>(std::move(*process));
+  layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(*session);
+  library = &session->createBareJITDylib("model");
+  if (llvm::Error error = define(symbols))
+    return error;
+  for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
+    if (llvm::Error error = layer->add(*library, std::move(object)))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Expected<void *> LinkedCode::find(llvm::StringRef name) const {
+  auto found = session->lookup({library}, name);
+  if (!found)
+    return found.takeError();
+  return found->getAddress().toPtr<void *>();
+}
+
+} // namespace mp
