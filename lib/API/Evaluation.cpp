@@ -184,9 +184,20 @@ llvm::Error Evaluation::add(Model &model, const TrainingStep &step,
   auto program = forward->compile(compile);
   if (!program)
     return program.takeError();
+  // Parameters are the same for all batches.
+  std::vector<unsigned> kept;
+  std::vector<ModelValue> states = step.getStates();
+  for (auto [index, input] : llvm::enumerate((*program)->getInputs()))
+    if (llvm::any_of(states, [&, &input = input](const ModelValue &state) {
+          return state.name == input.name;
+        })) {
+      kept.push_back(index);
+      (*program)->keepInput(index);
+    }
   double weight = double(batches->getCount()) *
                   double(std::max<uint64_t>(batches->getBatchSize(), 1));
-  parts.push_back({std::move(*batches), weight, std::move(*program)});
+  parts.push_back(
+      {std::move(*batches), weight, std::move(*program), std::move(kept)});
   return llvm::Error::success();
 }
 
@@ -198,6 +209,8 @@ llvm::Expected<double> Evaluation::compute(Part &part,
                                            std::vector<Tensor> inputs) {
   SmallVector<Tensor> outputs;
   double sum = 0;
+  for (unsigned index : part.kept)
+    part.program->changeInput(index);
   for (uint64_t batch = 0; batch < part.batches.getCount(); ++batch) {
     if (llvm::Error failed = part.batches.load(batch, inputs))
       return failed;

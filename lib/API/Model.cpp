@@ -353,6 +353,9 @@ Model::compile(const CompileOptions &given) {
       return refuse(ErrorKind::NotSupported, name, toString(host.takeError()));
     own.target = *host;
   }
+  if (llvm::Error missing = checkDevice(own.device))
+    return refuse(ErrorKind::BadInput, name,
+                  "--device: " + toString(std::move(missing)));
   if (!own.title.empty())
     own.title += (": compiling " + llvm::sys::path::filename(name)).str();
   if (std::unique_ptr<Program> program = compileProgram(*module, own))

@@ -67,8 +67,10 @@ static Expected<DataSet> convertData(const DataSet &data,
 
 /// A session of a model on the same data as all others.
 Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
-                                            const DataSet &from) {
+                                            const DataSet &from,
+                                            DeviceKind device) {
   SessionOptions own{options.compile, options.binding};
+  own.compile.device = device;
   own.compile.keepPanels = false;
   auto takes = model->getInputs(own.compile.dims);
   if (!takes)
@@ -99,7 +101,8 @@ Error ReferenceComparison::compute(ComparedModel &compared, bool isWide,
     compared.depths = findRoundingDepths(model->getModule());
   }
   exposeValues(model->getModule(), exposed);
-  auto session = open(std::move(model), inputs);
+  auto session = open(std::move(model), inputs,
+                      isWide ? DeviceKind::CPU : options.compile.device);
   if (!session)
     return addContext(compared.title, session.takeError());
   auto outputs = session->run();
@@ -248,7 +251,7 @@ Expected<Session> ReferenceComparison::openOnGrids(const ComparedModel &model,
       return drawn.takeError();
     data.inputs.push_back({scales.name, *drawn});
   }
-  return open(std::move(*loaded), data);
+  return open(std::move(*loaded), data, DeviceKind::CPU);
 }
 
 /// The errors, by outputs and exposed values, that are explained by what the

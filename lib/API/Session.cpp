@@ -56,6 +56,8 @@ Expected<std::vector<NamedTensor>> Session::run() {
   SmallVector<Tensor> results;
   if (Error failed = program->run(inputs, results))
     return failed;
+  if (Error failed = program->fetchStates())
+    return failed;
   std::vector<NamedTensor> outputs;
   for (auto [value, tensor] : llvm::zip(program->getOutputs(), results))
     outputs.push_back({value.name, tensor});

@@ -137,6 +137,9 @@ Error Trainer::start() {
     inputs[index] = std::move(*state);
     if (isFinite(inputs[index]))
       finite.push_back(index);
+    // Read after each step.
+    if (takes[index].name == scaleName || takes[index].name == skippedName)
+      program->watchState(index);
   }
   return Error::success();
 }
@@ -161,7 +164,7 @@ Error Trainer::findRate() {
 //===----------------------------------------------------------------------===//
 
 Error Trainer::checkAverages() {
-  std::vector<NamedTensor> all = getStates();
+  std::vector<NamedTensor> all = nameStates();
   if (options.average && takeAverages(all).size() == all.size())
     return createStringError("the model has no averages of parameters, as "
                              "mp-opt --average adds them");
@@ -211,15 +214,26 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   return Error::success();
 }
 
-std::vector<NamedTensor> Trainer::getStates() const {
+/// As they were when the program last gave them.
+std::vector<NamedTensor> Trainer::nameStates() const {
   std::vector<NamedTensor> named;
   for (unsigned index : states)
     named.push_back({program->getInputs()[index].name, inputs[index]});
   return named;
 }
 
-std::vector<NamedTensor> Trainer::getResult() const {
-  return options.average ? takeAverages(getStates()) : getStates();
+Expected<std::vector<NamedTensor>> Trainer::getStates() const {
+  if (Error failed = program->fetchStates())
+    return prefixError("the states after step " + Twine(step),
+                       std::move(failed));
+  return nameStates();
+}
+
+Expected<std::vector<NamedTensor>> Trainer::getResult() const {
+  auto states = getStates();
+  if (!states || !options.average)
+    return states;
+  return takeAverages(*states);
 }
 
 std::optional<double> Trainer::getScalar(StringRef state) const {
@@ -363,7 +377,10 @@ Error Trainer::writeCheckpoint(StringRef folder) {
     checkpoint.loss = last.loss;
   if (validation && std::isfinite(*validation))
     checkpoint.validation = validation;
-  checkpoint.states = getStates();
+  auto states = getStates();
+  if (!states)
+    return states.takeError();
+  checkpoint.states = std::move(*states);
   return CheckpointFolder(folder).write(checkpoint, unsigned(options.keep));
 }
 
@@ -474,9 +491,12 @@ Error Trainer::evaluate() {
   bool isDue = step % batches.getCount() == 0 || step == total;
   if (!evaluation || !isDue || !std::isfinite(last.loss))
     return Error::success();
+  auto result = getResult();
+  if (!result)
+    return result.takeError();
   std::vector<Tensor> values = inputs;
   if (options.average)
-    for (const NamedTensor &named : getResult())
+    for (const NamedTensor &named : *result)
       for (unsigned index : states)
         if (program->getInputs()[index].name == named.name)
           values[index] = named.tensor;
@@ -498,7 +518,10 @@ bool Trainer::hasDiverged() const {
 }
 
 /// The loss of a step is that of the states before it.
-bool Trainer::hasFiniteStates() {
+Expected<bool> Trainer::hasFiniteStates() {
+  auto states = getStates();
+  if (!states)
+    return states.takeError();
   for (unsigned index : finite)
     if (!isFinite(inputs[index])) {
       infiniteState = program->getInputs()[index].name;
@@ -529,7 +552,10 @@ Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
                            !options.checkpoints.empty());
   if (!isKept)
     return std::nullopt;
-  if (!hasFiniteStates())
+  Expected<bool> areFinite = hasFiniteStates();
+  if (!areFinite)
+    return areFinite.takeError();
+  if (!*areFinite)
     return TrainingEnd::Diverged;
   if (Error failed = writeCheckpoint())
     return failed;

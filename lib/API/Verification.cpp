@@ -135,6 +135,7 @@ llvm::Expected<Verdict> verifyResult(ModuleOp input, ModuleOp result,
     data = std::move(*read);
   }
   CodeCache cache(options.cache, options.title);
+  comparing.compile.device = options.device;
   comparing.compile.cache = &cache;
   comparing.compile.title = options.title;
   comparing.compile.timing = &timing;

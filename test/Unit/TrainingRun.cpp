@@ -113,7 +113,7 @@ Tests::makeTrainer(TrainerOptions options) {
 }
 
 std::vector<float> Tests::getParameters(const Trainer &trainer) {
-  std::vector<NamedTensor> states = trainer.getStates();
+  std::vector<NamedTensor> states = llvm::cantFail(trainer.getStates());
   findings.expect(states.size() == 1 && states[0].name == "w",
                   "expected one state, 'w'");
   return states[0].tensor.get<float>().vec();
@@ -220,7 +220,8 @@ void Tests::keepStates() {
   };
   findings.expectError((*first)->run(observer).takeError(), ErrorKind::BadInput,
                        "seven");
-  findings.expect(!(*first)->isStepBroken() && (*first)->hasFiniteStates(),
+  findings.expect(!(*first)->isStepBroken() &&
+                      llvm::cantFail((*first)->hasFiniteStates()),
                   "expected states of seven steps");
   findings.expect(!(*first)->writeCheckpoint(folder), "expected a checkpoint");
   TrainerOptions options;

@@ -33,9 +33,9 @@ arithmetic, bytes, and the process's peak memory.
                         line of JSON. So programs that are compared can take
                         turns.
 
-  --dim=NAME=SIZE,... --threads=N --kernels=FORM --in-place --mixed-bf16
-  --mixed-fp16 --schemas=FILE --external-data-root=DIR --model-check=strict
-  --cache=WHERE --mlir-timing     as for mp-run run
+  --dim=NAME=SIZE,... --threads=N --device=NAME --kernels=FORM --in-place
+  --mixed-bf16 --mixed-fp16 --schemas=FILE --external-data-root=DIR
+  --model-check=strict --cache=WHERE --mlir-timing     as for mp-run run
 )";
 
 /// Measures as often as a line of standard input asks for it.

@@ -45,6 +45,8 @@ void ModelFlags::addTo(Flags &flags) {
   flags.add("dim", dims, "sizes of symbolic dimensions", "NAME=SIZE");
   flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
                   getKernelWords());
+  flags.addChoice("device", "where the model runs", getDeviceWords(),
+                  [this](size_t word) { device = DeviceKind(word); });
   flags.add("in-place", inPlace, "write next states over their inputs");
   flags.add("mixed-bf16", bf16, "convert the model first, as mp-opt does")
       .synonyms = {"bf16"};
@@ -91,6 +93,7 @@ CompileOptions ModelFlags::getOptions() const {
   CompileOptions options;
   options.dims = sizes;
   options.target = target;
+  options.device = device;
   options.updateInPlace = inPlace;
   options.cache = codeCache.get();
   options.title = "mp-run";

@@ -41,6 +41,7 @@ struct ModelFlags {
   uint64_t threads = 0;
   std::vector<std::string> dims, roots;
   CheckLevel check = CheckLevel::Lenient;
+  DeviceKind device = DeviceKind::CPU;
   std::string kernels = "auto", schemas, cache, precision;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
   /// What `apply` makes of `kernels`, `dims` and `cache`.

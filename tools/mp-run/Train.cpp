@@ -75,7 +75,10 @@ Expected<TrainingEnd> Run::makeSteps(const Interrupt &interrupt) {
 Error Run::writeOutput() const {
   if (flags.output.empty())
     return Error::success();
-  return writeTrained(target, trainer.getResult(), flags.output);
+  auto result = trainer.getResult();
+  if (!result)
+    return result.takeError();
+  return writeTrained(target, *result, flags.output);
 }
 
 /// A checkpoint in a new folder; says where it is.
@@ -106,7 +109,12 @@ Error Run::keep(Error error) const {
   uint64_t step = trainer.getStep();
   if (step == from || !isWanted)
     return makeError(std::move(details));
-  if (!trainer.hasFiniteStates()) {
+  Expected<bool> areFinite = trainer.hasFiniteStates();
+  if (!areFinite) {
+    details.text += "; lost are " + toString(areFinite.takeError());
+    return makeError(std::move(details));
+  }
+  if (!*areFinite) {
     details.text += "; " + trainer.describeDivergence();
     return makeError(std::move(details));
   }

@@ -44,6 +44,8 @@ private:
     /// Of all the data.
     double weight;
     std::unique_ptr<Program> program;
+    /// Inputs that are the same for all batches of an evaluation.
+    std::vector<unsigned> kept;
   };
 
   Evaluation() = default;

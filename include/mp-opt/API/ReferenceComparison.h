@@ -82,7 +82,7 @@ public:
 private:
   llvm::Error readInputs();
   llvm::Expected<Session> open(std::unique_ptr<Model> model,
-                               const DataSet &data);
+                               const DataSet &from, DeviceKind device);
   llvm::Error compute(ComparedModel &compared, bool isWide,
                       const llvm::StringSet<> &exposed);
   llvm::Error compareOutputs(ComparedModel &model);

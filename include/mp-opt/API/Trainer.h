@@ -104,14 +104,15 @@ public:
   /// True if a step has failed on its way: it may have changed some states.
   bool isStepBroken() const { return isBroken; }
   /// False if a state is no longer finite, which `describeDivergence` then
-  /// tells of.
-  bool hasFiniteStates();
+  /// tells of; an error if a device does not give them.
+  llvm::Expected<bool> hasFiniteStates();
 
   /// Parameters and all else that steps hand on. They share their memory with
-  /// the trainer, whose steps write over it.
-  std::vector<NamedTensor> getStates() const;
+  /// the trainer, whose steps write over it. An error if a device does not give
+  /// them.
+  llvm::Expected<std::vector<NamedTensor>> getStates() const;
   /// The same or, if they are asked for, with averages in their places.
-  std::vector<NamedTensor> getResult() const;
+  llvm::Expected<std::vector<NamedTensor>> getResult() const;
 
 private:
   Trainer(std::unique_ptr<Model> model, TrainingStep step, Batches batches,
@@ -145,6 +146,7 @@ private:
   llvm::Error checkData(const Checkpoint &checkpoint);
   const DataAttributes &getDataHash();
   std::optional<double> getScalar(llvm::StringRef state) const;
+  std::vector<NamedTensor> nameStates() const;
 
   /// In this order: the programs need the model's context.
   std::unique_ptr<Model> model;

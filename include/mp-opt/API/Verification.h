@@ -33,6 +33,8 @@ struct VerificationOptions {
   std::optional<double> tolerance;
   /// NAME=SIZE of symbolic dimensions.
   std::vector<std::string> dims;
+  /// Where the result runs; the input, as float64, runs on the processor.
+  DeviceKind device = DeviceKind::CPU;
   /// Where compiled code is kept.
   CodeCacheOptions cache;
   /// Who compiles, in messages of progress.

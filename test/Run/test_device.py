@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models on devices: the emulated one gives what the processor gives."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from runs import BAD_INPUT, NOT_COMPILED, MODELS, attempt, curve, fail
+from runs import load_safetensors, make_step, mp_run, read_log, train_folder
+from runs import write_model
+
+EMULATED = "--device=emulated"
+
+NET = """
+net (float[4,8] x, float[8,8] w) => (float[4,8] y, float[4,1] s)
+<float[8,8] w = {%s}>
+{
+  product = MatMul(x, w)
+  y = Tanh(product)
+  s = ReduceSum<keepdims = 1>(y, axes)
+}
+""" % ", ".join(str(i % 7 - 3) for i in range(64))
+NET = NET.replace("<float[8,8]", "<int64[1] axes = {1}, float[8,8]")
+
+# w is written over in place; the step's own number is in its states.
+STEP = """
+step (float[4] x, float[4] w, float[1] count)
+  => (float loss, float[4] w_new, float[1] count_new)
+<float[4] w = {1, 2, 3, 4}, float[1] count = {0}, float[1] one = {1},
+ int64[1] axes = {0}>
+{
+  w_new = Sub(w, x)
+  count_new = Add(count, one)
+  loss = ReduceSum<keepdims = 0>(w_new, axes)
+}
+"""
+
+GATHER = """
+net (float[4] x, int64[2] i) => (float[2] y) { y = Gather(x, i) }
+"""
+
+
+def outputs(tmp_path, model, *flags):
+    path = tmp_path / "outputs.npz"
+    mp_run("run", model, *flags, "-o", path)
+    with np.load(path) as read:
+        return dict(read)
+
+
+@pytest.fixture
+def net(tmp_path):
+    x = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
+    np.savez(tmp_path / "x.npz", x=x)
+    return write_model(tmp_path, NET)
+
+
+def test_outputs(tmp_path, net):
+    data = tmp_path / "x.npz"
+    expected = outputs(tmp_path, net, data)
+    found = outputs(tmp_path, net, data, EMULATED)
+    assert found.keys() == expected.keys() == {"y", "s"}
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
+
+
+def test_kept_code(tmp_path, net):
+    flags = (net, tmp_path / "x.npz", EMULATED, f"--cache={tmp_path / 'c'}/")
+    benches = [
+        json.loads(mp_run("bench", *flags, "--json", "--repeat=2").stdout)
+        for _ in range(2)
+    ]
+    assert [bench["from_cache"] for bench in benches] == [False, True]
+    assert benches[0]["code_bytes"] == benches[1]["code_bytes"] > 0
+    first = outputs(tmp_path, net, *flags[1:])
+    # The processor's code is another.
+    bench = mp_run("bench", *flags[:2], flags[3], "--json", "--repeat=2")
+    assert not json.loads(bench.stdout)["from_cache"]
+    assert first.keys() == {"y", "s"}
+
+
+def step_data(tmp_path):
+    x = np.arange(24, dtype=np.float32).reshape(6, 4) / 4
+    np.savez(tmp_path / "data.npz", x=x)
+    return x, f"--data={tmp_path / 'data.npz'}"
+
+
+def test_states(tmp_path):
+    """They stay on the device, and come from there in the end."""
+    model = write_model(tmp_path, STEP)
+    x, data = step_data(tmp_path)
+    out, log = tmp_path / "end.safetensors", tmp_path / "log.jsonl"
+    flags = ("--epochs=3", "--no-shuffle", f"--log={log}", "-o", out)
+    mp_run("train", model, data, *flags, EMULATED, "--quiet")
+    states = load_safetensors(out)
+    np.testing.assert_array_equal(
+        states["w"], np.array([1, 2, 3, 4]) - 3 * x.sum(0)
+    )
+    assert states["count"] == 18
+    sums = 10 - np.cumsum(np.tile(x.sum(1), 3))
+    found = [record["loss"] for record in read_log(log)]
+    np.testing.assert_allclose(found, sums, rtol=1e-6)
+
+
+def test_states_are_not_copied(tmp_path):
+    """But to begin with: each step copies x and the loss alone."""
+    model = write_model(tmp_path, STEP)
+    _, data = step_data(tmp_path)
+    log = tmp_path / "driver.log"
+    environment = dict(os.environ, MPOPT_EMULATED_LOG=str(log))
+    flags = ("--steps=5", EMULATED, "--quiet")
+    mp_run("train", model, data, *flags, env=environment)
+    lines = log.read_text().split("\n")
+    assert lines.count("cuGraphLaunch") == 5
+    copies = [line for line in lines if line.startswith("cuMemcpyHtoD")]
+    # x five times, w once; count; two constants: one and axes, if they are.
+    assert copies.count("cuMemcpyHtoDAsync 16") == 5 + 1
+    back = [line for line in lines if line.startswith("cuMemcpyDtoH")]
+    # Losses and control words, and the states in the end.
+    assert back.count("cuMemcpyDtoHAsync 64") == 5
+    assert back.count("cuMemcpyDtoHAsync 16") == 1
+
+
+def test_resumed_runs_have_the_same_bits(tmp_path):
+    model = make_step("mlp_mse", "adamw")
+    data = f"--data={train_folder('mlp_mse') / 'data.npz'}"
+    whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
+    flags = (data, EMULATED, "--quiet")
+    mp_run("train", model, *flags, "--steps=6", "-o", whole)
+    again = (f"--checkpoint={tmp_path / 'c'}", "--resume", "-o", parts)
+    # A checkpoint is all that the second part has of the first.
+    mp_run("train", model, *flags, *again, "--steps=3")
+    mp_run("train", model, *flags, *again, "--steps=6")
+    assert whole.read_bytes() == parts.read_bytes()
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+@pytest.mark.parametrize("name", ["mlp_mse", "mlp784", "bert2_op17"])
+def test_curves(tmp_path, name, optimizer):
+    steps = 10
+    expected = curve(name)[optimizer]["loss"][:steps]
+    log = tmp_path / "log.jsonl"
+    flags = (f"--steps={steps}", f"--log={log}", "--quiet", EMULATED)
+    data = f"--data={train_folder(name) / 'data.npz'}"
+    mp_run("train", make_step(name, optimizer), data, *flags)
+    found = [record["loss"] for record in read_log(log)]
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_loss_scale(tmp_path):
+    """It is decided on the device, and seen in the log of each step."""
+    model = make_step("mlp_mse", "sgd", "--mixed-fp16")
+    data = f"--data={train_folder('mlp_mse') / 'data.npz'}"
+    logs = []
+    for flags in ((), (EMULATED,)):
+        log = tmp_path / "log.jsonl"
+        flags = (*flags, "--steps=8", f"--log={log}", "--quiet")
+        mp_run("train", model, data, *flags)
+        logs.append(read_log(log))
+    for expected, found in zip(*logs, strict=True):
+        for key in ("loss_scale", "skipped"):
+            assert found.get(key) == expected.get(key)
+        assert found["loss"] == pytest.approx(expected["loss"], rel=1e-2)
+
+
+def test_errors_of_kernels(tmp_path):
+    model = write_model(tmp_path, GATHER)
+    data = tmp_path / "data.npz"
+    np.savez(data, x=np.zeros(4, np.float32), i=np.array([1, 9]))
+    messages = [
+        fail(BAD_INPUT, "run", model, data, *flags)
+        for flags in ((), (EMULATED,))
+    ]
+    assert messages[0] == messages[1] and "9" in messages[0]
+
+
+def test_sizes_are_known(tmp_path):
+    model = write_model(
+        tmp_path, "net (float[n] x) => (float[n] y) { y = Neg(x) }"
+    )
+    np.savez(tmp_path / "data.npz", x=np.ones(3, np.float32))
+    # Those of data are, and those of --dim.
+    found = outputs(tmp_path, model, tmp_path / "data.npz", EMULATED)
+    np.testing.assert_array_equal(found["y"], -np.ones(3))
+
+
+def test_memory_is_short(tmp_path, net):
+    environment = dict(os.environ, MPOPT_EMULATED_MEMORY="100")
+    done = attempt("run", net, "--random", EMULATED, env=environment)
+    assert done.returncode == NOT_COMPILED, done.stderr
+    assert "CUDA_ERROR_OUT_OF_MEMORY" in done.stderr
+    assert "of 100 are unused" in done.stderr
+
+
+def test_there_is_no_driver(tmp_path, net):
+    (tmp_path / "libcuda.so.1").write_text("no library\n")
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(tmp_path))
+    done = attempt("run", net, "--random", "--device=cuda", env=environment)
+    assert done.returncode == BAD_INPUT, done.stderr
+    assert "--device: there is no NVIDIA driver: " in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_unknown_device(net):
+    done = attempt("run", net, "--random", "--device=tpu")
+    assert done.returncode == 2
+    assert "cpu, cuda or emulated" in done.stderr, done.stderr
+
+
+def test_verification(tmp_path, net):
+    from runs import run_mp_opt
+
+    done = run_mp_opt(net, "--mixed-bf16", "--verify", EMULATED, "--dry-run")
+    assert done.returncode == 0 and "verified: " in done.stderr, done.stderr
