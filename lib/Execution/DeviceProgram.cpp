@@ -9,6 +9,7 @@
 
 #include "mp-opt/Emulation/EmulatedCode.h"
 #include "mp-opt/Execution/DevicePlan.h"
+#include "mp-opt/Runtime/CompiledCode.h"
 
 #include <cstring>
 
@@ -31,6 +32,9 @@ llvm::Error DeviceProgram::loadKernels(ProgramCode &code) {
 #define MP_EMULATED_FUNCTION(NAME)                                             \
   symbols.emplace_back(#NAME, reinterpret_cast<const void *>(&NAME));
 #include "mp-opt/Emulation/Functions.def"
+  // LLVM moves lanes of bf16 by it where the processor has no such type.
+  symbols.emplace_back("__truncsfbf2",
+                       reinterpret_cast<const void *>(&__truncsfbf2));
   if (llvm::Error error = kernels.link(std::move(code.objects), symbols))
     return error;
   auto table = kernels.find("mp_emulated_kernels");
