@@ -460,8 +460,8 @@ def LowerFailures : Pass<"mp-lower-failures", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
-def ConvertKernelsToNVVM
-    : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm",
+                                "::mlir::gpu::GPUModuleOp"> {
   let summary = "Write kernels in the dialects of LLVM and NVVM";
   let description = [{
     Before: `gpu.func`s of branches between blocks, on memrefs of known sizes.

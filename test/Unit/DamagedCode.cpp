@@ -169,7 +169,7 @@ namespace {
 /// The head of a file, as CodeCache.cpp describes it.
 struct File {
   std::string mark = "mp-code\n";
-  uint64_t version = 1;
+  uint64_t version = 2;
   uint64_t size;
   std::string key, code;
 
@@ -228,7 +228,7 @@ static void checkFiles(Kept &kept, Findings &findings) {
   };
   change("mark").mark = "mp-cope\n";
   change("version 0").version = 0;
-  change("version 2").version = 2;
+  change("version 1").version = 1;
   change("the last version").version = UINT64_MAX;
   change("size 0").size = 0;
   change("one byte less").size -= 1;

@@ -43,9 +43,9 @@ Inputs with defaults may be left out.
   --dim=NAME=SIZE,...   sizes of symbolic dimensions
   --threads=N           threads (default: one per processor that the process may
                         use, by its affinity and quota; more are not started)
-  --device=NAME         cpu; cuda: the first GPU of NVIDIA's driver, or emulated:
-                        one without a GPU, slow and strict (all sizes are known
-                        there: --dim)
+  --device=NAME         cpu; cuda: the first GPU of NVIDIA's driver; emulated:
+                        the same code without a GPU, slow and strict. Both need
+                        all sizes: --dim
   --kernels=FORM        16-bit products: auto, widen, dot or amx; direct: as
                         auto, and convolutions without Winograd's transforms
   --in-place            outputs that are states are written over their inputs
