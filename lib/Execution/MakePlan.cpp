@@ -96,19 +96,6 @@ static std::optional<Extent> getExtent(MemRefType type) {
   return extent;
 }
 
-/// The name of the model's node, if the location has one.
-static std::string getNodeName(Location location) {
-  std::string name;
-  location->walk([&](Location inner) {
-    auto named = dyn_cast<NameLoc>(inner);
-    if (!named)
-      return WalkResult::advance();
-    name = named.getName().str();
-    return WalkResult::interrupt();
-  });
-  return name;
-}
-
 namespace {
 
 class PlanMaker {
@@ -137,7 +124,7 @@ private:
   DevicePlan::Record &addRecord(Operation *op, RecordKind kind) {
     DevicePlan::Record &record = plan.records.emplace_back();
     record.kind = kind;
-    record.node = getNodeName(op->getLoc());
+    record.node = device::getNodeName(op->getLoc());
     return record;
   }
 

@@ -430,17 +430,12 @@ def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
 def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Write what devices have no instruction for in simpler ops";
   let description = [{
-    Functions of `math` become polynomials, those of 16 bit in f32; `device.draw`
-    becomes arithmetic. No library of a vendor is needed then. With `emulated`,
-    conversions to and from bf16 become integer arithmetic, for processors that
-    have none.
+    Functions of `math` of f32 become polynomials (`math-extend-to-supported-types`
+    widens those of 16 bit in front of this pass), and `device.draw` arithmetic.
+    No library of a vendor is needed then.
 
     Example: test/Lowering/GPU/mp-expand-kernels.mlir
   }];
-  let options = [
-    Option<"emulated", "emulated", "bool", /*default=*/"false",
-           "For the emulator">,
-  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",

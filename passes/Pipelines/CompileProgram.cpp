@@ -83,8 +83,6 @@ static void buildLowering(PassManager &pm, const CompileOptions &options) {
   lowering.inPlace = options.updateInPlace;
   lowering.emulated = options.device == DeviceKind::Emulated;
   buildGPULoweringPipeline(pm, lowering);
-  if (lowering.emulated)
-    pm.addPass(createEmulateKernels());
 }
 
 LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,

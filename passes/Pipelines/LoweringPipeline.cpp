@@ -31,6 +31,7 @@
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/AllocationOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -169,9 +170,8 @@ void buildGPULoweringPipeline(OpPassManager &pm,
   buildGPUFormation(pm, options);
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   simplifyOps(kernels);
-  ExpandKernelsOptions expansion;
-  expansion.emulated = options.emulated;
-  kernels.addPass(createExpandKernels(expansion));
+  kernels.addPass(math::createMathExtendToSupportedTypes());
+  kernels.addPass(createExpandKernels());
   kernels.addPass(memref::createExpandStridedMetadataPass());
   kernels.addPass(createLowerAffinePass());
   kernels.addPass(createSCFToControlFlowPass());
@@ -180,6 +180,8 @@ void buildGPULoweringPipeline(OpPassManager &pm,
   kernels.addPass(createConvertKernelsToNVVM());
   kernels.addPass(createReconcileUnrealizedCastsPass());
   simplify(kernels);
+  if (options.emulated)
+    pm.addPass(createEmulateKernels());
 }
 
 } // namespace mp

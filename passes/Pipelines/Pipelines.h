@@ -132,7 +132,7 @@ struct GPULoweringOptions
       llvm::cl::desc("write outputs that are states over their inputs"),
       llvm::cl::init(false)};
   Option<bool> emulated{*this, "emulated",
-                        llvm::cl::desc("kernels for the emulator"),
+                        llvm::cl::desc("kernels as code of the emulator"),
                         llvm::cl::init(false)};
 };
 

@@ -128,7 +128,7 @@ LogicalResult BlockCode::emitOp(Operation *op) {
   if (op->getNumRegions() == 0)
     return success();
   if (!isa<scf::SCFDialect>(op->getDialect()))
-    return op->emitError("has no code for devices");
+    return device::refuse(op, "'" + op->getName().getStringRef() + "'");
   // A loop over single elements, as sorting is.
   if (op->getNumResults() == 0 && writesMemory(op) &&
       llvm::all_of(op->getRegions(), [](Region &region) {

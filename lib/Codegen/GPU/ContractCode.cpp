@@ -45,7 +45,6 @@ public:
 
 private:
   SmallVector<Value> getPlace(unsigned operand);
-  bool isInside(AffineExpr expr, int64_t size) const;
   Value loadFactor(unsigned operand);
   Value sumUp(ArrayRef<unsigned> dims, Value sum);
   void finish(Value sum);
@@ -68,18 +67,6 @@ SmallVector<Value> ContractLoops::getPlace(unsigned operand) {
   return place;
 }
 
-/// Whether all values of a linear expression are within [0, size).
-bool ContractLoops::isInside(AffineExpr expr, int64_t size) const {
-  std::optional<kernel::LinearForm> form =
-      kernel::getLinearForm(expr, sizes.size());
-  if (!form)
-    return false;
-  int64_t least = form->constant, most = form->constant;
-  for (auto [factor, extent] : llvm::zip(form->factors, sizes))
-    (factor < 0 ? least : most) += factor * (extent - 1);
-  return least >= 0 && most < size;
-}
-
 /// An element of a or b as it is multiplied; zero where it is out of bounds.
 Value ContractLoops::loadFactor(unsigned operand) {
   Value memref = op->getOperand(operand);
@@ -87,7 +74,8 @@ Value ContractLoops::loadFactor(unsigned operand) {
   SmallVector<Value> place = getPlace(operand);
   Value valid;
   for (auto [axis, expr] : llvm::enumerate(maps[operand].getResults())) {
-    if (isInside(expr, type.getDimSize(axis)))
+    if (kernel::isInBounds(*kernel::getLinearForm(expr, sizes.size()), sizes,
+                           type.getDimSize(axis)))
       continue;
     Value fits =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, place[axis],

@@ -105,23 +105,29 @@ static bool hasUnknownSize(Type type) {
   return memref && !memref.hasStaticShape();
 }
 
-/// Memory whose size is known in a call only has no place on a device.
+/// Why memory of an op has no place on a device; empty if it has one.
+static StringRef findFault(Operation *op) {
+  if (isa<memref::AllocOp, memref::AllocaOp, runtime::OutputOp>(op) &&
+      llvm::any_of(op->getResultTypes(), hasUnknownSize))
+    return "a result's size depends on data";
+  if (isa<runtime::CacheLookupOp, runtime::ScratchOp>(op))
+    return "it needs memory of the host";
+  return "";
+}
+
+/// Each node is named once; what has no node of its own follows from those.
 LogicalResult KernelFormer::checkOps() {
-  bool isFine = true;
-  llvm::DenseSet<Location> said;
+  SmallVector<Operation *> named, others;
+  llvm::DenseSet<Location> seen;
   block.walk([&](Operation *op) {
-    StringRef what;
-    if (isa<memref::AllocOp, memref::AllocaOp, runtime::OutputOp>(op) &&
-        llvm::any_of(op->getResultTypes(), hasUnknownSize))
-      what = "a result's size depends on data";
-    else if (isa<runtime::CacheLookupOp, runtime::ScratchOp>(op))
-      what = "it needs memory of the host";
-    if (what.empty() || !said.insert(op->getLoc()).second)
+    if (findFault(op).empty() || !seen.insert(op->getLoc()).second)
       return;
-    isFine = false;
-    op->emitError("has no code for devices: ") << what;
+    bool hasNode = !device::getNodeName(op->getLoc()).empty();
+    (hasNode ? named : others).push_back(op);
   });
-  return success(isFine);
+  for (Operation *op : named.empty() ? others : named)
+    (void)device::refuse(op, findFault(op));
+  return success(named.empty() && others.empty());
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,8 +144,8 @@ LogicalResult KernelFormer::numberDraws() {
   block.walk([&](runtime::DrawOp draw) { draws.push_back(draw); });
   for (runtime::DrawOp draw : draws) {
     if (draw->getBlock() != &block)
-      return draw.emitError("has no code for devices: random numbers inside of "
-                            "a loop or a branch");
+      return device::refuse(draw,
+                            "random numbers inside of a loop or a branch");
     b.setInsertionPoint(draw);
     int64_t seed = draw.getSeed();
     Value begin = device::DrawOp::create(b, draw.getLoc(), b.getI64Type(),
@@ -378,8 +384,7 @@ LogicalResult KernelFormer::run() {
             llvm::any_of(result.getUsers(), [&](Operation *user) {
               return !group->isProperAncestor(user);
             }))
-          return op.emitError("has no code for devices: which memory its "
-                              "result is depends on data");
+          return device::refuse(&op, "a result's size depends on data");
     spill(group);
   }
   return success();

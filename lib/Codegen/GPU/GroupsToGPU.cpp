@@ -211,8 +211,7 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
     auto first = getConstantIntValue(lower), end = getConstantIntValue(upper),
          by = getConstantIntValue(step);
     if (!first || !end || !by)
-      return forall.emitError("has no code for devices: how many rows there "
-                              "are depends on data");
+      return device::refuse(forall, "how many rows there are depends on data");
     lowers.push_back(*first);
     steps.push_back(*by);
     counts.push_back(
@@ -441,9 +440,12 @@ void GroupConverter::cleanUp() {
     texts.push_back(text);
   if (!texts.empty())
     module->setAttr(device::errorsName, b.getArrayAttr(texts));
+  llvm::DenseSet<StringAttr> used;
+  main.walk(
+      [&](memref::GetGlobalOp op) { used.insert(op.getNameAttr().getAttr()); });
   for (auto global :
        llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
-    if (SymbolTable::symbolKnownUseEmpty(global, module))
+    if (!used.contains(global.getSymNameAttr()))
       global.erase();
 }
 

@@ -7,6 +7,7 @@
 
 #include "KernelFunction.h"
 
+#include "mp-opt/Codegen/Common/Rematerialize.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -63,26 +64,13 @@ void KernelFunction::bringGlobal(memref::GetGlobalOp op) {
 }
 
 Value KernelFunction::bring(Value value) {
-  SmallVector<std::pair<Value, bool>> worklist{{value, false}};
-  while (!worklist.empty()) {
-    auto [next, isReady] = worklist.pop_back_val();
-    if (mapping.contains(next))
-      continue;
-    if (isArgument(next)) {
-      mapping.map(next, addOperand(next));
-      continue;
-    }
-    Operation *op = next.getDefiningOp();
-    if (isReady) {
-      if (auto global = dyn_cast<memref::GetGlobalOp>(op))
-        bringGlobal(global);
-      b.clone(*op, mapping);
-      continue;
-    }
-    worklist.emplace_back(next, true);
-    for (Value operand : llvm::reverse(op->getOperands()))
-      worklist.emplace_back(operand, false);
-  }
+  rematerialize(b, mapping, value, [&](Value next) -> Value {
+    if (isArgument(next))
+      return addOperand(next);
+    if (auto global = next.getDefiningOp<memref::GetGlobalOp>())
+      bringGlobal(global);
+    return nullptr;
+  });
   return mapping.lookup(value);
 }
 

@@ -9,21 +9,10 @@
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 
 namespace mp {
-
-Value getRoot(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
-    // Memory planning hands out memory of its own.
-    if (isa<memref::ViewOp>(view))
-      break;
-    memref = view.getViewSource();
-  }
-  return memref;
-}
 
 int64_t countBytes(MemRefType type) {
   Type element = type.getElementType();

@@ -8,12 +8,11 @@
 #ifndef MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H
 #define MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H
 
+#include "mp-opt/Codegen/Common/MemoryPlan.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace mp {
-
-/// What a memref is a view of: memory of its own, or a place in the arena.
-mlir::Value getRoot(mlir::Value memref);
 
 /// Bytes of a memref of known sizes; an index counts as 64 bits.
 int64_t countBytes(mlir::MemRefType type);

@@ -89,20 +89,21 @@ void GroupMerger::bringLoads(device::GroupOp group) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(group.getBody(), used);
   llvm::SetVector<Operation *> chain;
-  SmallVector<Value> worklist(used.begin(), used.end());
-  // What depends on a load, from the last to the first.
+  // What depends on a load, behind what it is computed of.
+  llvm::DenseMap<Operation *, bool> known;
   std::function<bool(Value)> depends = [&](Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != &block || isa<runtime::OutputOp>(op))
       return false;
-    if (chain.contains(op))
-      return true;
-    bool found = isa<memref::LoadOp>(op);
+    if (auto found = known.find(op); found != known.end())
+      return found->second;
+    bool isFound = isa<memref::LoadOp>(op);
     for (Value operand : op->getOperands())
-      found |= depends(operand);
-    if (found)
+      isFound |= depends(operand);
+    known[op] = isFound;
+    if (isFound)
       chain.insert(op);
-    return found;
+    return isFound;
   };
   for (Value value : used)
     depends(value);
@@ -178,15 +179,87 @@ void GroupMerger::fuseAllMaps() {
 // Parts of one kernel
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// The levels of those that read and write each piece of memory. Pieces of the
+/// arena are what lies between begins and ends of places.
+class LevelTable {
+public:
+  explicit LevelTable(ArrayRef<SmallVector<Access>> nodes);
+
+  /// One more than that of the last node that has to wait for these accesses.
+  int64_t find(ArrayRef<Access> accesses) const;
+  void add(ArrayRef<Access> accesses, int64_t level);
+
+private:
+  struct Pieces {
+    SmallVector<int64_t> bounds;
+    /// -1 where nobody does.
+    SmallVector<int64_t> read, written;
+  };
+  /// The numbers of the first piece of a range, and of that behind it.
+  static std::pair<size_t, size_t> getPieces(const Pieces &pieces,
+                                             const MemoryRange &range);
+
+  llvm::DenseMap<Value, Pieces> bases;
+};
+} // namespace
+
+LevelTable::LevelTable(ArrayRef<SmallVector<Access>> nodes) {
+  for (const SmallVector<Access> &accesses : nodes)
+    for (const Access &access : accesses) {
+      auto &bounds = bases[access.range.base].bounds;
+      bounds.push_back(access.range.begin);
+      bounds.push_back(access.range.end);
+    }
+  for (auto &[base, pieces] : bases) {
+    llvm::sort(pieces.bounds);
+    pieces.bounds.erase(llvm::unique(pieces.bounds), pieces.bounds.end());
+    pieces.read.assign(pieces.bounds.size(), -1);
+    pieces.written = pieces.read;
+  }
+}
+
+std::pair<size_t, size_t> LevelTable::getPieces(const Pieces &pieces,
+                                                const MemoryRange &range) {
+  const auto *begin = llvm::lower_bound(pieces.bounds, range.begin);
+  const auto *end = llvm::lower_bound(pieces.bounds, range.end);
+  return {begin - pieces.bounds.begin(), end - pieces.bounds.begin()};
+}
+
+int64_t LevelTable::find(ArrayRef<Access> accesses) const {
+  int64_t level = -1;
+  for (const Access &access : accesses) {
+    const Pieces &pieces = bases.find(access.range.base)->second;
+    auto [begin, end] = getPieces(pieces, access.range);
+    for (size_t piece = begin; piece < end; ++piece) {
+      level = std::max(level, pieces.written[piece]);
+      if (access.isWrite)
+        level = std::max(level, pieces.read[piece]);
+    }
+  }
+  return level + 1;
+}
+
+void LevelTable::add(ArrayRef<Access> accesses, int64_t level) {
+  for (const Access &access : accesses) {
+    Pieces &pieces = bases.find(access.range.base)->second;
+    auto [begin, end] = getPieces(pieces, access.range);
+    auto &levels = access.isWrite ? pieces.written : pieces.read;
+    for (size_t piece = begin; piece < end; ++piece)
+      levels[piece] = std::max(levels[piece], level);
+  }
+}
+
 /// As late as possible, counted from the end: 0 is the last.
 void GroupMerger::findLevels() {
   collect();
-  for (int64_t index = nodes.size(); index-- > 0;) {
-    Node &node = nodes[index];
-    for (size_t after = index + 1; after < nodes.size(); ++after)
-      if (nodes[after].level >= node.level &&
-          areInConflict(node.accesses, nodes[after].accesses))
-        node.level = nodes[after].level + 1;
+  SmallVector<SmallVector<Access>> accesses;
+  for (const Node &node : nodes)
+    accesses.push_back(node.accesses);
+  LevelTable table(accesses);
+  for (Node &node : llvm::reverse(nodes)) {
+    node.level = table.find(node.accesses);
+    table.add(node.accesses, node.level);
   }
 }
 

@@ -60,8 +60,11 @@ public:
   /// The place that code written now is for: a node, which messages at run
   /// time name.
   void setPlace(mlir::Location place, std::string text) {
-    loc = s.loc = place;
     what = std::move(text);
+    // Later stages have nothing but the location to name the node by.
+    if (!what.empty() && !llvm::isa<mlir::NameLoc>(place))
+      place = mlir::NameLoc::get(b.getStringAttr(what), place);
+    loc = s.loc = place;
   }
   llvm::StringRef getPlace() const { return what; }
 

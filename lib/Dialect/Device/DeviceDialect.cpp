@@ -24,6 +24,25 @@ void mp::device::DeviceDialect::initialize() {
       >();
 }
 
+std::string mp::device::getNodeName(Location location) {
+  std::string name;
+  location->walk([&](Location inner) {
+    auto named = dyn_cast<NameLoc>(inner);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().str();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+LogicalResult mp::device::refuse(Operation *op, const Twine &why) {
+  std::string node = getNodeName(op->getLoc());
+  return op->emitError(node)
+         << (node.empty() ? "" : ": ") << "has no code for devices: " << why
+         << "; --device=cpu runs it";
+}
+
 LogicalResult mp::device::LaunchOp::verify() {
   auto isSize = [](ArrayRef<int32_t> sizes) {
     return sizes.size() == 3 &&

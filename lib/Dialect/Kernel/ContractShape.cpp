@@ -57,8 +57,8 @@ SmallVector<int64_t> getStaticSizes(ContractOp op) {
 }
 
 /// Whether all values of a map's result are places of the operand.
-static bool isInBounds(const LinearForm &form, ArrayRef<int64_t> sizes,
-                       int64_t operandSize) {
+bool isInBounds(const LinearForm &form, ArrayRef<int64_t> sizes,
+                int64_t operandSize) {
   if (form.getSingleDim() >= 0)
     return true;
   if (ShapedType::isDynamic(operandSize))

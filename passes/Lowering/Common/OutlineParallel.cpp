@@ -16,6 +16,7 @@
 #include "Lowering/Passes.h"
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 
+#include "mp-opt/Codegen/Common/MemoryPlan.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,7 +25,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -76,17 +76,6 @@ static void convertParallel(scf::ParallelOp loop) {
   for (Operation &op : loop.getBody()->without_terminator())
     b.clone(op, mapping);
   loop.erase();
-}
-
-/// What a memref is a view of.
-static Value getRoot(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
-    // What memory planning hands out is memory of its own.
-    if (isa<memref::ViewOp>(view))
-      break;
-    memref = view.getViewSource();
-  }
-  return memref;
 }
 
 /// Where the pointers to the elements are among the arguments that memrefs and

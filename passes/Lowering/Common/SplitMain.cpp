@@ -14,12 +14,12 @@
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Codegen/Common/Rematerialize.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -95,27 +95,15 @@ static void findUsed(Operation *op, llvm::SetVector<Value> &used) {
     getUsedValuesDefinedAbove(region, used);
 }
 
-/// Brings a value, and what it is computed of, in the order of computation.
+/// Brings a value, and what it is computed of.
 void Body::bring(Value value) {
-  SmallVector<std::pair<Value, bool>> worklist{{value, false}};
-  while (!worklist.empty()) {
-    auto [next, isReady] = worklist.pop_back_val();
-    if (mapping.contains(next))
-      continue;
+  rematerialize(b, mapping, value, [&](Value next) -> Value {
     Operation *op = next.getDefiningOp();
-    if (!op || !isRepeated(op)) {
-      arguments.push_back(next);
-      mapping.map(next, entry->addArgument(next.getType(), next.getLoc()));
-      continue;
-    }
-    if (isReady) {
-      b.clone(*op, mapping);
-      continue;
-    }
-    worklist.emplace_back(next, true);
-    for (Value operand : llvm::reverse(op->getOperands()))
-      worklist.emplace_back(operand, false);
-  }
+    if (op && isRepeated(op))
+      return nullptr;
+    arguments.push_back(next);
+    return entry->addArgument(next.getType(), next.getLoc());
+  });
 }
 
 void Body::take(Operation *op) {

@@ -8,7 +8,6 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/CPU/RuntimeToLLVM.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,43 +37,6 @@ struct ExpandKernels : public mp::impl::ExpandKernelsBase<ExpandKernels> {
 
 private:
   LogicalResult checkMath();
-};
-
-/// Functions of 16 bit are those of f32, rounded.
-struct WidenMath : public RewritePattern {
-  explicit WidenMath(MLIRContext *context)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
-
-  LogicalResult matchAndRewrite(Operation *op,
-                                PatternRewriter &b) const override {
-    if (!isa<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1)
-      return failure();
-    auto isNarrow = [](Type type) {
-      Type element = getElementTypeOrSelf(type);
-      return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
-    };
-    Type narrow = op->getResult(0).getType();
-    if (!isNarrow(narrow))
-      return failure();
-    auto widen = [&](Type type) -> Type {
-      if (auto vector = dyn_cast<VectorType>(type))
-        return vector.clone(b.getF32Type());
-      return b.getF32Type();
-    };
-    Location loc = op->getLoc();
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(
-          isNarrow(operand.getType())
-              ? arith::ExtFOp::create(b, loc, widen(operand.getType()), operand)
-                    .getResult()
-              : operand);
-    OperationState state(loc, op->getName(), operands, widen(narrow),
-                         op->getAttrs());
-    Operation *wide = b.create(state);
-    b.replaceOpWithNewOp<arith::TruncFOp>(op, narrow, wide->getResult(0));
-    return success();
-  }
 };
 
 /// As mp_draw of the run-time library computes it.
@@ -131,23 +93,27 @@ static bool hasInstruction(Operation *op) {
              math::IsInfOp, math::IsFiniteOp, math::IPowIOp>(op);
 }
 
-/// Polynomials are in f32.
+/// Polynomials are in f32. What several kernels have is said once.
 LogicalResult ExpandKernels::checkMath() {
-  auto result = getOperation().walk([](Operation *op) {
+  bool isFine = true;
+  llvm::DenseSet<std::pair<Location, Type>> said;
+  getOperation().walk([&](Operation *op) {
     if (!isa<math::MathDialect>(op->getDialect()) || hasInstruction(op))
-      return WalkResult::advance();
-    op->emitError("has no code for devices: '")
-        << op->getName() << "' of " << op->getResult(0).getType();
-    return WalkResult::interrupt();
+      return;
+    isFine = false;
+    Type element = getElementTypeOrSelf(op->getResult(0).getType());
+    if (!said.insert({op->getLoc(), element}).second)
+      return;
+    std::string why;
+    llvm::raw_string_ostream(why) << "'" << op->getName() << "' of " << element;
+    (void)device::refuse(op, why);
   });
-  return failure(result.wasInterrupted());
+  return success(isFine);
 }
 
 void ExpandKernels::runOnOperation() {
   RewritePatternSet patterns(&getContext());
-  patterns.add<WidenMath, ExpandDraw>(&getContext());
-  if (emulated)
-    populateBFloat16Patterns(patterns);
+  patterns.add<ExpandDraw>(&getContext());
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   populateMathPolynomialApproximationPatterns(
       patterns, [](StringRef name) { return name != "math.sqrt"; });

@@ -1,9 +1,8 @@
 // RUN: mp-opt %s --pass-pipeline='builtin.module(gpu.module(mp-expand-kernels))' | FileCheck %s
-// RUN: mp-opt %s --pass-pipeline='builtin.module(gpu.module(mp-expand-kernels{emulated=true}))' | FileCheck %s --check-prefix=EMULATED
 
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @functions
-  gpu.func @functions(%a: memref<4xf32>, %h: memref<4xbf16>) kernel {
+  gpu.func @functions(%a: memref<4xf32>) kernel {
     %i = arith.constant 0 : index
     %x = memref.load %a[%i] : memref<4xf32>
     // CHECK-NOT: math.exp
@@ -15,15 +14,6 @@ gpu.module @kernels {
     %2 = math.sqrt %1 : f32
     %3 = math.powf %2, %x : f32
     memref.store %3, %a[%i] : memref<4xf32>
-    // 16 bit: in f32.
-    %y = memref.load %h[%i] : memref<4xbf16>
-    // CHECK: arith.extf %{{.*}} : bf16 to f32
-    // CHECK: math.floor %{{.*}} : f32
-    // CHECK: arith.truncf %{{.*}} : f32 to bf16
-    // EMULATED: arith.shli
-    // EMULATED-NOT: arith.truncf
-    %z = math.floor %y : bf16
-    memref.store %z, %h[%i] : memref<4xbf16>
     gpu.return
   }
   // CHECK-LABEL: gpu.func @draw

@@ -17,6 +17,10 @@ namespace mp {
 /// time share their places. The module's `mp.arena` is its size in bytes.
 void planMemory(mlir::ModuleOp module, int64_t alignment);
 
+/// What a memref is a view of: memory of its own, or what memory planning has
+/// handed out.
+mlir::Value getRoot(mlir::Value memref);
+
 } // namespace mp
 
 #endif // MPOPT_CODEGEN_COMMON_MEMORYPLAN_H

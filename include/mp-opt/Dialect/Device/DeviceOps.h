@@ -34,6 +34,13 @@ constexpr llvm::StringLiteral sharedName = "mp_shared";
 constexpr int64_t controlWords = 8;
 enum ControlWord { CallNumber, HasFailed, ErrorText, ErrorFirst, ErrorSecond };
 
+/// The name of the model's node that a location is of; empty if it has none.
+std::string getNodeName(mlir::Location location);
+
+/// Emits the error that `op` has no code for devices, with its node and what to
+/// do.
+mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why);
+
 /// Threads that a block may have, on every device.
 constexpr int64_t maxThreads = 1024;
 

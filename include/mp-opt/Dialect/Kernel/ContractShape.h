@@ -58,6 +58,11 @@ struct SharedContract {
 /// Sizes of all dimensions of `op`, kDynamic where unknown.
 llvm::SmallVector<int64_t> getStaticSizes(ContractOp op);
 
+/// Whether an index of an operand's dimension of this size, for dimensions of
+/// `sizes`, is known never to leave it.
+bool isInBounds(const LinearForm &form, llvm::ArrayRef<int64_t> sizes,
+                int64_t operandSize);
+
 enum GroupKind { Batch, M, N, K };
 
 /// A dimension of an operand that indices may exceed: a linear expression.

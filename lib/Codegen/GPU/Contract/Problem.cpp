@@ -43,15 +43,6 @@ std::optional<Layout> getLayout(MemRefType type) {
   return layout;
 }
 
-/// Whether some index of the dimensions leads out of 0 to `size` - 1.
-static bool canExceed(const LinearForm &form, ArrayRef<int64_t> dimSizes,
-                      int64_t size) {
-  int64_t low = form.constant, high = form.constant;
-  for (auto [factor, dimSize] : llvm::zip_equal(form.factors, dimSizes))
-    (factor < 0 ? low : high) += factor * (dimSize - 1);
-  return low < 0 || high >= size;
-}
-
 void Problem::addOperands() {
   unsigned numDims = dimSizes.size();
   for (auto [number, map, value] :
@@ -67,8 +58,7 @@ void Problem::addOperands() {
       for (unsigned dim = 0; dim < numDims; ++dim)
         steps.back()[dim] += form.factors[dim] * strides[position];
       int64_t size = type.getDimSize(position);
-      if (number < 2 && form.getSingleDim() < 0 &&
-          canExceed(form, dimSizes, size)) {
+      if (number < 2 && !isInBounds(form, dimSizes, size)) {
         bounds.push_back({unsigned(number), form.constant, size});
         factors.push_back(form.factors);
       }

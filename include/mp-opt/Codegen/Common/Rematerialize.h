@@ -1,0 +1,26 @@
+//===- Rematerialize.h - Values that are computed again ---------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_COMMON_REMATERIALIZE_H
+#define MPOPT_CODEGEN_COMMON_REMATERIALIZE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mp {
+
+/// Copies the op of `value`, and of all that it is computed of, to the
+/// builder's place, in the order of computation, unless `mapping` knows them.
+/// `findArgument` gives what stands for a value that is not computed again, and
+/// null for others.
+void rematerialize(mlir::OpBuilder &b, mlir::IRMapping &mapping,
+                   mlir::Value value,
+                   llvm::function_ref<mlir::Value(mlir::Value)> findArgument);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_COMMON_REMATERIALIZE_H
