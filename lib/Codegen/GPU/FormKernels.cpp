@@ -94,8 +94,8 @@ LogicalResult KernelFormer::checkSizes() {
       if (type.isDynamicDim(axis))
         main.emitError("input '")
             << name << "': the size of axis " << axis
-            << " is not known, but code for a device needs all sizes: give "
-               "them by --dim=NAME=SIZE";
+            << " is not known, but code for a device needs all sizes: "
+               "--dim=NAME=SIZE gives that of a named one, data give all";
   }
   return success(isKnown);
 }

@@ -49,6 +49,14 @@ struct Launch {
   int32_t shared = 0;
 };
 
+/// A function that has been made.
+struct Kernel {
+  std::string name;
+  Launch launch;
+  /// Equal groups launch it as well.
+  bool isShared = false;
+};
+
 class GroupConverter {
 public:
   GroupConverter(ModuleOp module, func::FuncOp main);
@@ -57,6 +65,7 @@ public:
 
 private:
   LogicalResult convert(device::GroupOp group);
+  LogicalResult emitKernel(StringRef kind, Kernel &made);
   LogicalResult emit(StringRef kind);
   LogicalResult emitRows(scf::ForallOp forall);
   LogicalResult emitBlock();
@@ -71,7 +80,6 @@ private:
   Value placeInArena(MemRefType type, const Threads *owners);
   Value getControl();
   void convertFailures();
-  StringRef nameKernel(StringRef kind);
   void cleanUp();
 
   ModuleOp module;
@@ -86,8 +94,8 @@ private:
   /// part are counted from `firstBlock`, and all parts have as many threads.
   Block *body = nullptr;
   Value firstBlock;
-  /// Kernels by their text; and how many there are of each kind.
-  llvm::StringMap<std::string> names;
+  /// By the kind and text of groups; and how many there are of each kind.
+  llvm::StringMap<Kernel> kernelsOf;
   llvm::StringMap<unsigned> counts;
   /// What `device.fail` counts.
   llvm::MapVector<StringAttr, int64_t> errors;
@@ -369,24 +377,6 @@ void GroupConverter::convertFailures() {
   }
 }
 
-/// That of an equal one, or a new one.
-StringRef GroupConverter::nameKernel(StringRef kind) {
-  gpu::GPUFuncOp function = kernel->get();
-  auto sizes = b.getDenseI32ArrayAttr({int32_t(launch.threads), 1, 1});
-  function.setKnownBlockSizeAttr(sizes);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  function.print(os, OpPrintingFlags().useLocalScope());
-  auto [entry, isNew] = names.try_emplace(text);
-  if (isNew) {
-    entry->second = (kind + "_" + Twine(counts[kind]++)).str();
-    function.setName(entry->second);
-  } else {
-    function.erase();
-  }
-  return entry->second;
-}
-
 LogicalResult GroupConverter::emit(StringRef kind) {
   Operation *first = nullptr;
   for (Operation &op : body->without_terminator())
@@ -407,24 +397,51 @@ LogicalResult GroupConverter::emit(StringRef kind) {
   return success();
 }
 
-LogicalResult GroupConverter::convert(device::GroupOp group) {
-  kernel.emplace(group, kernels);
+static std::string print(gpu::GPUFuncOp function) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  function.print(os, OpPrintingFlags().useLocalScope());
+  return text;
+}
+
+/// The code of a group that is like no other before it.
+LogicalResult GroupConverter::emitKernel(StringRef kind, Kernel &made) {
   launch = Launch();
   body = &kernel->getBody();
   firstBlock = nullptr;
-  if (failed(emit(group.getKind())))
+  size_t numOperands = kernel->getOperands().size();
+  if (failed(emit(kind)))
     return failure();
+  made = {(kind + "_" + Twine(counts[kind]++)).str(), launch};
+  // Memory of its own is not for another launch.
+  made.isShared = kernel->getOperands().size() == numOperands;
+  gpu::GPUFuncOp function = kernel->get();
+  function.setName(made.name);
+  function.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({int32_t(launch.threads), 1, 1}));
+  return success();
+}
+
+LogicalResult GroupConverter::convert(device::GroupOp group) {
+  StringRef kind = group.getKind();
+  kernel.emplace(group, kernels);
   convertFailures();
-  StringRef name = nameKernel(group.getKind());
+  Kernel &made = kernelsOf[(kind + print(kernel->get())).str()];
+  if (made.isShared)
+    kernel->get().erase();
+  else if (failed(emitKernel(kind, made)))
+    return failure();
   b.setInsertionPoint(group);
   auto symbol =
       SymbolRefAttr::get(b.getContext(), device::kernelsName,
-                         {FlatSymbolRefAttr::get(b.getContext(), name)});
-  device::LaunchOp::create(
-      b, group.getLoc(), symbol,
-      b.getDenseI32ArrayAttr({int32_t(launch.blocks), 1, 1}),
-      b.getDenseI32ArrayAttr({int32_t(launch.threads), 1, 1}),
-      b.getI32IntegerAttr(launch.shared), kernel->getOperands());
+                         {FlatSymbolRefAttr::get(b.getContext(), made.name)});
+  auto sizes = [&](int64_t count) {
+    return b.getDenseI32ArrayAttr({int32_t(count), 1, 1});
+  };
+  device::LaunchOp::create(b, group.getLoc(), symbol, sizes(made.launch.blocks),
+                           sizes(made.launch.threads),
+                           b.getI32IntegerAttr(made.launch.shared),
+                           kernel->getOperands());
   b.eraseOp(group);
   return success();
 }

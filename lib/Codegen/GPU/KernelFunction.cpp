@@ -38,6 +38,9 @@ KernelFunction::KernelFunction(device::GroupOp group, gpu::GPUModuleOp kernels)
   getUsedValuesDefinedAbove(group.getBody(), used);
   for (Value value : used)
     bring(value);
+  // Once for all of them: a kernel of many parts has hundreds.
+  isComplete = true;
+  setType();
   for (Operation &op : group.getBody().front())
     b.clone(op, mapping);
   gpu::ReturnOp::create(b, group.getLoc());
@@ -47,11 +50,14 @@ Value KernelFunction::addOperand(Value value) {
   operands.push_back(value);
   Value argument = getBody().insertArgument(operands.size() - 1,
                                             value.getType(), group.getLoc());
-  SmallVector<Type> types;
-  for (Value operand : operands)
-    types.push_back(operand.getType());
-  function.setFunctionType(b.getFunctionType(types, {}));
+  if (isComplete)
+    setType();
   return argument;
+}
+
+void KernelFunction::setType() {
+  function.setFunctionType(
+      b.getFunctionType(TypeRange(ValueRange(operands)), {}));
 }
 
 /// Small constants are part of the kernels' module.

@@ -33,6 +33,7 @@ public:
   mlir::Value bring(mlir::Value value);
 
 private:
+  void setType();
   void bringGlobal(mlir::memref::GetGlobalOp op);
 
   device::GroupOp group;
@@ -40,6 +41,8 @@ private:
   mlir::gpu::GPUFuncOp function;
   mlir::IRMapping mapping;
   llvm::SmallVector<mlir::Value> operands;
+  /// What the group uses has been brought.
+  bool isComplete = false;
   mlir::OpBuilder b;
 };
 

@@ -1,7 +1,7 @@
 // RUN: mp-opt %s --split-input-file --mp-form-kernels --verify-diagnostics
 
 module attributes {mp.inputs = [{mp.name = "x"}]} {
-  // expected-error@+1 {{input 'x': the size of axis 0 is not known, but code for a device needs all sizes: give them by --dim=NAME=SIZE}}
+  // expected-error@+1 {{input 'x': the size of axis 0 is not known, but code for a device needs all sizes: --dim=NAME=SIZE gives that of a named one, data give all}}
   func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     %ok = arith.constant 0 : i32
     %x = runtime.input %inputs[0] : memref<?x4xf32>
