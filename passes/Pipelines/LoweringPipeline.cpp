@@ -181,7 +181,7 @@ void buildGPULoweringPipeline(OpPassManager &pm,
   kernels.addPass(createReconcileUnrealizedCastsPass());
   simplify(kernels);
   if (options.emulated)
-    pm.addPass(createEmulateKernels());
+    pm.addPass(createEmulateKernels({/*checkRaces=*/true}));
 }
 
 } // namespace mp

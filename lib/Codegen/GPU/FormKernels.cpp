@@ -211,9 +211,11 @@ static int64_t countPoints(Operation &op) {
     return points;
   }
   op.walk([&](linalg::GenericOp inner) {
-    int64_t own = countPoints(*inner.getOperation());
-    points = std::max(points, own);
+    points = std::max(points, countPoints(*inner.getOperation()));
   });
+  if (auto forall = dyn_cast<scf::ForallOp>(op))
+    for (OpFoldResult bound : forall.getMixedUpperBound())
+      multiply(getConstantIntValue(bound).value_or(INT64_MAX));
   return points;
 }
 
@@ -278,8 +280,7 @@ bool KernelFormer::isBoundToOpen(Operation &op) {
 }
 
 void KernelFormer::addToGroup(Operation &op, StringRef kind) {
-  bool isSmall = kind != group::contract && countPoints(op) <= fewPoints &&
-                 (kind != group::rows || countPoints(op) <= fewPoints / 32);
+  bool isSmall = kind != group::contract && countPoints(op) <= fewPoints;
   bool joins = kind == group::block || isSmall;
   if (!open || !joins) {
     OpBuilder b(&op);

@@ -84,3 +84,25 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// Many short rows are many blocks, not one that takes them in turn.
+
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<8192x16xf32>
+  // CHECK: device.group "rows" {
+  // CHECK-NEXT: scf.forall
+  scf.forall (%i) in (8192) {
+    %row = memref.subview %x[%i, 0] [1, 16] [1, 1] : memref<8192x16xf32> to memref<16xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%row : memref<16xf32, strided<[1], offset: ?>>) {
+    ^bb0(%b: f32):
+      %0 = arith.addf %b, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
