@@ -9,7 +9,7 @@ import pytest
 
 from runs import BAD_INPUT, NOT_COMPILED, MODELS, attempt, curve, fail
 from runs import load_safetensors, make_step, mp_run, read_log, train_folder
-from runs import write_model
+from runs import run_mp_opt, write_model
 
 EMULATED = "--device=emulated"
 
@@ -146,6 +146,51 @@ def test_curves(tmp_path, name, optimizer):
     mp_run("train", make_step(name, optimizer), data, *flags)
     found = [record["loss"] for record in read_log(log)]
     np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+FORWARD = {
+    "bert_hf_op20": "--dim=B=2,S=8",
+    "bert_like_op17": "--dim=B=2,S=8",
+    "convnext_test_op18": "--dim=N=1",
+    "resnet18_w8_op17": "--dim=N=1",
+    "resnet18_w8_op17_bn": "--dim=N=1",
+    "vit_test_op20": "--dim=N=1",
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_forward_models(tmp_path, name):
+    """fp32 on both: sums in another order are all that differs."""
+    flags = (MODELS / "fwd" / name / "model.onnx", "--random=3", FORWARD[name])
+    expected = outputs(tmp_path, *flags)
+    found = outputs(tmp_path, *flags, EMULATED)
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        bound = 1e-5 * np.abs(value).max()
+        assert np.abs(found[key] - value).max() <= bound, key
+
+
+@pytest.mark.parametrize(
+    "name, precision, most",
+    [
+        ("mlp784", "--mixed-fp16", 19),
+        ("bert2_op17", "--mixed-bf16", 120),
+        ("resnet8", "--mixed-bf16", 109),
+    ],
+)
+def test_launches(tmp_path, name, precision, most):
+    """A step's launches, of batches of 8: more of them is a step back."""
+    step = make_step(name, "adamw", precision)
+    path = tmp_path / "step.mlir"
+    run_mp_opt(
+        step,
+        "--convert-onnx-to-linalg=dim=batch=8",
+        "--mp-lower-to-gpu=in-place",
+        "--emit=mlir",
+        "-o",
+        path,
+    )
+    assert 0 < path.read_text().count("device.launch") <= most
 
 
 def test_loss_scale(tmp_path):
