@@ -460,8 +460,9 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm",
   let summary = "Write kernels in the dialects of LLVM and NVVM";
   let description = [{
     Before: `gpu.func`s of branches between blocks, on memrefs of known sizes.
-    After: functions of bare pointers. Indices have 32 bits where memory allows
-    it. Dynamic shared memory is the global `mp_shared` without size.
+    After: functions of bare pointers. Indices have 32 bits in kernels whose memory
+    allows it and that make no indices of numbers of 64 bits. Dynamic shared
+    memory is the global `mp_shared` without size.
 
     Example: test/Lowering/GPU/convert-kernels-to-nvvm.mlir
   }];

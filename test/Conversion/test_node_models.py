@@ -142,7 +142,7 @@ def write_data(folder, kind, values):
         path.write_bytes(value.SerializeToString())
 
 
-def check(cases, folder):
+def check(cases, folder, *flags):
     """Raises where the outputs are not those that are expected."""
     folder.mkdir()
     onnx.save(merged(cases), folder / "model.onnx")
@@ -155,7 +155,7 @@ def check(cases, folder):
         rtol, atol = tolerance(cases[0])
         done = subprocess.run(
             [MP_RUN, "run", folder / "model.onnx", data,
-             f"--check={rtol},{atol}"],
+             f"--check={rtol},{atol}", *flags],
             capture_output=True, text=True, timeout=TIMEOUT_SECONDS,
         )
         if done.returncode != 0:
@@ -165,33 +165,36 @@ def check(cases, folder):
             )
 
 
-def failure(cases, folder):
+def failure(cases, folder, *flags):
     try:
-        check(cases, folder)
+        check(cases, folder, *flags)
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         return " | ".join(lines)[:700]
     return None
 
 
-def failures_of_batch(cases, folder):
-    together = failure(cases, folder / cases[0].name)
+def failures_of_batch(cases, folder, *flags):
+    together = failure(cases, folder / cases[0].name, *flags)
     if together is None or len(cases) == 1:
         return {cases[0].name: together} if together else {}
-    alone = {c.name: failure([c], folder / f"{c.name}_alone") for c in cases}
+    alone = {
+        c.name: failure([c], folder / f"{c.name}_alone", *flags) for c in cases
+    }
     alone = {name: why for name, why in alone.items() if why}
     first, last = cases[0].name, cases[-1].name
     return alone or {f"{first} to {last}, only together": together}
 
 
-def run_cases(cases):
+def run_cases(cases, *flags):
     """Why cases fail, by name; exceptions are run one by one."""
     folder = scratch_dir("node-models")
     work = list(batches([c for c in cases if not is_exception(c.name)]))
     work += [[c] for c in cases if is_exception(c.name)]
     failed = {}
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        for found in pool.map(lambda c: failures_of_batch(c, folder), work):
+        runs = pool.map(lambda c: failures_of_batch(c, folder, *flags), work)
+        for found in runs:
             failed.update(found)
     return failed
 
@@ -234,3 +237,19 @@ def test_cases(letter):
     assert not surprises, f"{len(surprises)} failures:\n" + "\n".join(
         surprises
     )
+
+
+def test_cases_on_a_device():
+    """The emulated one; what has no code for devices is refused by name."""
+    cases = [c for c in all_cases() if not is_exception(c.name)]
+    failed = run_cases(cases, "--device=emulated")
+    refused = [
+        name
+        for name, why in failed.items()
+        if why.startswith("exit code 4") and "--device=cpu runs it" in why
+    ]
+    wrong = {n: why for n, why in failed.items() if n not in refused}
+    assert not wrong, f"{len(wrong)} failures:\n" + "\n".join(
+        f"{name}: {why}" for name, why in wrong.items()
+    )
+    assert len(refused) <= 0.1 * len(cases), refused

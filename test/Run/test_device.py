@@ -148,6 +148,75 @@ def test_curves(tmp_path, name, optimizer):
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
+# Name, float64's function, and units in the last place that f32 may be off.
+FUNCTIONS = [
+    ("Sin", np.sin, 4),
+    ("Cos", np.cos, 4),
+    ("Tan", np.tan, 8),
+    ("Atan", np.arctan, 4),
+    ("Sinh", np.sinh, 6),
+    ("Cosh", np.cosh, 6),
+    ("Asinh", np.arcsinh, 6),
+    ("Exp", np.exp, 4),
+    ("Tanh", np.tanh, 6),
+]
+
+
+def compute(tmp_path, op, *operands):
+    """One node on the emulated device."""
+    names = "xy"[: len(operands)]
+    size = operands[0].size
+    takes = ", ".join(f"float[{size}] {name}" for name in names)
+    attributes = "<fmod = 1>" if op == "Mod" else ""
+    net = f"net ({takes}) => (float[{size}] z)"
+    net += f" {{ z = {op}{attributes}({', '.join(names)}) }}"
+    np.savez(tmp_path / "in.npz", **dict(zip(names, operands)))
+    model = write_model(tmp_path, net)
+    return outputs(tmp_path, model, tmp_path / "in.npz", EMULATED)["z"]
+
+
+@pytest.mark.parametrize("op, function, units", FUNCTIONS)
+def test_functions(tmp_path, op, function, units):
+    """No library computes them: arguments near 0, large, infinite."""
+    scale = np.logspace(-30, 14, 500)
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan]
+    x = np.concatenate([scale, -scale, np.linspace(-90, 90, 2000), ends])
+    x = x.astype(np.float32)
+    with np.errstate(all="ignore"):
+        expected = function(x.astype(np.float64)).astype(np.float32)
+    found = compute(tmp_path, op, x)
+    np.testing.assert_allclose(
+        found, expected, rtol=units * 2.0**-24, atol=2.0**-149
+    )
+    zero = expected == 0
+    assert (np.signbit(found) == np.signbit(expected))[zero].all()
+
+
+@pytest.mark.parametrize(
+    "op, function, units", [("Pow", np.power, 64), ("Mod", np.fmod, 0)]
+)
+def test_functions_of_two(tmp_path, op, function, units):
+    ends = [0.0, -0.0, 1, -1, 0.5, -2.5, 2, 3, -3, 33, 1e10, 1e-10, -1e30]
+    ends = np.array([*ends, np.inf, -np.inf, np.nan], np.float32)
+    x, y = (grid.ravel() for grid in np.meshgrid(ends, ends))
+    with np.errstate(all="ignore"):
+        expected = function(x.astype(np.float64), y.astype(np.float64))
+        expected = expected.astype(np.float32)
+    found = compute(tmp_path, op, x, y)
+    # Denormal results may be zero.
+    np.testing.assert_allclose(
+        found, expected, rtol=units * 2.0**-24, atol=1e-37 if units else 0
+    )
+
+
+def test_indices_have_64_bits(tmp_path):
+    net = write_model(tmp_path, GATHER)
+    data = tmp_path / "i.npz"
+    np.savez(data, x=np.zeros(4, np.float32), i=np.array([0, 2**32 + 1]))
+    error = fail(BAD_INPUT, "run", net, data, EMULATED)
+    assert "index 4294967297 is out of range for size 4" in error
+
+
 FORWARD = {
     "bert_hf_op20": "--dim=B=2,S=8",
     "bert_like_op17": "--dim=B=2,S=8",

@@ -19,7 +19,7 @@
 #include "ArenaPlaces.h"
 #include "MemoryRanges.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
-#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/Kernel/ContractShape.h"
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -110,6 +110,15 @@ static StringRef findFault(Operation *op) {
   if (isa<memref::AllocOp, memref::AllocaOp, runtime::OutputOp>(op) &&
       llvm::any_of(op->getResultTypes(), hasUnknownSize))
     return "a result's size depends on data";
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  auto contract = dyn_cast<kernel::ContractOp>(op);
+  if ((structured &&
+       ShapedType::isDynamicShape(structured.getStaticLoopRanges())) ||
+      (contract &&
+       ShapedType::isDynamicShape(kernel::getStaticSizes(contract))) ||
+      (isa<memref::CopyOp>(op) &&
+       llvm::any_of(op->getOperandTypes(), hasUnknownSize)))
+    return "how much it computes depends on data";
   if (isa<runtime::CacheLookupOp, runtime::ScratchOp>(op))
     return "it needs memory of the host";
   return "";

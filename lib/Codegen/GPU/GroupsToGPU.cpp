@@ -79,6 +79,7 @@ private:
   void placeTemporaries(const Threads *owners);
   Value placeInArena(MemRefType type, const Threads *owners);
   Value getControl();
+  void insertGuard();
   void convertFailures();
   void cleanUp();
 
@@ -97,6 +98,8 @@ private:
   /// By the kind and text of groups; and how many there are of each kind.
   llvm::StringMap<Kernel> kernelsOf;
   llvm::StringMap<unsigned> counts;
+  /// Whether a check ends the call.
+  bool mayEnd = false;
   /// What `device.fail` counts.
   llvm::MapVector<StringAttr, int64_t> errors;
 };
@@ -397,6 +400,31 @@ LogicalResult GroupConverter::emit(StringRef kind) {
   return success();
 }
 
+/// Indices that the model computes are good for nothing once a check of theirs
+/// has ended the call. All threads of a block see the same.
+void GroupConverter::insertGuard() {
+  auto isComputed = [](arith::IndexCastOp op) {
+    return isa<IndexType>(op.getType()) ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+  };
+  if (!mayEnd || !kernel->get().walk(isComputed).wasInterrupted())
+    return;
+  Value control = kernel->bring(getControl());
+  Location loc = kernel->get().getLoc();
+  b.setInsertionPointToStart(&kernel->getBody());
+  Value ended = memref::LoadOp::create(b, loc, control,
+                                       makeIndex(b, loc, device::HasEnded));
+  Value zero = arith::ConstantIntOp::create(b, loc, 0, 64);
+  Value hasEnded =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, ended, zero);
+  // The kernel may be about to end the call itself.
+  gpu::BarrierOp::create(b, loc);
+  auto branch = scf::IfOp::create(b, loc, hasEnded);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value none = makeIndex(b, loc, 0);
+  device::FailOp::create(b, loc, control, 0, none, none, /*ends=*/true);
+}
+
 static std::string print(gpu::GPUFuncOp function) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -425,6 +453,7 @@ LogicalResult GroupConverter::emitKernel(StringRef kind, Kernel &made) {
 LogicalResult GroupConverter::convert(device::GroupOp group) {
   StringRef kind = group.getKind();
   kernel.emplace(group, kernels);
+  insertGuard();
   convertFailures();
   Kernel &made = kernelsOf[(kind + print(kernel->get())).str()];
   if (made.isShared)
@@ -467,6 +496,7 @@ void GroupConverter::cleanUp() {
 }
 
 LogicalResult GroupConverter::run() {
+  main.walk([&](runtime::FailOp op) { mayEnd |= !op.getParallel(); });
   bool isFine = true;
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>()))
     isFine &= succeeded(convert(group));

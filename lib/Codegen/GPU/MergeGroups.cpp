@@ -263,7 +263,19 @@ void GroupMerger::findLevels() {
   }
 }
 
+/// What may end the call is a kernel of its own: others ask whether it did.
+static bool mayEnd(device::GroupOp group) {
+  return group
+      .walk([](runtime::FailOp op) {
+        return op.getParallel() ? WalkResult::advance()
+                                : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 static bool isSmallPart(device::GroupOp group) {
+  if (mayEnd(group))
+    return false;
   return group.getKind() == group::map || group.getKind() == group::reduce ||
          group.getKind() == group::block;
 }

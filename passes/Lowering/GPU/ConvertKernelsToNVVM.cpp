@@ -53,8 +53,8 @@ struct ConvertKernelsToNVVM
   void runOnOperation() override;
 
 private:
-  unsigned getIndexBits();
   LogicalResult expand();
+  LogicalResult convert(ArrayRef<Operation *> kernels, unsigned indexBits);
 };
 
 /// Dynamic shared memory is one array of unknown size. MLIR's pattern makes a
@@ -93,28 +93,55 @@ struct DynamicSharedMemoryLowering
 
 } // namespace
 
-/// Addresses within memory of less than 2 GB are counted in 32 bits, in which
-/// devices compute faster.
-unsigned ConvertKernelsToNVVM::getIndexBits() {
-  bool isBig = false;
-  getOperation().walk([&](Operation *op) {
-    auto check = [&](Type type) {
-      auto memref = dyn_cast<MemRefType>(type);
-      if (!memref || !memref.hasStaticShape())
-        return;
-      auto [strides, offset] = memref.getStridesAndOffset();
-      int64_t reach = 1;
-      for (auto [stride, size] : llvm::zip(strides, memref.getShape()))
-        reach = std::max(reach, stride * size);
-      isBig |= reach > INT32_MAX / 8;
-    };
-    llvm::for_each(op->getResultTypes(), check);
+/// Whether memory of a type is counted in more than 32 bits, or holds indices,
+/// which are as long wherever they are read.
+static bool needsLongIndex(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref || !memref.hasStaticShape())
+    return false;
+  auto [strides, offset] = memref.getStridesAndOffset();
+  int64_t reach = 1;
+  for (auto [stride, size] : llvm::zip(strides, memref.getShape()))
+    reach = std::max(reach, stride * size);
+  return reach > INT32_MAX / 8 || memref.getElementType().isIndex();
+}
+
+/// Numbers of 64 bits that the model computes may be indices out of any range.
+static bool hasLongIndex(Operation *op) {
+  auto isLong = [](Value value) {
+    return getElementTypeOrSelf(value.getType()).isInteger(64);
+  };
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return isLong(op->getOperand(0));
+  auto constant = dyn_cast<arith::ConstantIndexOp>(op);
+  return constant && !llvm::isInt<32>(constant.value());
+}
+
+/// Devices compute faster in 32 bits.
+static unsigned getIndexBits(Operation *kernel) {
+  auto found = kernel->walk([](Operation *op) {
+    bool isLong =
+        hasLongIndex(op) || llvm::any_of(op->getResultTypes(), needsLongIndex);
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        llvm::for_each(block.getArgumentTypes(), check);
+        isLong |= llvm::any_of(block.getArgumentTypes(), needsLongIndex);
+    return isLong ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return isBig ? 64 : 32;
+  return found.wasInterrupted() ? 64 : 32;
 }
+
+namespace {
+/// LLVM's intrinsics, since MLIR's patterns for GPUs call a library.
+template <typename From, typename To>
+struct UseIntrinsic : public OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(From op, PatternRewriter &b) const override {
+    b.replaceOpWithNewOp<To>(op, op.getType(), op->getOperands());
+    return success();
+  }
+};
+} // namespace
 
 /// What has no direct form in LLVM's dialect.
 LogicalResult ConvertKernelsToNVVM::expand() {
@@ -122,15 +149,17 @@ LogicalResult ConvertKernelsToNVVM::expand() {
   populateGpuRewritePatterns(patterns);
   vector::populateVectorBroadcastLoweringPatterns(patterns);
   vector::populateVectorFromElementsUnrollPatterns(patterns);
+  patterns.add<UseIntrinsic<arith::MaxNumFOp, LLVM::MaxNumOp>,
+               UseIntrinsic<arith::MinNumFOp, LLVM::MinNumOp>>(&getContext());
   return applyPatternsGreedily(getOperation(), std::move(patterns));
 }
 
-void ConvertKernelsToNVVM::runOnOperation() {
-  if (failed(expand()))
-    return signalPassFailure();
+/// Of ops of the module: `kernels`, whose indices have so many bits.
+LogicalResult ConvertKernelsToNVVM::convert(ArrayRef<Operation *> kernels,
+                                            unsigned indexBits) {
   LowerToLLVMOptions options(&getContext());
   options.useBarePtrCallConv = true;
-  options.overrideIndexBitwidth(getIndexBits());
+  options.overrideIndexBitwidth(indexBits);
   LLVMTypeConverter converter(&getContext(), options);
   configureGpuToNVVMTypeConverter(converter);
   converter.addConversion([](nvgpu::DeviceAsyncTokenType type) -> Type {
@@ -152,8 +181,15 @@ void ConvertKernelsToNVVM::runOnOperation() {
   LLVMConversionTarget target(getContext());
   target.addIllegalDialect<gpu::GPUDialect, nvgpu::NVGPUDialect>();
   target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
-  target.addLegalOp<gpu::GPUModuleOp>();
-  if (failed(
-          applyPartialConversion(getOperation(), target, std::move(patterns))))
+  return applyPartialConversion(kernels, target, std::move(patterns));
+}
+
+void ConvertKernelsToNVVM::runOnOperation() {
+  if (failed(expand()))
+    return signalPassFailure();
+  SmallVector<Operation *> shortKernels, longKernels;
+  for (Operation &op : *getOperation().getBody())
+    (getIndexBits(&op) == 32 ? shortKernels : longKernels).push_back(&op);
+  if (failed(convert(shortKernels, 32)) || failed(convert(longKernels, 64)))
     signalPassFailure();
 }

@@ -8,6 +8,7 @@
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Codegen/GPU/MathFunctions.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -114,12 +115,17 @@ LogicalResult ExpandKernels::checkMath() {
 void ExpandKernels::runOnOperation() {
   RewritePatternSet patterns(&getContext());
   patterns.add<ExpandDraw>(&getContext());
+  populateMathFunctionPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  populateMathPolynomialApproximationPatterns(
-      patterns, [](StringRef name) { return name != "math.sqrt"; });
-  math::populateExpansionPatterns(patterns, {"sinh", "cosh", "tan", "asinh",
-                                             "acosh", "atanh", "exp2", "powf",
-                                             "fpowi", "rsqrt", "clampf"});
+  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    return llvm::is_contained({"math.exp", "math.expm1", "math.log",
+                               "math.log1p", "math.log2", "math.tanh",
+                               "math.erf", "math.erfc", "math.asin",
+                               "math.acos", "math.atan2", "math.cbrt"},
+                              name);
+  });
+  math::populateExpansionPatterns(patterns,
+                                  {"tan", "exp2", "fpowi", "rsqrt", "clampf"});
   if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) ||
       failed(checkMath()))
     signalPassFailure();

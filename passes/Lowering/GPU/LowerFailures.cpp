@@ -46,6 +46,8 @@ static void lower(IRRewriter &b, device::FailOp op) {
     memref::StoreOp::create(b, loc, value, control, place);
   };
   b.setInsertionPoint(op);
+  if (op.getEnds())
+    store(device::HasEnded, number(1));
   Value flag = arith::ConstantIndexOp::create(b, loc, device::HasFailed);
   Value before = memref::AtomicRMWOp::create(
       b, loc, arith::AtomicRMWKind::assign, number(1), control, flag);

@@ -185,3 +185,40 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK:     memref.load
 // CHECK:     arith.select %[[FITS]]
 // CHECK:     arith.truncf {{.*}} : f32 to bf16
+
+// -----
+
+// A check may end the call: a kernel with an index that the model computes asks
+// whether one has.
+
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %x = runtime.input %inputs[0] : memref<4xf32>
+  %p = runtime.input %inputs[1] : memref<1xi64>
+  // CHECK: device.launch @kernels::@block_0
+  device.group "block" {
+    %v = memref.load %p[%c0] : memref<1xi64>
+    %i = arith.index_cast %v : i64 to index
+    %bad = arith.cmpi uge, %i, %c4 : index
+    scf.if %bad {
+      runtime.fail "index %0 of %1"(%i, %c4)
+    }
+  }
+  // CHECK: device.launch @kernels::@block_1
+  device.group "block" {
+    %v = memref.load %p[%c0] : memref<1xi64>
+    %i = arith.index_cast %v : i64 to index
+    %one = arith.constant 1.0 : f32
+    memref.store %one, %x[%i] : memref<4xf32>
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @block_1
+// CHECK: %[[ENDED:.*]] = memref.load %{{.*}}[%c5] : memref<8xi64>
+// CHECK: %[[HAS:.*]] = arith.cmpi ne, %[[ENDED]]
+// CHECK: gpu.barrier
+// CHECK: scf.if %[[HAS]] {
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: device.fail %{{.*}} ends

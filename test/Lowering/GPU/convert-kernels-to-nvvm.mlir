@@ -30,3 +30,27 @@ gpu.module @big {
     gpu.return
   }
 }
+
+gpu.module @data {
+  // An index that the model computes: 2^32 + 1 is not 1.
+  // CHECK-LABEL: llvm.func @lookup
+  gpu.func @lookup(%a: memref<64xf32>, %p: memref<1xi64>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %n = memref.load %p[%c0] : memref<1xi64>
+    // CHECK-NOT: llvm.trunc
+    %i = arith.index_cast %n : i64 to index
+    // CHECK: llvm.getelementptr {{.*}} : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %x = memref.load %a[%i] : memref<64xf32>
+    memref.store %x, %a[%c0] : memref<64xf32>
+    gpu.return
+  }
+  // Beside it, one without.
+  // CHECK-LABEL: llvm.func @short
+  gpu.func @short(%a: memref<64xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %t = gpu.thread_id x
+    %x = memref.load %a[%t] : memref<64xf32>
+    // CHECK: llvm.getelementptr {{.*}} : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    memref.store %x, %a[%t] : memref<64xf32>
+    gpu.return
+  }
+}

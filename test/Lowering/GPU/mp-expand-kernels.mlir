@@ -16,6 +16,21 @@ gpu.module @kernels {
     memref.store %3, %a[%i] : memref<4xf32>
     gpu.return
   }
+  // Negative numbers have powers, too; what is left of a division is exact.
+  // CHECK-LABEL: gpu.func @sign
+  gpu.func @sign(%a: memref<4xf32>) kernel {
+    %i = arith.constant 0 : index
+    %x = memref.load %a[%i] : memref<4xf32>
+    // CHECK-NOT: math.powf
+    // CHECK: math.copysign
+    %0 = math.powf %x, %x : f32
+    // CHECK: arith.extf %{{.*}} : f32 to f64
+    // CHECK-NOT: arith.remf
+    // CHECK: math.fma %{{.*}} : f64
+    %1 = arith.remf %0, %x : f32
+    memref.store %1, %a[%i] : memref<4xf32>
+    gpu.return
+  }
   // CHECK-LABEL: gpu.func @draw
   gpu.func @draw(%c: memref<8xi64>, %a: memref<2xi64>) kernel {
     %i = arith.constant 0 : index

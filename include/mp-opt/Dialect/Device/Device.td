@@ -47,7 +47,9 @@ def Device_ControlOp : Device_Op<"control", [Pure]> {
     * 1: 0, or anything else once a thread has failed;
     * 2: of the first that did, 1 + the index of a text in the module's
       `device.errors`;
-    * 3, 4: the two numbers that stand for `%0` and `%1` in it.
+    * 3, 4: the two numbers that stand for `%0` and `%1` in it;
+    * 5: 0, or anything else once a kernel has ended for that: what follows must
+      not trust numbers that the model computes, and does nothing.
 
     `%0 = device.control : memref<8xi64>`
   }];

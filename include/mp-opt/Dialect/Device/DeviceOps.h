@@ -32,7 +32,14 @@ constexpr llvm::StringLiteral kernelsName = "kernels";
 constexpr llvm::StringLiteral sharedName = "mp_shared";
 /// The words of `device.control`, and what is in them.
 constexpr int64_t controlWords = 8;
-enum ControlWord { CallNumber, HasFailed, ErrorText, ErrorFirst, ErrorSecond };
+enum ControlWord {
+  CallNumber,
+  HasFailed,
+  ErrorText,
+  ErrorFirst,
+  ErrorSecond,
+  HasEnded
+};
 
 /// The name of the model's node that a location is of; empty if it has none.
 std::string getNodeName(mlir::Location location);
