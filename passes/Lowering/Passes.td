@@ -85,6 +85,20 @@ def FuseRows : Pass<"mp-fuse-rows"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def FuseUpdates : Pass<"mp-fuse-updates"> {
+  let summary = "Compute all that an optimizer does to a parameter in one op";
+  let description = [{
+    Before: linalg ops on tensors, elementwise ones fused. After: elementwise ops
+    that only update states and share what they read are one op: it reads a
+    gradient, a parameter and its moments and writes these. What others read as
+    well, as unscaled gradients are read by the test whether they are finite, is
+    computed by each reader where that takes no more memory.
+
+    Example: test/Lowering/mp-fuse-updates.mlir
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
   let summary = "Give each use of an empty tensor one of its own";
   let description = [{

@@ -97,6 +97,7 @@ static void buildFusion(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createFuseContractions());
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows());
+  pm.addNestedPass<func::FuncOp>(createFuseUpdates());
   simplifyOps(pm);
 }
 
