@@ -1,7 +1,10 @@
 // RUN: mp-opt %s --mp-plan-memory --split-input-file | FileCheck %s
+// RUN: mp-opt %s --mp-plan-memory=alignment=256 --split-input-file | FileCheck %s --check-prefix=DEVICE
 
 // Buffers that live one after the other share a place; %b lives beside both.
 // CHECK: module attributes {mp.arena = 576 : i64}
+// On a device %b, and %a, too, have places of their own.
+// DEVICE: memref.alloc() : memref<1024xi8>
 // CHECK-LABEL: @main
 // CHECK: %[[ARENA:.*]] = memref.alloc() : memref<576xi8>
 // CHECK: memref.view %[[ARENA]][%c0{{.*}}][] : memref<576xi8> to memref<64xf32>

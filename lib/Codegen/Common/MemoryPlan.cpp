@@ -21,6 +21,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace mp {
@@ -71,6 +73,17 @@ static std::vector<Buffer> findBuffers(Block &block, int64_t alignment) {
   return buffers;
 }
 
+/// On a device, who writes over a place waits for those that read what was
+/// there, and a launch costs more than the place of a number: these share
+/// theirs with nothing.
+static void separateNumbers(std::vector<Buffer> &buffers, int64_t alignment) {
+  for (Buffer &buffer : buffers)
+    if (buffer.bytes <= alignment) {
+      buffer.begin = 0;
+      buffer.end = std::numeric_limits<int64_t>::max();
+    }
+}
+
 /// The lowest place that no buffer has that lives at the same time.
 static int64_t findPlace(const Buffer &buffer, ArrayRef<Buffer *> placed) {
   // `placed` is in the order of places.
@@ -114,12 +127,14 @@ Value getRoot(Value memref) {
   return memref;
 }
 
-void planMemory(ModuleOp module, int64_t alignment) {
+void planMemory(ModuleOp module, int64_t alignment, bool forDevice) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)
     return;
   Block &block = main.getBody().front();
   std::vector<Buffer> buffers = findBuffers(block, alignment);
+  if (forDevice)
+    separateNumbers(buffers, alignment);
   int64_t total = assignPlaces(buffers);
   OpBuilder b(&block, block.begin());
   module->setAttr(mark::arena, b.getI64IntegerAttr(total));

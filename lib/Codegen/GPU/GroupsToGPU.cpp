@@ -73,6 +73,7 @@ private:
   void emitReduce(linalg::GenericOp op);
   LogicalResult emitContract(kernel::ContractOp op);
   LogicalResult emitParts();
+  void nestParts(ArrayRef<std::pair<scf::IfOp, int64_t>> parts);
   Threads makeThreads(int64_t tasks, int64_t threads);
   Value getOwnBlock(Location loc);
   int64_t chooseThreads(int64_t tasks, int64_t most) const;
@@ -275,11 +276,34 @@ LogicalResult GroupConverter::emitBlock() {
   return BlockCode(b, kernel->get(), threads).emit(*body);
 }
 
+/// Each block finds its part by halves. Parts are the code of blocks from some
+/// number on.
+void GroupConverter::nestParts(ArrayRef<std::pair<scf::IfOp, int64_t>> parts) {
+  if (parts.size() <= 2) {
+    for (auto [branch, begin] : parts)
+      branch->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+    return;
+  }
+  auto low = parts.take_front(parts.size() / 2);
+  auto high = parts.drop_front(low.size());
+  Location loc = kernel->get().getLoc();
+  Value isLow =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, getBlock(b, loc),
+                            makeIndex(b, loc, high.front().second));
+  auto halves = scf::IfOp::create(b, loc, isLow, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(halves.thenBlock()->getTerminator());
+  nestParts(low);
+  b.setInsertionPoint(halves.elseBlock()->getTerminator());
+  nestParts(high);
+}
+
 /// The blocks of the kernel are divided among the parts.
 LogicalResult GroupConverter::emitParts() {
   Block &whole = kernel->getBody();
   Location loc = kernel->get().getLoc();
   int64_t total = 0;
+  SmallVector<std::pair<scf::IfOp, int64_t>> parts;
   for (auto part : llvm::to_vector(whole.getOps<device::GroupOp>())) {
     b.setInsertionPoint(part);
     firstBlock = makeIndex(b, loc, total);
@@ -296,8 +320,11 @@ LogicalResult GroupConverter::emitParts() {
     if (failed(emit(kind)))
       return failure();
     end.setValueAttr(b.getIndexAttr(launch.blocks));
+    parts.emplace_back(branch, total);
     total += launch.blocks;
   }
+  b.setInsertionPoint(whole.getTerminator());
+  nestParts(parts);
   launch.blocks = total;
   launch.threads = commonThreads;
   return success();

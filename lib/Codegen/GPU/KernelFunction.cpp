@@ -27,6 +27,14 @@ static bool isArgument(Value value) {
   return view && view.getSource().getDefiningOp<memref::AllocOp>();
 }
 
+/// Of many places in the arena a kernel knows how far into it they are.
+static bool isManyPlaces(const llvm::SetVector<Value> &used) {
+  constexpr int64_t mostPlaces = 64;
+  return llvm::count_if(used, [](Value value) {
+           return bool(value.getDefiningOp<memref::ViewOp>());
+         }) > mostPlaces;
+}
+
 KernelFunction::KernelFunction(device::GroupOp group, gpu::GPUModuleOp kernels)
     : group(group), kernels(kernels), b(group.getContext()) {
   b.setInsertionPointToEnd(kernels.getBody());
@@ -36,6 +44,7 @@ KernelFunction::KernelFunction(device::GroupOp group, gpu::GPUModuleOp kernels)
   b.setInsertionPointToStart(&getBody());
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(group.getBody(), used);
+  hasWholeArena = isManyPlaces(used);
   for (Value value : used)
     bring(value);
   // Once for all of them: a kernel of many parts has hundreds.
@@ -71,7 +80,9 @@ void KernelFunction::bringGlobal(memref::GetGlobalOp op) {
 
 Value KernelFunction::bring(Value value) {
   rematerialize(b, mapping, value, [&](Value next) -> Value {
-    if (isArgument(next))
+    if (hasWholeArena && next.getDefiningOp<memref::ViewOp>())
+      return nullptr;
+    if (isArgument(next) || next.getDefiningOp<memref::AllocOp>())
       return addOperand(next);
     if (auto global = next.getDefiningOp<memref::GetGlobalOp>())
       bringGlobal(global);

@@ -43,6 +43,8 @@ private:
   llvm::SmallVector<mlir::Value> operands;
   /// What the group uses has been brought.
   bool isComplete = false;
+  /// The arena is one argument, and not each place in it.
+  bool hasWholeArena = false;
   mlir::OpBuilder b;
 };
 

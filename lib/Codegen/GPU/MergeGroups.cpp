@@ -13,7 +13,8 @@
 // * What does not wait for each other, as the updates of all parameters,
 // becomes
 //   parts of one kernel: its blocks are divided among them. Each group goes as
-//   late as what waits for it allows; what then stands at one level is merged.
+//   late as what waits for it allows, or to others in front of that; what then
+//   stands at one level is merged.
 //
 // Who waits for whom follows from memory: one writes what the other touches.
 //
@@ -21,6 +22,7 @@
 
 #include "mp-opt/Codegen/GPU/MergeGroups.h"
 
+#include "ArenaPlaces.h"
 #include "GroupAccesses.h"
 #include "MapFusion.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
@@ -36,6 +38,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace mp {
@@ -43,15 +47,17 @@ namespace mp {
 namespace {
 
 /// Pointers that a kernel is called with, at most: 4 KB of parameters have room
-/// for 512.
-constexpr size_t maxRoots = 400;
+/// for 512. The arena is one of them.
+constexpr size_t maxRoots = 500;
+/// Bytes of a state that are copied rather than waited for.
+constexpr int64_t maxCopied = 64;
 /// How far a map looks back for one that it can be a part of.
 constexpr int64_t lookBack = 64;
 
 class GroupMerger {
 public:
   explicit GroupMerger(func::FuncOp main)
-      : block(main.getBody().front()), b(main.getContext()) {}
+      : main(main), block(main.getBody().front()), b(main.getContext()) {}
 
   void run();
 
@@ -68,10 +74,14 @@ private:
   void fuseAllMaps();
   void collect();
   void findLevels();
+  void joinOthers();
+  void keepOldStates();
+  void keepOldState(Node &writer, Value state);
   void merge();
   void mergeLevel(ArrayRef<device::GroupOp> groups);
   void makePart(ArrayRef<device::GroupOp> groups);
 
+  func::FuncOp main;
   Block &block;
   OpBuilder b;
   std::vector<Node> nodes;
@@ -175,6 +185,23 @@ void GroupMerger::fuseAllMaps() {
   }
 }
 
+/// What may end the call is a kernel of its own: others ask whether it did.
+static bool mayEnd(device::GroupOp group) {
+  return group
+      .walk([](runtime::FailOp op) {
+        return op.getParallel() ? WalkResult::advance()
+                                : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+static bool isSmallPart(device::GroupOp group) {
+  if (mayEnd(group))
+    return false;
+  return group.getKind() == group::map || group.getKind() == group::reduce ||
+         group.getKind() == group::block;
+}
+
 //===----------------------------------------------------------------------===//
 // Parts of one kernel
 //===----------------------------------------------------------------------===//
@@ -186,14 +213,16 @@ class LevelTable {
 public:
   explicit LevelTable(ArrayRef<SmallVector<Access>> nodes);
 
-  /// One more than that of the last node that has to wait for these accesses.
+  static constexpr int64_t none = std::numeric_limits<int64_t>::min();
+
+  /// The highest of those that these accesses are in conflict with.
   int64_t find(ArrayRef<Access> accesses) const;
   void add(ArrayRef<Access> accesses, int64_t level);
 
 private:
   struct Pieces {
     SmallVector<int64_t> bounds;
-    /// -1 where nobody does.
+    /// `none` where nobody does.
     SmallVector<int64_t> read, written;
   };
   /// The numbers of the first piece of a range, and of that behind it.
@@ -214,7 +243,7 @@ LevelTable::LevelTable(ArrayRef<SmallVector<Access>> nodes) {
   for (auto &[base, pieces] : bases) {
     llvm::sort(pieces.bounds);
     pieces.bounds.erase(llvm::unique(pieces.bounds), pieces.bounds.end());
-    pieces.read.assign(pieces.bounds.size(), -1);
+    pieces.read.assign(pieces.bounds.size(), none);
     pieces.written = pieces.read;
   }
 }
@@ -227,7 +256,7 @@ std::pair<size_t, size_t> LevelTable::getPieces(const Pieces &pieces,
 }
 
 int64_t LevelTable::find(ArrayRef<Access> accesses) const {
-  int64_t level = -1;
+  int64_t level = none;
   for (const Access &access : accesses) {
     const Pieces &pieces = bases.find(access.range.base)->second;
     auto [begin, end] = getPieces(pieces, access.range);
@@ -237,7 +266,7 @@ int64_t LevelTable::find(ArrayRef<Access> accesses) const {
         level = std::max(level, pieces.read[piece]);
     }
   }
-  return level + 1;
+  return level;
 }
 
 void LevelTable::add(ArrayRef<Access> accesses, int64_t level) {
@@ -258,26 +287,95 @@ void GroupMerger::findLevels() {
     accesses.push_back(node.accesses);
   LevelTable table(accesses);
   for (Node &node : llvm::reverse(nodes)) {
-    node.level = table.find(node.accesses);
+    int64_t next = table.find(node.accesses);
+    node.level = next == LevelTable::none ? 0 : next + 1;
     table.add(node.accesses, node.level);
   }
 }
 
-/// What may end the call is a kernel of its own: others ask whether it did.
-static bool mayEnd(device::GroupOp group) {
-  return group
-      .walk([](runtime::FailOp op) {
-        return op.getParallel() ? WalkResult::advance()
-                                : WalkResult::interrupt();
-      })
-      .wasInterrupted();
+/// A small group that is alone at its level goes back to one where there are
+/// others, if what it waits for is in front of that.
+void GroupMerger::joinOthers() {
+  std::vector<int64_t> counts;
+  SmallVector<SmallVector<Access>> accesses;
+  for (const Node &node : nodes) {
+    accesses.push_back(node.accesses);
+    counts.resize(std::max<size_t>(counts.size(), node.level + 1));
+    counts[node.level] += isSmallPart(node.group);
+  }
+  // Of levels with the other sign: the lowest of what stands in front.
+  LevelTable table(accesses);
+  for (Node &node : nodes) {
+    if (counts[node.level] == 1 && isSmallPart(node.group)) {
+      int64_t before = table.find(node.accesses);
+      int64_t end = before == LevelTable::none ? counts.size() : -before;
+      for (int64_t level = node.level + 1; level < end; ++level)
+        if (counts[level] > 0) {
+          --counts[node.level];
+          ++counts[level];
+          node.level = level;
+          break;
+        }
+    }
+    table.add(node.accesses, -node.level);
+  }
 }
 
-static bool isSmallPart(device::GroupOp group) {
-  if (mayEnd(group))
-    return false;
-  return group.getKind() == group::map || group.getKind() == group::reduce ||
-         group.getKind() == group::block;
+//===----------------------------------------------------------------------===//
+// Small states
+//===----------------------------------------------------------------------===//
+
+/// The new loss scale may be written only once all have read the old one. A
+/// copy of that lets the last kernel write both it and what depends on the old.
+void GroupMerger::keepOldStates() {
+  findLevels();
+  for (Node &node : nodes)
+    if (node.level == 0 && isSmallPart(node.group))
+      for (const Access &access : node.accesses)
+        if (auto state = access.range.base; access.isWrite)
+          if (auto input = state.getDefiningOp<runtime::InputOp>())
+            if (input.getType().hasStaticShape() &&
+                countBytes(input.getType()) <= maxCopied)
+              keepOldState(node, state);
+}
+
+/// Readers that only `writer` waits for read a copy, which the last small group
+/// in front of them makes.
+void GroupMerger::keepOldState(Node &writer, Value state) {
+  Node *host = nullptr;
+  SmallVector<Node *> readers;
+  for (Node &node : nodes) {
+    if (&node == &writer)
+      break;
+    for (const Access &access : node.accesses)
+      if (access.range.base == state && access.isWrite)
+        return;
+    if (node.level > 1 && node.group.getKind() == group::block &&
+        (!host || node.level <= host->level))
+      host = &node;
+    if (node.level == 1 && isSmallPart(node.group) &&
+        llvm::any_of(node.accesses, [&](const Access &access) {
+          return access.range.base == state;
+        }))
+      readers.push_back(&node);
+  }
+  if (!host || readers.empty())
+    return;
+  auto type = cast<MemRefType>(state.getType());
+  Value copy = makePlace(main, type);
+  b.setInsertionPointToEnd(&host->group.getBody().front());
+  SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> parallel(type.getRank(),
+                                            utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      b, host->group.getLoc(), state, copy, maps, parallel,
+      [](OpBuilder &builder, Location loc, ValueRange values) {
+        linalg::YieldOp::create(builder, loc, values.front());
+      });
+  for (Node *reader : readers)
+    state.replaceUsesWithIf(copy, [&](OpOperand &use) {
+      return reader->group->isProperAncestor(use.getOwner());
+    });
 }
 
 /// What a kernel of these groups is called with.
@@ -285,7 +383,7 @@ static size_t countRoots(device::GroupOp group, llvm::SetVector<Value> &roots) {
   group.walk([&](Operation *op) {
     for (Value operand : op->getOperands())
       if (isa<MemRefType>(operand.getType()))
-        roots.insert(getRoot(operand));
+        roots.insert(MemoryRange::get(operand).base);
   });
   return roots.size();
 }
@@ -317,7 +415,9 @@ void GroupMerger::mergeLevel(ArrayRef<device::GroupOp> groups) {
 }
 
 void GroupMerger::merge() {
+  keepOldStates();
   findLevels();
+  joinOthers();
   llvm::MapVector<int64_t, SmallVector<device::GroupOp>> levels;
   SmallVector<int64_t> order;
   for (Node &node : nodes)

@@ -22,8 +22,10 @@ struct PlanMemory : public impl::PlanMemoryBase<PlanMemory> {
   using PlanMemoryBase::PlanMemoryBase;
 
   void runOnOperation() override {
+    bool forDevice = alignment > 0;
     planMemory(getOperation(),
-               alignment ? alignment : getNumbers(getOperation()).lineBytes);
+               forDevice ? alignment : getNumbers(getOperation()).lineBytes,
+               forDevice);
   }
 };
 } // namespace

@@ -14,8 +14,9 @@ namespace mp {
 
 /// Makes buffers of known size that `main` allocates and frees views of one
 /// arena, at multiples of `alignment` bytes; those that do not live at the same
-/// time share their places. The module's `mp.arena` is its size in bytes.
-void planMemory(mlir::ModuleOp module, int64_t alignment);
+/// time share their places, but on a device those of one place, for which
+/// kernels would wait. The module's `mp.arena` is its size in bytes.
+void planMemory(mlir::ModuleOp module, int64_t alignment, bool forDevice);
 
 /// What a memref is a view of: memory of its own, or what memory planning has
 /// handed out.
