@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For each byte of shared memory: who has written it last, who has read it, and
-// when. Barriers divide the time of a block into epochs, bar.warp.sync that of
-// a warp into steps. Two threads' accesses in one epoch, one of them a write,
-// are a race, unless they are of one warp and the later has a greater step. It
-// is found whatever the order is in which the threads run here.
+// For each byte of shared memory, or word where it is used as a whole: who has
+// written it last, who has read it, and when. Barriers divide the time of a
+// block into epochs, bar.warp.sync that of a warp into steps. Two threads'
+// accesses in one epoch, one of them a write, are a race, unless they are of
+// one warp and the later has a greater step. It is found whatever the order is
+// in which the threads run here.
 //
 // What cp.async writes may be used by nobody until its thread has waited for
 // it.
@@ -36,14 +37,25 @@ constexpr uint32_t severalOfWarp = 0x80000000, anybody = ~0u;
 struct Access {
   uint32_t epoch, step, thread, place;
 };
-struct Byte {
+struct Uses {
   Access write, read;
+};
+/// Four bytes, which most accesses use as a whole.
+struct Word {
+  Uses whole;
+  /// The epoch in which its bytes are told apart: what was before does not
+  /// matter then.
+  uint32_t split;
   /// Of a copy that nobody has waited for: the number of its thread, and 1.
   uint32_t copying, copyPlace;
 };
-Byte *bytes = nullptr;
+constexpr uint64_t wordBytes = 4;
+Word *words = nullptr;
+/// Of the words that are split.
+Uses *bytes = nullptr;
 /// Behind static memory is where dynamic memory begins, at a round number.
-constexpr uint64_t numBytes = maxShared + sharedAlignment;
+constexpr uint64_t numBytes = maxShared + sharedAlignment,
+                   numWords = numBytes / wordBytes;
 
 bool isOfWarp(const Access &access, uint32_t warp) {
   if (access.thread == anybody)
@@ -86,20 +98,21 @@ void nameThread(char *text, size_t bytes, uint32_t number) {
        getText(other.place));
 }
 
-void checkCopy(Fiber &fiber, uint32_t place, const Byte *byte,
-               const char *what) {
-  if (!byte->copying)
+void checkCopy(Fiber &fiber, uint32_t place, uint64_t word, const char *what) {
+  if (!words[word].copying)
     return;
   char name[48];
-  nameThread(name, sizeof(name), byte->copying - 1);
+  nameThread(name, sizeof(name), words[word].copying - 1);
   fail(fiber, place,
        "race: %s byte %llu of shared memory, to which %s copies at %s and has "
        "not waited",
-       what, static_cast<unsigned long long>(byte - bytes), name,
-       getText(byte->copyPlace));
+       what, static_cast<unsigned long long>(word * wordBytes), name,
+       getText(words[word].copyPlace));
 }
 
 void add(Access &access, const Fiber &fiber, uint32_t place) {
+  if (access.thread == anybody && access.epoch == machine.epoch)
+    return;
   Access own = {machine.epoch, fiber.step, fiber.id, place};
   if (isBefore(access, fiber) || access.thread == fiber.id) {
     access = own;
@@ -111,60 +124,91 @@ void add(Access &access, const Fiber &fiber, uint32_t place) {
   access.step = access.step > fiber.step ? access.step : fiber.step;
 }
 
-Byte *getBytes(Fiber &fiber, uint32_t place, const void *data, uint64_t count,
-               const char *what) {
+void note(Fiber &fiber, uint32_t place, Uses &uses, uint64_t byte,
+          bool isWrite) {
+  const char *what = isWrite ? "writes" : "reads";
+  if (isRace(uses.write, fiber))
+    report(fiber, place, uses.write, byte, what, "written");
+  if (!isWrite)
+    return add(uses.read, fiber, place);
+  if (isRace(uses.read, fiber))
+    report(fiber, place, uses.read, byte, what, "read");
+  uses.write = {machine.epoch, fiber.step, fiber.id, place};
+}
+
+/// From here on, and in this epoch, by bytes.
+void split(uint64_t word) {
+  if (words[word].split == machine.epoch)
+    return;
+  words[word].split = machine.epoch;
+  for (uint64_t index = 0; index < wordBytes; ++index)
+    bytes[word * wordBytes + index] = words[word].whole;
+}
+
+void note(Fiber &fiber, uint32_t place, const void *data, uint64_t count,
+          bool isWrite) {
+  const char *what = isWrite ? "writes" : "reads";
   checkBounds(fiber, place, data, count, what);
-  return bytes + (static_cast<const char *>(data) -
-                  static_cast<const char *>(machine.block.shared));
+  if (!looksForRaces())
+    return;
+  uint64_t byte = static_cast<const char *>(data) -
+                  static_cast<const char *>(machine.block.shared);
+  for (uint64_t end = byte + count; byte < end;) {
+    uint64_t word = byte / wordBytes;
+    checkCopy(fiber, place, word, what);
+    bool isWhole = byte % wordBytes == 0 && end - byte >= wordBytes;
+    if (isWhole && words[word].split != machine.epoch) {
+      note(fiber, place, words[word].whole, byte, isWrite);
+      byte += wordBytes;
+      continue;
+    }
+    split(word);
+    note(fiber, place, bytes[byte], byte, isWrite);
+    ++byte;
+  }
 }
 
 __attribute__((destructor)) void freeBytes() {
+  free(words);
   free(bytes);
+  words = nullptr;
   bytes = nullptr;
 }
 
 } // namespace
 
 bool prepareRaces() {
-  if (!bytes && looksForRaces())
-    bytes = static_cast<Byte *>(calloc(numBytes, sizeof(Byte)));
-  return bytes || !looksForRaces();
+  if (!looksForRaces())
+    return true;
+  if (!words)
+    words = static_cast<Word *>(calloc(numWords, sizeof(Word)));
+  if (!bytes)
+    bytes = static_cast<Uses *>(calloc(numBytes, sizeof(Uses)));
+  return words && bytes;
 }
 
 void beginEpoch() {
   if (!++machine.epoch) {
-    memset(bytes, 0, numBytes * sizeof(Byte));
+    memset(words, 0, numWords * sizeof(Word));
     ++machine.epoch;
   }
 }
 
 void noteRead(Fiber &fiber, uint32_t place, const void *data, uint64_t count) {
-  Byte *byte = getBytes(fiber, place, data, count, "reads");
-  for (uint64_t index = 0; index < count; ++index, ++byte) {
-    checkCopy(fiber, place, byte, "reads");
-    if (isRace(byte->write, fiber))
-      report(fiber, place, byte->write, byte - bytes, "reads", "written");
-    add(byte->read, fiber, place);
-  }
+  note(fiber, place, data, count, /*isWrite=*/false);
 }
 
 void noteWrite(Fiber &fiber, uint32_t place, const void *data, uint64_t count) {
-  Byte *byte = getBytes(fiber, place, data, count, "writes");
-  for (uint64_t index = 0; index < count; ++index, ++byte) {
-    checkCopy(fiber, place, byte, "writes");
-    if (isRace(byte->write, fiber))
-      report(fiber, place, byte->write, byte - bytes, "writes", "written");
-    if (isRace(byte->read, fiber))
-      report(fiber, place, byte->read, byte - bytes, "writes", "read");
-    byte->write = {machine.epoch, fiber.step, fiber.id, place};
-  }
+  note(fiber, place, data, count, /*isWrite=*/true);
 }
 
+/// Whole words: other copies are errors.
 void noteCopy(const Fiber &fiber, const Copy &copy, bool begins) {
-  Byte *byte = bytes + (copy.to - static_cast<char *>(machine.block.shared));
-  for (uint32_t index = 0; index < copy.bytes; ++index, ++byte) {
-    byte->copying = begins ? fiber.id + 1 : 0;
-    byte->copyPlace = copy.place;
+  uint64_t first =
+      (copy.to - static_cast<char *>(machine.block.shared)) / wordBytes;
+  for (uint64_t word = first; word < first + copy.bytes / wordBytes; ++word) {
+    words[word].copying = begins ? fiber.id + 1 : 0;
+    words[word].copyPlace = copy.place;
   }
 }
 

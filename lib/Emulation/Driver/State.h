@@ -54,6 +54,8 @@ struct Stream {
 struct Function {
   const mp_emulated_kernel *kernel;
   uint32_t dynamicShared = commonShared;
+  /// How many launches have run.
+  std::shared_ptr<uint64_t> launches = std::make_shared<uint64_t>(0);
 };
 
 struct Module {
