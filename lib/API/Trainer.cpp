@@ -35,7 +35,8 @@ Trainer::Trainer(std::unique_ptr<Model> model, TrainingStep step,
       content(getContentName(this->model->getContent())),
       total(options.steps ? options.steps
                           : options.epochs * this->batches.getCount()),
-      every(options.every ? options.every : this->batches.getCount()) {}
+      every(options.every ? options.every : this->batches.getCount()),
+      writer(options.checkpoints, unsigned(options.keep)) {}
 
 /// Checkpoints of a run that is not to go on.
 static Error checkFolder(const TrainerOptions &options) {
@@ -223,6 +224,7 @@ std::vector<NamedTensor> Trainer::nameStates() const {
 }
 
 Expected<std::vector<NamedTensor>> Trainer::getStates() const {
+  writer.wait();
   if (Error failed = program->fetchStates())
     return prefixError("the states after step " + Twine(step),
                        std::move(failed));
@@ -242,155 +244,6 @@ std::optional<double> Trainer::getScalar(StringRef state) const {
         inputs[index].getNumElements() == 1)
       return inputs[index].toDoubles().front();
   return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Checkpoints
-//===----------------------------------------------------------------------===//
-
-DataAttributes Trainer::getSettings() const {
-  DataAttributes settings;
-  batches.describe(settings);
-  options.rate.describe(total, settings);
-  return settings;
-}
-
-/// Fails where a setting of a checkpoint is not what it is now.
-static Error compare(StringRef key, StringRef then, const DataAttributes &now) {
-  auto found = now.find(key.str());
-  if (found != now.end() && found->second == then)
-    return Error::success();
-  return createStringError(
-      "the checkpoint was made with " + key + " = " + then + ", now it is " +
-      (found == now.end() ? "not given" : Twine(found->second)));
-}
-
-Error Trainer::checkSettings(const Checkpoint &checkpoint) const {
-  DataAttributes now = getSettings();
-  for (const auto &[key, text] : checkpoint.settings)
-    if (Error failed = compare(key, text, now))
-      return failed;
-  for (const auto &[key, text] : now)
-    if (checkpoint.settings.find(key) == checkpoint.settings.end())
-      return createStringError("the checkpoint was made without " + key);
-  return Error::success();
-}
-
-/// What is known before the step is compiled, which gives the rate.
-Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
-  if (checkpoint.model != content)
-    return createStringError("the checkpoint belongs to another model");
-  DataAttributes now;
-  batches.describe(now);
-  for (const auto &[key, text] : now)
-    if (auto then = checkpoint.settings.find(key);
-        then != checkpoint.settings.end())
-      if (Error failed = compare(key, then->second, now))
-        return failed;
-  return Error::success();
-}
-
-const DataAttributes &Trainer::getDataHash() {
-  if (!hashing && knownData.empty())
-    hashing = std::make_unique<DataHash>(batches.getTensors());
-  return hashing ? hashing->get() : knownData;
-}
-
-/// Files that have not changed since are not read again.
-Error Trainer::checkData(const Checkpoint &checkpoint) {
-  if (!checkpoint.data.empty() && !dataVersion.empty() &&
-      checkpoint.dataVersion == dataVersion) {
-    knownData = checkpoint.data;
-    hashing.reset();
-    return Error::success();
-  }
-  if (checkpoint.data.empty()) {
-    if (options.onWarning)
-      options.onWarning(options.checkpoints +
-                        ": the checkpoint does not say what is in the data: "
-                        "they are taken for the same");
-    return Error::success();
-  }
-  for (const auto &[name, hash] : getDataHash()) {
-    auto known = checkpoint.data.find(name);
-    if (known == checkpoint.data.end() || known->second != hash)
-      return createStringError("the checkpoint was made with other data: '" +
-                               name +
-                               "' has the same sizes, but not the same "
-                               "elements");
-  }
-  return Error::success();
-}
-
-Error Trainer::readCheckpoint() {
-  if (options.checkpoints.empty())
-    return Error::success();
-  // While the step is compiled.
-  hashing = std::make_unique<DataHash>(batches.getTensors());
-  CheckpointFolder folder(options.checkpoints);
-  if (folder.getSteps().empty())
-    return Error::success();
-  auto read = folder.readNewest([&](const Twine &warning) {
-    if (options.onWarning)
-      options.onWarning(warning);
-  });
-  if (!read)
-    return read.takeError();
-  if (Error failed = checkOrigin(*read))
-    return prefixError(options.checkpoints, std::move(failed));
-  checkpoint = std::move(*read);
-  return Error::success();
-}
-
-Error Trainer::resume() {
-  if (!checkpoint)
-    return Error::success();
-  auto fail = [&](Error error) {
-    return prefixError(options.checkpoints, std::move(error));
-  };
-  if (Error failed = checkSettings(*checkpoint))
-    return fail(std::move(failed));
-  if (Error failed = checkData(*checkpoint))
-    return fail(std::move(failed));
-  if (Error failed = setStates(checkpoint->states, /*needsAll=*/true))
-    return fail(std::move(failed));
-  step = checkpoint->step;
-  written = step;
-  last.step = step;
-  last.epoch = (std::max<uint64_t>(step, 1) - 1) / batches.getCount();
-  last.loss = last.epochLoss = checkpoint->loss.value_or(NAN);
-  validation = checkpoint->validation;
-  checkpoint.reset();
-  return Error::success();
-}
-
-Error Trainer::writeCheckpoint(StringRef folder) {
-  Checkpoint checkpoint;
-  checkpoint.step = step;
-  checkpoint.epoch = step / batches.getCount();
-  checkpoint.position = step % batches.getCount();
-  checkpoint.model = content;
-  checkpoint.settings = getSettings();
-  checkpoint.data = getDataHash();
-  checkpoint.dataVersion = dataVersion;
-  if (std::isfinite(last.loss))
-    checkpoint.loss = last.loss;
-  if (validation && std::isfinite(*validation))
-    checkpoint.validation = validation;
-  auto states = getStates();
-  if (!states)
-    return states.takeError();
-  checkpoint.states = std::move(*states);
-  return CheckpointFolder(folder).write(checkpoint, unsigned(options.keep));
-}
-
-Error Trainer::writeCheckpoint() {
-  if (options.checkpoints.empty() || written == step)
-    return Error::success();
-  if (Error failed = writeCheckpoint(options.checkpoints))
-    return failed;
-  written = step;
-  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -537,7 +390,7 @@ std::string Trainer::describeDivergence() const {
                          : "state '" + infiniteState +
                                "' is not finite after step " +
                                std::to_string(step);
-  if (written)
+  if (auto written = writer.getStep())
     text += "; the last checkpoint is that of step " + std::to_string(*written);
   return text;
 }
@@ -565,6 +418,17 @@ Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
 }
 
 Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
+  Expected<TrainingEnd> end = runSteps(observer);
+  Error failed = writer.finish();
+  if (!failed)
+    return end;
+  // One error is enough, and the first is the reason.
+  if (!end)
+    return joinErrors(end.takeError(), std::move(failed));
+  return std::move(failed);
+}
+
+Expected<TrainingEnd> Trainer::runSteps(const TrainingObserver &observer) {
   std::optional<TrainingLog> log;
   if (!options.log.empty()) {
     auto opened = TrainingLog::open(options.log, step);

@@ -206,6 +206,8 @@ void Program::changeInput(unsigned input) {
     impl->device->changeInput(input);
 }
 
+bool Program::hasStatesApart() const { return impl->device != nullptr; }
+
 llvm::Error Program::fetchStates() {
   return impl->device ? impl->device->fetchStates() : llvm::Error::success();
 }

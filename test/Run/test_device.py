@@ -167,6 +167,23 @@ def test_curves(tmp_path, name, precision):
     np.testing.assert_allclose(found, expected, rtol=rtol)
 
 
+def test_checkpoints_are_of_their_step(tmp_path):
+    """They are written while steps go on, which change nothing in them."""
+    step = make_step("mlp784", "adamw", "--mixed-fp16")
+    data = f"--data={train_folder('mlp784') / 'data.npz'}"
+    folder, end = tmp_path / "checkpoints", tmp_path / "end.safetensors"
+    flags = (f"--checkpoint={folder}", "--checkpoint-every=1", "--keep=9")
+    mp_run("train", step, data, EMULATED, "--quiet", "--steps=6", *flags)
+    for count in (1, 4, 6):
+        flags = (f"--steps={count}", "-o", end)
+        mp_run("train", step, data, EMULATED, "--quiet", *flags)
+        expected = load_safetensors(end)
+        (kept,) = folder.glob(f"step-*{count}/states.safetensors")
+        found = load_safetensors(kept)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
 @pytest.mark.parametrize("name", ["mlp_mse", "mlp784", "bert2_op17"])
 def test_curves_of_sgd(tmp_path, name):
     expected = curve(name)["sgd"]["loss"][:10]

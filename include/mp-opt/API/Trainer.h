@@ -9,6 +9,7 @@
 #define MPOPT_API_TRAINER_H
 
 #include "mp-opt/API/Batches.h"
+#include "mp-opt/API/CheckpointWriter.h"
 #include "mp-opt/API/DataHash.h"
 #include "mp-opt/API/Evaluation.h"
 #include "mp-opt/API/LearningRate.h"
@@ -86,7 +87,7 @@ public:
   uint64_t getStep() const { return step; }
   uint64_t getTotal() const { return total; }
   /// That of the newest checkpoint of this run.
-  std::optional<uint64_t> getCheckpointStep() const { return written; }
+  std::optional<uint64_t> getCheckpointStep() const { return writer.getStep(); }
   const StepRecord &getLast() const { return last; }
   /// Batches in an epoch, and rows in a batch, 0 if they are not made of rows.
   uint64_t getEpochSteps() const { return batches.getCount(); }
@@ -139,6 +140,8 @@ private:
   bool hasDiverged() const;
   llvm::Expected<std::optional<TrainingEnd>> endStep(bool isStopped);
 
+  llvm::Expected<TrainingEnd> runSteps(const TrainingObserver &observer);
+  llvm::Expected<Checkpoint> makeCheckpoint();
   llvm::Error writeCheckpoint();
   DataAttributes getSettings() const;
   llvm::Error checkOrigin(const Checkpoint &checkpoint) const;
@@ -171,7 +174,7 @@ private:
   std::optional<unsigned> rateInput;
   unsigned lossOutput = 0;
   uint64_t step = 0;
-  std::optional<uint64_t> written;
+  CheckpointWriter writer;
   StepRecord last;
   std::optional<double> validation;
   double stepSeconds = 0;

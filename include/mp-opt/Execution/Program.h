@@ -113,6 +113,8 @@ public:
 
   /// Copies the states into the tensors of the last call.
   llvm::Error fetchStates();
+  /// Whether calls leave the tensors of states as they are until then.
+  bool hasStatesApart() const;
   /// Each call does so for this state from now on, as for outputs.
   void watchState(unsigned input);
   /// Calls copy this input, too, only where they get another tensor.
