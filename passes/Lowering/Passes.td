@@ -411,6 +411,25 @@ def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
                            "::mp::device::DeviceDialect"];
 }
 
+def SplitReductions : Pass<"mp-split-reductions", "::mlir::ModuleOp"> {
+  let summary = "Divide long reductions with few results among more blocks";
+  let description = [{
+    Before: `device.group`s. After: a `reduce` group of so few results that its
+    blocks would leave most of a device idle, and of so many points that this
+    counts, is two: the first reduces pieces of the points to a place at the end
+    of the arena, the second these to the result. Into how many pieces follows
+    from sizes alone, and with it the order of sums. A `contract` group of few
+    tiles and a long sum is two as well: partial products, and a sum of them,
+    which has the epilogue.
+
+    Example: test/Lowering/GPU/mp-split-reductions.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mp::device::DeviceDialect"];
+}
+
 def MergeGroups : Pass<"mp-merge-groups", "::mlir::ModuleOp"> {
   let summary = "Make fewer kernels of the groups of main";
   let description = [{

@@ -162,6 +162,7 @@ void buildGPUFormation(OpPassManager &pm, const GPULoweringOptions &options) {
   buildBufferization(pm, options.inPlace, placeBytes);
   simplifyOps(pm);
   pm.addPass(createFormKernels());
+  pm.addPass(createSplitReductions());
   pm.addPass(createMergeGroups());
   pm.addPass(createConvertGroupsToGPU());
 }

@@ -81,10 +81,14 @@ Value combine(OpBuilder &b, Operation *op, Value x, Value y) {
 
 SmallVector<Value> GenericCode::loadOutputs() {
   SmallVector<Value> values;
-  for (const LoopOperand &output :
-       ArrayRef<LoopOperand>(operands).take_back(op.getNumDpsInits()))
-    values.push_back(
-        memref::LoadOp::create(b, loc, output.memref, getIndices(output)));
+  auto outputs = ArrayRef<LoopOperand>(operands).take_back(op.getNumDpsInits());
+  for (auto [number, output] : llvm::enumerate(outputs)) {
+    Value start = starts.lookup(number);
+    values.push_back(start ? start
+                           : memref::LoadOp::create(b, loc, output.memref,
+                                                    getIndices(output))
+                                 .getResult());
+  }
   return values;
 }
 
@@ -120,19 +124,9 @@ void GenericCode::emitSerial(const Threads &threads) {
 void GenericCode::emitTogether(const Threads &threads, gpu::GPUFuncOp function,
                                Value number) {
   setIndices(number, outer);
-  SmallVector<Value> sums = getNeutral();
-  int64_t points = countReduced();
-  auto loop = scf::ForOp::create(b, loc, threads.id, makeIndex(b, loc, points),
-                                 makeIndex(b, loc, threads.count), sums);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    setIndices(loop.getInductionVar(), reduced);
-    SmallVector<Value> inner(loop.getRegionIterArgs());
-    scf::YieldOp::create(b, loc, emitBody(inner));
-  }
+  SmallVector<Value> partials = reduceFrom(threads.id, threads.count);
   SmallVector<Value> totals;
-  for (auto [value, combiner] : llvm::zip(loop.getResults(), combiners)) {
+  for (auto [value, combiner] : llvm::zip(partials, combiners)) {
     Operation *own = combiner;
     totals.push_back(reduceBlock(b, loc, function, threads, value,
                                  [&](OpBuilder &at, Value x, Value y) {
@@ -144,6 +138,63 @@ void GenericCode::emitTogether(const Threads &threads, gpu::GPUFuncOp function,
     for (auto [output, total] : llvm::enumerate(totals))
       store(output, combine(b, combiners[output], before[output], total));
   });
+}
+
+/// The points from `first` on, `step` apart.
+SmallVector<Value> GenericCode::reduceFrom(Value first, int64_t step) {
+  auto loop =
+      scf::ForOp::create(b, loc, first, makeIndex(b, loc, countReduced()),
+                         makeIndex(b, loc, step), getNeutral());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  setIndices(loop.getInductionVar(), reduced);
+  SmallVector<Value> inner(loop.getRegionIterArgs());
+  scf::YieldOp::create(b, loc, emitBody(inner));
+  return SmallVector<Value>(loop.getResults());
+}
+
+void GenericCode::emitColumns(const Threads &threads, gpu::GPUFuncOp function,
+                              Value tile) {
+  int64_t outputs = countOutputs(), shares = threads.count / warpSize;
+  Value width = makeIndex(b, loc, warpSize);
+  Value lane = arith::RemUIOp::create(b, loc, threads.id, width);
+  Value share = arith::DivUIOp::create(b, loc, threads.id, width);
+  Value output = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, tile, width), lane);
+  // Lanes behind the last output reduce it as well, and leave nothing.
+  Value last = makeIndex(b, loc, outputs - 1);
+  setIndices(arith::MinUIOp::create(b, loc, output, last), outer);
+  SmallVector<Value> memories;
+  for (Value partial : reduceFrom(share, shares)) {
+    auto type = MemRefType::get({threads.count}, partial.getType());
+    memories.push_back(makeShared(b, loc, function, type));
+    memref::StoreOp::create(b, loc, partial, memories.back(), threads.id);
+  }
+  gpu::BarrierOp::create(b, loc);
+  // Of the first warp, those that have an output.
+  Value end = makeIndex(b, loc, warpSize);
+  if (outputs % warpSize != 0) {
+    Value rest =
+        arith::SubIOp::create(b, loc, makeIndex(b, loc, outputs),
+                              arith::MulIOp::create(b, loc, tile, width));
+    end = arith::MinUIOp::create(b, loc, rest, end);
+  }
+  Value isOwner =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, threads.id, end);
+  auto branch = scf::IfOp::create(b, loc, isOwner);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> totals = loadOutputs();
+  for (int64_t number = 0; number < shares; ++number) {
+    Value place = arith::AddIOp::create(b, loc, lane,
+                                        makeIndex(b, loc, number * warpSize));
+    for (auto [index, memory] : llvm::enumerate(memories))
+      totals[index] =
+          combine(b, combiners[index], totals[index],
+                  memref::LoadOp::create(b, loc, memory, place).getResult());
+  }
+  for (auto [index, total] : llvm::enumerate(totals))
+    store(index, total);
 }
 
 //===----------------------------------------------------------------------===//

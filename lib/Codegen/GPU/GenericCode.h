@@ -34,6 +34,11 @@ public:
   int64_t countTasks() const { return countOutputs() / lanes; }
   /// Whether partial results can be combined.
   bool canCombine() const { return !combiners.empty(); }
+  /// Of each output, then: what does so.
+  llvm::ArrayRef<mlir::Operation *> getCombiners() const { return combiners; }
+
+  /// Output `number` begins with `value`, whatever its memory holds.
+  void setStart(unsigned number, mlir::Value value) { starts[number] = value; }
 
   /// Without reductions.
   void emitMap(const Threads &threads);
@@ -42,6 +47,10 @@ public:
   /// All threads of the block for the output with this number.
   void emitTogether(const Threads &threads, mlir::gpu::GPUFuncOp function,
                     mlir::Value output);
+  /// A block for as many outputs as a warp has lanes, that with this number:
+  /// each warp reduces its share of the points, one lane for each output.
+  void emitColumns(const Threads &threads, mlir::gpu::GPUFuncOp function,
+                   mlir::Value tile);
 
 private:
   int64_t getExtent(unsigned dim) const;
@@ -59,6 +68,7 @@ private:
   llvm::SmallVector<mlir::Value> getNeutral();
   llvm::SmallVector<mlir::Value> reduce(llvm::ArrayRef<unsigned> dims,
                                         llvm::ArrayRef<mlir::Value> sums);
+  llvm::SmallVector<mlir::Value> reduceFrom(mlir::Value first, int64_t step);
 
   /// Dimensions, the one that memory follows last.
   llvm::SmallVector<unsigned> outer, reduced;
@@ -67,6 +77,7 @@ private:
   int64_t lanes = 1;
   /// Of each output, where partial results can be combined.
   llvm::SmallVector<mlir::Operation *> combiners;
+  llvm::SmallDenseMap<unsigned, mlir::Value> starts;
 };
 
 /// `op`, of two operands, done on others.

@@ -63,6 +63,21 @@ SmallVector<Access> findAccesses(Operation *root) {
   return accesses;
 }
 
+Value getFilling(linalg::GenericOp op) {
+  if (op.getNumReductionLoops() != 0 || op.getNumDpsInits() != 1 ||
+      !op.getIndexingMapsArray().back().isPermutation())
+    return nullptr;
+  Block &block = op.getRegion().front();
+  if (!llvm::hasSingleElement(block))
+    return nullptr;
+  Value value = block.getTerminator()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != &block)
+    return value;
+  Value operand = op.getMatchingOpOperand(argument)->get();
+  return isa<MemRefType>(operand.getType()) ? nullptr : operand;
+}
+
 bool areInConflict(ArrayRef<Access> first, ArrayRef<Access> second) {
   for (const Access &one : first)
     for (const Access &other : second)

@@ -11,6 +11,7 @@
 #include "MemoryRanges.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace mp {
@@ -29,6 +30,10 @@ llvm::SmallVector<Access> findAccesses(mlir::Operation *op);
 
 /// Whether one writes what the other touches: their order counts.
 bool areInConflict(llvm::ArrayRef<Access> first, llvm::ArrayRef<Access> second);
+
+/// What a map leaves everywhere in its one output, if it is the same number,
+/// from outside of the map; null otherwise.
+mlir::Value getFilling(mlir::linalg::GenericOp op);
 
 } // namespace mp
 

@@ -16,6 +16,7 @@
 #include "BlockCode.h"
 #include "ContractCode.h"
 #include "GenericCode.h"
+#include "GroupAccesses.h"
 #include "KernelFunction.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
@@ -42,6 +43,9 @@ constexpr int64_t commonThreads = 256;
 constexpr int64_t maxSharedBytes = 32 * 1024;
 /// Bytes of temporaries that a thread may have for itself.
 constexpr int64_t maxPrivateBytes = 4 * 1024;
+
+/// Points of a column that one thread reduces as soon as several do.
+constexpr int64_t shortColumn = 64;
 
 struct Launch {
   int64_t blocks = 1, threads = commonThreads;
@@ -70,6 +74,7 @@ private:
   LogicalResult emitRows(scf::ForallOp forall);
   LogicalResult emitBlock();
   void emitMap(linalg::GenericOp op);
+  void takeStarts(linalg::GenericOp op, GenericCode &code);
   void emitReduce(linalg::GenericOp op);
   LogicalResult emitContract(kernel::ContractOp op);
   LogicalResult emitParts();
@@ -157,14 +162,40 @@ void GroupConverter::emitMap(linalg::GenericOp op) {
   b.eraseOp(op);
 }
 
+/// What fills of the group in front of `op` leave is what its outputs begin
+/// with: it is never stored.
+void GroupConverter::takeStarts(linalg::GenericOp op, GenericCode &code) {
+  for (auto fill : llvm::to_vector(body->getOps<linalg::GenericOp>())) {
+    Value value = fill == op ? nullptr : getFilling(fill);
+    if (!value)
+      continue;
+    Value memory = fill.getDpsInits().front();
+    for (auto [number, output] : llvm::enumerate(op.getDpsInits()))
+      if (output == memory)
+        code.setStart(number, value);
+    b.eraseOp(fill);
+  }
+}
+
 /// A block for each output where many points belong to it and follow each other
-/// in memory; else a thread.
+/// in memory; for some neighbours where many points belong to each; else a
+/// thread.
 void GroupConverter::emitReduce(linalg::GenericOp op) {
   GenericCode code(b, op);
   code.analyze();
+  takeStarts(op, code);
   int64_t points = code.countReduced();
   bool isTogether = code.canCombine() && points >= 2 * warpSize &&
                     (!code.hasColumns() || code.countOutputs() < warpSize);
+  if (!isTogether && code.canCombine() && points >= shortColumn) {
+    launch.threads = commonThreads;
+    launch.blocks = llvm::divideCeil(code.countOutputs(), warpSize);
+    b.setInsertionPoint(op);
+    Threads threads{getThread(b, op.getLoc()), launch.threads};
+    code.emitColumns(threads, kernel->get(), getOwnBlock(op.getLoc()));
+    b.eraseOp(op);
+    return;
+  }
   if (!isTogether) {
     code.emitSerial(makeThreads(code.countOutputs(), commonThreads / 2));
     b.eraseOp(op);
@@ -313,6 +344,7 @@ LogicalResult GroupConverter::emitParts() {
     auto isOwn =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, end);
     auto branch = scf::IfOp::create(b, loc, isOwn);
+    branch->setAttr(partName, b.getUnitAttr());
     body = branch.thenBlock();
     StringAttr kind = part.getKindAttr();
     b.inlineBlockBefore(&part.getBody().front(), body->getTerminator());

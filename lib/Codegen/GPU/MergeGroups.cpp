@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch takes longer than a small kernel runs. Two ways to fewer:
+// A launch takes longer than a small kernel runs. Three ways to fewer:
 //
 // * Maps over the same points, as the rules of an optimizer are for one
 //   parameter, become one map: what one leaves and the next reads stays in
 //   registers.
-// * What does not wait for each other, as the updates of all parameters,
-// becomes
+// * What a reduction begins with is no map of its own: its threads know it.
+// * What does not wait for each other, as the updates of all parameters, is
 //   parts of one kernel: its blocks are divided among them. Each group goes as
 //   late as what waits for it allows, or to others in front of that; what then
 //   stands at one level is merged.
@@ -72,6 +72,7 @@ private:
   void settlePlaces();
   void bringLoads(device::GroupOp group);
   void fuseAllMaps();
+  void takeFills();
   void collect();
   void findLevels();
   void joinOthers();
@@ -181,6 +182,46 @@ void GroupMerger::fuseAllMaps() {
       // It cannot go in front of this one.
       if (isLinked)
         break;
+    }
+  }
+}
+
+/// Whether all that a group does is to leave the same number everywhere in
+/// `memory`.
+static bool isFillOf(device::GroupOp group, Value memory) {
+  Block &body = group.getBody().front();
+  auto fill = dyn_cast<linalg::GenericOp>(body.front());
+  return llvm::hasSingleElement(body) && fill && getFilling(fill) &&
+         fill.getDpsInits().front() == memory;
+}
+
+/// A fill of what a reduction reduces to becomes a part of its group.
+void GroupMerger::takeFills() {
+  collect();
+  for (int64_t index = 0; index < int64_t(nodes.size()); ++index) {
+    device::GroupOp group = nodes[index].group;
+    if (!group || group.getKind() != group::reduce)
+      continue;
+    Block &body = group.getBody().front();
+    auto op = dyn_cast<linalg::GenericOp>(body.back());
+    if (!op)
+      continue;
+    int64_t end = std::max<int64_t>(0, index - lookBack);
+    for (int64_t before = index - 1; before >= end; --before) {
+      device::GroupOp first = nodes[before].group;
+      if (!first ||
+          !areInConflict(nodes[before].accesses, nodes[index].accesses))
+        continue;
+      bool isTaken = first.getKind() == group::map &&
+                     llvm::any_of(op.getDpsInits(), [&](Value output) {
+                       return isFillOf(first, output);
+                     });
+      if (!isTaken)
+        break;
+      first.getBody().front().front().moveBefore(op);
+      first.erase();
+      nodes[before].group = nullptr;
+      nodes[before].accesses.clear();
     }
   }
 }
@@ -443,6 +484,7 @@ void GroupMerger::merge() {
 void GroupMerger::run() {
   settlePlaces();
   fuseAllMaps();
+  takeFills();
   merge();
 }
 

@@ -90,8 +90,33 @@ emitSequence(OpBuilder &b, Location loc, int64_t extent, ArrayRef<Value> sums,
   return SmallVector<Value>(loop.getResults());
 }
 
+/// The branch of a kernel of parts that the builder is in; null if in none.
+static Operation *findPart(OpBuilder &b) {
+  Operation *op = b.getInsertionBlock()->getParentOp();
+  while (op && !op->hasAttr(partName))
+    op = isa<gpu::GPUFuncOp>(op) ? nullptr : op->getParentOp();
+  return op;
+}
+
+/// Memory of this type that only other parts use.
+static Value findShared(gpu::GPUFuncOp function, Operation *part,
+                        MemRefType type) {
+  for (BlockArgument memory : function.getWorkgroupAttributions())
+    for (Operation *user : memory.getUsers())
+      if (auto cast = dyn_cast<memref::MemorySpaceCastOp>(user);
+          cast && cast.getType() == type &&
+          llvm::none_of(cast->getUsers(), [&](Operation *other) {
+            return part->isAncestor(other);
+          }))
+        return cast;
+  return nullptr;
+}
+
 Value makeShared(OpBuilder &b, Location loc, gpu::GPUFuncOp function,
                  MemRefType type) {
+  if (Operation *part = findPart(b))
+    if (Value known = findShared(function, part, type))
+      return known;
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
   auto shared = MemRefType::get(type.getShape(), type.getElementType(),

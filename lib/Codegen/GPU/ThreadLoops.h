@@ -62,7 +62,12 @@ mlir::Value reduceBlock(mlir::OpBuilder &b, mlir::Location loc,
                         mlir::gpu::GPUFuncOp function, const Threads &threads,
                         mlir::Value value, CombineFn combine);
 
-/// Shared memory of the block as plain memory.
+/// Attribute (a unit) of the branches at the outermost level of a kernel of
+/// which each block takes one.
+constexpr llvm::StringLiteral partName = "device.part";
+
+/// Shared memory of the block as plain memory, which nothing else in the kernel
+/// has, or in the part of it that the builder is in.
 mlir::Value makeShared(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::gpu::GPUFuncOp function, mlir::MemRefType type);
 

@@ -109,6 +109,76 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 
 // -----
 
+// Long columns: a warp's lanes for 32 of them, and its share of the points for
+// each warp. What a fill in front leaves is what sums begin with.
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+#k = affine_map<(i) -> (i)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %start = arith.constant 5.0 : f32
+  %x = runtime.input %inputs[0] : memref<64x1000xf32>
+  %y = runtime.output %outputs[0] () : memref<1000xf32>
+  // CHECK: device.launch @kernels::@reduce_0 grid [32, 1, 1] block [256, 1, 1]
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#k], iterator_types = ["parallel"]} outs(%y : memref<1000xf32>) {
+    ^bb0(%b: f32):
+      linalg.yield %start : f32
+    }
+    linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<64x1000xf32>) outs(%y : memref<1000xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @reduce_0({{.*}}) workgroup(%{{.*}} : memref<256xf32, #gpu.address_space<workgroup>>
+// CHECK: %[[START:.*]] = arith.constant 5.0
+// CHECK: %[[SUM:.*]] = scf.for
+// CHECK: memref.store %[[SUM]], %[[SHARED:.*]][
+// CHECK: gpu.barrier
+// CHECK: scf.if
+// CHECK: %[[FIRST:.*]] = memref.load %[[SHARED]]
+// CHECK: arith.addf {{.*}}%[[START]]
+// CHECK-COUNT-7: memref.load %[[SHARED]]
+// CHECK: memref.store
+// CHECK-NOT: memref.store
+
+// -----
+
+// Each block runs one part: parts have the same shared memory.
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<20x1024xf32>
+  %y = runtime.output %outputs[0] () : memref<20xf32>
+  %z = runtime.output %outputs[1] () : memref<20xf32>
+  device.group "parts" {
+    device.group "reduce" {
+      linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x1024xf32>) outs(%y : memref<20xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.addf %a, %b : f32
+        linalg.yield %0 : f32
+      }
+    }
+    device.group "reduce" {
+      linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x1024xf32>) outs(%z : memref<20xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.maximumf %a, %b : f32
+        linalg.yield %0 : f32
+      }
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @parts_0({{.*}}) workgroup(%{{[^,]*}} : memref<8xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}) kernel
+
+// -----
+
 // A block for each row: temporaries in shared memory, barriers between what
 // writes and what reads; and code that fails.
 

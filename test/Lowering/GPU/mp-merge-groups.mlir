@@ -114,3 +114,37 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   memref.dealloc %arena : memref<4096xi8>
   return %ok : i32
 }
+
+// -----
+
+// What a reduction begins with is no kernel of its own.
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#k = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %zero = arith.constant 0.0 : f32
+  %x = runtime.input %inputs[0] : memref<64x1024xf32>
+  %y = runtime.output %outputs[0] () : memref<64xf32>
+  // CHECK: device.group "reduce" {
+  // CHECK:   linalg.yield %{{.*}}
+  // CHECK:   linalg.generic {{.*}} ["parallel", "reduction"]
+  // CHECK: }
+  // CHECK-NOT: device.group
+  device.group "map" {
+    linalg.generic {indexing_maps = [#k], iterator_types = ["parallel"]} outs(%y : memref<64xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+  }
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x1024xf32>) outs(%y : memref<64xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}

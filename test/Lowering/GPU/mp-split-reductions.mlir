@@ -1,0 +1,138 @@
+// RUN: mp-opt %s --split-input-file --mp-split-reductions | FileCheck %s
+
+// Sums of columns: each piece is every 16th row, so that pieces are columns as
+// well.
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK-DAG: #[[$IN:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-DAG: #[[$PLACE:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK: module attributes {mp.arena = 32768 : i64}
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  // CHECK: %[[PARTIAL:.*]] = memref.view %{{.*}} : memref<32768xi8> to memref<16x512xf32>
+  %x = runtime.input %inputs[0] : memref<2048x512xf32>
+  %y = runtime.output %outputs[0] () : memref<512xf32>
+  // CHECK: %[[X:.*]] = memref.expand_shape %{{.*}} {{\[\[0, 1\], \[2\]\]}} output_shape [128, 16, 512]
+  // CHECK: %[[ZERO:.*]] = arith.constant {{-?0.*}} : f32
+  // CHECK: device.group "reduce" {
+  // CHECK:   linalg.generic {{.*}} ["parallel", "parallel"]} outs(%[[PARTIAL]] : memref<16x512xf32>)
+  // CHECK:     linalg.yield %[[ZERO]]
+  // CHECK:   linalg.generic {indexing_maps = [#[[$IN]], #[[$PLACE]]], iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[X]] : memref<128x16x512xf32>) outs(%[[PARTIAL]] : memref<16x512xf32>)
+  // CHECK: device.group "reduce" {
+  // CHECK-NEXT: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTIAL]] : memref<16x512xf32>) outs(%{{.*}} : memref<512xf32>)
+  // CHECK-NOT: device.group
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<2048x512xf32>) outs(%y : memref<512xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// Two results at once, of points that follow each other, and a number of them
+// that has no divisor: what is left over is reduced beside the first stage.
+
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<20011xf32>
+  %s = runtime.output %outputs[0] () : memref<f32>
+  %m = runtime.output %outputs[1] () : memref<f32>
+  // CHECK: %[[MAIN:.*]] = memref.subview %[[INPUT:.*]][0] [20010] [1]
+  // CHECK: %[[X:.*]] = memref.expand_shape %[[MAIN]] {{.*}} output_shape [3, 6670]
+  // CHECK: device.group "reduce" {
+  // CHECK:   iterator_types = ["parallel", "reduction"]} ins(%[[X]] : {{.*}}) outs(%[[SUMS:.*]], %[[MOST:.*]] : memref<3xf32>, memref<3xf32>)
+  // CHECK: %[[REST:.*]] = memref.subview %[[INPUT]][20010] [1] [1]
+  // CHECK: device.group "reduce" {
+  // CHECK-NEXT: linalg.generic {{.*}} ins(%[[REST]] : {{.*}}) outs(%[[S:.*]], %[[M:.*]] : memref<f32>, memref<f32>)
+  // CHECK: device.group "reduce" {
+  // CHECK-NEXT: linalg.generic {{.*}} ins(%[[SUMS]], %[[MOST]] : memref<3xf32>, memref<3xf32>) outs(%[[S]], %[[M]] : memref<f32>, memref<f32>)
+  // CHECK:   arith.addf
+  // CHECK:   arith.maximumf
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #none, #none], iterator_types = ["reduction"]} ins(%x : memref<20011xf32>) outs(%s, %m : memref<f32>, memref<f32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.addf %a, %b : f32
+      %1 = arith.maximumf %a, %c : f32
+      linalg.yield %0, %1 : f32, f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// Sums for each channel: a piece for each of the images. An index is that of
+// the point, not of its place in the piece.
+
+#id = affine_map<(n, c, i) -> (n, c, i)>
+#channel = affine_map<(n, c, i) -> (c)>
+// CHECK-DAG: #[[$CHANNEL:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<16x8x4096xindex>
+  %y = runtime.output %outputs[0] () : memref<8xindex>
+  // CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[$CHANNEL]]], iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}} : memref<16x8x4096xindex>) outs(%{{.*}} : memref<16x8xindex>)
+  // CHECK: linalg.index 2
+  // CHECK: iterator_types = ["reduction", "parallel"]} ins(%{{.*}} : memref<16x8xindex>) outs(%{{.*}} : memref<8xindex>)
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #channel], iterator_types = ["reduction", "parallel", "reduction"]} ins(%x : memref<16x8x4096xindex>) outs(%y : memref<8xindex>) {
+    ^bb0(%a: index, %b: index):
+      %i = linalg.index 2 : index
+      %p = arith.muli %a, %i : index
+      %0 = arith.addi %p, %b : index
+      linalg.yield %0 : index
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// Enough blocks, few points, or results that cannot be combined: as it is.
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<512x20000xf32>
+  %w = runtime.input %inputs[1] : memref<500x8xf32>
+  %r = runtime.output %outputs[0] () : memref<512xf32>
+  %c = runtime.output %outputs[1] () : memref<20000xf32>
+  %s = runtime.output %outputs[2] () : memref<8xf32>
+  // CHECK-COUNT-3: device.group "reduce"
+  // CHECK-NOT: device.group
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<512x20000xf32>) outs(%r : memref<512xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<512x20000xf32>) outs(%c : memref<20000xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%w : memref<500x8xf32>) outs(%s : memref<8xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
