@@ -397,8 +397,9 @@ def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Divide main into groups of one kernel each";
   let description = [{
     Before: `main` on buffers and one arena, as `mp-plan-memory` leaves it. After:
-    what it does is in `device.group`s: structured ops each in its own, small
-    ones and scalars that follow each other in one. Between them stand places in
+    what it does is in `device.group`s: structured ops and loops over indices of
+    updates each in its own, small ones and scalars that follow each other in
+    one. A remark names other loops, which run in one block. Between them stand places in
     memory and numbers that every group can have for itself; what one group
     computes and another uses goes through a place at the end of the arena.
     Sizes that are not known, and memory whose size depends on data, are errors.

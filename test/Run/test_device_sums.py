@@ -5,7 +5,7 @@ once. Sums of small integers are exact in any order."""
 import numpy as np
 import pytest
 
-from runs import mp_run, write_model
+from runs import BAD_INPUT, fail, mp_run, write_model
 
 EMULATED = "--device=emulated"
 
@@ -71,3 +71,82 @@ def test_reductions(tmp_path, name):
     with np.load(path) as found:
         for key, value in expected.items():
             np.testing.assert_array_equal(found[key], value, err_msg=key)
+
+
+# Data, indices, updates, node; indices name places up to many times, from the
+# front and from the back.
+SCATTERS = {
+    "rows": ((50, 24), (300, 1), (300, 24), "ScatterND{}"),
+    "long_rows": ((40, 700), (16, 9, 1), (16, 9, 700), "ScatterND{}"),
+    "many_rows": ((5000, 3), (700, 1), (700, 3), "ScatterND{}"),
+    "of_two": ((9, 7, 33), (200, 2), (200, 33), "ScatterND{}"),
+    "of_all": ((19, 70), (2000, 2), (2000,), "ScatterND{}"),
+    "line": ((3000,), (2500,), (2500,), "ScatterElements{}"),
+    "columns": ((60, 40), (90, 40), (90, 40), "ScatterElements{}"),
+    "last": ((30, 50), (30, 77), (30, 77), "ScatterElements{axis=1}"),
+    "middle": ((6, 21, 11), (5, 64, 11), (5, 64, 11), "ScatterElements{axis=1}"),
+}
+REDUCTIONS = ["none", "add", "mul", "max", "min"]
+
+
+def make_scatter(name, reduction, generator):
+    shape, index_shape, update_shape, node = SCATTERS[name]
+    op, _, axis = node.rstrip("}").partition("{")
+    if op == "ScatterND":
+        limits = np.array(shape[: index_shape[-1]])
+    else:
+        limits = np.array(shape[int(axis[5:] or 0)])
+    indices = generator.integers(-limits, limits, index_shape)
+    attributes = [f'reduction = "{reduction}"', *([axis] if axis else [])]
+    x = generator.standard_normal(shape).astype(np.float32)
+    u = generator.standard_normal(update_shape).astype(np.float32)
+    return f"{op}<{', '.join(attributes)}>", x, indices, u
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_scatters(tmp_path, reduction):
+    """The processor's order, and with it the same bits."""
+    generator = np.random.default_rng(2)
+    takes, gives, nodes, data = [], [], [], {}
+    for number, name in enumerate(SCATTERS):
+        node, *arrays = make_scatter(name, reduction, generator)
+        for key, element, array in zip("xiu", ("float", "int64", "float"), arrays):
+            data[f"{key}{number}"] = array
+            takes.append(f"{element}{list(array.shape)} {key}{number}")
+        gives.append(f"float{list(arrays[0].shape)} y{number}")
+        nodes.append(f"y{number} = {node}(x{number}, i{number}, u{number})")
+    model = write_model(
+        tmp_path,
+        f"net ({', '.join(takes)}) => ({', '.join(gives)})\n"
+        "{\n" + "\n".join(nodes) + "\n}\n",
+    )
+    np.savez(tmp_path / "in.npz", **data)
+    outputs = []
+    for flags in ((), (EMULATED,)):
+        path = tmp_path / "out.npz"
+        mp_run("run", model, tmp_path / "in.npz", *flags, "-o", path)
+        with np.load(path) as read:
+            outputs.append(dict(read))
+    for key, value in outputs[0].items():
+        np.testing.assert_array_equal(
+            outputs[1][key].view(np.uint32), value.view(np.uint32), err_msg=key
+        )
+
+
+def test_scattered_out_of_range(tmp_path):
+    model = write_model(
+        tmp_path,
+        "net (float[5000,3] x, int64[700,1] i, float[700,3] u) =>"
+        ' (float[5000,3] y) { [far] y = ScatterND<reduction = "add">(x, i, u) }',
+    )
+    i = np.zeros((700, 1), np.int64)
+    i[333] = -5001
+    np.savez(
+        tmp_path / "in.npz",
+        x=np.zeros((5000, 3), np.float32),
+        i=i,
+        u=np.zeros((700, 3), np.float32),
+    )
+    error = fail(BAD_INPUT, "run", model, tmp_path / "in.npz", EMULATED)
+    assert "node 'far'" in error
+    assert "index -5001 is out of range for size 5000" in error

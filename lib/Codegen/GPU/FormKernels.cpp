@@ -17,6 +17,7 @@
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 
 #include "ArenaPlaces.h"
+#include "IndexedCode.h"
 #include "MemoryRanges.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
@@ -29,6 +30,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -219,6 +221,9 @@ static int64_t countPoints(Operation &op) {
     llvm::for_each(generic.getStaticLoopRanges(), multiply);
     return points;
   }
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    if (auto indexed = IndexedLoop::get(loop))
+      return indexed->countPoints();
   op.walk([&](linalg::GenericOp inner) {
     points = std::max(points, countPoints(*inner.getOperation()));
   });
@@ -237,6 +242,8 @@ StringRef KernelFormer::getKind(Operation &op) {
     return group::contract;
   if (isa<scf::ForallOp>(op))
     return group::rows;
+  if (auto loop = dyn_cast<scf::ForOp>(op); loop && IndexedLoop::get(loop))
+    return group::indexed;
   return group::block;
 }
 
@@ -378,6 +385,20 @@ void KernelFormer::spill(device::GroupOp group) {
   }
 }
 
+/// Loops that keep one block busy and leave the others idle are worth knowing.
+static void reportLoops(device::GroupOp group) {
+  if (group.getKind() != group::block)
+    return;
+  for (Operation &op : group.getBody().front()) {
+    if (!isa<scf::ForOp, scf::WhileOp>(op) || countPoints(op) <= 1)
+      continue;
+    auto options = remark::RemarkOpts::name("one-block").category("mp-codegen");
+    if (auto remark = remark::analysis(op.getLoc(), options))
+      remark << remark::detail::Remark::Arg("Loop",
+                                            op.getName().getStringRef());
+  }
+}
+
 LogicalResult KernelFormer::run() {
   if (failed(checkSizes()) || failed(checkOps()))
     return failure();
@@ -387,6 +408,8 @@ LogicalResult KernelFormer::run() {
   settleReshapes();
   generalize();
   makeGroups();
+  for (auto group : block.getOps<device::GroupOp>())
+    reportLoops(group);
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
     for (Operation &op : group.getBody().front())
       for (Value result : op.getResults())

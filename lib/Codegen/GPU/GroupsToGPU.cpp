@@ -17,6 +17,7 @@
 #include "ContractCode.h"
 #include "GenericCode.h"
 #include "GroupAccesses.h"
+#include "IndexedCode.h"
 #include "KernelFunction.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
@@ -72,6 +73,7 @@ private:
   LogicalResult emitKernel(StringRef kind, Kernel &made);
   LogicalResult emit(StringRef kind);
   LogicalResult emitRows(scf::ForallOp forall);
+  LogicalResult emitIndexed(scf::ForOp loop);
   LogicalResult emitBlock();
   void emitMap(linalg::GenericOp op);
   void takeStarts(linalg::GenericOp op, GenericCode &code);
@@ -298,6 +300,20 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
   return BlockCode(b, kernel->get(), threads).emit(*body);
 }
 
+LogicalResult GroupConverter::emitIndexed(scf::ForOp loop) {
+  std::optional<IndexedLoop> indexed = IndexedLoop::get(loop);
+  if (!indexed)
+    return device::refuse(loop, "a loop of this form");
+  IndexedCode code(b, *indexed, commonThreads);
+  launch.threads = commonThreads;
+  launch.blocks = code.countBlocks();
+  b.setInsertionPoint(loop);
+  Location loc = loop.getLoc();
+  code.emit(getThread(b, loc), getOwnBlock(loc), kernel->get());
+  b.eraseOp(loop);
+  return success();
+}
+
 LogicalResult GroupConverter::emitBlock() {
   launch.threads = chooseThreads(getWidth(*body), commonThreads);
   launch.blocks = 1;
@@ -442,7 +458,8 @@ void GroupConverter::convertFailures() {
 LogicalResult GroupConverter::emit(StringRef kind) {
   Operation *first = nullptr;
   for (Operation &op : body->without_terminator())
-    if (isa<linalg::GenericOp, kernel::ContractOp, scf::ForallOp>(op))
+    if (isa<linalg::GenericOp, kernel::ContractOp, scf::ForallOp, scf::ForOp>(
+            op))
       first = &op;
   if (kind == group::parts)
     return emitParts();
@@ -450,6 +467,8 @@ LogicalResult GroupConverter::emit(StringRef kind) {
     return emitBlock();
   if (kind == group::rows)
     return emitRows(cast<scf::ForallOp>(first));
+  if (kind == group::indexed)
+    return emitIndexed(cast<scf::ForOp>(first));
   if (kind == group::contract)
     return emitContract(cast<kernel::ContractOp>(first));
   if (kind == group::reduce)

@@ -239,8 +239,10 @@ static bool mayEnd(device::GroupOp group) {
 static bool isSmallPart(device::GroupOp group) {
   if (mayEnd(group))
     return false;
-  return group.getKind() == group::map || group.getKind() == group::reduce ||
-         group.getKind() == group::block;
+  return llvm::is_contained({StringRef(group::map), StringRef(group::reduce),
+                             StringRef(group::block),
+                             StringRef(group::indexed)},
+                            group.getKind());
 }
 
 //===----------------------------------------------------------------------===//

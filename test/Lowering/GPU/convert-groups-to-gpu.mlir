@@ -292,3 +292,47 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK: scf.if %[[HAS]] {
 // CHECK-NEXT: arith.constant
 // CHECK-NEXT: device.fail %{{.*}} ends
+
+// -----
+
+// Rows that indices name: two blocks for 512 columns, and 128 of such pairs, of
+// which each owns 16 rows. Indices go through shared memory.
+
+#id = affine_map<(i) -> (i)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c300 = arith.constant 300 : index
+  %x = runtime.input %inputs[0] : memref<2048x512xf32>
+  %i = runtime.input %inputs[1] : memref<300xi64>
+  %u = runtime.input %inputs[2] : memref<300x512xf32>
+  // CHECK: device.launch @kernels::@indexed_0 grid [256, 1, 1] block [256, 1, 1]
+  device.group "indexed" {
+    scf.for %n = %c0 to %c300 step %c1 {
+      %place = memref.load %i[%n] : memref<300xi64>
+      %row = arith.index_cast %place : i64 to index
+      %to = memref.subview %x[%row, 0] [1, 512] [1, 1] : memref<2048x512xf32> to memref<512xf32, strided<[1], offset: ?>>
+      %from = memref.subview %u[%n, 0] [1, 512] [1, 1] : memref<300x512xf32> to memref<512xf32, strided<[1], offset: ?>>
+      linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%from : memref<512xf32, strided<[1], offset: ?>>) outs(%to : memref<512xf32, strided<[1], offset: ?>>) {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.addf %b, %a : f32
+        linalg.yield %0 : f32
+      }
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @indexed_0({{.*}}) workgroup(%{{.*}} : memref<256xi32, #gpu.address_space<workgroup>>
+// CHECK: scf.for
+// CHECK:   scf.if
+// CHECK:     %[[INDEX:.*]] = memref.load %{{.*}} : memref<300xi64>
+// CHECK:     memref.store %{{.*}} : memref<256xi32>
+// CHECK:   gpu.barrier
+// CHECK:   scf.for
+// CHECK:     %[[KEY:.*]] = memref.load %{{.*}} : memref<256xi32>
+// CHECK:     %[[PLACE:.*]] = arith.index_cast %[[KEY]]
+// CHECK:     %[[FAR:.*]] = arith.subi %[[PLACE]], %
+// CHECK:     %[[OWN:.*]] = arith.cmpi ult, %[[FAR]], %c16
+// CHECK:     scf.if %[[OWN]]
+// CHECK:   gpu.barrier

@@ -1,4 +1,5 @@
 // RUN: mp-opt %s --split-input-file --mp-form-kernels | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-form-kernels --remarks-filter-analyse=mp-codegen 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // A number that is loaded, and changed memory: loads of what nobody writes any
 // more stand between groups; others and what depends on them are in a group.
@@ -101,6 +102,53 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%row : memref<16xf32, strided<[1], offset: ?>>) {
     ^bb0(%b: f32):
       %0 = arith.addf %b, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// Rows that indices name are updated by the threads that own them; a loop whose
+// iterations hand on what they compute runs in one block.
+
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %x = runtime.input %inputs[0] : memref<100x32xf32>
+  %i = runtime.input %inputs[1] : memref<64xi64>
+  %u = runtime.input %inputs[2] : memref<64x32xf32>
+  %s = runtime.input %inputs[3] : memref<65x32xf32>
+  // CHECK: device.group "indexed" {
+  // CHECK-NEXT: scf.for
+  scf.for %n = %c0 to %c64 step %c1 {
+    %place = memref.load %i[%n] : memref<64xi64>
+    %row = arith.index_cast %place : i64 to index
+    %to = memref.subview %x[%row, 0] [1, 32] [1, 1] : memref<100x32xf32> to memref<32xf32, strided<[1], offset: ?>>
+    %from = memref.subview %u[%n, 0] [1, 32] [1, 1] : memref<64x32xf32> to memref<32xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%from : memref<32xf32, strided<[1], offset: ?>>) outs(%to : memref<32xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %b, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  // CHECK: device.group "block" {
+  // CHECK-NEXT: scf.for
+  // REMARK-NOT: one-block
+  // REMARK: :[[# @LINE + 2]]:3: remark: [Analysis] one-block | Category:mp-codegen | Loop=scf.for
+  // REMARK-NOT: one-block
+  scf.for %n = %c0 to %c64 step %c1 {
+    %next = arith.addi %n, %c1 : index
+    %from = memref.subview %s[%n, 0] [1, 32] [1, 1] : memref<65x32xf32> to memref<32xf32, strided<[1], offset: ?>>
+    %to = memref.subview %s[%next, 0] [1, 32] [1, 1] : memref<65x32xf32> to memref<32xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%from : memref<32xf32, strided<[1], offset: ?>>) outs(%to : memref<32xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %b, %a : f32
       linalg.yield %0 : f32
     }
   }

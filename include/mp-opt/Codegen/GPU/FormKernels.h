@@ -16,7 +16,8 @@ namespace mp {
 namespace group {
 constexpr llvm::StringLiteral map = "map", reduce = "reduce",
                               contract = "contract", rows = "rows",
-                              block = "block", parts = "parts";
+                              block = "block", indexed = "indexed",
+                              parts = "parts";
 } // namespace group
 
 /// Divides what `main` does into `device.group`s. Between them stand places in

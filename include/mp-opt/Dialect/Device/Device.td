@@ -71,6 +71,8 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     * `rows`: one `scf.forall`; a block for each of its iterations, whose threads
       do what is inside together;
     * `block`: anything else, by the threads of one block together;
+    * `indexed`: one nest of `scf.for` that updates elements or rows at places
+      that data name; threads own places, and go through all indices;
     * `parts`: groups that do not wait for each other, each by blocks of its own.
 
     ```mlir

@@ -1,0 +1,113 @@
+//===- IndexedCode.h - Updates at places that data name ---------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Scatters are loops over indices: each iteration updates an element, or a row,
+// that an index names, and those of the same place follow each other. So places
+// are shared out: a thread owns some, goes through all indices in the order of
+// the loops, and does what concerns its own. No two threads write the same
+// element, and sums have the bits that the loops give.
+//
+// The cost is indices times blocks, of a comparison each; the indices that all
+// threads of a block go through are computed once for all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_INDEXEDCODE_H
+#define MPOPT_LIB_CODEGEN_GPU_INDEXEDCODE_H
+
+#include "ThreadLoops.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mp {
+
+/// A nest of loops of known trips around one update.
+class IndexedLoop {
+public:
+  /// Nothing where `loop` is no such nest.
+  static std::optional<IndexedLoop> get(mlir::scf::ForOp loop);
+
+  /// Elements that are updated, if often.
+  int64_t countPoints() const;
+  /// Iterations that each thread goes through: those of loops that places
+  /// depend on by data alone.
+  int64_t countScanned() const;
+  /// Threads that can do so beside each other for the same places: iterations
+  /// of the other loops, times elements of a row.
+  int64_t countFree() const;
+  /// Places that data name.
+  int64_t countKeys() const;
+
+private:
+  friend class IndexedCode;
+
+  struct Loop {
+    mlir::scf::ForOp op;
+    int64_t lower, step, trips;
+    /// Its iterations never update the same place.
+    bool isFree = false;
+  };
+  bool readLoops(mlir::scf::ForOp loop);
+  bool readWriter();
+  bool readPlace(llvm::ArrayRef<mlir::OpFoldResult> place);
+  bool checkBody();
+  void findSlice();
+
+  llvm::SmallVector<Loop> loops;
+  mlir::Block *body = nullptr;
+  /// A store of an element or a map over a row, and what it writes to.
+  mlir::Operation *writer = nullptr;
+  mlir::Value target;
+  int64_t rowPoints = 1;
+  /// What data say of a place, and how many each can be.
+  llvm::SmallVector<mlir::Value> keys;
+  llvm::SmallVector<int64_t> keySizes;
+  /// What keys are computed by, and checks; in the order of the body.
+  llvm::SetVector<mlir::Operation *> slice;
+  /// Whether these are the same for all free iterations.
+  bool isUniform = true;
+};
+
+/// Code of such a nest for a grid.
+class IndexedCode {
+public:
+  IndexedCode(mlir::RewriterBase &rewriter, IndexedLoop loop, int64_t threads);
+
+  int64_t countBlocks() const { return columnBlocks * keyBlocks; }
+  /// At the builder's place; `block` is the number of the block. The nest
+  /// stays.
+  void emit(mlir::Value thread, mlir::Value block,
+            mlir::gpu::GPUFuncOp function);
+
+private:
+  void setScanned(mlir::IRMapping &mapping, mlir::Value iteration);
+  void clone(mlir::IRMapping &mapping,
+             llvm::function_ref<bool(mlir::Operation *)> isWanted);
+  mlir::Value getKey(mlir::IRMapping &mapping);
+  void update(mlir::IRMapping &mapping, mlir::Value key,
+              llvm::function_ref<bool(mlir::Operation *)> isWanted,
+              llvm::function_ref<void(mlir::IRMapping &)> prepare);
+  void emitStaged(mlir::gpu::GPUFuncOp function);
+  void emitDirect();
+
+  mlir::RewriterBase &b;
+  mlir::Location loc;
+  IndexedLoop loop;
+  /// Threads of a block, and of them those for the same places.
+  int64_t threads, width;
+  int64_t columnBlocks, keyBlocks, keysEach;
+  /// Of the thread: its number, its first place, its share of a row.
+  mlir::Value thread, firstKey, column, isInside;
+  mlir::IRMapping freeIndices;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_INDEXEDCODE_H
