@@ -150,3 +150,51 @@ def test_scattered_out_of_range(tmp_path):
     error = fail(BAD_INPUT, "run", model, tmp_path / "in.npz", EMULATED)
     assert "node 'far'" in error
     assert "index -5001 is out of range for size 5000" in error
+
+
+# Of few results and long sums: m, n, k, and the sizes that k is a product of.
+PRODUCTS = [
+    (16, 144, (8192,)),
+    (64, 64, (4096,)),
+    (33, 17, (3000,)),
+    (8, 40, (16, 510)),
+    (1, 24, (6, 1111)),
+    (20, 20, (4099,)),
+    (128, 96, (64, 32)),
+]
+
+
+@pytest.mark.parametrize("element", ["float", "float16"])
+def test_products(tmp_path, element):
+    """In pieces; their sum, a bias and a ReLU in a second kernel."""
+    generator = np.random.default_rng(3)
+    dtype = {"float": np.float32, "float16": np.float16}[element]
+    takes, gives, nodes, data, expected = [], [], [], {}, {}
+    for number, (m, n, k) in enumerate(PRODUCTS):
+        arrays = {"x": (*k, m), "w": (*k, n), "b": (n,)}
+        for key, shape in arrays.items():
+            value = generator.integers(-2, 3, shape).astype(dtype)
+            data[f"{key}{number}"] = arrays[key] = value
+            takes.append(f"{element}{list(shape)} {key}{number}")
+        gives.append(f"{element}[{m},{n}] y{number}")
+        dims = "pq"[: len(k)]
+        nodes.append(
+            f'p{number} = Einsum<equation = "{dims}m,{dims}n->mn">'
+            f"(x{number}, w{number})"
+        )
+        nodes.append(f"s{number} = Add(p{number}, b{number})")
+        nodes.append(f"y{number} = Relu(s{number})")
+        wide = {key: value.astype(np.float64) for key, value in arrays.items()}
+        y = wide["x"].reshape(-1, m).T @ wide["w"].reshape(-1, n) + wide["b"]
+        expected[f"y{number}"] = np.maximum(y, 0).astype(dtype)
+    model = write_model(
+        tmp_path,
+        f"net ({', '.join(takes)}) => ({', '.join(gives)})\n"
+        "{\n" + "\n".join(nodes) + "\n}\n",
+    )
+    np.savez(tmp_path / "in.npz", **data)
+    path = tmp_path / "out.npz"
+    mp_run("run", model, tmp_path / "in.npz", EMULATED, "-o", path)
+    with np.load(path) as found:
+        for key, value in expected.items():
+            np.testing.assert_array_equal(found[key], value, err_msg=key)

@@ -20,6 +20,7 @@
 
 #include "ArenaPlaces.h"
 #include "GenericCode.h"
+#include "SplitContracts.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
@@ -39,6 +40,10 @@ constexpr int64_t manyBlocks = 256;
 /// other, all its threads reduce one result; else one of its warps.
 constexpr int64_t shortRow = 16384, shortRowPiece = 4096;
 constexpr int64_t shortColumn = 512, shortColumnPiece = 128;
+
+/// Memory that partial products of all contractions take, at most: none of them
+/// shares it, so that their sums can be parts of one kernel.
+constexpr int64_t mostPartialBytes = int64_t(256) << 20;
 
 /// A dimension that is reduced in pieces. One piece for each index is all of
 /// it; else points are left over where the size is no multiple.
@@ -447,6 +452,10 @@ void ReductionSplitter::makeSecond(linalg::GenericOp op,
 
 void ReductionSplitter::run() {
   Block &block = main.getBody().front();
+  int64_t bytes = mostPartialBytes;
+  for (auto group : llvm::to_vector(block.getOps<device::GroupOp>()))
+    if (group.getKind() == group::contract)
+      splitContract(main, group, bytes);
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
     Block &body = group.getBody().front();
     if (group.getKind() != group::reduce || !llvm::hasSingleElement(body))

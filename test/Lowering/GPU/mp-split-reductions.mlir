@@ -136,3 +136,101 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// Few tiles and a long sum: partial products are a batch. There are many, so
+// that their sum is a reduction; a map applies the epilogue.
+
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#bias = affine_map<(m, n, k) -> (n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<8192x64xf32>
+  %w = runtime.input %inputs[1] : memref<8192x32xf32>
+  %v = runtime.input %inputs[2] : memref<32xf32>
+  %y = runtime.output %outputs[0] () : memref<64x32xf32>
+  // CHECK: memref.expand_shape %{{.*}} {{\[\[0, 1\], \[2\]\]}} output_shape [64, 128, 64]
+  // CHECK: memref.expand_shape %{{.*}} {{\[\[0, 1\], \[2\]\]}} output_shape [64, 128, 32]
+  // CHECK: device.group "contract" {
+  // CHECK-NEXT: kernel.contract {{.*}} ins(%{{.*}} : memref<64x128x64xf32>, memref<64x128x32xf32>) outs(%[[PARTIAL:.*]] : memref<64x64x32xf32>)
+  // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32):
+  // CHECK-NEXT: kernel.yield %[[SUM]]
+  // CHECK: device.group "reduce" {
+  // CHECK:   iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[PARTIAL]] : memref<64x64x32xf32>) outs(%[[TOTAL:.*]] : memref<64x32xf32>)
+  // CHECK: device.group "map" {
+  // CHECK:   ins(%[[TOTAL]], %{{.*}} : memref<64x32xf32>, memref<32xf32>) outs(%{{.*}} : memref<64x32xf32>)
+  device.group "contract" {
+    kernel.contract {indexing_maps = [#a, #b, #bias, #c]} ins(%x, %w : memref<8192x64xf32>, memref<8192x32xf32>) extra(%v : memref<32xf32>) outs(%y : memref<64x32xf32>) {
+    ^bb0(%sum: f32, %e: f32):
+      %0 = arith.addf %sum, %e : f32
+      kernel.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// The gradient of a convolution's weights: each image is a piece. Eight partial
+// products are added by the map.
+
+#a = affine_map<(f, c, k, n, i) -> (n, f, i)>
+#b = affine_map<(f, c, k, n, i) -> (n, c, i + k - 1)>
+#c = affine_map<(f, c, k, n, i) -> (f, c, k)>
+// CHECK-DAG: #[[$A:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d3, d0, d4)>
+// CHECK-DAG: #[[$B:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d3, d1, d2 + d4 - 1)>
+// CHECK-DAG: #[[$C:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d3, d0, d1, d2)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<8x16x4096xbf16>
+  %w = runtime.input %inputs[1] : memref<8x16x4096xbf16>
+  %y = runtime.output %outputs[0] () : memref<16x16x3xf32>
+  // CHECK: kernel.contract {indexing_maps = [#[[$A]], #[[$B]], #[[$C]]]} ins(%{{.*}} : memref<8x16x4096xbf16>, memref<8x16x4096xbf16>) outs(%[[PARTIAL:.*]] : memref<8x16x16x3xf32>)
+  // CHECK: device.group "map" {
+  // CHECK-NEXT: linalg.generic
+  // CHECK-COUNT-7: arith.addf
+  // CHECK-NOT: arith.addf
+  device.group "contract" {
+    kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %w : memref<8x16x4096xbf16>, memref<8x16x4096xbf16>) outs(%y : memref<16x16x3xf32>) {
+    ^bb0(%sum: f32):
+      kernel.yield %sum : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// Enough tiles, or a short sum: as it is.
+
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<2048x1024xbf16>
+  %y = runtime.output %outputs[0] () : memref<1024x1024xf32>
+  %w = runtime.input %inputs[1] : memref<256x64xbf16>
+  %z = runtime.output %outputs[1] () : memref<64x64xf32>
+  // CHECK-COUNT-2: device.group "contract"
+  // CHECK-NOT: device.group
+  device.group "contract" {
+    kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %x : memref<2048x1024xbf16>, memref<2048x1024xbf16>) outs(%y : memref<1024x1024xf32>) {
+    ^bb0(%sum: f32):
+      kernel.yield %sum : f32
+    }
+  }
+  device.group "contract" {
+    kernel.contract {indexing_maps = [#a, #b, #c]} ins(%w, %w : memref<256x64xbf16>, memref<256x64xbf16>) outs(%z : memref<64x64xf32>) {
+    ^bb0(%sum: f32):
+      kernel.yield %sum : f32
+    }
+  }
+  return %ok : i32
+}

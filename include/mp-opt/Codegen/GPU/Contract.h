@@ -53,6 +53,10 @@ bool isWorthTiles(ContractOp op);
 /// large as that allows.
 TileAttr selectTile(ContractOp op);
 
+/// Into how many sums of equal length the sum of `op` is best divided, which
+/// another kernel adds: 1 where tiles fill a GPU, or the sum is short.
+int64_t selectSplits(ContractOp op);
+
 /// The `kernel.tile` of `op`, else what `selectTile` says.
 TileAttr getTile(ContractOp op);
 

@@ -54,9 +54,21 @@ constexpr Candidate fmaTiles[] = {
     {64, 16, 16, 4, 2, 3, 0.25}, {16, 16, 16, 2, 2, 3, 0.1},
 };
 
+/// What a partial sum that is written and read, and another kernel, take, in
+/// the time of a multiprocessor's products: 8 bytes of 3 TB/s, and about a
+/// microsecond.
+struct SplitCost {
+  double element, kernel;
+};
+constexpr SplitCost mmaCost = {8, 4e6}, fmaCost = {1, 4e5};
+/// What is left of the time if it is worth it; pieces, and products of each.
+constexpr double worthwhile = 0.7;
+constexpr int64_t mostSplits = 64, leastLength = 128;
+
 /// Rounds of blocks, times what one takes.
-static double getTime(const Problem &problem, const Candidate &candidate) {
-  int64_t blocks = problem.sizes[Batch] *
+static double getTime(const Problem &problem, const Candidate &candidate,
+                      int64_t splits = 1) {
+  int64_t blocks = problem.sizes[Batch] * splits *
                    llvm::divideCeil(problem.sizes[M], candidate.m) *
                    llvm::divideCeil(problem.sizes[N], candidate.n);
   double work = double(candidate.m * candidate.n) / candidate.speed;
@@ -65,12 +77,13 @@ static double getTime(const Problem &problem, const Candidate &candidate) {
   return rounds * work;
 }
 
-static TileAttr selectTile(ContractOp op, const Problem &problem) {
+static TileAttr selectTile(ContractOp op, const Problem &problem,
+                           int64_t splits, double &bestTime) {
   bool isMMA = canUseTensorCores(op);
   ArrayRef<Candidate> candidates =
       isMMA ? ArrayRef<Candidate>(mmaTiles) : ArrayRef<Candidate>(fmaTiles);
   TileAttr best;
-  double bestTime = 0;
+  bestTime = 0;
   for (const Candidate &candidate : candidates) {
     auto tile = TileAttr::get(
         op.getContext(), isMMA ? Multiplier::MMA : Multiplier::FMA, candidate.m,
@@ -85,7 +98,7 @@ static TileAttr selectTile(ContractOp op, const Problem &problem) {
     if (problem.getAccumulator().isF64() &&
         candidate.partM * candidate.partN > 32)
       continue;
-    double time = getTime(problem, candidate);
+    double time = getTime(problem, candidate, splits);
     if (plan.sharedBytes > mostSharedBytes || (best && time >= bestTime))
       continue;
     best = tile;
@@ -94,7 +107,35 @@ static TileAttr selectTile(ContractOp op, const Problem &problem) {
   return best;
 }
 
-TileAttr selectTile(ContractOp op) { return selectTile(op, Problem::get(op)); }
+TileAttr selectTile(ContractOp op) {
+  double time;
+  return selectTile(op, Problem::get(op), 1, time);
+}
+
+int64_t selectSplits(ContractOp op) {
+  Problem problem = Problem::get(op);
+  SplitCost cost = canUseTensorCores(op) ? mmaCost : fmaCost;
+  double results =
+      double(problem.sizes[Batch]) * problem.sizes[M] * problem.sizes[N];
+  int64_t best = 1;
+  double bestTime = 0;
+  for (int64_t splits = 1; splits <= mostSplits; splits *= 2) {
+    int64_t length = problem.sizes[K] / splits;
+    if (splits > 1 && length < leastLength)
+      break;
+    double time;
+    selectTile(op, problem, splits, time);
+    time *= double(length);
+    if (splits > 1)
+      time =
+          (time + results * splits * cost.element + cost.kernel) / worthwhile;
+    if (splits == 1 || time < bestTime) {
+      best = splits;
+      bestTime = time;
+    }
+  }
+  return best;
+}
 
 bool canUseTensorCores(ContractOp op) {
   Type a = op.getFactorType(0), b = op.getFactorType(1);

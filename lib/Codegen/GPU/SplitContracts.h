@@ -1,0 +1,26 @@
+//===- SplitContracts.h - Long products in two stages -----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_SPLITCONTRACTS_H
+#define MPOPT_LIB_CODEGEN_GPU_SPLITCONTRACTS_H
+
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mp {
+
+/// Where the contraction of `group` has so few tiles that a device would be
+/// idle, and a long sum: partial products go to a place in the arena, and a map
+/// in the place of `group`, which goes, sums these and applies the epilogue.
+/// `bytes` of places may still be used, and are fewer afterwards.
+void splitContract(mlir::func::FuncOp main, device::GroupOp group,
+                   int64_t &bytes);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_SPLITCONTRACTS_H
