@@ -20,6 +20,7 @@
 
 #include "ArenaPlaces.h"
 #include "GenericCode.h"
+#include "GroupAccesses.h"
 #include "SplitContracts.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
@@ -44,6 +45,10 @@ constexpr int64_t shortColumn = 512, shortColumnPiece = 128;
 /// Memory that partial products of all contractions take, at most: none of them
 /// shares it, so that their sums can be parts of one kernel.
 constexpr int64_t mostPartialBytes = int64_t(256) << 20;
+
+/// Points that a block computes beside others, and how far behind a group those
+/// may be.
+constexpr int64_t fewPoints = 1024, lookAhead = 256;
 
 /// A dimension that is reduced in pieces. One piece for each index is all of
 /// it; else points are left over where the size is no multiple.
@@ -72,6 +77,7 @@ private:
   Value viewPieces(OpOperand &operand);
   Value viewRest(OpOperand &operand);
   void shiftIndices(Region &region);
+  SmallVector<AffineExpr> mapPieces(AffineMap map, ArrayRef<AffineExpr> exprs);
   void makeFirst(linalg::GenericOp op, device::GroupOp group);
   void makeRest(linalg::GenericOp op, device::GroupOp group);
   void makeSecond(linalg::GenericOp op, device::GroupOp group);
@@ -280,6 +286,25 @@ static void fill(OpBuilder &b, Location loc, Value place, Value start) {
                             });
 }
 
+/// Where a point of the first stage is read: at `exprs`, or, of an axis that
+/// becomes two, at both dimensions.
+SmallVector<AffineExpr>
+ReductionSplitter::mapPieces(AffineMap map, ArrayRef<AffineExpr> exprs) {
+  SmallVector<AffineExpr> results;
+  for (AffineExpr expr : map.getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    const Cut *cut = dim ? getCut(dim.getPosition()) : nullptr;
+    if (!cut || cut->isWhole()) {
+      results.push_back(expr.replaceDims(exprs));
+      continue;
+    }
+    unsigned number = getNumber(dim.getPosition());
+    results.push_back(b.getAffineDimExpr(number));
+    results.push_back(b.getAffineDimExpr(number + 1));
+  }
+  return results;
+}
+
 void ReductionSplitter::makeFirst(linalg::GenericOp op, device::GroupOp group) {
   Location loc = op.getLoc();
   SmallVector<AffineExpr> exprs, pieces;
@@ -304,18 +329,8 @@ void ReductionSplitter::makeFirst(linalg::GenericOp op, device::GroupOp group) {
   SmallVector<AffineMap> maps;
   b.setInsertionPoint(group);
   for (OpOperand &operand : op->getOpOperands()) {
-    SmallVector<AffineExpr> results;
-    for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      const Cut *cut = dim ? getCut(dim.getPosition()) : nullptr;
-      if (cut && !cut->isWhole()) {
-        unsigned number = getNumber(dim.getPosition());
-        results.push_back(b.getAffineDimExpr(number));
-        results.push_back(b.getAffineDimExpr(number + 1));
-      } else {
-        results.push_back(expr.replaceDims(exprs));
-      }
-    }
+    SmallVector<AffineExpr> results =
+        mapPieces(op.getMatchingIndexingMap(&operand), exprs);
     if (op.isDpsInput(&operand)) {
       inputs.push_back(viewPieces(operand));
     } else {
@@ -450,6 +465,38 @@ void ReductionSplitter::makeSecond(linalg::GenericOp op,
   b.eraseOp(op);
 }
 
+/// A second stage of few points is done by the group of one block that needs
+/// the results, if none else does before: it is no kernel then.
+static void joinReader(device::GroupOp group) {
+  Block &body = group.getBody().front();
+  auto op = cast<linalg::GenericOp>(body.front());
+  int64_t points = 1;
+  for (int64_t extent : op.getStaticLoopRanges())
+    points *= extent;
+  if (points > fewPoints)
+    return;
+  SmallVector<Access> own = findAccesses(group);
+  int64_t left = lookAhead;
+  for (Operation *next = group->getNextNode(); next && left > 0;
+       next = next->getNextNode(), --left) {
+    if (auto load = dyn_cast<memref::LoadOp>(next)) {
+      MemoryRange range = MemoryRange::get(load.getMemRef());
+      if (llvm::any_of(own, [&](const Access &access) {
+            return access.isWrite && access.range.overlaps(range);
+          }))
+        return;
+    }
+    auto reader = dyn_cast<device::GroupOp>(next);
+    if (!reader || !areInConflict(own, findAccesses(reader)))
+      continue;
+    if (reader.getKind() != group::block)
+      return;
+    op->moveBefore(&reader.getBody().front().front());
+    group.erase();
+    return;
+  }
+}
+
 void ReductionSplitter::run() {
   Block &block = main.getBody().front();
   int64_t bytes = mostPartialBytes;
@@ -466,6 +513,7 @@ void ReductionSplitter::run() {
     makeFirst(op, group);
     makeRest(op, group);
     makeSecond(op, group);
+    joinReader(group);
   }
 }
 

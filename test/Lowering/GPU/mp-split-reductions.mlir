@@ -234,3 +234,39 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// A few partial results are reduced by the block that needs the result.
+
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+#point = affine_map<() -> ()>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<65536xf32>
+  %s = runtime.output %outputs[0] () : memref<f32>
+  %y = runtime.output %outputs[1] () : memref<f32>
+  // CHECK: device.group "reduce" {
+  // CHECK:   outs(%[[PARTIAL:.*]] : memref<16xf32>)
+  // CHECK: device.group "block" {
+  // CHECK-NEXT: linalg.generic {{.*}} ["reduction"]} ins(%[[PARTIAL]] : memref<16xf32>) outs(%[[S:.*]] : memref<f32>)
+  // CHECK: linalg.generic {{.*}} ins(%[[S]] : memref<f32>)
+  // CHECK-NOT: device.group
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%x : memref<65536xf32>) outs(%s : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  device.group "block" {
+    linalg.generic {indexing_maps = [#point, #point], iterator_types = []} ins(%s : memref<f32>) outs(%y : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.negf %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
