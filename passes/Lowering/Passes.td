@@ -393,6 +393,22 @@ def SettleMemory : Pass<"mp-settle-memory"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def UnrollLoops : Pass<"mp-unroll-loops", "::mlir::ModuleOp"> {
+  let summary = "Make launches of the iterations of loops";
+  let description = [{
+    Before: `main` on buffers. After: `scf.for`s of it whose trips are known, and
+    whose iterations have so much to do that they are worth kernels of their own,
+    are their iterations one behind the other, with the same temporaries; up to
+    some thousands of ops in all. Products of recurrent layers are contractions
+    of `main` then. Other loops stay, and are kernels of one block.
+
+    Example: test/Lowering/GPU/mp-unroll-loops.mlir
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Divide main into groups of one kernel each";
   let description = [{

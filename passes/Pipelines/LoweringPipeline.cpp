@@ -160,6 +160,7 @@ void buildGPUFormation(OpPassManager &pm, const GPULoweringOptions &options) {
   constexpr int64_t placeBytes = 256;
   buildFusion(pm);
   buildBufferization(pm, options.inPlace, placeBytes);
+  pm.addPass(createUnrollLoops());
   simplifyOps(pm);
   pm.addPass(createFormKernels());
   pm.addPass(createSplitReductions());

@@ -2,10 +2,12 @@
 """Reductions on the emulated device, in one stage or two: each point counts
 once. Sums of small integers are exact in any order."""
 
+import re
+
 import numpy as np
 import pytest
 
-from runs import BAD_INPUT, fail, mp_run, write_model
+from runs import BAD_INPUT, fail, mp_run, run_mp_opt, write_model
 
 EMULATED = "--device=emulated"
 
@@ -198,3 +200,45 @@ def test_products(tmp_path, element):
     with np.load(path) as found:
         for key, value in expected.items():
             np.testing.assert_array_equal(found[key], value, err_msg=key)
+
+
+RECURRENT = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_layers(tmp_path, name):
+    """Their products are kernels, one for each step."""
+    steps, batch, size, hidden = 7, 16, 24, 160 if name == "RNN" else 96
+    if name == "RNN":
+        batch = 48
+    rows = RECURRENT[name] * hidden
+    model = write_model(
+        tmp_path,
+        f"net (float[{steps},{batch},{size}] x, float[2,{rows},{size}] w,"
+        f" float[2,{rows},{hidden}] r)"
+        f" => (float[{steps},2,{batch},{hidden}] y)\n"
+        f'{{ y = {name}<hidden_size = {hidden}, direction = "bidirectional">'
+        "(x, w, r) }\n",
+    )
+    generator = np.random.default_rng(4)
+    np.savez(
+        tmp_path / "in.npz",
+        x=generator.standard_normal((steps, batch, size)).astype(np.float32),
+        w=generator.normal(0, 0.1, (2, rows, size)).astype(np.float32),
+        r=generator.normal(0, 0.1, (2, rows, hidden)).astype(np.float32),
+    )
+    outputs = []
+    for flags in ((), (EMULATED,)):
+        path = tmp_path / "out.npz"
+        mp_run("run", model, tmp_path / "in.npz", *flags, "-o", path)
+        with np.load(path) as read:
+            outputs.append(read["y"])
+    np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-5, atol=2e-6)
+    path = tmp_path / "plan.mlir"
+    lowering = ("--convert-onnx-to-linalg", "--mp-lower-to-gpu=in-place")
+    run_mp_opt(model, *lowering, "--emit=mlir", "-o", path)
+    launches = re.findall(r"device\.launch @kernels::@(\w+)_\d", path.read_text())
+    assert launches.count("contract") >= 2 * steps
+    assert len(launches) <= 2 * 5 * steps
+    # Those of most steps are the same.
+    assert path.read_text().count("gpu.func") < len(launches) // 2
