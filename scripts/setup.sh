@@ -184,7 +184,8 @@ build_mp_opt() {
     -DONNX_DIR="$onnx/lib/cmake/ONNX" \
     -DPython3_EXECUTABLE="$cache/venv/bin/python" \
     -DMPOPT_TEST_VENV="$cache/venv-test" \
-    -DMPOPT_TRAINING_VENV="$cache/venv-training" "$@"
+    -DMPOPT_TRAINING_VENV="$cache/venv-training" \
+    -DMPOPT_PTXAS_VENV="$cache/venv-ptxas" "$@"
   "$cmake" --build "$folder" --parallel "$jobs" --target "${targets[@]}"
 }
 
@@ -223,6 +224,7 @@ if ((with_tests)); then
   ensure_venv venv-test -r "$root/scripts/requirements-test.txt"
   ensure_venv venv-training --no-deps \
     -r "$root/scripts/requirements-training.txt"
+  ensure_venv venv-ptxas --no-deps -r "$root/scripts/requirements-ptxas.txt"
 fi
 exec 9>&-
 if ((with_build)); then

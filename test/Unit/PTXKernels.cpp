@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // usage: ptx-kernels [FOLDER]
+//        ptx-kernels FOLDER CHIP FILE
 //
 // Kernels become PTX of the chip and version that are asked for, or that is an
-// error. With a folder, images go there, for ptxas.
+// error. With a folder, images go there, for ptxas. With a file, whose text is
+// a gpu.module in NVVM's dialect, its images do, and nothing is tested.
 //
 //===----------------------------------------------------------------------===//
 
@@ -151,9 +153,29 @@ llvm.func @exponential(%x: !llvm.ptr) attributes {nvvm.kernel} {
   }
 }
 
+/// The images of a file, as CHIP_0.ptx, CHIP_1.ptx and so on.
+static void writeImages(MLIRContext &context, StringRef folder, StringRef chip,
+                        StringRef file) {
+  auto module = parseSourceFile<ModuleOp>(file, &context);
+  if (!module)
+    return expect(false, "cannot read " + file);
+  auto kernels = module->getOps<gpu::GPUModuleOp>();
+  if (kernels.empty())
+    return expect(false, file + ": no gpu.module");
+  auto images = mp::emitPTX(*kernels.begin(), {chip.str(), 0}, {});
+  if (!images)
+    return expect(false, llvm::toString(images.takeError()));
+  for (const auto &[index, image] : llvm::enumerate(*images))
+    write(folder, (chip + "_" + Twine(index) + ".ptx").str(), image);
+}
+
 int main(int argc, char **argv) {
   MLIRContext context;
   context.loadDialect<gpu::GPUDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  if (argc == 4) {
+    writeImages(context, argv[1], argv[2], argv[3]);
+    return isGood ? 0 : 1;
+  }
   checkImages(context, argc > 1 ? argv[1] : "");
   checkText(context);
   checkRefusals(context);
