@@ -343,16 +343,37 @@ llvm::Error Model::writeONNX(StringRef path) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
+/// This machine, if there is none.
+llvm::Error Model::findTarget(CompileOptions &compile) {
+  if (compile.target)
+    return llvm::Error::success();
+  llvm::Expected<Target> host = getHostTarget();
+  if (!host)
+    return refuse(ErrorKind::NotSupported, name, toString(host.takeError()));
+  compile.target = *host;
+  return llvm::Error::success();
+}
+
+llvm::Expected<MemoryFigures> Model::planMemory(const CompileOptions &given) {
+  ErrorRecorder recorder(context);
+  CompileOptions own = given;
+  if (llvm::Error failed = findTarget(own))
+    return failed;
+  std::optional<double> flops;
+  if (succeeded(lowerProgram(*module, own, {nullptr, own.timing}, flops))) {
+    auto figures = getMemoryFigures(*module, own.device, own.updateInPlace);
+    if (succeeded(figures))
+      return *figures;
+  }
+  return fail(ErrorKind::NotSupported, recorder.getText());
+}
+
 llvm::Expected<std::unique_ptr<Program>>
 Model::compile(const CompileOptions &given) {
   ErrorRecorder recorder(context);
   CompileOptions own = given;
-  if (!own.target) {
-    llvm::Expected<Target> host = getHostTarget();
-    if (!host)
-      return refuse(ErrorKind::NotSupported, name, toString(host.takeError()));
-    own.target = *host;
-  }
+  if (llvm::Error failed = findTarget(own))
+    return failed;
   if (llvm::Error missing = checkDevice(own.device))
     return refuse(ErrorKind::BadInput, name,
                   "--device: " + toString(std::move(missing)));

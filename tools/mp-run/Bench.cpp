@@ -33,6 +33,12 @@ arithmetic, bytes, and the process's peak memory.
                         line of JSON. So programs that are compared can take
                         turns.
 
+  --sweep=NAME=SIZE,SIZE,...
+                        a table of times and memory instead, for sizes of a
+                        dimension, in fp32, bf16 and fp16 where the model is
+                        fp32. States are written in place. What does not fit
+                        the memory is not run; where that begins is said.
+
   --dim=NAME=SIZE,... --threads=N --device=NAME --kernels=FORM --in-place
   --mixed-bf16 --mixed-fp16 --schemas=FILE --external-data-root=DIR
   --model-check=strict --cache=WHERE --mlir-timing     as for mp-run run
@@ -61,6 +67,7 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   SessionFlags session;
   BenchmarkOptions calls;
   bool asJSON = false, inTurns = false;
+  std::optional<std::string> sweep;
   Flags flags("mp-run bench", help);
   session.addTo(flags);
   flags.beginGroup("Measuring");
@@ -68,8 +75,13 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   flags.add("warmup", calls.warmup, "calls before them");
   flags.add("json", asJSON, "print as JSON");
   flags.add("turns", inTurns, "measure when asked, by lines of two numbers");
+  flags.add("sweep", sweep, "times and memory for sizes of a dimension",
+            "NAME=SIZE,SIZE,...");
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
+  if (sweep)
+    return inTurns ? flags.usageError("--sweep and --turns exclude each other")
+                   : runSweep(flags, session, *sweep, calls, asJSON, registry);
   DataSet data;
   Expected<Session> opened = session.open(registry, data);
   if (!opened)

@@ -104,18 +104,25 @@ CompileOptions ModelFlags::getOptions() const {
 Expected<std::unique_ptr<Model>>
 ModelFlags::read(StringRef path, const DialectRegistry &registry,
                  StringRef precision, bool hasDims) const {
+  return read(path, registry, precision, sizes, sayOfModel, hasDims);
+}
+
+Expected<std::unique_ptr<Model>>
+ModelFlags::read(StringRef path, const DialectRegistry &registry,
+                 StringRef precision, const llvm::StringMap<int64_t> &dims,
+                 MessageFn onMessage, bool hasDims) const {
   ModelOptions options;
   options.externalDataRoots = roots;
   options.check = check;
   options.timing = timing.get();
-  options.onMessage = sayOfModel;
+  options.onMessage = std::move(onMessage);
   auto model = Model::read(path, registry, std::move(options));
   if (!model)
     return model;
   if (hasDims)
-    if (llvm::Error failed = (*model)->checkDimensions(sizes))
+    if (llvm::Error failed = (*model)->checkDimensions(dims))
       return failed;
-  if (llvm::Error failed = (*model)->mix(precision, sizes))
+  if (llvm::Error failed = (*model)->mix(precision, dims))
     return failed;
   return model;
 }

@@ -36,6 +36,13 @@ void sayOfModel(llvm::StringRef name, mlir::DiagnosticSeverity severity,
 /// What is printed is written, or that is an error.
 int finishOutput(int code);
 
+struct SessionFlags;
+struct BenchmarkOptions;
+/// What `mp-run bench --sweep=NAME=SIZE,...` does. `sweep` is the flag's value.
+int runSweep(const Flags &flags, SessionFlags &session, llvm::StringRef sweep,
+             BenchmarkOptions calls, bool asJSON,
+             mlir::DialectRegistry &registry);
+
 /// The flags that say how a model is read and compiled.
 struct ModelFlags {
   uint64_t threads = 0;
@@ -67,6 +74,12 @@ struct ModelFlags {
   llvm::Expected<std::unique_ptr<Model>>
   read(llvm::StringRef path, const mlir::DialectRegistry &registry,
        llvm::StringRef precision, bool hasDims = true) const;
+  /// The same for other sizes than those of --dim, and with messages that go
+  /// elsewhere.
+  llvm::Expected<std::unique_ptr<Model>>
+  read(llvm::StringRef path, const mlir::DialectRegistry &registry,
+       llvm::StringRef precision, const llvm::StringMap<int64_t> &dims,
+       MessageFn onMessage, bool hasDims = true) const;
 };
 
 /// The flags that say what goes into a model.

@@ -12,6 +12,7 @@
 #include "mp-opt/API/ModelConversion.h"
 #include "mp-opt/API/ModelInput.h"
 #include "mp-opt/API/ModelValue.h"
+#include "mp-opt/Execution/MemoryFigures.h"
 #include "mp-opt/Execution/Program.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
@@ -104,7 +105,12 @@ public:
   llvm::Expected<std::unique_ptr<Program>>
   compile(const CompileOptions &options);
 
+  /// Uses the model up, too, but compiles nothing: what memory calls of the
+  /// program would take. The device need not be there.
+  llvm::Expected<MemoryFigures> planMemory(const CompileOptions &options);
+
 private:
+  llvm::Error findTarget(CompileOptions &options);
   Model(const mlir::DialectRegistry &registry, ModelOptions options);
   Model(mlir::ModuleOp module, llvm::StringRef name);
 

@@ -1,0 +1,43 @@
+//===- MemoryFigures.h - What memory a model takes --------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_EXECUTION_MEMORYFIGURES_H
+#define MPOPT_EXECUTION_MEMORYFIGURES_H
+
+#include "mp-opt/Execution/DeviceKind.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace mp {
+
+/// Bytes of the memory that calls of a program take, as planned.
+struct MemoryFigures {
+  /// Of activations and temporaries.
+  int64_t arena = 0;
+  int64_t constants = 0;
+  /// States that are inputs count as such.
+  int64_t inputs = 0;
+  /// But for those that are written over states.
+  int64_t outputs = 0;
+
+  int64_t getTotal() const;
+};
+
+/// Of a module that was lowered for `device`, which need not be there, and
+/// `updateInPlace` or not. Values whose sizes are unknown count for nothing.
+/// Fails after a diagnostic.
+mlir::FailureOr<MemoryFigures>
+getMemoryFigures(mlir::ModuleOp module, DeviceKind device, bool updateInPlace);
+
+/// All memory of the processor's machine, or of a device. Fails if there is no
+/// device.
+llvm::Expected<int64_t> getMemoryBytes(DeviceKind device);
+
+} // namespace mp
+
+#endif // MPOPT_EXECUTION_MEMORYFIGURES_H

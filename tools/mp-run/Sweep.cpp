@@ -1,0 +1,102 @@
+//===- Sweep.cpp - mp-run bench --sweep -----------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include "mp-opt/API/SizeSweep.h"
+
+#include "llvm/ADT/StringSet.h"
+
+#include <mutex>
+
+using namespace llvm;
+
+namespace mp {
+
+/// What --dim takes, too.
+constexpr int64_t mostSize = int64_t(1) << 40;
+
+/// "batch=8,16,32"; false for anything else.
+static bool parseSweep(StringRef text, SizeSweepOptions &options) {
+  auto [name, sizes] = text.rsplit('=');
+  options.dim = name.str();
+  SmallVector<StringRef> entries;
+  sizes.split(entries, ',');
+  for (StringRef entry : entries) {
+    int64_t size = 0;
+    int64_t last = options.sizes.empty() ? 0 : options.sizes.back();
+    if (entry.getAsInteger(10, size) || size <= last || size > mostSize)
+      return false;
+    options.sizes.push_back(size);
+  }
+  return !name.empty() && name.size() < text.size();
+}
+
+/// Rows read the model again and again: what is said of it is said once.
+static MessageFn sayOnce() {
+  struct Said {
+    std::mutex mutex;
+    StringSet<> texts;
+  };
+  auto said = std::make_shared<Said>();
+  return [said](StringRef name, mlir::DiagnosticSeverity severity,
+                const Twine &text) {
+    std::lock_guard<std::mutex> lock(said->mutex);
+    if (said->texts.insert((name + ": " + text).str()).second)
+      sayOfModel(name, severity, text);
+  };
+}
+
+int runSweep(const Flags &flags, SessionFlags &session, StringRef sweep,
+             BenchmarkOptions calls, bool asJSON,
+             mlir::DialectRegistry &registry) {
+  ModelFlags &model = session.model;
+  SizeSweepOptions options;
+  if (!parseSweep(sweep, options))
+    return flags.usageError("--sweep: expected NAME=SIZE,SIZE,... with sizes "
+                            "of at least 1 that increase, got '" +
+                            sweep + "'");
+  if (model.sizes.count(options.dim))
+    return flags.usageError("--sweep and --dim both give '" + options.dim +
+                            "'");
+  // As in training.
+  model.inPlace = calls.keepStates = true;
+  MessageFn say = sayOnce();
+  options.calls = calls;
+  options.compile = model.getOptions();
+  options.binding = {session.data.seed, say};
+  options.read = [&](StringRef precision, const StringMap<int64_t> &dims) {
+    return model.read(session.files[0], registry, precision, dims, say);
+  };
+  StringMap<int64_t> dims = model.sizes;
+  dims[options.dim] = options.sizes.front();
+  auto first = options.read("", dims);
+  if (!first)
+    return reportError(first.takeError());
+  StringRef precision = model.getPrecision();
+  if (!precision.empty())
+    options.precisions = {precision.str()};
+  else if (findPrecision((*first)->getModule()).empty())
+    options.precisions = {"", "bf16", "fp16"};
+  else
+    options.precisions = {""};
+  first->reset();
+  auto data = session.data.read(
+      session.files.size() > 1 ? StringRef(session.files[1]) : "");
+  if (!data)
+    return reportError(data.takeError());
+  Expected<SizeSweep> swept = sweepSizes(*data, options);
+  if (!swept)
+    return reportError(swept.takeError());
+  if (asJSON)
+    swept->printJSON(outs());
+  else
+    swept->print(outs());
+  return finishOutput(exitOk);
+}
+
+} // namespace mp
