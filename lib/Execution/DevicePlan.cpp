@@ -87,6 +87,7 @@ void Packer::addImages() {
     packed.architecture = image.architecture;
     packed.is_specific = image.isSpecific;
     packed.ptx_version = image.ptxVersion;
+    packed.instead_of = image.insteadOf;
     packed.offset = contents.size();
     contents.insert(contents.end(), image.content.begin(), image.content.end());
     if (image.kind == ImageKind::PTX)
@@ -224,7 +225,8 @@ DevicePlan Unpacker::unpack() const {
     plan.images.push_back(
         {ImageKind(image.kind), image.architecture, image.is_specific != 0,
          image.ptx_version,
-         std::string(bytes + head.contents.offset + image.offset, size)});
+         std::string(bytes + head.contents.offset + image.offset, size),
+         image.instead_of});
   }
   for (const mp_plan_kernel &kernel : get<mp_plan_kernel>(head.kernels))
     plan.kernels.push_back({getText(kernel.name), kernel.image, kernel.threads,
@@ -283,7 +285,10 @@ static void print(llvm::raw_ostream &os, const DevicePlan::Image &image) {
   else
     os << "cubin for sm_";
   os << image.architecture << (image.isSpecific ? "a" : "") << ", "
-     << image.content.size() << " bytes\n";
+     << image.content.size() << " bytes";
+  if (image.insteadOf >= 0)
+    os << ", instead of image " << image.insteadOf;
+  os << "\n";
 }
 
 static void print(llvm::raw_ostream &os, const DevicePlan &plan,

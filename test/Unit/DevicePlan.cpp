@@ -227,6 +227,12 @@ static void checkDamage(const std::string &good) {
 }
 
 /// What is wrong is said.
+/// One more image, which stands for another; its number.
+static unsigned addImage(mp::DevicePlan &plan, int insteadOf) {
+  plan.images.emplace_back().insteadOf = insteadOf;
+  return unsigned(plan.images.size() - 1);
+}
+
 static void checkFindings(const mp::DevicePlan &good) {
   using Plan = mp::DevicePlan;
   struct {
@@ -258,6 +264,10 @@ static void checkFindings(const mp::DevicePlan &good) {
       {"does not fit its target",
        [](Plan &p) { p.records[0].places[0].bytes = 2; }},
       {"in no image", [](Plan &p) { p.images.clear(); }},
+      {"in no image", [](Plan &p) { p.kernels[0].image = addImage(p, 0); }},
+      {"stands for none", [](Plan &p) { addImage(p, 1); }},
+      {"stands for none", [](Plan &p) { addImage(p, -2); }},
+      {"stands for none", [](Plan &p) { addImage(p, int(addImage(p, 0))); }},
       {"does not fit", [](Plan &p) { p.outputs[1].bytes = 8; }},
       {"does not fit", [](Plan &p) { p.outputs[1].state = 2; }},
       {"too big", [](Plan &p) { p.arenaBytes = UINT64_MAX; }},
@@ -277,7 +287,8 @@ static void checkFindings(const mp::DevicePlan &good) {
 static void checkImages(mp::DevicePlan plan) {
   plan.images = {
       {mp::DevicePlan::ImageKind::PTX, 90, true, 80, ".version 8.0"},
-      {mp::DevicePlan::ImageKind::Cubin, 80, false, 0, std::string("\0x", 2)}};
+      {mp::DevicePlan::ImageKind::Cubin, 80, false, 0, std::string("\0x", 2)},
+      {mp::DevicePlan::ImageKind::Cubin, 86, false, 0, "y", 1}};
   plan.kernels[1].image = 1;
   auto again = mp::DevicePlan::unpack(plan.pack());
   if (!again)
@@ -287,7 +298,9 @@ static void checkImages(mp::DevicePlan plan) {
              again->images[1].content == plan.images[1].content,
          "images are others:\n" + text);
   expect(StringRef(text).contains("image 0: PTX 8.0 for sm_90a, 12 bytes\n"
-                                  "image 1: cubin for sm_80, 2 bytes\n"),
+                                  "image 1: cubin for sm_80, 2 bytes\n"
+                                  "image 2: cubin for sm_86, 1 bytes, instead "
+                                  "of image 1\n"),
          text);
 }
 

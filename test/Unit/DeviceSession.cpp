@@ -257,6 +257,10 @@ static void checkDevices() {
   plan.images[0].kind = mp::DevicePlan::ImageKind::Cubin;
   plan.images[0].isSpecific = false;
   checkDevice(nothing, plan, "the kernels are made for sm_80 alone");
+  plan.images.push_back(
+      {mp::DevicePlan::ImageKind::PTX, 100, false, 86, ".version 8.6", 0});
+  checkDevice(nothing, plan,
+              "the kernels are made for sm_80 alone, sm_100 and later");
   plan = makeExample();
   plan.kernels[0].shared = 300000;
   checkDevice(nothing, plan,

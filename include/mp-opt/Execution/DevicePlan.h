@@ -43,6 +43,9 @@ struct DevicePlan {
     unsigned ptxVersion = 0;
     /// Without the zero behind PTX; empty if emulated.
     std::string content;
+    /// The image, a smaller number, whose kernels these are, made for other
+    /// devices; -1 if kernels refer to this one.
+    int insteadOf = -1;
   };
 
   struct Kernel {

@@ -24,7 +24,7 @@ extern "C" {
 /* "mp-plan\n" as a number. */
 #define MP_PLAN_MAGIC UINT64_C(0x0a6e616c702d706d)
 /* Of the form below; other versions are refused. */
-#define MP_PLAN_VERSION 1
+#define MP_PLAN_VERSION 2
 /* Buffers, and what is in the arena, are at multiples of this. */
 #define MP_PLAN_ALIGNMENT 256
 /* The memory that the run time and kernels share (Device.td says what is where)
@@ -94,6 +94,11 @@ typedef struct mp_plan_image {
   uint32_t is_specific;
   /* Of PTX, 10 * major + minor version. */
   uint32_t ptx_version;
+  /* The image, a smaller number, whose kernels these are as well, made for
+     other devices: one of the two is loaded. -1 if kernels refer to this one.
+   */
+  int32_t instead_of;
+  uint32_t reserved;
   /* In the plan's contents; the zero behind PTX counts. */
   uint64_t offset;
   uint64_t bytes;

@@ -9,6 +9,8 @@
 
 #include "../CPU/LastError.h"
 
+#include <cstdio>
+
 namespace mp::runtime {
 
 int32_t Device::fail(int32_t error, const char *function,
@@ -76,41 +78,94 @@ static int32_t getLeastVersion(uint32_t ptx) {
   return 13000 + 10 * static_cast<int32_t>(ptx - 90);
 }
 
-int32_t Device::checkImage(const mp_plan_image &image) const {
-  bool isEmulated = image.kind == MP_IMAGE_EMULATED;
-  if (isEmulated && !driver.is_emulated)
+/// True if an image with the number `other` has the kernels of `index`.
+static bool isFor(const PlanView &plan, uint64_t other, uint64_t index) {
+  return other == index ||
+         plan.getImages()[other].instead_of == static_cast<int64_t>(index);
+}
+
+/// Greater for what is made for more of the device; machine code, which needs
+/// no compiler, comes before PTX.
+static uint32_t getRank(const mp_plan_image &image) {
+  return 4 * image.architecture + 2 * (image.is_specific != 0) +
+         (image.kind == MP_IMAGE_CUBIN);
+}
+
+bool Device::runs(const mp_plan_image &image) const {
+  if (image.kind == MP_IMAGE_EMULATED)
+    return driver.is_emulated;
+  if (image.is_specific)
+    return capability == image.architecture;
+  // Machine code is for one major version.
+  if (image.kind == MP_IMAGE_CUBIN &&
+      capability / 10 != image.architecture / 10)
+    return false;
+  return capability >= image.architecture;
+}
+
+int32_t Device::checkDriver(const mp_plan_image &image) const {
+  int32_t least = getLeastVersion(image.ptx_version);
+  if (image.kind != MP_IMAGE_PTX || version >= least)
+    return MP_OK;
+  return refuseWith(
+      MP_NO_DEVICE,
+      "device '%s': the driver is for CUDA %d.%d, but PTX %u.%u needs one "
+      "for CUDA %d.%d or later",
+      name, version / 1000, version % 1000 / 10, image.ptx_version / 10,
+      image.ptx_version % 10, least / 1000, least % 1000 / 10);
+}
+
+/// The device is not among those that the kernels of an image are made for.
+int32_t Device::refuse(const PlanView &plan, uint64_t index) const {
+  if (plan.getImages()[index].kind == MP_IMAGE_EMULATED)
     return refuseWith(MP_NO_DEVICE,
                       "device '%s': the kernels are made for emulation", name);
-  if (isEmulated)
+  char made[200] = "";
+  size_t length = 0;
+  for (uint64_t other = index; other < plan.head->images.count; ++other) {
+    const mp_plan_image &image = plan.getImages()[other];
+    if (!isFor(plan, other, index) || length >= sizeof(made))
+      continue;
+    bool isAlone =
+        image.is_specific || (image.kind == MP_IMAGE_CUBIN &&
+                              capability / 10 != image.architecture / 10);
+    length += static_cast<size_t>(std::snprintf(
+        made + length, sizeof(made) - length, "%ssm_%u%s %s",
+        length ? ", " : "", image.architecture, image.is_specific ? "a" : "",
+        isAlone ? "alone" : "and later"));
+  }
+  return refuseWith(MP_NO_DEVICE,
+                    "device '%s' has compute capability %u.%u, the kernels are "
+                    "made for %s",
+                    name, capability / 10, capability % 10, made);
+}
+
+int32_t Device::choose(const PlanView &plan, uint64_t index,
+                       uint64_t &chosen) const {
+  const mp_plan_image *images = plan.getImages(), *best = nullptr;
+  int32_t code = MP_OK;
+  for (uint64_t other = index; other < plan.head->images.count; ++other) {
+    if (!isFor(plan, other, index) || !runs(images[other]))
+      continue;
+    if (int32_t refused = checkDriver(images[other])) {
+      code = refused;
+    } else if (!best || getRank(*best) < getRank(images[other])) {
+      best = &images[other];
+      chosen = other;
+    }
+  }
+  if (best) {
+    clearLastError();
     return MP_OK;
-  const char *suffix = image.is_specific ? "a" : "";
-  bool isOld = capability < image.architecture;
-  bool isOther = image.is_specific && capability != image.architecture;
-  // Machine code is for one major version.
-  if (image.kind == MP_IMAGE_CUBIN)
-    isOther |= capability / 10 != image.architecture / 10;
-  if (isOld || isOther)
-    return refuseWith(MP_NO_DEVICE,
-                      "device '%s' has compute capability %u.%u, the kernels "
-                      "are made for sm_%u%s%s",
-                      name, capability / 10, capability % 10,
-                      image.architecture, suffix,
-                      isOther ? " alone" : " and later");
-  int32_t least = getLeastVersion(image.ptx_version);
-  if (image.kind == MP_IMAGE_PTX && version < least)
-    return refuseWith(
-        MP_NO_DEVICE,
-        "device '%s': the driver is for CUDA %d.%d, but PTX %u.%u needs one "
-        "for CUDA %d.%d or later",
-        name, version / 1000, version % 1000 / 10, image.ptx_version / 10,
-        image.ptx_version % 10, least / 1000, least % 1000 / 10);
-  return MP_OK;
+  }
+  return code ? code : refuse(plan, index);
 }
 
 int32_t Device::check(const PlanView &plan) const {
   for (uint64_t index = 0; index < plan.head->images.count; ++index)
-    if (int32_t code = checkImage(plan.getImages()[index]))
-      return code;
+    if (uint64_t chosen; plan.getImages()[index].instead_of == -1)
+      if (int32_t code = choose(plan, index, chosen))
+        return code;
   for (uint64_t index = 0; index < plan.head->kernels.count; ++index) {
     const mp_plan_kernel &kernel = plan.getKernels()[index];
     if (kernel.shared > static_cast<uint32_t>(mostShared))

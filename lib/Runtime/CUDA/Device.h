@@ -28,6 +28,10 @@ public:
   /// error that says what is there and what is needed.
   int32_t check(const PlanView &plan) const;
 
+  /// Of image `index` and those that may be loaded instead, the one made for
+  /// the latest device that this one is: `chosen`, or an error.
+  int32_t choose(const PlanView &plan, uint64_t index, uint64_t &chosen) const;
+
   /// An error with the name that the driver has for `error`, and with what was
   /// being done.
   int32_t fail(int32_t error, const char *function, const char *what) const;
@@ -37,7 +41,9 @@ public:
   char name[64] = "";
 
 private:
-  int32_t checkImage(const mp_plan_image &image) const;
+  bool runs(const mp_plan_image &image) const;
+  int32_t checkDriver(const mp_plan_image &image) const;
+  int32_t refuse(const PlanView &plan, uint64_t index) const;
 
   int32_t device = -1;
   /// 10 * major + minor.

@@ -117,6 +117,10 @@ const char *Checker::checkImages() const {
     const mp_plan_image &image = plan.getImages()[index];
     if (image.kind > MP_IMAGE_EMULATED)
       return "an image is of no known kind";
+    if (image.instead_of != -1 &&
+        (image.instead_of < 0 || uint64_t(image.instead_of) >= index ||
+         plan.getImages()[image.instead_of].instead_of != -1))
+      return "an image stands for none";
     if (image.offset > head.contents.count ||
         image.bytes > head.contents.count - image.offset)
       return "an image is not in it";
@@ -137,7 +141,8 @@ const char *Checker::checkKernels() const {
     const mp_plan_kernel &kernel = plan.getKernels()[index];
     if (!isText(kernel.name))
       return "a text is not in it";
-    if (kernel.image >= head.images.count)
+    if (kernel.image >= head.images.count ||
+        plan.getImages()[kernel.image].instead_of != -1)
       return "a kernel is in no image";
     if (kernel.threads > MP_PLAN_MAX_THREADS)
       return "a kernel has too many threads";

@@ -133,7 +133,10 @@ mp_device_address mp_session::getAddress(const mp_plan_place &given) {
 //===----------------------------------------------------------------------===//
 
 int32_t mp_session::loadModule(uint64_t index, const void *emulated) {
-  const mp_plan_image &image = plan.getImages()[index];
+  uint64_t chosen = index;
+  if (int32_t code = device.choose(plan, index, chosen))
+    return code;
+  const mp_plan_image &image = plan.getImages()[chosen];
   const void *content =
       image.kind == MP_IMAGE_EMULATED ? emulated : plan.getContent(image);
   if (!content)
@@ -156,8 +159,9 @@ int32_t mp_session::loadModule(uint64_t index, const void *emulated) {
 
 int32_t mp_session::load(const void *emulated) {
   for (uint64_t index = 0; index < plan.head->images.count; ++index)
-    if (int32_t code = loadModule(index, emulated))
-      return code;
+    if (plan.getImages()[index].instead_of == -1)
+      if (int32_t code = loadModule(index, emulated))
+        return code;
   for (uint64_t index = 0; index < plan.head->kernels.count; ++index) {
     const mp_plan_kernel &kernel = plan.getKernels()[index];
     char text[200];
