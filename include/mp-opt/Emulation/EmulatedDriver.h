@@ -20,7 +20,11 @@ recorded;
 // What is wrong is said by cuGetErrorString. Environment variables:
 // MPOPT_EMULATED_LOG names a file that gets a line for each call,
 // MPOPT_EMULATED_MEMORY says how many bytes the device has (by default 16 GiB),
-// MPOPT_EMULATED_DEVICES how many devices there are (by default 1).
+// MPOPT_EMULATED_DEVICES how many devices there are (by default 1),
+// MPOPT_EMULATED_CAPABILITY what they can do (by default 90, for sm_90),
+// MPOPT_EMULATED_CUDA the driver's version (by default 13000). For tests,
+// MPOPT_EMULATED_FAIL=cuGraphLaunch:3:214 makes the call of that function fail
+// with that error which is behind three others.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -46,6 +50,8 @@ typedef struct mp_emulated_image {
 #define MP_EMULATED_MARK "mp-emul"
 
 const mp_driver *mp_emulated_driver(void);
+/* The same, in the form of mp_cuda_driver: MP_OK always. */
+int32_t mp_open_emulated_driver(const mp_driver **driver);
 
 /* What the device is, for tests; it starts as compute capability 9.0 with CUDA
    13.0. */

@@ -26,6 +26,36 @@ State::State() : device{9, 0, 13000, uint64_t(16) << 30, 1} {
     device.memory = std::strtoull(memory, nullptr, 10);
   if (const char *devices = std::getenv("MPOPT_EMULATED_DEVICES"))
     device.devices = std::atoi(devices);
+  if (const char *capability = std::getenv("MPOPT_EMULATED_CAPABILITY")) {
+    device.major = std::atoi(capability) / 10;
+    device.minor = std::atoi(capability) % 10;
+  }
+  if (const char *version = std::getenv("MPOPT_EMULATED_CUDA"))
+    device.version = std::atoi(version);
+  if (const char *failing = std::getenv("MPOPT_EMULATED_FAIL"))
+    readFailure(failing);
+}
+
+/// FUNCTION:NUMBER:ERROR.
+void State::readFailure(const char *text) {
+  const char *number = std::strchr(text, ':');
+  const char *error = number ? std::strchr(number + 1, ':') : nullptr;
+  if (!error)
+    return;
+  failingFunction.assign(text, number);
+  failingNumber = std::atoll(number + 1);
+  injected = std::atoi(error + 1);
+}
+
+bool State::isToFail(const char *call) {
+  if (calls++ == failingCall)
+    return true;
+  // Calls are followed by what they are called with.
+  if (failingFunction.empty() ||
+      failingFunction.compare(0, std::string::npos, call,
+                              std::strcspn(call, " ")))
+    return false;
+  return failingNumber-- == 0;
 }
 
 State &getState() {
@@ -84,7 +114,7 @@ Call::Call(Needs needs, const char *format, ...)
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
   writeLog("%s", text);
-  if (state.calls++ == state.failingCall)
+  if (state.isToFail(text))
     error = complain(state.injected, "%s is to fail", text);
   else if (needs != Nothing && !state.isStarted)
     error = complain(MP_CUDA_NOT_INITIALIZED, "%s: before cuInit", text);
@@ -140,10 +170,14 @@ int32_t MP_EMULATED(cuGetErrorName)(int32_t error, const char **name) {
       {MP_CUDA_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
       {MP_CUDA_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
       {MP_CUDA_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED"},
+      {MP_CUDA_DEVICE_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE"},
       {MP_CUDA_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
       {MP_CUDA_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE"},
       {MP_CUDA_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE"},
       {MP_CUDA_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT"},
+      {MP_CUDA_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+      {MP_CUDA_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+      {MP_CUDA_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
       {MP_CUDA_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE"},
       {MP_CUDA_NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
       {MP_CUDA_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
@@ -259,6 +293,11 @@ const mp_driver *mp_emulated_driver(void) {
 #include "mp-opt/Runtime/DriverFunctions.def"
   };
   return &driver;
+}
+
+int32_t mp_open_emulated_driver(const mp_driver **driver) {
+  *driver = mp_emulated_driver();
+  return 0;
 }
 
 mp_emulated_device mp_emulated_get_device(void) {

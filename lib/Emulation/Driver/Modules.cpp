@@ -61,9 +61,31 @@ static int32_t checkEntries(Module &module, const std::string &ptx) {
   return 0;
 }
 
-static int32_t loadPTX(Module &module, const char *image) {
+/// Whether the device is one that PTX is made for.
+static int32_t checkTarget(const mp_emulated_device &device,
+                           const char *image) {
+  static const char word[] = ".target sm_";
+  const char *target = std::strstr(image, word);
+  if (!target)
+    return 0;
+  char *end = nullptr;
+  long architecture = std::strtol(target + sizeof(word) - 1, &end, 10);
+  long capability = 10 * device.major + device.minor;
+  bool isSpecific = *end == 'a';
+  writeLog("  PTX for sm_%ld%s", architecture, isSpecific ? "a" : "");
+  if (isSpecific ? capability == architecture : capability >= architecture)
+    return 0;
+  return complain(MP_CUDA_NO_BINARY_FOR_GPU,
+                  "PTX for sm_%ld%s, but the device is sm_%ld", architecture,
+                  isSpecific ? "a" : "", capability);
+}
+
+static int32_t loadPTX(Module &module, const mp_emulated_device &device,
+                       const char *image) {
   if (!std::strstr(image, ".version"))
     return complain(MP_CUDA_INVALID_IMAGE, "the image is no PTX");
+  if (int32_t error = checkTarget(device, image))
+    return error;
   const char *path = std::getenv("MPOPT_EMULATED_KERNELS");
   module.library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!module.library)
@@ -93,7 +115,7 @@ int32_t MP_EMULATED(cuModuleLoadDataEx)(void **result, const void *image,
   int32_t error =
       std::strncmp(text, MP_EMULATED_MARK, sizeof(MP_EMULATED_MARK)) == 0
           ? addKernels(*module, emulated->kernels, emulated->count)
-          : loadPTX(*module, text);
+          : loadPTX(*module, call.state.device, text);
   if (error) {
     if (module->library)
       dlclose(module->library);

@@ -100,6 +100,9 @@ struct State {
   mp_emulated_device device;
   int64_t calls = 0, failingCall = -1;
   int32_t injected = 0;
+  /// Of MPOPT_EMULATED_FAIL: a function, and how many calls of it succeed.
+  std::string failingFunction;
+  int64_t failingNumber = 0;
   bool isStarted = false;
   int32_t contexts = 0;
   /// What a kernel has failed with.
@@ -112,6 +115,9 @@ struct State {
   std::map<Module *, std::unique_ptr<Module>> modules;
 
   State();
+  void readFailure(const char *text);
+  /// Counts a call.
+  bool isToFail(const char *call);
   bool isRecording() const;
   bool isPending() const;
   Function *findFunction(void *handle);
