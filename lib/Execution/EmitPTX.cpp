@@ -14,6 +14,7 @@
 
 #include "mp-opt/Execution/EmitPTX.h"
 
+#include "AssemblePTX.h"
 #include "CodeGenSteps.h"
 
 #include "mlir/IR/Threading.h"
@@ -81,6 +82,23 @@ static llvm::Expected<Chip> findChip(const PTXTarget &target) {
   }
   return llvm::createStringError("chip '" + target.chip +
                                  "': expected one of " + known);
+}
+
+llvm::Expected<std::vector<PTXTarget>> parsePTXTargets(StringRef text) {
+  std::vector<PTXTarget> targets;
+  for (StringRef part : llvm::split(text, ',')) {
+    PTXTarget target;
+    target.isCubin = part.consume_back(":cubin");
+    target.chip = part.str();
+    if (llvm::Expected<Chip> chip = findChip(target); !chip)
+      return chip.takeError();
+    for (const PTXTarget &other : targets)
+      if (other.chip == target.chip && other.isCubin == target.isCubin)
+        return llvm::createStringError("chip '" + target.chip +
+                                       "' is there twice");
+    targets.push_back(std::move(target));
+  }
+  return targets;
 }
 
 static std::unique_ptr<llvm::TargetMachine> createMachine(const Chip &chip) {
@@ -204,7 +222,7 @@ static std::vector<Piece> cutIntoPieces(llvm::Module &module) {
 // PTX
 //===----------------------------------------------------------------------===//
 
-static llvm::Error compile(Piece &piece, const Chip &chip,
+static llvm::Error compile(Piece &piece, const Chip &chip, bool isCubin,
                            const CompileWatch &watch) {
   llvm::LLVMContext context;
   auto module = llvm::parseBitcodeFile(
@@ -224,6 +242,15 @@ static llvm::Error compile(Piece &piece, const Chip &chip,
                                    llvm::CodeGenFileType::AssemblyFile))
     return llvm::createStringError("this LLVM writes no PTX");
   passes.run(**module);
+  step.stop();
+  if (isCubin) {
+    step = watch.time("Assembly");
+    auto cubin =
+        assemblePTX({piece.bytes.data(), piece.bytes.size()}, chip.name);
+    if (!cubin)
+      return cubin.takeError();
+    piece.bytes.assign(cubin->begin(), cubin->end());
+  }
   watch.advance();
   return llvm::Error::success();
 }
@@ -259,7 +286,8 @@ llvm::Expected<std::vector<PTXImage>> emitPTX(gpu::GPUModuleOp kernels,
   CompileWatch inner = {watch.progress, &timing};
   std::vector<std::string> errors(pieces.size());
   parallelFor(kernels.getContext(), 0, pieces.size(), [&](size_t index) {
-    if (llvm::Error error = compile(pieces[index], *chip, inner))
+    if (llvm::Error error =
+            compile(pieces[index], *chip, target.isCubin, inner))
       errors[index] = llvm::toString(std::move(error));
   });
   for (const std::string &error : errors)
@@ -267,10 +295,11 @@ llvm::Expected<std::vector<PTXImage>> emitPTX(gpu::GPUModuleOp kernels,
       return llvm::createStringError(error);
   std::vector<PTXImage> images;
   for (Piece &piece : pieces)
-    images.push_back(
-        {{DevicePlan::ImageKind::PTX, chip->architecture, chip->isSpecific,
-          chip->version, std::string(piece.bytes.begin(), piece.bytes.end())},
-         std::move(piece.kernels)});
+    images.push_back({{target.isCubin ? DevicePlan::ImageKind::Cubin
+                                      : DevicePlan::ImageKind::PTX,
+                       chip->architecture, chip->isSpecific, chip->version,
+                       std::string(piece.bytes.begin(), piece.bytes.end())},
+                      std::move(piece.kernels)});
   return images;
 }
 

@@ -7,12 +7,8 @@
 
 #include "mp-opt/Execution/Program.h"
 
-#include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Execution/CodeGen.h"
-#include "mp-opt/Execution/DevicePlan.h"
-#include "mp-opt/Execution/EmitPTX.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mp-opt/Execution/DeviceCode.h"
 
 using namespace mlir;
 
@@ -34,35 +30,6 @@ static llvm::Error addObjects(ProgramCode &code, ModuleOp module,
   return llvm::Error::success();
 }
 
-/// The kernels of the module as images of the plan.
-static llvm::Error addImages(DevicePlan &plan, ModuleOp module,
-                             const PTXTarget &target,
-                             const CompileWatch &watch) {
-  plan.images.clear();
-  if (plan.kernels.empty())
-    return llvm::Error::success();
-  auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(device::kernelsName);
-  if (!kernels)
-    return llvm::createStringError("found no gpu.module '" +
-                                   device::kernelsName + "'");
-  auto images = emitPTX(kernels, target, watch);
-  if (!images)
-    return images.takeError();
-  llvm::StringMap<unsigned> places;
-  for (PTXImage &image : *images) {
-    for (const std::string &kernel : image.kernels)
-      places[kernel] = plan.images.size();
-    plan.images.push_back(std::move(image.image));
-  }
-  for (DevicePlan::Kernel &kernel : plan.kernels) {
-    auto place = places.find(kernel.name);
-    if (place == places.end())
-      return llvm::createStringError("found no kernel '" + kernel.name + "'");
-    kernel.image = place->second;
-  }
-  return llvm::Error::success();
-}
-
 static FailureOr<ProgramCode> generateDeviceCode(ModuleOp module,
                                                  const CompileOptions &options,
                                                  const CompileWatch &watch) {
@@ -72,17 +39,15 @@ static FailureOr<ProgramCode> generateDeviceCode(ModuleOp module,
   if (failed(interface))
     return failure();
   code.interface = std::move(*interface);
-  FailureOr<DevicePlan> plan = makePlan(module);
+  bool isCUDA = options.device == DeviceKind::CUDA;
+  FailureOr<DevicePlan> plan = makeDeviceCode(
+      module, isCUDA ? ArrayRef(options.ptx) : ArrayRef<PTXTarget>(), watch);
   if (failed(plan))
     return failure();
-  // The plan has all of it.
-  module.lookupSymbol<func::FuncOp>("main").erase();
-  llvm::Error error = options.device == DeviceKind::CUDA
-                          ? addImages(*plan, module, options.ptx, watch)
-                          : addObjects(code, module, watch);
-  if (error)
-    return LogicalResult(module.emitError("compilation failed: ")
-                         << llvm::toString(std::move(error)));
+  if (!isCUDA)
+    if (llvm::Error error = addObjects(code, module, watch))
+      return LogicalResult(module.emitError("compilation failed: ")
+                           << llvm::toString(std::move(error)));
   code.plan = plan->pack();
   return code;
 }

@@ -1,0 +1,27 @@
+//===- DeviceCode.h - What devices run of a model ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_EXECUTION_DEVICECODE_H
+#define MPOPT_EXECUTION_DEVICECODE_H
+
+#include "mp-opt/Execution/CompileProgress.h"
+#include "mp-opt/Execution/DeviceKind.h"
+#include "mp-opt/Execution/DevicePlan.h"
+
+namespace mp {
+
+/// The plan of a module that was lowered for a device, with its kernels for
+/// each of the targets (EmitPTX.h); without targets they are emulated, and the
+/// module keeps their code. `main` goes, since the plan has all of it. Fails
+/// after a diagnostic.
+mlir::FailureOr<DevicePlan> makeDeviceCode(mlir::ModuleOp module,
+                                           llvm::ArrayRef<PTXTarget> targets,
+                                           const CompileWatch &watch);
+
+} // namespace mp
+
+#endif // MPOPT_EXECUTION_DEVICECODE_H

@@ -1,0 +1,25 @@
+//===- AssemblePTX.h - Machine code of PTX ----------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_EXECUTION_ASSEMBLEPTX_H
+#define MPOPT_LIB_EXECUTION_ASSEMBLEPTX_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace mp {
+
+/// A cubin of `ptx` for `chip`, by the ptxas in PATH. Errors say that there is
+/// none, or what it says.
+llvm::Expected<std::string> assemblePTX(llvm::StringRef ptx,
+                                        llvm::StringRef chip);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_EXECUTION_ASSEMBLEPTX_H
