@@ -11,6 +11,7 @@
 
 #include "Pipelines/CompileProgram.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
+#include "mp-opt/Execution/DeviceCode.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
@@ -26,9 +27,11 @@ namespace path = llvm::sys::path;
 
 namespace mp {
 
-/// libMPOptRuntime.a (RuntimeArchive.S.in), for the system mp-opt runs on.
-extern const char runtimeArchive[];
-extern const uint64_t runtimeArchiveSize;
+// The run-time libraries (RuntimeArchive.S.in), for the system mp-opt runs on.
+extern const char runtimeArchive[], cudaArchive[], emulationArchive[],
+    driverArchive[];
+extern const uint64_t runtimeArchiveSize, cudaArchiveSize, emulationArchiveSize,
+    driverArchiveSize;
 
 /// What headers of ours say in their first line.
 static constexpr StringLiteral headerMark = "compiled by mp-opt.";
@@ -80,7 +83,12 @@ public:
 private:
   llvm::Error lower(ModuleOp module);
   llvm::Error generate(ModuleOp module);
+  llvm::Expected<std::unique_ptr<llvm::Module>>
+  makeModule(ModuleOp module, llvm::LLVMContext &context);
   llvm::Error link();
+  llvm::Expected<std::vector<std::string>>
+  writeRuntime(const Workplace &place) const;
+  std::string getExports() const;
   llvm::Error commit(StringRef header);
   llvm::Error checkHeader(const Directory &folder, StringRef name) const;
   std::string getLinker() const;
@@ -106,6 +114,20 @@ static std::string getStem(StringRef output) {
   return name.str();
 }
 
+/// For messages.
+static std::string describeTarget(const CodeOptions &options) {
+  if (!options.gpus.empty())
+    return llvm::join(
+        llvm::map_range(options.gpus, [](auto &gpu) { return gpu.chip; }),
+        ", ");
+  std::string processor = options.target.isHost()
+                              ? llvm::sys::getHostCPUName().str()
+                          : options.target.cpu.empty() ? options.target.triple
+                                                       : options.target.cpu;
+  bool isEmulated = options.device == DeviceKind::Emulated;
+  return (isEmulated ? "an emulated GPU on " : "") + processor;
+}
+
 static llvm::Expected<Target> getTarget(const llvm::TargetMachine &machine,
                                         const CodeOptions &options) {
   if (options.target.isHost())
@@ -125,6 +147,7 @@ static llvm::Expected<Target> getTarget(const llvm::TargetMachine &machine,
 llvm::Error CodeWriter::lower(ModuleOp module) {
   CompileOptions compile;
   compile.updateInPlace = options.inPlace;
+  compile.device = options.device;
   if (llvm::Error failed = parseDimensions(options.dims, compile.dims))
     return failed;
   llvm::Expected<Target> target = getTarget(*machine, options);
@@ -142,9 +165,20 @@ llvm::Error CodeWriter::lower(ModuleOp module) {
   return llvm::Error::success();
 }
 
+llvm::Expected<std::unique_ptr<llvm::Module>>
+CodeWriter::makeModule(ModuleOp module, llvm::LLVMContext &context) {
+  if (options.device == DeviceKind::CPU)
+    return makeLibrary(module, interface, library, context, *machine, watch);
+  FailureOr<DevicePlan> plan = makeDeviceCode(module, options.gpus, watch);
+  if (failed(plan))
+    return makeError({ErrorKind::NotSupported, "", /*isReported=*/true});
+  return makeDeviceLibrary(module, *plan, interface, library, context, *machine,
+                           watch);
+}
+
 llvm::Error CodeWriter::generate(ModuleOp module) {
   llvm::LLVMContext context;
-  auto made = makeLibrary(module, interface, library, context, *machine, watch);
+  auto made = makeModule(module, context);
   if (!made)
     return made.takeError();
   if (format == Format::LLVM) {
@@ -168,6 +202,55 @@ std::string CodeWriter::getLinker() const {
   return options.target.triple.empty() ? "cc" : options.target.triple + "-gcc";
 }
 
+/// The model's own names, and what its caller has of the run time.
+std::string CodeWriter::getExports() const {
+  std::string exports = "{ global: ";
+  for (const char *name : {"_run", "_interface", "_release"})
+    exports += library.prefix + name + "; ";
+  if (options.device != DeviceKind::CPU)
+    exports += library.prefix + "_set_device; ";
+#define MP_PUBLIC_FUNCTION(NAME) exports += #NAME "; ";
+#include "mp-opt/Runtime/Functions.def"
+  return exports + "local: *; };\n";
+}
+
+/// Files and flags for the linker: those whose functions others call, behind
+/// these.
+llvm::Expected<std::vector<std::string>>
+CodeWriter::writeRuntime(const Workplace &place) const {
+  if (!options.runtime.empty())
+    return std::vector<std::string>{options.runtime};
+  struct {
+    const char *name;
+    StringRef content;
+    bool isUsed;
+  } archives[] = {
+      {"libMPOptCUDA.a",
+       {cudaArchive, cudaArchiveSize},
+       options.device != DeviceKind::CPU},
+      {"libMPOptEmulatedDriver.a",
+       {driverArchive, driverArchiveSize},
+       options.device == DeviceKind::Emulated},
+      {"libMPOptEmulation.a",
+       {emulationArchive, emulationArchiveSize},
+       options.device == DeviceKind::Emulated},
+      {"libMPOptRuntime.a", {runtimeArchive, runtimeArchiveSize}, true}};
+  std::vector<std::string> files;
+  for (auto &[name, content, isUsed] : archives) {
+    if (!isUsed)
+      continue;
+    if (llvm::Error failed = place.write(name, content))
+      return failed;
+    files.push_back(place.getPath(name));
+  }
+  // The emulated driver is written in C++, its users need not be.
+  if (options.device == DeviceKind::Emulated)
+    for (const char *flag :
+         {"-static-libgcc", "-Wl,-Bstatic", "-lstdc++", "-Wl,-Bdynamic"})
+      files.push_back(flag);
+  return files;
+}
+
 llvm::Error CodeWriter::link() {
   std::string name = getLinker();
   auto program = llvm::sys::findProgramByName(name);
@@ -182,30 +265,26 @@ llvm::Error CodeWriter::link() {
   Workplace place;
   if (llvm::Error failed = place.open())
     return failed;
-  // The model's own, and what its caller has of the library.
-  std::string exports = "{ global: ";
-  for (const char *name : {"_run", "_interface", "_release"})
-    exports += library.prefix + name + "; ";
-#define MP_PUBLIC_FUNCTION(NAME) exports += #NAME "; ";
-#include "mp-opt/Runtime/Functions.def"
-  exports += "local: *; };\n";
-  std::string runtime = options.runtime;
-  if (runtime.empty()) {
-    runtime = place.getPath("libMPOptRuntime.a");
-    if (llvm::Error failed = place.write(
-            "libMPOptRuntime.a", StringRef(runtimeArchive, runtimeArchiveSize)))
-      return failed;
-  }
+  auto runtime = writeRuntime(place);
+  if (!runtime)
+    return runtime.takeError();
   if (llvm::Error failed =
           llvm::joinErrors(place.write("model.o", code->getBuffer()),
-                           place.write("exports", exports)))
+                           place.write("exports", getExports())))
     return failed;
   std::string object = place.getPath("model.o"), made = place.getPath("made"),
               script = "-Wl,--version-script=" + place.getPath("exports"),
               soname = ("-Wl,-soname," + path::filename(output)).str(),
               messages = place.getPath("messages");
-  StringRef arguments[] = {*program, "-shared", "-o",   made,  object,
-                           runtime,  script,    soname, "-lm", "-lpthread"};
+  SmallVector<StringRef> arguments = {*program, "-shared", "-o", made, object};
+  // Those too that the model does not call.
+#define MP_PUBLIC_FUNCTION(NAME) arguments.push_back("-Wl,-u," #NAME);
+#include "mp-opt/Runtime/Functions.def"
+  arguments.append(runtime->begin(), runtime->end());
+  arguments.append({script, soname, "-lm", "-lpthread"});
+  // Of C libraries that have dlopen in a library of its own.
+  if (options.device != DeviceKind::CPU)
+    arguments.push_back("-ldl");
   std::optional<StringRef> streams[] = {StringRef(), StringRef(messages),
                                         StringRef(messages)};
   std::string error;
@@ -265,6 +344,7 @@ llvm::Error CodeWriter::commit(StringRef header) {
 
 llvm::Error CodeWriter::write(ModuleOp module) {
   library.updateInPlace = options.inPlace;
+  library.device = options.device;
   library.prefix =
       options.symbols.empty() ? getCName(getStem(output)) : options.symbols;
   auto created = createTargetMachine(options.target);
@@ -296,13 +376,8 @@ bool isCode(Format format) {
 llvm::Error writeCode(ModuleOp module, Format format,
                       const CodeOptions &options, StringRef output,
                       StringRef model, TimingScope &timing) {
-  StringRef processor = options.target.cpu;
-  if (options.target.isHost())
-    processor = llvm::sys::getHostCPUName();
-  else if (processor.empty())
-    processor = options.target.triple;
   CompileProgress progress(
-      ("mp-opt: compiling " + model + " for " + processor).str());
+      ("mp-opt: compiling " + model + " for " + describeTarget(options)).str());
   llvm::Error failed =
       CodeWriter(format, options, output, model, {&progress, &timing})
           .write(module);

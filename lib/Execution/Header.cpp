@@ -52,8 +52,7 @@ public:
     std::string guard = llvm::StringRef(prefix).upper() + "_MP_OPT_H";
     os << "/* " << prefix << ".h - the model '" << escape(model)
        << "', compiled by mp-opt.\n\n"
-          "   Link the code with mp-opt's run-time library, libm and pthreads;"
-          " a shared\n   library (--emit=lib) has them in it. */\n\n"
+       << getLibraries() << "\n\n"
        << "#ifndef " << guard << "\n#define " << guard << "\n\n"
        << llvm::StringRef(runtimeHeader, runtimeHeaderSize)
        << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
@@ -66,23 +65,74 @@ public:
     for (auto [index, output] : llvm::enumerate(interface.outputs))
       writePlace(index, output, "_out_", used, describeOutput(output));
     os << "  " << prefix << "_num_outputs = " << interface.outputs.size()
-       << "\n};\n\n/* Computes the outputs: see mp_model above. */\nint32_t "
-       << prefix
-       << "_run(const mp_tensor *inputs, mp_tensor *outputs);\n\n"
-          "/* What is said here, for programs that ask while they run, and "
+       << "\n};\n\n";
+    writeRun();
+    os << "/* What is said here, for programs that ask while they run, and "
           "defaults. */\nconst mp_interface *"
-       << prefix
-       << "_interface(void);\n\n"
-          "/* The first call packs weights for later ones, which takes about "
-          "as "
-          "much memory\n   as these. This frees it: before the library is "
-          "unloaded, or when the model is\n   not needed for a while. No call "
-          "of the model may run meanwhile. */\nvoid "
-       << prefix << "_release(void);\n\n"
-       << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
+       << prefix << "_interface(void);\n\n";
+    writeRelease();
+    os << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
   }
 
 private:
+  bool isOnDevice() const { return options.device != DeviceKind::CPU; }
+
+  llvm::StringRef getLibraries() const {
+    switch (options.device) {
+    case DeviceKind::CPU:
+      return "   Link the code with mp-opt's run-time library, libm and "
+             "pthreads; a shared\n   library (--emit=lib) has them in it. */";
+    case DeviceKind::CUDA:
+      return "   Link the code with libMPOptCUDA.a and libMPOptRuntime.a of "
+             "mp-opt, libm and\n   pthreads; a shared library (--emit=lib) has "
+             "them in it. libcuda.so.1, which\n   comes with NVIDIA's driver, "
+             "is opened by the first call. */";
+    case DeviceKind::Emulated:
+      return "   Link the code with libMPOptCUDA.a, libMPOptEmulatedDriver.a, "
+             "libMPOptEmulation.a\n   and libMPOptRuntime.a of mp-opt, libm, "
+             "pthreads and C++'s library; a shared\n   library (--emit=lib) "
+             "has them in it. Kernels run on the processor, slowly. */";
+    }
+    llvm_unreachable("unknown device");
+  }
+
+  void writeRun() {
+    os << "/* Computes the outputs: see mp_model above.";
+    if (isOnDevice())
+      os << " Inputs and outputs are memory of\n   the host; sizes are those "
+            "said here. Calls from several threads take turns.";
+    if (isOnDevice() && options.updateInPlace)
+      os << "\n   What is written over (written above) stays on the device: "
+            "without data, such\n   an input is as the last call has left it, "
+            "at first its default. Its next\n   value is copied to the data of "
+            "the output, and to that of the input, if they\n   are given. "
+            "After "
+            "a call that failed on the device, all have to be given.";
+    os << " */\nint32_t " << options.prefix
+       << "_run(const mp_tensor *inputs, mp_tensor *outputs);\n\n";
+    if (isOnDevice())
+      os << "/* Which device calls use, as its driver counts them: 0, unless "
+            "this says\n   otherwise before the first call or behind "
+         << options.prefix << "_release. */\nint32_t " << options.prefix
+         << "_set_device(int32_t number);\n\n";
+  }
+
+  void writeRelease() {
+    if (isOnDevice())
+      os << "/* The first call takes memory of the device for all later ones. "
+            "This gives it\n   back, with what calls have left there: before "
+            "the library is unloaded, or when\n   the model is not needed for "
+            "a "
+            "while. No call of the model may run meanwhile. */\n";
+    else
+      os << "/* The first call packs weights for later ones, which takes about "
+            "as much memory\n   as these. This frees it: before the library is "
+            "unloaded, or when the model is\n   not needed for a while. No "
+            "call "
+            "of the model may run meanwhile. */\n";
+    os << "void " << options.prefix << "_release(void);\n\n";
+  }
+
   void writePlace(unsigned index, const ProgramValue &value,
                   llvm::StringRef kind, llvm::StringSet<> &used,
                   const std::string &more) {

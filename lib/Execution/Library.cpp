@@ -12,6 +12,8 @@
 
 #include "mp-opt/Execution/Library.h"
 
+#include "mp-opt/Emulation/EmulatedDriver.h"
+
 #include "llvm/IR/IRBuilder.h"
 
 using namespace mlir;
@@ -40,6 +42,12 @@ public:
     hideFunctions();
     addConstants();
     addEntry(addInterface());
+  }
+
+  void runOnDevice(const DevicePlan &plan) {
+    hideFunctions();
+    llvm::Constant *table = addInterface();
+    addDeviceEntry(table, addDeviceModel(table, plan.pack()));
   }
 
 private:
@@ -151,6 +159,99 @@ private:
                      /*isConstant=*/false);
   }
 
+  llvm::Constant *addBytes(StringRef bytes, StringRef name) {
+    llvm::GlobalVariable *global =
+        addGlobal(llvm::ConstantDataArray::getRaw(bytes, bytes.size(),
+                                                  builder.getInt8Ty()),
+                  name);
+    global->setAlignment(llvm::Align(64));
+    return global;
+  }
+
+  /// What stands for the plan's constants: an array of pointers.
+  llvm::Constant *addConstantTable() {
+    SmallVector<llvm::Constant *> pointers;
+    for (const Tensor &tensor : interface.constants)
+      pointers.push_back(
+          tensor.getNumBytes()
+              ? addBytes({static_cast<const char *>(tensor.getData()),
+                          tensor.getNumBytes()},
+                         ".constant")
+              : static_cast<llvm::Constant *>(
+                    llvm::ConstantPointerNull::get(pointer())));
+    return addGlobal(
+        llvm::ConstantArray::get(
+            llvm::ArrayType::get(pointer(), pointers.size()), pointers),
+        ".constants");
+  }
+
+  /// An `mp_emulated_image`, or null.
+  llvm::Constant *addEmulatedImage() {
+    if (options.device != DeviceKind::Emulated)
+      return llvm::ConstantPointerNull::get(pointer());
+    llvm::GlobalVariable *kernels =
+        module.getGlobalVariable("mp_emulated_kernels", /*AllowInternal=*/true);
+    uint64_t count =
+        kernels
+            ? cast<llvm::ArrayType>(kernels->getValueType())->getNumElements()
+            : 0;
+    llvm::Constant *parts[] = {
+        llvm::ConstantDataArray::getString(context, MP_EMULATED_MARK),
+        kernels ? static_cast<llvm::Constant *>(kernels)
+                : llvm::ConstantPointerNull::get(pointer()),
+        builder.getInt64(count)};
+    static_assert(sizeof(MP_EMULATED_MARK) == 8);
+    return addGlobal(llvm::ConstantStruct::getAnon(parts), ".emulated");
+  }
+
+  /// An `mp_device_model`.
+  llvm::Constant *addDeviceModel(llvm::Constant *table, StringRef plan) {
+    llvm::FunctionCallee open = module.getOrInsertFunction(
+        options.device == DeviceKind::Emulated ? "mp_open_emulated_driver"
+                                               : "mp_cuda_driver",
+        builder.getInt32Ty(), pointer());
+    llvm::Constant *parts[] = {table,
+                               addBytes(plan, ".plan"),
+                               builder.getInt64(plan.size()),
+                               addConstantTable(),
+                               addEmulatedImage(),
+                               cast<llvm::Constant>(open.getCallee()),
+                               llvm::ConstantPointerNull::get(pointer())};
+    return addGlobal(llvm::ConstantStruct::getAnon(parts), ".model",
+                     /*isConstant=*/false);
+  }
+
+  /// A function of the library: what `callee` makes of the model and arguments.
+  void addDeviceFunction(StringRef name, StringRef callee,
+                         llvm::Constant *model, llvm::Type *result,
+                         ArrayRef<llvm::Type *> parameters) {
+    SmallVector<llvm::Type *> types = {pointer()};
+    types.append(parameters.begin(), parameters.end());
+    llvm::FunctionCallee called = module.getOrInsertFunction(
+        callee, llvm::FunctionType::get(result, types, false));
+    llvm::Function *function =
+        addFunction(name, llvm::FunctionType::get(result, parameters, false));
+    SmallVector<llvm::Value *> values = {model};
+    for (llvm::Argument &argument : function->args())
+      values.push_back(&argument);
+    llvm::CallInst *call = builder.CreateCall(called, values);
+    if (result->isVoidTy())
+      builder.CreateRetVoid();
+    else
+      builder.CreateRet(call);
+  }
+
+  /// The three of libraries for processors, and `PREFIX_set_device`.
+  void addDeviceEntry(llvm::Constant *table, llvm::Constant *model) {
+    llvm::Type *i32 = builder.getInt32Ty(), *none = builder.getVoidTy();
+    addDeviceFunction("_run", "mp_device_run", model, i32,
+                      {pointer(), pointer()});
+    addDeviceFunction("_set_device", "mp_device_choose", model, i32, {i32});
+    addDeviceFunction("_release", "mp_device_release", model, none, {});
+    addFunction("_interface", llvm::FunctionType::get(pointer(), false));
+    builder.CreateRet(table);
+  }
+
   /// `PREFIX_run`, `PREFIX_interface` and `PREFIX_release`.
   void addEntry(llvm::Constant *table) {
     llvm::Function *body = module.getFunction("main");
@@ -182,22 +283,51 @@ private:
 
 } // namespace
 
-llvm::Expected<std::unique_ptr<llvm::Module>>
-makeLibrary(ModuleOp module, const ModelInterface &interface,
-            const LibraryOptions &options, llvm::LLVMContext &context,
-            llvm::TargetMachine &machine, const CompileWatch &watch) {
+/// Code reaches so far.
+static llvm::Error checkSize(const ModelInterface &interface) {
   int64_t bytes = 0;
   for (const auto *list : {&interface.constants, &interface.defaults})
     for (const Tensor &tensor : *list)
       bytes += tensor.getNumBytes();
-  if (bytes > maxBytes)
-    return llvm::createStringError("the model has " + Twine(bytes) +
-                                   " bytes of constants, a library can have " +
-                                   Twine(maxBytes) +
-                                   ": make inputs of its weights");
+  if (bytes <= maxBytes)
+    return llvm::Error::success();
+  return llvm::createStringError("the model has " + Twine(bytes) +
+                                 " bytes of constants, a library can have " +
+                                 Twine(maxBytes) +
+                                 ": make inputs of its weights");
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+makeLibrary(ModuleOp module, const ModelInterface &interface,
+            const LibraryOptions &options, llvm::LLVMContext &context,
+            llvm::TargetMachine &machine, const CompileWatch &watch) {
+  if (llvm::Error failed = checkSize(interface))
+    return failed;
   auto result = translateToLLVM(module, context, machine, watch);
   if (result)
     LibraryMaker(**result, interface, options).run();
+  return result;
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+makeDeviceLibrary(ModuleOp module, const DevicePlan &plan,
+                  const ModelInterface &interface,
+                  const LibraryOptions &options, llvm::LLVMContext &context,
+                  llvm::TargetMachine &machine, const CompileWatch &watch) {
+  if (llvm::Error failed = checkSize(interface))
+    return failed;
+  std::unique_ptr<llvm::Module> result;
+  if (options.device == DeviceKind::Emulated) {
+    auto kernels = translateToLLVM(module, context, machine, watch);
+    if (!kernels)
+      return kernels.takeError();
+    result = std::move(*kernels);
+  } else {
+    result = std::make_unique<llvm::Module>("model", context);
+    result->setTargetTriple(machine.getTargetTriple());
+    result->setDataLayout(machine.createDataLayout());
+  }
+  LibraryMaker(*result, interface, options).runOnDevice(plan);
   return result;
 }
 

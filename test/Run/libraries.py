@@ -3,6 +3,7 @@
 
 import ctypes
 import shutil
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -70,8 +71,9 @@ class Library:
         self.library.mp_reset_peak()
         return found, most, self.library.mp_peak_bytes()
 
-    def call(self, data):
-        """The code, and arrays by their names."""
+    def call(self, data, wanted=()):
+        """The code, and arrays by their names. Of a device, next values that
+        are written over inputs are there for arrays given, or if wanted."""
         given, kept = (TensorC * len(self.inputs))(), []
         for place, value in zip(given, self.inputs):
             array = data.get(value.name.decode())
@@ -83,32 +85,68 @@ class Library:
             place.data, place.sizes = array.ctypes.data, sizes.ctypes.data
         results = (TensorC * len(self.outputs))()
         sizes = [np.zeros(value.rank, np.int64) for value in self.outputs]
-        for place, room in zip(results, sizes):
+        for place, room, value in zip(results, sizes, self.outputs):
             place.sizes = room.ctypes.data
+            if value.name.decode() in wanted:
+                array = np.empty(value.sizes[: value.rank], TYPES[value.type])
+                kept.append(array)
+                place.data = array.ctypes.data
         code = self.body(given, results)
         found = {}
         for place, room, value in zip(results, sizes, self.outputs):
             if code:
-                assert not place.data
+                assert wanted or not place.data
+            if code or not place.data:
                 continue
             dtype = np.dtype(TYPES[value.type])
             length = int(np.prod(room)) * dtype.itemsize
             raw = ctypes.string_at(place.data, length)
             found[value.name.decode()] = np.frombuffer(raw, dtype).reshape(room)
-            if value.state < 0 or not self.inputs[value.state].written:
+            is_ours = value.name.decode() in wanted or (
+                value.state >= 0 and self.inputs[value.state].written
+            )
+            if not is_ours:
                 self.library.mp_release(place.data)
         return code, found
 
-    def run(self, data):
-        code, found = self.call(data)
+    def run(self, data, wanted=()):
+        code, found = self.call(data, wanted)
         assert code == 0, self.library.mp_last_error()
         return found
 
-    def error(self, data):
-        code, _ = self.call(data)
+    def error(self, data, wanted=()):
+        code, _ = self.call(data, wanted)
         return code, self.library.mp_last_error().decode()
 
 
 def emit(model, output, *flags, form="lib"):
     run_mp_opt(model, f"--emit={form}", "--summary=none", *flags, "-o", output)
     return output
+
+
+def main(path, prefix, data, output, calls):
+    """Calls with the data, whose arrays have one entry for each; the states
+    stay on the device until the last. Exits with the code of a failed one."""
+    library = Library(path, prefix)
+    with np.load(data) as read:
+        arrays = dict(read)
+    states = [library.outputs[i].name.decode()
+              for i in range(len(library.outputs))
+              if library.outputs[i].state >= 0]
+    results = {}
+    for call in range(int(calls)):
+        batch = {name: value[call] for name, value in arrays.items()}
+        wanted = states if call + 1 == int(calls) else ()
+        code, found = library.call(batch, wanted)
+        if code:
+            print(library.library.mp_last_error().decode())
+            return code
+        for name, value in found.items():
+            results.setdefault(name, []).append(value.astype(np.float32))
+    library.release()
+    np.savez(output, **{name: np.stack(v) for name, v in results.items()})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -7,6 +7,7 @@
 
 #include "OptionGroups.h"
 
+#include "mp-opt/Execution/EmitPTX.h"
 #include "mp-opt/Training/LossScaling.h"
 
 using namespace llvm;
@@ -153,8 +154,8 @@ Error TrainingFlags::check(bool isMixed) const {
 
 CodeFlags::CodeFlags(Flags &flags, CodeOptions &options) : flags(flags) {
   flags.beginGroup("Code");
-  flags.add("target", options.target.triple, "system that code is made for",
-            "TRIPLE");
+  flags.add("target", target, "system or GPUs that code is made for",
+            "TRIPLE|sm_80,...");
   flags.add("cpu", options.target.cpu, "processor that code is made for",
             "NAME");
   flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
@@ -166,11 +167,40 @@ CodeFlags::CodeFlags(Flags &flags, CodeOptions &options) : flags(flags) {
             "FILE");
 }
 
+/// What --target is depends on --device.
+Error CodeFlags::checkTarget(CodeOptions &options) const {
+  if (options.device == DeviceKind::CPU) {
+    options.target.triple = target;
+    return StringRef(target).starts_with("sm_")
+               ? error("--target=" + target + " needs --device=cuda")
+               : Error::success();
+  }
+  StringRef device = stringifyDevice(options.device);
+  StringRef other = flags.findGiven({"kernels", "runtime"});
+  if (options.device == DeviceKind::Emulated && flags.isGiven("target"))
+    other = "target";
+  if (options.device == DeviceKind::CUDA && flags.isGiven("cpu"))
+    other = "cpu";
+  if (!other.empty())
+    return error("--" + other + " is not for --device=" + device);
+  if (options.device != DeviceKind::CUDA)
+    return Error::success();
+  auto gpus = parsePTXTargets(target.empty() ? "sm_80,sm_90a" : target);
+  if (!gpus)
+    return error("--target: " + toString(gpus.takeError()) +
+                 " (':cubin' behind one is machine code, by CUDA's ptxas)");
+  options.gpus = std::move(*gpus);
+  return Error::success();
+}
+
 Error CodeFlags::check(CodeOptions &options, bool isCode) const {
   StringRef given = flags.findGivenOf("Code");
   if (!isCode && !given.empty())
     return createStringError("--" + given + " needs --emit=llvm, obj or lib");
   options.kernels = cantFail(parseKernels(kernels));
+  if (isCode)
+    if (Error failed = checkTarget(options))
+      return failed;
   if (flags.isGiven("symbols") && options.symbols != getCName(options.symbols))
     return createStringError("--symbols: expected the start of a name of C, "
                              "found '" +

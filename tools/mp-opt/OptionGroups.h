@@ -47,7 +47,9 @@ struct CodeFlags {
   /// `isCode` if they have anything to speak of.
   llvm::Error check(CodeOptions &options, bool isCode) const;
 
-  std::string kernels = "auto";
+  llvm::Error checkTarget(CodeOptions &options) const;
+
+  std::string kernels = "auto", target;
   Flags &flags;
 };
 

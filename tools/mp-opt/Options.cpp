@@ -70,9 +70,10 @@ void Options::addFiles(Flags &flags) {
   addCheck(set, "check", check);
   set.addOptional("verify", verification.data,
                   "run the result against the input", "DATA");
-  set.addChoice(
-      "device", "where --verify runs the result", getDeviceWords(),
-      [this](size_t word) { verification.device = DeviceKind(word); });
+  set.addChoice("device", "where --verify and code run the result",
+                getDeviceWords(), [this](size_t word) {
+                  verification.device = code.device = DeviceKind(word);
+                });
   set.add("rtol", flags.tolerance, "relative error that --verify allows");
   set.add("cache", flags.cache, "where --verify keeps compiled code", "WHERE")
       .expected = "on, off or a folder with a slash in its name";
@@ -138,9 +139,11 @@ Error Options::parseVerification(Flags &flags) {
                                    ? "--rtol: expected a number of at least 0"
                                    : "--rtol needs --verify");
   }
-  for (StringRef flag : {"cache", "device"})
-    if (flags.set.isGiven(flag) && !verify)
-      return createStringError("--" + flag + " needs --verify");
+  if (flags.set.isGiven("cache") && !verify)
+    return createStringError("--cache needs --verify");
+  if (flags.set.isGiven("device") && !verify && !isCode(emit))
+    return createStringError(
+        "--device needs --verify, or --emit=llvm, obj or lib");
   if (verify) {
     auto cache = CodeCacheOptions::parse(flags.cache);
     if (!cache)

@@ -21,6 +21,10 @@ namespace mp {
 
 struct CodeOptions {
   CodeTarget target;
+  /// Of models on devices: where they run, and what CUDA's kernels are made
+  /// for.
+  DeviceKind device = DeviceKind::CPU;
+  std::vector<PTXTarget> gpus;
   /// How 16-bit factors are multiplied.
   KernelChoice kernels;
   /// Next states are written over their inputs.

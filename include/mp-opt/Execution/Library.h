@@ -14,16 +14,19 @@
 #define MPOPT_EXECUTION_LIBRARY_H
 
 #include "mp-opt/Execution/CodeGen.h"
+#include "mp-opt/Execution/DeviceKind.h"
+#include "mp-opt/Execution/DevicePlan.h"
 #include "mp-opt/Execution/ModelInterface.h"
 
 namespace mp {
 
 struct LibraryOptions {
   /// The start of all names of C: `PREFIX_run`, `PREFIX_interface`,
-  /// `PREFIX_release`.
+  /// `PREFIX_release`, and `PREFIX_set_device` of models on devices.
   std::string prefix;
   /// As it was lowered.
   bool updateInPlace = false;
+  DeviceKind device = DeviceKind::CPU;
 };
 
 /// `text` as the start of a name of C: what cannot stand there is `_`.
@@ -36,6 +39,15 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 makeLibrary(mlir::ModuleOp module, const ModelInterface &interface,
             const LibraryOptions &options, llvm::LLVMContext &context,
             llvm::TargetMachine &machine, const CompileWatch &watch);
+
+/// The same for a device: LLVM IR of the host with `plan`, which has its
+/// images. Of the emulated device, `module` has the kernels, as makeDeviceCode
+/// leaves them; else it is not looked at.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+makeDeviceLibrary(mlir::ModuleOp module, const DevicePlan &plan,
+                  const ModelInterface &interface,
+                  const LibraryOptions &options, llvm::LLVMContext &context,
+                  llvm::TargetMachine &machine, const CompileWatch &watch);
 
 /// The header, which includes nothing but the standard library's: `model` is
 /// what comments call the model.

@@ -25,12 +25,8 @@
 extern "C" {
 #endif
 
-/* Codes beside those of Runtime.h. */
+/* A code beside those of Runtime.h. */
 enum {
-  /* There is no driver or device, or none that can run the plan. */
-  MP_NO_DEVICE = 4,
-  /* The driver refuses something, or a kernel has failed. */
-  MP_DEVICE_FAILED = 5,
   /* Bytes are no plan. */
   MP_BAD_PLAN = 6
 };

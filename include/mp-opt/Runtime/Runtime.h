@@ -58,7 +58,12 @@ enum {
   MP_BAD_INPUT = 1,
   /* A value that the model computed is out of range: an index, a size. */
   MP_BAD_VALUE = 2,
-  MP_OUT_OF_MEMORY = 3
+  MP_OUT_OF_MEMORY = 3,
+  /* Of models on devices: there is no driver or device, or none that can run
+     the model. */
+  MP_NO_DEVICE = 4,
+  /* The driver refuses something, or a kernel has failed. */
+  MP_DEVICE_FAILED = 5
 };
 
 /* A compiled model: one of the codes above. Inputs without data take what the
