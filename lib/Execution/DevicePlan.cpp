@@ -291,6 +291,19 @@ static void print(llvm::raw_ostream &os, const DevicePlan::Image &image) {
   os << "\n";
 }
 
+static void print(llvm::raw_ostream &os, const DevicePlan::Work &work) {
+  os << "; " << device::stringifyWorkKind(work.kind) << ": reads "
+     << work.readBytes << " bytes, writes " << work.writtenBytes;
+  std::pair<StringRef, uint64_t> counts[] = {
+      {" multiply-adds by tensor cores", work.tensor},
+      {" multiply-adds", work.fma},
+      {" operations", work.operations},
+      {" operations on f64", work.doubles}};
+  for (auto [what, count] : counts)
+    if (count)
+      os << ", " << count << what;
+}
+
 static void print(llvm::raw_ostream &os, const DevicePlan &plan,
                   const DevicePlan::Record &record) {
   switch (record.kind) {
@@ -317,6 +330,10 @@ static void print(llvm::raw_ostream &os, const DevicePlan &plan,
   os << ")";
   if (!record.node.empty())
     os << " of " << record.node;
+  // Places of the others say it.
+  if (record.kind == RecordKind::Launch)
+    for (const DevicePlan::Work &work : record.work)
+      mp::print(os, work);
   os << "\n";
 }
 

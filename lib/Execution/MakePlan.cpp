@@ -311,6 +311,12 @@ LogicalResult PlanMaker::addLaunch(device::LaunchOp op) {
   llvm::copy(op.getGrid(), record.grid.begin());
   llvm::copy(op.getBlock(), record.block.begin());
   record.shared = op.getShared();
+  if (ArrayAttr work = op.getWorkAttr())
+    for (auto entry : work.getAsRange<device::WorkAttr>())
+      record.work.push_back({entry.getKind(), entry.getRead(),
+                             entry.getWritten(), entry.getTensor(),
+                             entry.getFma(), entry.getOperations(),
+                             entry.getDoubles()});
   for (Value operand : op.getOperands()) {
     auto base = bases.find(operand);
     if (base == bases.end())
@@ -339,6 +345,7 @@ LogicalResult PlanMaker::addCopy(memref::CopyOp op) {
     return success();
   DevicePlan::Record &record = addRecord(op, RecordKind::Copy);
   record.places = {*source, *target};
+  record.work = {{device::WorkKind::Copy, source->bytes, target->bytes}};
   return success();
 }
 
@@ -369,6 +376,7 @@ LogicalResult PlanMaker::addFill(linalg::FillOp op) {
   record.value = unsigned(bits.getZExtValue());
   record.valueBytes = width / 8;
   record.places = {*target};
+  record.work = {{device::WorkKind::Copy, 0, target->bytes}};
   return success();
 }
 

@@ -13,6 +13,8 @@
 #ifndef MPOPT_EXECUTION_DEVICEPLAN_H
 #define MPOPT_EXECUTION_DEVICEPLAN_H
 
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
@@ -67,6 +69,15 @@ struct DevicePlan {
     uint64_t offset = 0, bytes = 0;
   };
 
+  /// What a record moves and computes, as `#device.work` says it.
+  struct Work {
+    device::WorkKind kind = device::WorkKind::Copy;
+    uint64_t readBytes = 0, writtenBytes = 0;
+    /// Multiply-adds.
+    uint64_t tensor = 0, fma = 0;
+    uint64_t operations = 0, doubles = 0;
+  };
+
   enum class RecordKind { Launch, Copy, Fill };
   struct Record {
     RecordKind kind = RecordKind::Launch;
@@ -80,6 +91,9 @@ struct DevicePlan {
     std::vector<Place> places;
     /// The node that it comes from, for messages; empty if that is not known.
     std::string node;
+    /// One for each kind; empty if that is not known. It is not packed: nobody
+    /// who runs a plan asks for it.
+    std::vector<Work> work;
   };
 
   uint64_t arenaBytes = 0;

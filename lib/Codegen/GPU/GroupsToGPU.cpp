@@ -17,6 +17,7 @@
 #include "ContractCode.h"
 #include "GenericCode.h"
 #include "GroupAccesses.h"
+#include "GroupWork.h"
 #include "IndexedCode.h"
 #include "KernelFunction.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
@@ -60,6 +61,8 @@ struct Kernel {
   Launch launch;
   /// Equal groups launch it as well.
   bool isShared = false;
+  /// Of temporaries in the arena.
+  uint64_t spilledBytes = 0;
 };
 
 class GroupConverter {
@@ -521,6 +524,8 @@ LogicalResult GroupConverter::emitKernel(StringRef kind, Kernel &made) {
   made = {(kind + "_" + Twine(counts[kind]++)).str(), launch};
   // Memory of its own is not for another launch.
   made.isShared = kernel->getOperands().size() == numOperands;
+  for (Value own : kernel->getOperands().drop_front(numOperands))
+    made.spilledBytes += countBytes(cast<MemRefType>(own.getType()));
   gpu::GPUFuncOp function = kernel->get();
   function.setName(made.name);
   function.setKnownBlockSizeAttr(
@@ -545,10 +550,10 @@ LogicalResult GroupConverter::convert(device::GroupOp group) {
   auto sizes = [&](int64_t count) {
     return b.getDenseI32ArrayAttr({int32_t(count), 1, 1});
   };
-  device::LaunchOp::create(b, group.getLoc(), symbol, sizes(made.launch.blocks),
-                           sizes(made.launch.threads),
-                           b.getI32IntegerAttr(made.launch.shared),
-                           kernel->getOperands());
+  device::LaunchOp::create(
+      b, group.getLoc(), symbol, sizes(made.launch.blocks),
+      sizes(made.launch.threads), b.getI32IntegerAttr(made.launch.shared),
+      countWork(group, made.spilledBytes), kernel->getOperands());
   b.eraseOp(group);
   return success();
 }

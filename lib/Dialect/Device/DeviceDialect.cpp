@@ -8,9 +8,15 @@
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include "mp-opt/Dialect/Device/DeviceDialect.cpp.inc"
+#include "mp-opt/Dialect/Device/DeviceEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mp-opt/Dialect/Device/DeviceAttributes.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "mp-opt/Dialect/Device/DeviceOps.cpp.inc"
@@ -21,6 +27,14 @@ void mp::device::DeviceDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "mp-opt/Dialect/Device/DeviceOps.cpp.inc"
+      >();
+  registerAttributes();
+}
+
+void mp::device::DeviceDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "mp-opt/Dialect/Device/DeviceAttributes.cpp.inc"
       >();
 }
 

@@ -83,7 +83,8 @@ private:
     auto symbol = SymbolRefAttr::get(kernels.getSymNameAttr(),
                                      {SymbolRefAttr::get(function)});
     device::LaunchOp::create(builder, op.getLoc(), symbol, launch.grid,
-                             launch.block, launch.shared, operands);
+                             launch.block, launch.shared, /*work=*/nullptr,
+                             operands);
     op.erase();
     return success();
   }

@@ -37,6 +37,14 @@ func.func @main(%a: memref<8xf32>) {
 
 // -----
 
+func.func @main(%a: memref<8xf32>) {
+  // expected-error@+1 {{attribute 'work' failed to satisfy constraint: work by kinds}}
+  device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1] (%a) {work = [3]} : memref<8xf32>
+  return
+}
+
+// -----
+
 func.func @main(%a: memref<?xf32>) {
   // expected-error@+1 {{found an operand of 'memref<?xf32>', expected known sizes}}
   device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1] (%a) : memref<?xf32>

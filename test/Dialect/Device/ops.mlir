@@ -25,5 +25,7 @@ func.func @main(%a: memref<8xf32>) {
   device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1] (%a, %c) : memref<8xf32>, memref<8xi64>
   // CHECK: device.launch @kernels::@add grid [2, 1, 1] block [32, 1, 1] shared 4096(%{{.*}}, %[[C]])
   device.launch @kernels::@add grid [2, 1, 1] block [32, 1, 1] shared 4096 (%a, %c) : memref<8xf32>, memref<8xi64>
+  // CHECK: (%{{.*}}, %[[C]]) {work = [#device.work<kind = map, read = 32, operations = 8>, #device.work<kind = update, read = 1, written = 2, tensor = 3, fma = 4, operations = 5, doubles = 6>]} : memref<8xf32>, memref<8xi64>
+  device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1] (%a, %c) {work = [#device.work<kind = map, read = 32, written = 0, operations = 8>, #device.work<kind = update, read = 1, written = 2, tensor = 3, fma = 4, operations = 5, doubles = 6>]} : memref<8xf32>, memref<8xi64>
   return
 }

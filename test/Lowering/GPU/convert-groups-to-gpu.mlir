@@ -9,7 +9,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<64x64xf32>
   %y = runtime.output %outputs[0] () : memref<64x64xf32>
   %z = runtime.output %outputs[1] () : memref<64x64xf32>
-  // CHECK: device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1](%[[X:.*]], %[[Y:.*]]) : memref<64x64xf32>, memref<64x64xf32>
+  // CHECK: device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1](%[[X:[^,]*]], %[[Y:[^)]*]]) {work = [#device.work<kind = map, read = 16384, written = 16384, operations = 4096>]} : memref<64x64xf32>, memref<64x64xf32>
   device.group "map" {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
     ^bb0(%a: f32, %b: f32):
@@ -192,7 +192,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %zero = arith.constant 0.0 : f32
   %x = runtime.input %inputs[0] : memref<8x128xf32>
   %control = device.control : memref<8xi64>
-  // CHECK: device.launch @kernels::@rows_0 grid [8, 1, 1] block [64, 1, 1](%{{.*}}, %{{.*}}) : memref<8x128xf32>, memref<8xi64>
+  // CHECK: device.launch @kernels::@rows_0 grid [8, 1, 1] block [64, 1, 1](%{{.*}}, %{{.*}}) {{{.*}}} : memref<8x128xf32>, memref<8xi64>
   device.group "rows" {
     scf.forall (%i) in (8) {
       %bad = arith.cmpi uge, %i, %c8 : index

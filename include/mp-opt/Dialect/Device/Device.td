@@ -8,31 +8,11 @@
 #ifndef MPOPT_DIALECT_DEVICE_DEVICE_TD
 #define MPOPT_DIALECT_DEVICE_DEVICE_TD
 
+include "mp-opt/Dialect/Device/DeviceAttributes.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-def Device_Dialect : Dialect {
-  let name = "device";
-  let cppNamespace = "::mp::device";
-  let summary = "a model as a list of kernels, for devices";
-  let description = [{
-    For a GPU, `main` is no code of the host: it is a plan, a list of launches
-    and copies over one arena, which the run-time library captures into one
-    graph. `mp-form-kernels` divides `main` into `device.group`s, each of which
-    becomes one kernel; `convert-groups-to-gpu` makes a function of each, in
-    `gpu.module @kernels`, and a `device.launch`. What `main` consists of then:
-
-    * `runtime.input`, `runtime.output`, `runtime.constant`: memory that the
-      caller knows;
-    * one `memref.alloc` for the arena, and a `memref.view` at a constant offset
-      for each temporary;
-    * `device.control`: words that the run time and kernels share;
-    * `device.launch`, whose operands are these, and `memref.copy` between
-      contiguous memory of them.
-  }];
-}
 
 class Device_Op<string mnemonic, list<Trait> traits = []>
     : Op<Device_Dialect, mnemonic, traits>;
@@ -127,7 +107,8 @@ def Device_LaunchOp
   let description = [{
     `kernel` is a function of the operands' pointers: bare ones, since their
     types say the rest. `grid` counts blocks, `block` threads in each;
-    `shared` is dynamic shared memory in bytes.
+    `shared` is dynamic shared memory in bytes. `work` is what the launch moves
+    and computes, one `#device.work` for each kind.
 
     ```mlir
     device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1] (%a, %b)
@@ -137,6 +118,7 @@ def Device_LaunchOp
   let arguments = (ins SymbolRefAttr:$kernel, DenseI32ArrayAttr:$grid,
                        DenseI32ArrayAttr:$block,
                        DefaultValuedAttr<I32Attr, "0">:$shared,
+                       OptionalAttr<Device_WorkArrayAttr>:$work,
                        Variadic<AnyMemRef>:$operands);
   let assemblyFormat = [{
     $kernel `grid` $grid `block` $block (`shared` $shared^)? `(` $operands `)`

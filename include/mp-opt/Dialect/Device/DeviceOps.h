@@ -18,6 +18,10 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "mp-opt/Dialect/Device/DeviceDialect.h.inc"
+#include "mp-opt/Dialect/Device/DeviceEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mp-opt/Dialect/Device/DeviceAttributes.h.inc"
 
 #define GET_OP_CLASSES
 #include "mp-opt/Dialect/Device/DeviceOps.h.inc"

@@ -1,0 +1,21 @@
+//===- GroupWork.h - What groups move and compute ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_GROUPWORK_H
+#define MPOPT_LIB_CODEGEN_GPU_GROUPWORK_H
+
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
+namespace mp {
+
+/// The `work` of the launch that a group becomes. `spilled` are bytes that it
+/// writes and reads beside what it says: temporaries with no other place.
+mlir::ArrayAttr countWork(device::GroupOp group, uint64_t spilled);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_GROUPWORK_H

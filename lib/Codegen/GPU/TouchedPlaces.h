@@ -1,0 +1,79 @@
+//===- TouchedPlaces.h - How much memory code touches -----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_TOUCHEDPLACES_H
+#define MPOPT_LIB_CODEGEN_GPU_TOUCHEDPLACES_H
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mp {
+
+/// Numbers begin, begin + step, ..., of which code uses `most` at most: where
+/// it uses all, that is `count`.
+struct Span {
+  int64_t begin = 0, step = 1, count = 1, most = 1;
+
+  /// More than any memory has: what stands for sizes that are not known.
+  static constexpr int64_t limit = int64_t(1) << 48;
+  static Span getRange(int64_t size) {
+    size = mlir::ShapedType::isDynamic(size) ? limit : size;
+    return {0, 1, size, size};
+  }
+  int64_t getLast() const { return begin + step * (count - 1); }
+  bool isExact() const { return most == count; }
+  bool isWhole(int64_t size) const {
+    return begin == 0 && step == 1 && count == size && isExact();
+  }
+  bool contains(const Span &other) const;
+
+  Span operator+(const Span &other) const;
+  Span operator*(int64_t factor) const;
+  /// Without what is below 0, or not below `size`.
+  Span clamp(int64_t size) const;
+};
+
+/// What a linear expression of the dimensions is; absent where it is none.
+std::optional<Span> getSpan(mlir::AffineExpr expr, llvm::ArrayRef<Span> dims);
+
+/// What an index is, of those that loops count and constants; absent where it
+/// depends on data.
+std::optional<Span> getSpan(mlir::OpFoldResult index);
+
+/// How often an op runs in a run of `root`, which it is inside of; absent where
+/// that depends on data. Branches count as taken.
+std::optional<int64_t> countRuns(mlir::Operation *op, mlir::Operation *root);
+
+/// Elements of memory, each counted once.
+class TouchedPlaces {
+public:
+  /// Of a memref, those at `box`: a span for each of its dimensions. At most
+  /// `most` of them if data decide which.
+  void add(mlir::Value memref, llvm::ArrayRef<Span> box, int64_t most);
+  /// Whether all of these have been added.
+  bool contains(mlir::Value memref, llvm::ArrayRef<Span> box) const;
+  uint64_t countBytes() const;
+
+private:
+  using Box = llvm::SmallVector<Span, 4>;
+  /// Elements of one memref, in its coordinates.
+  struct Frame {
+    std::vector<Box> boxes;
+    /// Of which it is not known which ones they are.
+    int64_t others = 0;
+  };
+  static std::pair<mlir::Value, Box> findFrame(mlir::Value memref,
+                                               llvm::ArrayRef<Span> box);
+  static int64_t countElements(const Frame &frame);
+
+  llvm::MapVector<mlir::Value, Frame> frames;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_TOUCHEDPLACES_H
