@@ -343,25 +343,26 @@ llvm::Error Model::writeONNX(StringRef path) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// This machine, if there is none.
-llvm::Error Model::findTarget(CompileOptions &compile) {
-  if (compile.target)
-    return llvm::Error::success();
+/// With a target.
+llvm::Expected<CompileOptions> Model::complete(const CompileOptions &given) {
+  CompileOptions own = given;
+  if (own.target)
+    return own;
   llvm::Expected<Target> host = getHostTarget();
   if (!host)
     return refuse(ErrorKind::NotSupported, name, toString(host.takeError()));
-  compile.target = *host;
-  return llvm::Error::success();
+  own.target = *host;
+  return own;
 }
 
 llvm::Expected<MemoryFigures> Model::planMemory(const CompileOptions &given) {
   ErrorRecorder recorder(context);
-  CompileOptions own = given;
-  if (llvm::Error failed = findTarget(own))
-    return failed;
+  llvm::Expected<CompileOptions> own = complete(given);
+  if (!own)
+    return own.takeError();
   std::optional<double> flops;
-  if (succeeded(lowerProgram(*module, own, {nullptr, own.timing}, flops))) {
-    auto figures = getMemoryFigures(*module, own.device, own.updateInPlace);
+  if (succeeded(lowerProgram(*module, *own, {nullptr, own->timing}, flops))) {
+    auto figures = getMemoryFigures(*module, own->device, own->updateInPlace);
     if (succeeded(figures))
       return *figures;
   }
@@ -371,9 +372,10 @@ llvm::Expected<MemoryFigures> Model::planMemory(const CompileOptions &given) {
 llvm::Expected<std::unique_ptr<Program>>
 Model::compile(const CompileOptions &given) {
   ErrorRecorder recorder(context);
-  CompileOptions own = given;
-  if (llvm::Error failed = findTarget(own))
-    return failed;
+  llvm::Expected<CompileOptions> completed = complete(given);
+  if (!completed)
+    return completed.takeError();
+  CompileOptions &own = *completed;
   if (llvm::Error missing = checkDevice(own.device))
     return refuse(ErrorKind::BadInput, name,
                   "--device: " + toString(std::move(missing)));
@@ -382,6 +384,17 @@ Model::compile(const CompileOptions &given) {
   if (std::unique_ptr<Program> program = compileProgram(*module, own))
     return program;
   return fail(ErrorKind::NotSupported, recorder.getText());
+}
+
+llvm::Expected<DevicePlan> Model::plan(const CompileOptions &given) {
+  ErrorRecorder recorder(context);
+  llvm::Expected<CompileOptions> own = complete(given);
+  if (!own)
+    return own.takeError();
+  FailureOr<DevicePlan> plan = planProgram(*module, *own);
+  if (failed(plan))
+    return fail(ErrorKind::NotSupported, recorder.getText());
+  return std::move(*plan);
 }
 
 } // namespace mp

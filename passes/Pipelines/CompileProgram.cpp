@@ -85,15 +85,17 @@ static void buildLowering(PassManager &pm, const CompileOptions &options) {
   buildGPULoweringPipeline(pm, lowering);
 }
 
-LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
+/// By the passes that `build` adds.
+static LogicalResult lower(ModuleOp module, const CompileOptions &options,
                            const CompileWatch &watch,
-                           std::optional<double> &flops) {
+                           std::optional<double> &flops,
+                           function_ref<void(PassManager &)> build) {
   TimingScope timing = watch.time("Lowering");
   loadDialects(*module.getContext());
   PassManager pm(module.getContext());
   // Passes are tested with it; here it would double their time.
   pm.enableVerifier(false);
-  buildLowering(pm, options);
+  build(pm);
   if (watch.progress)
     watch.progress->follow(pm);
   pm.enableTiming(timing);
@@ -103,6 +105,25 @@ LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
     return failure();
   flops = kernel::countFlops(module);
   return pm.run(module);
+}
+
+LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
+                           const CompileWatch &watch,
+                           std::optional<double> &flops) {
+  return lower(module, options, watch, flops,
+               [&](PassManager &pm) { buildLowering(pm, options); });
+}
+
+FailureOr<DevicePlan> planProgram(ModuleOp module,
+                                  const CompileOptions &options) {
+  GPULoweringOptions lowering;
+  lowering.inPlace = options.updateInPlace;
+  std::optional<double> flops;
+  CompileWatch watch = {nullptr, options.timing};
+  if (failed(lower(module, options, watch, flops,
+                   [&](PassManager &pm) { buildGPUFormation(pm, lowering); })))
+    return failure();
+  return makePlan(module);
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #define MPOPT_PASSES_PIPELINES_COMPILEPROGRAM_H
 
 #include "mp-opt/Execution/CompileProgress.h"
+#include "mp-opt/Execution/DevicePlan.h"
 #include "mp-opt/Execution/Program.h"
 
 namespace mp {
@@ -20,6 +21,12 @@ mlir::LogicalResult lowerProgram(mlir::ModuleOp module,
                                  const CompileOptions &options,
                                  const CompileWatch &watch,
                                  std::optional<double> &flops);
+
+/// What a device would do in a call of the main graph of `module`, which is
+/// used up: a plan without code of kernels. `options.target` must be there.
+/// Fails after a diagnostic.
+mlir::FailureOr<DevicePlan> planProgram(mlir::ModuleOp module,
+                                        const CompileOptions &options);
 
 /// Compiles the main graph of `module`, which is used up, or takes code that
 /// `options.cache` has of it. `options.target` must be there, and be this

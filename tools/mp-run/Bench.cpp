@@ -8,6 +8,7 @@
 #include "Commands.h"
 
 #include "mp-opt/API/Benchmark.h"
+#include "mp-opt/API/DeviceEstimate.h"
 
 #include <cstdio>
 
@@ -28,6 +29,10 @@ arithmetic, bytes, and the process's peak memory.
   --input=NAME=FILE, --raw=NAME:FILE:TYPE[SIZES], --random[=SEED]
                         inputs, as for mp-run run
   --json                print as JSON, every time included
+  --dry-run             run nothing: with --device=cuda:NAME, a GPU by its name,
+                        print what the model's kernels move and compute, and how
+                        long they take there at least. Sizes are those of the
+                        data, or of --dim.
   --turns               measure when asked: each line of standard input is two
                         numbers, calls and calls before them; the answer is a
                         line of JSON. So programs that are compared can take
@@ -63,6 +68,20 @@ static int takeTurns(Session &session, BenchmarkOptions options) {
   return finishOutput(exitOk);
 }
 
+/// What the model takes on a device, without one.
+static int estimate(const SessionFlags &flags, bool asJSON,
+                    mlir::DialectRegistry &registry) {
+  Expected<DevicePlan> plan = flags.plan(registry);
+  if (!plan)
+    return reportError(plan.takeError());
+  DeviceEstimate estimate(*plan, *findDeviceModel(*flags.model.deviceModel));
+  if (asJSON)
+    estimate.printJSON(outs());
+  else
+    estimate.print(outs());
+  return finishOutput(exitOk);
+}
+
 int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   SessionFlags session;
   BenchmarkOptions calls;
@@ -74,14 +93,25 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   flags.add("repeat", calls.repeat, "measured calls", 1);
   flags.add("warmup", calls.warmup, "calls before them");
   flags.add("json", asJSON, "print as JSON");
+  flags.add("dry-run", session.model.isEstimated,
+            "print what a GPU needs at least, and run nothing");
   flags.add("turns", inTurns, "measure when asked, by lines of two numbers");
   flags.add("sweep", sweep, "times and memory for sizes of a dimension",
             "NAME=SIZE,SIZE,...");
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
+  if (sweep && (inTurns || session.model.isEstimated))
+    return flags.usageError(StringRef(inTurns ? "--turns" : "--dry-run") +
+                            " and --sweep exclude each other");
   if (sweep)
-    return inTurns ? flags.usageError("--sweep and --turns exclude each other")
-                   : runSweep(flags, session, *sweep, calls, asJSON, registry);
+    return runSweep(flags, session, *sweep, calls, asJSON, registry);
+  if (session.model.isEstimated) {
+    StringRef other = flags.findGiven({"repeat", "warmup", "turns"});
+    if (!other.empty())
+      return flags.usageError("--dry-run runs nothing, --" + other +
+                              " measures runs");
+    return estimate(session, asJSON, registry);
+  }
   DataSet data;
   Expected<Session> opened = session.open(registry, data);
   if (!opened)

@@ -11,6 +11,7 @@
 #include "Message.h"
 
 #include "mp-opt/Codegen/Host/HostTarget.h"
+#include "mp-opt/Execution/DeviceModels.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
@@ -39,14 +40,43 @@ int finishOutput(int code) {
 // Models
 //===----------------------------------------------------------------------===//
 
+/// Devices by their names are for estimates.
+void ModelFlags::addDevice(Flags &flags) {
+  Flag &row = flags.addChoice("device", "where the model runs",
+                              getDeviceWords(), [this](size_t word) {
+                                device = DeviceKind(word);
+                                deviceModel.reset();
+                              });
+  row.set = [this, setKind = row.set](llvm::StringRef text) {
+    if (!text.consume_front("cuda:"))
+      return setKind(text);
+    device = DeviceKind::CUDA;
+    deviceModel = text.str();
+    return true;
+  };
+}
+
+std::optional<int> ModelFlags::checkDevice(const Flags &flags) const {
+  if (isEstimated && (!deviceModel || !findDeviceModel(*deviceModel)))
+    return flags.usageError(
+        "--dry-run estimates what a GPU takes: expected "
+        "--device=cuda:NAME, NAME out of " +
+        listDeviceModels() + ", got " +
+        (deviceModel ? "'" + *deviceModel + "'" : stringifyDevice(device)));
+  if (!isEstimated && deviceModel)
+    return flags.usageError("--device=cuda:" + *deviceModel +
+                            ": only `mp-run bench --dry-run` takes names of "
+                            "GPUs, what runs takes cpu, cuda or emulated");
+  return std::nullopt;
+}
+
 void ModelFlags::addTo(Flags &flags) {
   flags.beginGroup("Model");
   flags.add("threads", threads, "threads", /*least=*/1, /*most=*/65536);
   flags.add("dim", dims, "sizes of symbolic dimensions", "NAME=SIZE");
   flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
                   getKernelWords());
-  flags.addChoice("device", "where the model runs", getDeviceWords(),
-                  [this](size_t word) { device = DeviceKind(word); });
+  addDevice(flags);
   flags.add("in-place", inPlace, "write next states over their inputs");
   flags.add("mixed-bf16", bf16, "convert the model first, as mp-opt does")
       .synonyms = {"bf16"};
@@ -66,6 +96,8 @@ std::optional<int> ModelFlags::apply(const Flags &flags,
                                      DialectRegistry &registry) {
   if ((bf16 || precision == "bf16") && (fp16 || precision == "fp16"))
     return flags.usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
+  if (std::optional<int> code = checkDevice(flags))
+    return code;
   Expected<Target> host = getHostTarget(llvm::cantFail(parseKernels(kernels)));
   if (!host)
     return reportError(host.takeError());
@@ -225,6 +257,26 @@ Expected<Session> SessionFlags::open(const DialectRegistry &registry,
   to = std::move(*read);
   return Session::create(std::move(*loaded), to,
                          {model.getOptions(), {data.seed, sayOfModel}});
+}
+
+Expected<DevicePlan> SessionFlags::plan(const DialectRegistry &registry) const {
+  auto loaded = model.read(files[0], registry, model.getPrecision());
+  if (!loaded)
+    return loaded.takeError();
+  CompileOptions options = model.getOptions();
+  auto read = data.read(files.size() > 1 ? llvm::StringRef(files[1]) : "");
+  if (!read)
+    return read.takeError();
+  if (!read->inputs.empty() || data.seed) {
+    auto inputs = (*loaded)->getInputs(options.dims);
+    if (!inputs)
+      return inputs.takeError();
+    auto bound = bindInputs(*inputs, *read, {data.seed, sayOfModel});
+    if (!bound)
+      return bound.takeError();
+    addSizes(*inputs, *bound, options);
+  }
+  return (*loaded)->plan(options);
 }
 
 } // namespace mp

@@ -49,6 +49,9 @@ struct ModelFlags {
   std::vector<std::string> dims, roots;
   CheckLevel check = CheckLevel::Lenient;
   DeviceKind device = DeviceKind::CPU;
+  /// The NAME of --device=cuda:NAME: for estimates (--dry-run) alone.
+  std::optional<std::string> deviceModel;
+  bool isEstimated = false;
   std::string kernels = "auto", schemas, cache, precision;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
   /// What `apply` makes of `kernels`, `dims` and `cache`.
@@ -64,6 +67,9 @@ struct ModelFlags {
   /// threads. An exit code if that fails.
   std::optional<int> apply(const Flags &flags, mlir::DialectRegistry &registry);
   CompileOptions getOptions() const;
+  void addDevice(Flags &flags);
+  /// An exit code if --device does not fit the command.
+  std::optional<int> checkDevice(const Flags &flags) const;
 
   /// "bf16", "fp16", or empty.
   llvm::StringRef getPrecision() const {
@@ -106,6 +112,9 @@ struct SessionFlags {
   /// Reads the model and what goes into it, and compiles it for that.
   llvm::Expected<Session> open(const mlir::DialectRegistry &registry,
                                DataSet &read) const;
+  /// Reads the model, and plans it for a device and for the sizes of what goes
+  /// into it, if that is given.
+  llvm::Expected<DevicePlan> plan(const mlir::DialectRegistry &registry) const;
 };
 
 } // namespace mp

@@ -12,6 +12,7 @@
 #include "mp-opt/API/ModelConversion.h"
 #include "mp-opt/API/ModelInput.h"
 #include "mp-opt/API/ModelValue.h"
+#include "mp-opt/Execution/DevicePlan.h"
 #include "mp-opt/Execution/MemoryFigures.h"
 #include "mp-opt/Execution/Program.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
@@ -104,18 +105,22 @@ public:
   /// program. `options.title` is completed by the name of the file.
   llvm::Expected<std::unique_ptr<Program>>
   compile(const CompileOptions &options);
+  /// What a device would do in a call, without code of kernels and without a
+  /// device: `options` are as of `compile`, but for `device`. Uses the model
+  /// up, too.
+  llvm::Expected<DevicePlan> plan(const CompileOptions &options);
 
   /// Uses the model up, too, but compiles nothing: what memory calls of the
   /// program would take. The device need not be there.
   llvm::Expected<MemoryFigures> planMemory(const CompileOptions &options);
 
 private:
-  llvm::Error findTarget(CompileOptions &options);
   Model(const mlir::DialectRegistry &registry, ModelOptions options);
   Model(mlir::ModuleOp module, llvm::StringRef name);
 
   llvm::Error import(llvm::StringRef path);
   llvm::Expected<std::unique_ptr<ExportedModel>> exportTo(llvm::StringRef path);
+  llvm::Expected<CompileOptions> complete(const CompileOptions &options);
   llvm::Error fail(ErrorKind kind, const llvm::Twine &text);
   llvm::Error refuse(ErrorKind kind, llvm::StringRef path,
                      const llvm::Twine &text);

@@ -1,0 +1,38 @@
+//===- DeviceEstimate.h - What a model takes on a device --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_API_DEVICEESTIMATE_H
+#define MPOPT_API_DEVICEESTIMATE_H
+
+#include "mp-opt/Execution/DeviceCost.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace mp {
+
+/// What a plan (Model::plan) takes at least in a call, on a device that need
+/// not be there.
+struct DeviceEstimate {
+  DeviceEstimate(const DevicePlan &plan, const DeviceModel &device)
+      : plan(plan), device(device), cost(countCost(plan, device)) {}
+
+  bool fits() const { return cost.getMemoryBytes() <= device.memoryBytes; }
+
+  /// Totals, a table by kinds of work, and one of the kernels that take
+  /// longest.
+  void print(llvm::raw_ostream &os) const;
+  /// The same with every launch and copy, as an object.
+  void printJSON(llvm::raw_ostream &os) const;
+
+  const DevicePlan &plan;
+  const DeviceModel &device;
+  PlanCost cost;
+};
+
+} // namespace mp
+
+#endif // MPOPT_API_DEVICEESTIMATE_H

@@ -1,0 +1,50 @@
+//===- DeviceModels.h - GPUs by their data sheets ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What a GPU can do at most, as its maker states it: for estimates of what a
+// model takes there, without one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_EXECUTION_DEVICEMODELS_H
+#define MPOPT_EXECUTION_DEVICEMODELS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <string>
+
+namespace mp {
+
+struct DeviceModel {
+  /// As flags say it: "h200".
+  llvm::StringLiteral name;
+  /// The product whose data sheet it is.
+  llvm::StringLiteral title;
+  uint64_t memoryBytes;
+  /// Bytes per second.
+  double bandwidth;
+  /// Operations per second, a multiply-add being two: of 16-bit factors by
+  /// tensor cores, without sparsity and with sums in fp32; of fp32; of fp64.
+  double tensorRate, floatRate, doubleRate;
+};
+
+/// Seconds that the driver takes to launch a graph, and that pass between a
+/// kernel and one that waits for it. Estimates: no data sheet has them.
+constexpr double graphSeconds = 2.5e-6, launchSeconds = 1e-6;
+
+llvm::ArrayRef<DeviceModel> getDeviceModels();
+/// Null if there is none of that name.
+const DeviceModel *findDeviceModel(llvm::StringRef name);
+/// "a100, h100 or h200".
+std::string listDeviceModels();
+
+} // namespace mp
+
+#endif // MPOPT_EXECUTION_DEVICEMODELS_H

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mp-run bench --dry-run: what a model moves and computes on a GPU, counted."""
+
+import json
+import re
+import sys
+
+import onnx
+import pytest
+
+from runs import MODELS, NOT_COMPILED, ROOT, USAGE, attempt, make_step
+from runs import mp_run, run_mp_opt, write_model
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from make_models import encoder  # noqa: E402
+
+DRY = ("--device=cuda:h200", "--dry-run")
+
+
+def estimate(model, *flags, device="h200"):
+    flags = (f"--device=cuda:{device}", "--dry-run", "--json", *flags)
+    return json.loads(mp_run("bench", model, *flags).stdout)
+
+
+def only(figures, kind):
+    """What its one launch of this kind counts."""
+    assert figures["kinds"].keys() == {kind}
+    assert figures["total"]["launches"] == 1 and not figures["total"]["copies"]
+    return figures["kinds"][kind]
+
+
+def test_map(tmp_path):
+    """A broadcast operand is read once, whatever reads it again."""
+    net = """
+    net (float[4,8] x, float[8] b) => (float[4,8] y)
+    { sum = Add(x, b)  y = Mul(sum, x) }
+    """
+    counts = only(estimate(write_model(tmp_path, net)), "map")
+    assert counts["read_bytes"] == 4 * 8 * 4 + 8 * 4
+    assert counts["written_bytes"] == 4 * 8 * 4
+    assert counts["operations"] == 2 * 4 * 8
+    assert counts["other_multiply_adds"] == counts["fp64_operations"] == 0
+
+
+def test_parts_of_tensors(tmp_path):
+    """Two columns out of eight are 16 numbers of 64."""
+    net = """
+    net (float[8,8] x) => (float[8,2] y)
+    <int64[1] begin = {2}, int64[1] end = {4}, int64[1] axis = {1}>
+    { part = Slice(x, begin, end, axis)  y = Neg(part) }
+    """
+    counts = only(estimate(write_model(tmp_path, net)), "map")
+    assert counts["read_bytes"] == counts["written_bytes"] == 4 * 16
+    assert counts["operations"] == 16
+
+
+def test_rows_that_data_choose(tmp_path):
+    """At most those that are read, and not all of the table."""
+    net = """
+    net (float[1000,16] table, int64[5] ids) => (float[5,16] y)
+    { y = Gather(table, ids) }
+    """
+    total = estimate(write_model(tmp_path, net))["total"]
+    assert total["read_bytes"] == 5 * 16 * 4 + 5 * 8
+    assert total["written_bytes"] == 5 * 16 * 4
+
+
+@pytest.mark.parametrize("kind, key", [
+    ("float", "other_multiply_adds"),
+    ("bfloat16", "tensor_multiply_adds"),
+])
+def test_product(tmp_path, kind, key):
+    net = f"""
+    net ({kind}[64,128] x, {kind}[128,32] w) => ({kind}[64,32] y)
+    {{ y = MatMul(x, w) }}
+    """
+    counts = only(estimate(write_model(tmp_path, net)), "product")
+    size = 4 if kind == "float" else 2
+    assert counts["read_bytes"] == size * (64 * 128 + 128 * 32)
+    assert counts["written_bytes"] == size * 64 * 32
+    assert counts[key] == 64 * 128 * 32
+    keys = {"other_multiply_adds", "tensor_multiply_adds"} - {key}
+    assert counts[keys.pop()] == 0
+
+
+def test_convolution(tmp_path):
+    """Images and filters are read once; padding is not read."""
+    net = """
+    net (float[2,3,16,16] x, float[8,3,3,3] w) => (float[2,8,16,16] y)
+    { y = Conv<pads = [1, 1, 1, 1]>(x, w) }
+    """
+    total = estimate(write_model(tmp_path, net))["total"]
+    assert total["read_bytes"] == 4 * (2 * 3 * 16 * 16 + 8 * 3 * 3 * 3)
+    assert total["written_bytes"] == 4 * 2 * 8 * 16 * 16
+    assert total["other_multiply_adds"] == 2 * 8 * 16 * 16 * 3 * 9
+
+
+def test_update(tmp_path):
+    """States are read and written; the loss is a sum of what is written."""
+    step = """
+    step (float[4] x, float[4] w) => (float loss, float[4] w_new)
+    <float[4] w = {1, 2, 3, 4}, int64[1] axes = {0}>
+    { w_new = Sub(w, x)  loss = ReduceSum<keepdims = 0>(w_new, axes) }
+    """
+    figures = estimate(write_model(tmp_path, step), "--in-place")
+    assert figures["state_bytes"] == 16
+    assert figures["input_bytes"] == 32 and figures["output_bytes"] == 4
+    counts = figures["kinds"]["update"]
+    assert counts["launches"] == 1
+    # Few elements are one block, the loss is its own.
+    assert counts["read_bytes"] == 32 and counts["written_bytes"] == 16 + 4
+    assert counts["operations"] == 4 + 4
+
+
+def test_times(tmp_path):
+    """Each launch takes what its bytes or its operations take."""
+    net = """
+    net (bfloat16[256,256] x, bfloat16[256,256] w) => (float[256,256] y)
+    { p = MatMul(x, w)  z = Cast<to = 1>(p)  q = Softmax(z)  y = Exp(q) }
+    """
+    figures = estimate(write_model(tmp_path, net))
+    bandwidth, tensor, rate = 4.8e12, 989e12, 67e12
+    for launch in figures["launches"]:
+        moved = launch["read_bytes"] + launch["written_bytes"]
+        floats = 2 * launch["other_multiply_adds"] + launch["operations"]
+        expected = max(
+            moved / bandwidth,
+            2 * launch["tensor_multiply_adds"] / tensor,
+            floats / rate,
+        )
+        assert launch["seconds"] == pytest.approx(expected, rel=1e-9)
+    work = sum(launch["seconds"] for launch in figures["launches"])
+    total = figures["total"]
+    assert total["seconds"] == pytest.approx(work, rel=1e-9)
+    kinds = [kind["seconds"] for kind in figures["kinds"].values()]
+    assert sum(kinds) == pytest.approx(work, rel=1e-9)
+    count = total["launches"] + total["copies"]
+    assert count == len(figures["launches"])
+    more = figures["graph_seconds"] + count * figures["launch_seconds"]
+    assert figures["seconds"] == pytest.approx(work + more, rel=1e-9)
+
+
+def test_data_say_sizes(tmp_path):
+    model = write_model(
+        tmp_path, "net (float[n] x) => (float[n] y) { y = Neg(x) }"
+    )
+    figures = estimate(model, "--dim=n=1000")
+    assert figures["input_bytes"] == 4000
+    assert estimate(model, "--random")["input_bytes"] == 4 * 32
+    done = attempt("bench", model, *DRY)
+    assert done.returncode == NOT_COMPILED
+    assert "--dim=NAME=SIZE" in done.stderr, done.stderr
+
+
+def test_memory(tmp_path):
+    """Of what is known while compiling, and nothing of it is allocated."""
+    model = write_model(
+        tmp_path, "net (float[n] x) => (float[n] y) { y = Neg(x) }"
+    )
+    least, most = 10**9, 10**10
+    for size, fits in (least, True), (most, False):
+        figures = estimate(model, f"--dim=n={size}", device="l4")
+        assert figures["memory_bytes"] == 8 * size
+        assert figures["fits"] is fits
+    text = mp_run("bench", model, f"--dim=n={most}", *DRY).stdout
+    assert re.search(r"^memory +80 GB of 141 GB: fits$", text, re.M), text
+
+
+def count_multiply_adds(figures):
+    total = figures["total"]
+    return total["tensor_multiply_adds"] + total["other_multiply_adds"]
+
+
+def only_casts(launch):
+    counts = "operations", "tensor_multiply_adds", "other_multiply_adds"
+    return "(Cast-" in launch["node"] and not any(map(launch.get, counts))
+
+
+# Launches that a bf16 step may have more than that in fp32, since other ones are
+# merged where memory is used again; those that only cast; and those that write
+# over states. More of them are a step back.
+@pytest.mark.parametrize("name, more, casts, updates", [
+    ("mlp784", 1, 0, 2), ("bert2_op17", 3, 1, 1), ("resnet8", 5, 0, 2),
+])
+def test_steps(name, more, casts, updates):
+    fp32, bf16 = (
+        estimate(
+            make_step(name, "adamw", *flags), "--dim=batch=8", "--in-place"
+        )
+        for flags in ((), ("--mixed-bf16",))
+    )
+    assert bf16["total"]["launches"] <= fp32["total"]["launches"] + more
+    assert sum(map(only_casts, bf16["launches"])) <= casts
+    assert bf16["total"]["written_bytes"] < fp32["total"]["written_bytes"]
+    assert count_multiply_adds(bf16) == count_multiply_adds(fp32)
+    for figures in fp32, bf16:
+        update = figures["kinds"]["update"]
+        assert update["launches"] <= updates
+        # Parameters, and two moments of each; little else is written there.
+        states = figures["state_bytes"]
+        assert states <= update["written_bytes"] < 1.05 * states
+
+
+def test_a_transformer_step(tmp_path):
+    """6 layers of width 512, with biases, a mask and heads of 64. More launches
+    than these are a step back."""
+    model, step = tmp_path / "model.onnx", tmp_path / "step.onnx"
+    onnx.save(encoder(6, 512, 1000), model)
+    flags = ("--train", "--loss=softmax-cross-entropy", "--optimizer=adamw")
+    run_mp_opt(model, *flags, "--mixed-bf16", "--summary=none", "-o", step)
+    figures = estimate(step, "--dim=batch=16", "--in-place")
+    total = figures["total"]
+    assert total["launches"] + total["copies"] <= 296
+    assert figures["kinds"]["update"]["launches"] == 1
+    # Each layer has 12 products of 512 x 512, and two of all tokens for
+    # attention; a gradient is two more. Scores are of the first token alone.
+    tokens = 16 * 128
+    layer = tokens * (12 * 512 * 512 + 2 * 128 * 512)
+    scores = 16 * 512 * 2
+    assert count_multiply_adds(figures) == 3 * (6 * layer + scores)
+    assert total["other_multiply_adds"] <= 3 * scores
+
+
+@pytest.mark.parametrize("name", ["fwd/vit_test_op20", "train/resnet8"])
+def test_products_are_those_of_the_processor(name):
+    """Counted before the model is divided into kernels."""
+    file = "model.onnx" if name.startswith("fwd") else "forward.onnx"
+    model = MODELS / name / file
+    flags = ("--random", "--repeat=1", "--warmup=0", "--json")
+    flops = json.loads(mp_run("bench", model, *flags).stdout)["flops"]
+    assert 2 * count_multiply_adds(estimate(model, "--random")) == flops
+
+
+def count_kernels(folder, layers):
+    model, step = folder / "model.onnx", folder / "step.onnx"
+    onnx.save(encoder(layers, 64, 100, tokens=32, head=16), model)
+    flags = ("--train", "--loss=softmax-cross-entropy", "--optimizer=adamw")
+    run_mp_opt(model, *flags, "--mixed-bf16", "--summary=none", "-o", step)
+    figures = estimate(step, "--dim=batch=16", "--in-place")
+    return len({launch["kernel"] for launch in figures["launches"]})
+
+
+def test_equal_layers(tmp_path):
+    """They launch the same kernels, which are compiled once."""
+    assert count_kernels(tmp_path, 12) <= count_kernels(tmp_path, 3) + 2
+
+
+def test_nothing(tmp_path):
+    net = "net (float[0,4] x) => (float[0,4] y) { y = Neg(x) }"
+    figures = estimate(write_model(tmp_path, net))
+    assert figures["total"]["read_bytes"] == figures["output_bytes"] == 0
+
+
+def test_text(tmp_path):
+    model = write_model(
+        tmp_path, "net (float[8] x) => (float[8] y) { y = Neg(x) }"
+    )
+    text = mp_run("bench", model, *DRY).stdout
+    assert "H200 SXM, by its data sheet" in text
+    row = r"^map +1 +3.2e-05 +3.2e-05 +8e-09 "
+    assert re.search(row, text, re.M), text
+    assert re.search(r"^map_0 +1 ", text, re.M), text
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--dry-run"], "a100, h100, h200, l4, l40s or rtx4090, got cpu"),
+    (["--dry-run", "--device=cuda"], "or rtx4090, got cuda"),
+    (["--dry-run", "--device=cuda:tpu"], "or rtx4090, got 'tpu'"),
+    (["--dry-run", "--device=emulated"], "or rtx4090, got emulated"),
+    ([*DRY, "--repeat=3"], "--dry-run runs nothing, --repeat measures"),
+    (["--device=cuda:h200"], "--device=cuda:h200: only `mp-run bench"),
+    (["--device=tpu"], "cpu, cuda or emulated"),
+])
+def test_bad_usage(tmp_path, flags, message):
+    model = write_model(
+        tmp_path, "net (float[8] x) => (float[8] y) { y = Neg(x) }"
+    )
+    done = attempt("bench", model, "--random", *flags)
+    assert done.returncode == USAGE and done.stdout == ""
+    assert message in done.stderr, done.stderr
+
+
+def test_other_commands(tmp_path):
+    model = write_model(
+        tmp_path, "net (float[8] x) => (float[8] y) { y = Neg(x) }"
+    )
+    done = attempt("run", model, "--random", "--device=cuda:h200")
+    assert done.returncode == USAGE
+    assert "only `mp-run bench --dry-run`" in done.stderr, done.stderr
+
+
+def test_no_code_for_devices(tmp_path):
+    """Why, with the node, as where it is to run."""
+    net = "net (float[8] x) => (int64[1,n] y) { y = NonZero(x) }"
+    done = attempt("bench", write_model(tmp_path, net), *DRY)
+    assert done.returncode == NOT_COMPILED
+    assert "NonZero" in done.stderr, done.stderr
