@@ -172,17 +172,21 @@ void buildGPULoweringPipeline(OpPassManager &pm,
                               const GPULoweringOptions &options) {
   buildGPUFormation(pm, options);
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
-  simplifyOps(kernels);
-  kernels.addPass(math::createMathExtendToSupportedTypes());
+  // Side by side, where a pass sees one of them alone.
+  OpPassManager &formed = kernels.nest<gpu::GPUFuncOp>();
+  simplifyOps(formed);
+  formed.addPass(math::createMathExtendToSupportedTypes());
   kernels.addPass(createExpandKernels());
-  kernels.addPass(memref::createExpandStridedMetadataPass());
-  kernels.addPass(createLowerAffinePass());
-  kernels.addPass(createSCFToControlFlowPass());
+  OpPassManager &expanded = kernels.nest<gpu::GPUFuncOp>();
+  expanded.addPass(memref::createExpandStridedMetadataPass());
+  expanded.addPass(createLowerAffinePass());
+  expanded.addPass(createSCFToControlFlowPass());
   kernels.addPass(createLowerFailures());
-  simplify(kernels);
+  simplify(kernels.nest<gpu::GPUFuncOp>());
   kernels.addPass(createConvertKernelsToNVVM());
-  kernels.addPass(createReconcileUnrealizedCastsPass());
-  simplify(kernels);
+  OpPassManager &functions = kernels.nest<LLVM::LLVMFuncOp>();
+  functions.addPass(createReconcileUnrealizedCastsPass());
+  simplify(functions);
   if (options.emulated)
     pm.addPass(createEmulateKernels({/*checkRaces=*/true}));
 }
