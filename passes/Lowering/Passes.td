@@ -521,6 +521,24 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm",
                            "::mlir::NVVM::NVVMDialect"];
 }
 
+def ConvertKernelsToROCDL : Pass<"convert-kernels-to-rocdl",
+                                 "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Write kernels in the dialects of LLVM and ROCDL";
+  let description = [{
+    As `convert-kernels-to-nvvm`, for AMD's devices. Memory of threads is in an
+    address space of its own. Ops that only NVIDIA's devices have, as contractions
+    by tiles are made of, and functions of a library are errors.
+
+    Example: test/Lowering/GPU/convert-kernels-to-rocdl.mlir
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"gfx942\"", "gfx942 or gfx1100">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::ROCDL::ROCDLDialect"];
+}
+
 def EmulateKernels : Pass<"mp-emulate-kernels", "::mlir::ModuleOp"> {
   let summary = "Let the host run kernels of a GPU";
   let description = [{
