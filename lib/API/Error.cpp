@@ -7,6 +7,8 @@
 
 #include "mp-opt/API/Error.h"
 
+#include "mp-opt/Execution/DeviceFailure.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -40,6 +42,10 @@ ErrorDetails takeDetails(Error error) {
   llvm::handleAllErrors(
       std::move(error),
       [&](const DetailedError &known) { details = known.details; },
+      [&](const DeviceFailure &failure) {
+        details.kind = ErrorKind::DeviceFailed;
+        details.text = failure.message();
+      },
       [&](const ErrorInfoBase &other) { details.text = other.message(); });
   return details;
 }

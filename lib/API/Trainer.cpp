@@ -7,6 +7,7 @@
 
 #include "mp-opt/API/Trainer.h"
 
+#include "mp-opt/API/Error.h"
 #include "mp-opt/API/Session.h"
 #include "mp-opt/API/TrainedModel.h"
 #include "mp-opt/API/TrainingLog.h"
@@ -226,8 +227,8 @@ std::vector<NamedTensor> Trainer::nameStates() const {
 Expected<std::vector<NamedTensor>> Trainer::getStates() const {
   writer.wait();
   if (Error failed = program->fetchStates())
-    return prefixError("the states after step " + Twine(step),
-                       std::move(failed));
+    return addContext("the states after step " + Twine(step),
+                      std::move(failed));
   return nameStates();
 }
 
@@ -315,7 +316,7 @@ Error Trainer::makeStep() {
   std::optional<double> before = getScalar(skippedName);
   isBroken = true;
   if (Error failed = program->run(inputs, outputs))
-    return prefixError("step " + Twine(step + 1), std::move(failed));
+    return addContext("step " + Twine(step + 1), std::move(failed));
   for (auto [value, tensor] : llvm::zip(program->getOutputs(), outputs))
     if (value.state >= 0)
       inputs[value.state] = tensor;

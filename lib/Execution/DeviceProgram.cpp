@@ -8,6 +8,7 @@
 #include "DeviceProgram.h"
 
 #include "mp-opt/Emulation/EmulatedCode.h"
+#include "mp-opt/Execution/DeviceFailure.h"
 #include "mp-opt/Execution/DevicePlan.h"
 #include "mp-opt/Runtime/CompiledCode.h"
 
@@ -15,10 +16,21 @@
 
 namespace mp {
 
+char DeviceFailure::ID = 0;
+
+void DeviceFailure::log(llvm::raw_ostream &os) const { os << text; }
+
+std::error_code DeviceFailure::convertToErrorCode() const {
+  return llvm::inconvertibleErrorCode();
+}
+
 /// The error of a function of the run time that returned `code`.
 static llvm::Error check(int32_t code) {
-  return code == MP_OK ? llvm::Error::success()
-                       : llvm::createStringError(mp_last_error());
+  if (code == MP_OK)
+    return llvm::Error::success();
+  if (code == MP_DEVICE_FAILED)
+    return llvm::make_error<DeviceFailure>(mp_last_error());
+  return llvm::createStringError(mp_last_error());
 }
 
 //===----------------------------------------------------------------------===//

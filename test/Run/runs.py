@@ -20,6 +20,7 @@ MP_RUN = os.path.abspath(
     os.environ.get("MP_RUN", ROOT / "build" / "bin" / "mp-run")
 )
 BAD_INPUT, USAGE, OUTSIDE, NOT_COMPILED, DIVERGED = 1, 2, 3, 4, 5
+DEVICE_FAILED = 7
 INTERRUPTED = 130
 
 
@@ -46,9 +47,9 @@ def mp_run(*arguments, **options):
     return done
 
 
-def fail(code, *arguments):
+def fail(code, *arguments, **options):
     """Its message, which is one line, of a run that ends with `code`."""
-    done = attempt(*arguments)
+    done = attempt(*arguments, **options)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stderr
 

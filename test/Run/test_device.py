@@ -7,7 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from runs import BAD_INPUT, NOT_COMPILED, MODELS, attempt, curve, fail
+from runs import BAD_INPUT, DEVICE_FAILED, NOT_COMPILED, MODELS
+from runs import attempt, curve, fail
 from runs import load_safetensors, make_step, mp_run, read_log, train_folder
 from runs import run_mp_opt, write_model
 
@@ -162,8 +163,9 @@ def test_curves(tmp_path, name, precision):
     else:
         expected = losses(tmp_path, name, step, "--steps=40")
     rtol = 1e-3 if precision == "fp32" else 1e-2
-    # Statistics of a batch of eight amplify rounding from step to step.
-    rtol = 5 * rtol if name == "resnet8" else rtol
+    # Statistics of a batch of eight amplify rounding from step to step: the
+    # processor's own test allows as much.
+    rtol = {1e-3: 1e-2, 1e-2: 5e-2}[rtol] if name == "resnet8" else rtol
     np.testing.assert_allclose(found, expected, rtol=rtol)
 
 
@@ -182,6 +184,28 @@ def test_checkpoints_are_of_their_step(tmp_path):
         found = load_safetensors(kept)
         for name, value in expected.items():
             np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+@pytest.mark.parametrize("error", [46, 214, 719])
+def test_device_is_lost(tmp_path, error):
+    """One error, which names the last checkpoint; the run goes on from it."""
+    model = make_step("mlp_mse", "adamw")
+    data = f"--data={train_folder('mlp_mse') / 'data.npz'}"
+    whole, end = tmp_path / "whole.safetensors", tmp_path / "end.safetensors"
+    flags = (EMULATED, "--quiet", "--steps=6")
+    mp_run("train", model, data, *flags, "-o", whole)
+    folder = tmp_path / "checkpoints"
+    flags = (*flags, "-o", end, f"--checkpoint={folder}", "--resume")
+    environment = dict(
+        os.environ, MPOPT_EMULATED_FAIL=f"cuGraphLaunch:3:{error}"
+    )
+    arguments = ("train", model, data, *flags, "--checkpoint-every=2")
+    message = fail(DEVICE_FAILED, *arguments, env=environment)
+    assert "step 4" in message and str(error) in message
+    assert "the last checkpoint is that of step 2" in message
+    assert not end.exists()
+    mp_run(*arguments)
+    assert end.read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["mlp_mse", "mlp784", "bert2_op17"])

@@ -18,6 +18,8 @@ static int getExitCode(ErrorKind kind) {
     return exitBadInput;
   case ErrorKind::NotSupported:
     return exitNotSupported;
+  case ErrorKind::DeviceFailed:
+    return exitDeviceFailed;
   }
   return exitInternal;
 }

@@ -24,6 +24,8 @@ enum ExitCode : int {
   exitDiverged = 5,
   /// `mp-opt diff --exit-code` has found a difference.
   exitDiffers = 6,
+  /// A device was lost or has failed.
+  exitDeviceFailed = 7,
   /// A bug, or no memory left.
   exitInternal = 70,
   /// Ctrl-C.

@@ -39,6 +39,7 @@ private:
   Error writeOutput() const;
   Error keep(Error error) const;
   std::string keepElsewhere() const;
+  std::string describeCheckpoint() const;
   void noteStop() const;
   void printResult() const;
 
@@ -102,6 +103,15 @@ std::string Run::keepElsewhere() const {
               : "");
 }
 
+/// What is left of a run whose states are lost.
+std::string Run::describeCheckpoint() const {
+  std::optional<uint64_t> kept = trainer.getCheckpointStep();
+  if (!kept)
+    return ", and there is no checkpoint";
+  return "; the last checkpoint is that of step " + std::to_string(*kept) +
+         ": --resume goes on with it";
+}
+
 /// The error that has ended the run, and where its states are.
 Error Run::keep(Error error) const {
   ErrorDetails details = takeDetails(std::move(error));
@@ -111,7 +121,10 @@ Error Run::keep(Error error) const {
     return makeError(std::move(details));
   Expected<bool> areFinite = trainer.hasFiniteStates();
   if (!areFinite) {
-    details.text += "; lost are " + toString(areFinite.takeError());
+    // They are where the error comes from.
+    consumeError(areFinite.takeError());
+    details.text += "; the states after step " + std::to_string(step) +
+                    " are lost" + describeCheckpoint();
     return makeError(std::move(details));
   }
   if (!*areFinite) {

@@ -70,7 +70,8 @@ diverges writes neither.
 
 Exit codes: 0 done; 1 a file cannot be read or written, or does not fit; 2 wrong
 usage; 4 ops that cannot be compiled; 5 the last loss or a state is not finite;
-70 internal error; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
+7 the device was lost or has failed; 70 internal error; 129, 130, 143 ended by
+SIGHUP, Ctrl-C or SIGTERM.
 )";
 
 void noteTraining(const Twine &text) {

@@ -40,8 +40,8 @@ DATA is an .npz, .npy or .safetensors file or an ONNX test_data_set folder.
 
 Exit codes: 0 done; 1 a file cannot be read or written, or does not fit the
 model; 2 wrong usage; 3 numbers outside of their tolerance; 4 the model has ops
-that cannot be compiled; 5 the training has diverged; 70 internal error or out
-of memory; 129, 130, 143 ended by a signal.
+that cannot be compiled; 5 the training has diverged; 7 the device was lost or
+has failed; 70 internal error or out of memory; 129, 130, 143 ended by a signal.
 )";
 
 /// A bug, or no memory left, is told from errors of the user's.

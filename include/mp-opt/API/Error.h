@@ -21,6 +21,8 @@ enum class ErrorKind {
   BadInput,
   /// The model has what cannot be compiled.
   NotSupported,
+  /// A device was lost or has failed while the model ran.
+  DeviceFailed,
 };
 
 struct ErrorDetails {

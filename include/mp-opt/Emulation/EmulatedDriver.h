@@ -24,7 +24,9 @@ recorded;
 // MPOPT_EMULATED_CAPABILITY what they can do (by default 90, for sm_90),
 // MPOPT_EMULATED_CUDA the driver's version (by default 13000). For tests,
 // MPOPT_EMULATED_FAIL=cuGraphLaunch:3:214 makes the call of that function fail
-// with that error which is behind three others.
+// with that error which is behind three others; with an error that says that
+the
+// device is lost (46, 214, 719), all later calls fail as well.
 //
 //===----------------------------------------------------------------------===*/
 

@@ -55,7 +55,17 @@ bool State::isToFail(const char *call) {
       failingFunction.compare(0, std::string::npos, call,
                               std::strcspn(call, " ")))
     return false;
-  return failingNumber-- == 0;
+  if (failingNumber-- != 0)
+    return false;
+  // A device that is lost stays so, with all that it had to do.
+  if (injected == MP_CUDA_DEVICE_UNAVAILABLE ||
+      injected == MP_CUDA_ECC_UNCORRECTABLE ||
+      injected == MP_CUDA_LAUNCH_FAILED) {
+    sticky = injected;
+    for (auto &entry : streams)
+      entry.second->pending.clear();
+  }
+  return true;
 }
 
 State &getState() {
@@ -122,7 +132,7 @@ Call::Call(Needs needs, const char *format, ...)
     error = complain(MP_CUDA_INVALID_CONTEXT,
                      "%s: no context is current in this thread", text);
   else if (needs == Context && state.sticky)
-    error = complain(state.sticky, "%s: a kernel has failed before", text);
+    error = complain(state.sticky, "%s: the device has failed before", text);
 }
 
 int32_t checkQuiet(State &state, const char *what) {

@@ -1,0 +1,35 @@
+//===- DeviceFailure.h - A device that fails --------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_EXECUTION_DEVICEFAILURE_H
+#define MPOPT_EXECUTION_DEVICEFAILURE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace mp {
+
+/// A call of a model has found the device lost, or the driver has refused what
+/// it did before: neither the model nor its data are to blame.
+class DeviceFailure : public llvm::ErrorInfo<DeviceFailure> {
+public:
+  static char ID;
+
+  explicit DeviceFailure(llvm::StringRef text) : text(text) {}
+
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+private:
+  std::string text;
+};
+
+} // namespace mp
+
+#endif // MPOPT_EXECUTION_DEVICEFAILURE_H
