@@ -186,8 +186,16 @@ def test_checkpoints_are_of_their_step(tmp_path):
             np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
-@pytest.mark.parametrize("error", [46, 214, 719])
-def test_device_is_lost(tmp_path, error):
+@pytest.mark.parametrize(
+    "call, step, name",
+    [
+        ("cuGraphLaunch:3:46", 4, "DEVICE_UNAVAILABLE"),
+        ("cuGraphLaunch:3:214", 4, "ECC_UNCORRECTABLE"),
+        ("cuGraphLaunch:3:719", 4, "LAUNCH_FAILED"),
+        ("cuStreamSynchronize:4:214", 3, "ECC_UNCORRECTABLE"),
+    ],
+)
+def test_device_is_lost(tmp_path, call, step, name):
     """One error, which names the last checkpoint; the run goes on from it."""
     model = make_step("mlp_mse", "adamw")
     data = f"--data={train_folder('mlp_mse') / 'data.npz'}"
@@ -196,12 +204,10 @@ def test_device_is_lost(tmp_path, error):
     mp_run("train", model, data, *flags, "-o", whole)
     folder = tmp_path / "checkpoints"
     flags = (*flags, "-o", end, f"--checkpoint={folder}", "--resume")
-    environment = dict(
-        os.environ, MPOPT_EMULATED_FAIL=f"cuGraphLaunch:3:{error}"
-    )
+    environment = dict(os.environ, MPOPT_EMULATED_FAIL=call)
     arguments = ("train", model, data, *flags, "--checkpoint-every=2")
     message = fail(DEVICE_FAILED, *arguments, env=environment)
-    assert "step 4" in message and str(error) in message
+    assert f"step {step}" in message and name in message
     assert "the last checkpoint is that of step 2" in message
     assert not end.exists()
     mp_run(*arguments)

@@ -314,7 +314,7 @@ static void checkFault() {
   expectError(mp_session_wait(example.session), MP_DEVICE_FAILED,
               "leave has written behind the end of memory", "a kernel");
   expectError(mp_session_set(example.session, 0, x.data()), MP_DEVICE_FAILED,
-              "a kernel has failed before", "after that");
+              "the device has failed before", "after that");
   mp_session_destroy(example.session);
   example.session = nullptr;
   expectNothingLeft("a kernel that failed");

@@ -101,8 +101,9 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
   if (sweep && (inTurns || session.model.isEstimated))
-    return flags.usageError(StringRef(inTurns ? "--turns" : "--dry-run") +
-                            " and --sweep exclude each other");
+    return flags.usageError(Twine("--sweep and ") +
+                            (inTurns ? "--turns" : "--dry-run") +
+                            " exclude each other");
   if (sweep)
     return runSweep(flags, session, *sweep, calls, asJSON, registry);
   if (session.model.isEstimated) {
