@@ -1,5 +1,6 @@
 // RUN: mlir-opt --load-dialect-plugin=%mp_plugin --load-pass-plugin=%mp_plugin %s --split-input-file \
 // RUN:   --pass-pipeline="builtin.module(func.func(mp-fuse-updates,cse))" | FileCheck %s
+// REQUIRES: mlir-opt
 
 // A parameter and its moment, skipped where a gradient is not finite: the test
 // and the update each unscale the gradient, and the rest is one op.

@@ -68,10 +68,9 @@ Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with -o and a checkpoint,
 which goes to a new folder in $TMPDIR if nothing else can be written. A run that
 diverges writes neither.
 
-Exit codes: 0 done; 1 a file cannot be read or written, or does not fit; 2 wrong
-usage; 4 ops that cannot be compiled; 5 the last loss or a state is not finite;
-7 the device was lost or has failed; 70 internal error; 129, 130, 143 ended by
-SIGHUP, Ctrl-C or SIGTERM.
+Exit codes: 0 done; 1 a file cannot be used; 2 wrong usage; 4 ops that cannot be
+compiled; 5 the last loss or a state is not finite; 7 the device has failed; 70
+internal error; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
 )";
 
 void noteTraining(const Twine &text) {
