@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // From NVIDIA's data sheets of these products, and for the RTX 4090 from the
 // appendix of "NVIDIA Ada GPU Architecture"; rates with sparsity are halved.

@@ -58,9 +58,13 @@ llvm::Error OptimizerSettings::parse(StringRef text) {
   for (StringRef part : parts) {
     auto [key, value] = part.split('=');
     auto it = numbers.find(key);
-    if (it == numbers.end())
-      return error("it has no number '" + key + "'" +
-                   suggestNearest(key, numbers.keys()));
+    if (it == numbers.end()) {
+      std::string hint = suggestNearest(key, numbers.keys());
+      if (hint.empty() && !rule->numbers.empty())
+        hint = "; it has " +
+               llvm::join(llvm::make_first_range(rule->numbers), ", ");
+      return error("it has no number '" + key + "'" + hint);
+    }
     if (value.getAsDouble(it->second) || !isInRange(key, it->second))
       return error("'" + value + "' is no value for '" + key + "'");
   }

@@ -80,13 +80,11 @@ def inode(path):
         return None
 
 
-@pytest.mark.parametrize("delay", [0.002, 0.01, 0.03, 0.07, 0.13])
-def test_killed_at_any_time(tmp_path, whole, delay):
-    """Again and again, until the run has come to its end."""
+def run_and_kill(tmp_path, delay, *flags):
+    """Again and again, until the run has come to its end: what it gives."""
     out, log = tmp_path / "end.safetensors", tmp_path / "log"
-    line = command(
-        *arguments(tmp_path, "--resume", f"--log={log}", "-o", out, every=1)
-    )
+    flags = ("--resume", f"--log={log}", "-o", out, *flags)
+    line = command(*arguments(tmp_path, *flags, every=1))
     kills = 0
     while not out.exists() and kills < 60:
         before = steps_in(tmp_path)
@@ -105,7 +103,24 @@ def test_killed_at_any_time(tmp_path, whole, delay):
     # On a busy machine the kills may come before the end each time.
     if not out.exists():
         subprocess.run(line, stderr=subprocess.DEVNULL, check=True)
-    assert kills > 0 and out.read_bytes() == whole[0]
+    assert kills > 0
+    return out.read_bytes()
+
+
+@pytest.mark.parametrize("delay", [0.002, 0.01, 0.03, 0.07, 0.13])
+def test_killed_at_any_time(tmp_path, whole, delay):
+    assert run_and_kill(tmp_path, delay) == whole[0]
+
+
+@pytest.mark.parametrize("delay", [0.03, 0.13])
+def test_killed_on_a_device(tmp_path, delay):
+    """Where checkpoints are written while steps go on."""
+    emulated = "--device=emulated"
+    out = tmp_path / "whole.safetensors"
+    folder = tmp_path / "whole"
+    folder.mkdir()
+    mp_run(*arguments(folder, emulated, "-o", out))
+    assert run_and_kill(tmp_path, delay, emulated) == out.read_bytes()
 
 
 def test_interrupted(tmp_path, whole):

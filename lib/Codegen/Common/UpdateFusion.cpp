@@ -224,9 +224,10 @@ bool UpdateFuser::canMerge(ArrayRef<linalg::GenericOp> family) const {
   llvm::SmallDenseSet<Value> operands;
   linalg::GenericOp last = family.back();
   for (linalg::GenericOp op : family) {
-    if (op.getStaticLoopRanges() != last.getStaticLoopRanges())
-      return false;
     operands.insert(op->operand_begin(), op->operand_end());
+    if (op.getStaticLoopRanges() != last.getStaticLoopRanges() ||
+        operands.size() > mostOperands)
+      return false;
     for (OpOperand &use : op->getUses()) {
       auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
       if (reader && llvm::is_contained(family, reader)) {
@@ -237,7 +238,7 @@ bool UpdateFuser::canMerge(ArrayRef<linalg::GenericOp> family) const {
       }
     }
   }
-  return family.size() > 1 && operands.size() <= mostOperands;
+  return family.size() > 1;
 }
 
 /// Inputs once each, and results that are read outside.

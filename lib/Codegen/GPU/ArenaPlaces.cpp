@@ -11,6 +11,7 @@
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 
@@ -41,6 +42,18 @@ Value makePlace(func::FuncOp main, MemRefType type) {
   b.setInsertionPointAfter(arena);
   Value start = arith::ConstantIndexOp::create(b, loc, offset);
   return memref::ViewOp::create(b, loc, type, arena, start, ValueRange());
+}
+
+void makeFill(OpBuilder &b, Location loc, Value place, Value value) {
+  int64_t rank = cast<MemRefType>(place.getType()).getRank();
+  AffineMap map = b.getMultiDimIdentityMap(rank);
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  linalg::GenericOp::create(b, loc, ValueRange(), place,
+                            ArrayRef<AffineMap>(map), iterators,
+                            [&](OpBuilder &inner, Location at, ValueRange) {
+                              linalg::YieldOp::create(inner, at, value);
+                            });
 }
 
 } // namespace mp

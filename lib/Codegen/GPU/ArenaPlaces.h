@@ -23,6 +23,10 @@ mlir::memref::AllocOp findArena(mlir::func::FuncOp main);
 /// A place for `type` at the end of the arena, which nothing else has.
 mlir::Value makePlace(mlir::func::FuncOp main, mlir::MemRefType type);
 
+/// Leaves the number `value` in each element of `place`.
+void makeFill(mlir::OpBuilder &b, mlir::Location loc, mlir::Value place,
+              mlir::Value value);
+
 } // namespace mp
 
 #endif // MPOPT_LIB_CODEGEN_GPU_ARENAPLACES_H

@@ -21,9 +21,6 @@ using namespace mlir;
 
 namespace mp {
 
-/// Blocks that a device has room for at once, about.
-constexpr int64_t manyBlocks = 256;
-
 //===----------------------------------------------------------------------===//
 // What is such a nest
 //===----------------------------------------------------------------------===//

@@ -31,6 +31,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -67,6 +68,8 @@ private:
     device::GroupOp group;
     SmallVector<Access> accesses;
     int64_t level = 0;
+    /// A group in front of it that can keep what it reads.
+    Node *host = nullptr;
   };
 
   void settlePlaces();
@@ -77,7 +80,7 @@ private:
   void findLevels();
   void joinOthers();
   void keepOldStates();
-  void keepOldState(Node &writer, Value state);
+  void keepOldState(Value state, ArrayRef<Node *> users);
   void merge();
   void mergeLevel(ArrayRef<device::GroupOp> groups);
   void makePart(ArrayRef<device::GroupOp> groups);
@@ -368,57 +371,67 @@ void GroupMerger::joinOthers() {
 // Small states
 //===----------------------------------------------------------------------===//
 
+/// A state that is copied rather than waited for.
+static bool isSmallState(Value memory) {
+  auto input = memory.getDefiningOp<runtime::InputOp>();
+  return input && input.getType().hasStaticShape() &&
+         countBytes(input.getType()) <= maxCopied;
+}
+
 /// The new loss scale may be written only once all have read the old one. A
 /// copy of that lets the last kernel write both it and what depends on the old.
 void GroupMerger::keepOldStates() {
   findLevels();
-  for (Node &node : nodes)
-    if (node.level == 0 && isSmallPart(node.group))
-      for (const Access &access : node.accesses)
-        if (auto state = access.range.base; access.isWrite)
-          if (auto input = state.getDefiningOp<runtime::InputOp>())
-            if (input.getType().hasStaticShape() &&
-                countBytes(input.getType()) <= maxCopied)
-              keepOldState(node, state);
-}
-
-/// Readers that only `writer` waits for read a copy, which the last small group
-/// in front of them makes.
-void GroupMerger::keepOldState(Node &writer, Value state) {
+  // Who touches each state; and, in front of each group, who can make copies:
+  // the last small group that is not at the readers' level, or behind it.
+  llvm::MapVector<Value, SmallVector<Node *>> users;
   Node *host = nullptr;
-  SmallVector<Node *> readers;
   for (Node &node : nodes) {
-    if (&node == &writer)
-      break;
+    node.host = host;
     for (const Access &access : node.accesses)
-      if (access.range.base == state && access.isWrite)
-        return;
+      if (isSmallState(access.range.base))
+        if (auto &list = users[access.range.base];
+            list.empty() || list.back() != &node)
+          list.push_back(&node);
     if (node.level > 1 && node.group.getKind() == group::block &&
         (!host || node.level <= host->level))
       host = &node;
-    if (node.level == 1 && isSmallPart(node.group) &&
-        llvm::any_of(node.accesses, [&](const Access &access) {
-          return access.range.base == state;
-        }))
-      readers.push_back(&node);
   }
-  if (!host || readers.empty())
+  for (auto &[state, list] : users)
+    keepOldState(state, list);
+}
+
+static bool writes(ArrayRef<Access> accesses, Value memory) {
+  return llvm::any_of(accesses, [&](const Access &access) {
+    return access.isWrite && access.range.base == memory;
+  });
+}
+
+/// Readers that only the last kernel waits for, since it writes the state, read
+/// a copy.
+void GroupMerger::keepOldState(Value state, ArrayRef<Node *> users) {
+  const auto *writer = llvm::find_if(
+      users, [&](Node *node) { return writes(node->accesses, state); });
+  if (writer == users.end() || (*writer)->level != 0 ||
+      !isSmallPart((*writer)->group))
+    return;
+  Node *host = nullptr;
+  llvm::DenseSet<Operation *> readers;
+  for (Node *node : llvm::make_range(users.begin(), writer)) {
+    if (node->level != 1 || !isSmallPart(node->group))
+      continue;
+    host = readers.empty() ? node->host : host;
+    readers.insert(node->group);
+  }
+  if (!host)
     return;
   auto type = cast<MemRefType>(state.getType());
   Value copy = makePlace(main, type);
   b.setInsertionPointToEnd(&host->group.getBody().front());
-  SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> parallel(type.getRank(),
-                                            utils::IteratorType::parallel);
-  linalg::GenericOp::create(
-      b, host->group.getLoc(), state, copy, maps, parallel,
-      [](OpBuilder &builder, Location loc, ValueRange values) {
-        linalg::YieldOp::create(builder, loc, values.front());
-      });
-  for (Node *reader : readers)
-    state.replaceUsesWithIf(copy, [&](OpOperand &use) {
-      return reader->group->isProperAncestor(use.getOwner());
-    });
+  linalg::makeMemRefCopyOp(b, host->group.getLoc(), state, copy);
+  state.replaceUsesWithIf(copy, [&](OpOperand &use) {
+    return readers.contains(block.findAncestorOpInBlock(*use.getOwner()));
+  });
 }
 
 /// What a kernel of these groups is called with.

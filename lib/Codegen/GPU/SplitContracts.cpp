@@ -212,14 +212,9 @@ Value ContractSplitter::reducePieces(Value partial) {
   Value zero = arith::ConstantOp::create(
       b, loc, b.getFloatAttr(type.getElementType(), 0));
   makeGroup(group::reduce);
+  makeFill(b, loc, place, zero);
   SmallVector<utils::IteratorType> iterators(rank - numPieces,
                                              utils::IteratorType::parallel);
-  linalg::GenericOp::create(
-      b, loc, ValueRange(), place,
-      ArrayRef<AffineMap>(b.getMultiDimIdentityMap(rank - numPieces)),
-      iterators, [&](OpBuilder &inner, Location at, ValueRange) {
-        linalg::YieldOp::create(inner, at, zero);
-      });
   iterators.insert(iterators.begin(), numPieces,
                    utils::IteratorType::reduction);
   AffineMap all = b.getMultiDimIdentityMap(rank);

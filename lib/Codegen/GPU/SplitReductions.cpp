@@ -34,8 +34,6 @@ namespace mp {
 
 namespace {
 
-/// Blocks that a device has room for at once, about.
-constexpr int64_t manyBlocks = 256;
 /// Points of a result that one block reduces sooner than two kernels run, and
 /// what a block of the first stage has to do at least: where points follow each
 /// other, all its threads reduce one result; else one of its warps.
@@ -72,6 +70,7 @@ private:
   bool analyze(linalg::GenericOp op);
   void chooseCuts(linalg::GenericOp op, int64_t wanted);
   const Cut *getCut(unsigned dim) const;
+  const Cut *getCut(AffineExpr expr) const;
   unsigned getNumber(unsigned dim) const;
   AffineExpr getExpr(unsigned dim);
   Value viewPieces(OpOperand &operand);
@@ -188,6 +187,12 @@ const Cut *ReductionSplitter::getCut(unsigned dim) const {
   return nullptr;
 }
 
+/// Of an axis that is read at `expr`: where it is cut, that is a dimension.
+const Cut *ReductionSplitter::getCut(AffineExpr expr) const {
+  auto dim = dyn_cast<AffineDimExpr>(expr);
+  return dim ? getCut(dim.getPosition()) : nullptr;
+}
+
 /// Of the first of the dimensions that a dimension becomes.
 unsigned ReductionSplitter::getNumber(unsigned dim) const {
   unsigned number = dim;
@@ -219,8 +224,7 @@ Value ReductionSplitter::viewPieces(OpOperand &operand) {
   SmallVector<ReassociationIndices> groups;
   bool isCut = false, isShorter = false;
   for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    const Cut *cut = dim ? getCut(dim.getPosition()) : nullptr;
+    const Cut *cut = getCut(expr);
     groups.push_back({int64_t(shape.size())});
     if (!cut || cut->isWhole()) {
       shape.push_back(sizes[axis]);
@@ -273,32 +277,18 @@ device::GroupOp ReductionSplitter::makeGroup(device::GroupOp before) {
   return group;
 }
 
-/// Leaves `start` in each element of a place.
-static void fill(OpBuilder &b, Location loc, Value place, Value start) {
-  auto type = cast<MemRefType>(place.getType());
-  AffineMap map = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  linalg::GenericOp::create(b, loc, ValueRange(), place,
-                            ArrayRef<AffineMap>(map), iterators,
-                            [&](OpBuilder &inner, Location at, ValueRange) {
-                              linalg::YieldOp::create(inner, at, start);
-                            });
-}
-
 /// Where a point of the first stage is read: at `exprs`, or, of an axis that
 /// becomes two, at both dimensions.
 SmallVector<AffineExpr>
 ReductionSplitter::mapPieces(AffineMap map, ArrayRef<AffineExpr> exprs) {
   SmallVector<AffineExpr> results;
   for (AffineExpr expr : map.getResults()) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    const Cut *cut = dim ? getCut(dim.getPosition()) : nullptr;
+    const Cut *cut = getCut(expr);
     if (!cut || cut->isWhole()) {
       results.push_back(expr.replaceDims(exprs));
       continue;
     }
-    unsigned number = getNumber(dim.getPosition());
+    unsigned number = getNumber(cut->dim);
     results.push_back(b.getAffineDimExpr(number));
     results.push_back(b.getAffineDimExpr(number + 1));
   }
@@ -350,7 +340,7 @@ void ReductionSplitter::makeFirst(linalg::GenericOp op, device::GroupOp group) {
   device::GroupOp first = makeGroup(group);
   b.setInsertionPointToEnd(&first.getBody().front());
   for (auto [place, start] : llvm::zip(places, starts))
-    fill(b, loc, place, start);
+    makeFill(b, loc, place, start);
   auto made = linalg::GenericOp::create(b, loc, TypeRange(), inputs, places,
                                         maps, iterators);
   IRMapping mapping;
@@ -371,8 +361,7 @@ Value ReductionSplitter::viewRest(OpOperand &operand) {
     return memory;
   SmallVector<int64_t> sizes(type.getShape()), begins(sizes.size(), 0);
   for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    const Cut *cut = dim ? getCut(dim.getPosition()) : nullptr;
+    const Cut *cut = getCut(expr);
     if (!cut || cut->getRest() == 0)
       continue;
     begins[axis] = cut->extent - cut->getRest();

@@ -15,6 +15,8 @@ namespace mp {
 
 /// Lanes of a warp.
 constexpr int64_t warpSize = 32;
+/// Blocks that a device has room for at once, about.
+constexpr int64_t manyBlocks = 256;
 
 /// Threads that share work: those of a block, or of a grid.
 struct Threads {

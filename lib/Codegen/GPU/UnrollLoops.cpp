@@ -173,12 +173,14 @@ static void replaceMemory(OpBuilder &b, Value memory, Value place) {
 
 /// Views at an iteration's number are at known places now. What is computed of
 /// them reads those, not casts that hide it.
-static void settleViews(func::FuncOp main) {
+static LogicalResult settleViews(func::FuncOp main) {
   RewritePatternSet patterns(main.getContext());
   memref::SubViewOp::getCanonicalizationPatterns(patterns, main.getContext());
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  (void)applyPatternsGreedily(main, std::move(patterns), config);
+  config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+  if (failed(applyPatternsGreedily(main, std::move(patterns), config)))
+    return failure();
   OpBuilder b(main.getContext());
   SmallVector<memref::CastOp> casts;
   main.walk([&](memref::CastOp cast) { casts.push_back(cast); });
@@ -190,12 +192,13 @@ static void settleViews(func::FuncOp main) {
   for (memref::SubViewOp part : parts)
     if (Value place = makePlaceOf(b, part))
       replaceMemory(b, part, place);
+  return success();
 }
 
-void unrollLoops(ModuleOp module) {
+LogicalResult unrollLoops(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)
-    return;
+    return success();
   int64_t left = mostRecords;
   bool isChanged = false;
   Block &block = main.getBody().front();
@@ -213,8 +216,7 @@ void unrollLoops(ModuleOp module) {
     hoistTemporaries(loop);
     isChanged |= succeeded(loopUnrollFull(loop));
   }
-  if (isChanged)
-    settleViews(main);
+  return isChanged ? settleViews(main) : success();
 }
 
 } // namespace mp

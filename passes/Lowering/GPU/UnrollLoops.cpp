@@ -22,7 +22,10 @@ namespace {
 struct UnrollLoops : public impl::UnrollLoopsBase<UnrollLoops> {
   using UnrollLoopsBase::UnrollLoopsBase;
 
-  void runOnOperation() override { unrollLoops(getOperation()); }
+  void runOnOperation() override {
+    if (failed(unrollLoops(getOperation())))
+      signalPassFailure();
+  }
 };
 } // namespace
 } // namespace mp

@@ -148,3 +148,105 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// The new scale is written by the kernel that needs the old one: a small group
+// in front of both has kept it.
+
+#id = affine_map<(i) -> (i)>
+#all = affine_map<(i) -> ()>
+#none = affine_map<() -> ()>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  // CHECK-DAG: %[[SCALE:.*]] = runtime.input %{{.*}}[0]
+  %scale = runtime.input %inputs[0] : memref<f32>
+  %p = runtime.input %inputs[1] : memref<4096xf32>
+  %flag = runtime.output %outputs[0] () : memref<f32>
+  // CHECK: device.group "block" {
+  // CHECK:   math.exp
+  // CHECK:   linalg.generic {{.*}} ins(%[[SCALE]] : memref<f32>) outs(%[[COPY:.*]] : memref<f32>)
+  device.group "block" {
+    linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%scale : memref<f32>) outs(%flag : memref<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = math.exp %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  // CHECK: device.group "parts" {
+  // CHECK:   device.group "map" {
+  // CHECK:     ins(%{{.*}}, %[[COPY]] : memref<f32>, memref<f32>) outs(%{{.*}} : memref<4096xf32>)
+  // CHECK:   device.group "block" {
+  // CHECK:     outs(%[[SCALE]] : memref<f32>)
+  // CHECK-NOT: device.group
+  device.group "map" {
+    linalg.generic {indexing_maps = [#all, #all, #id], iterator_types = ["parallel"]} ins(%flag, %scale : memref<f32>, memref<f32>) outs(%p : memref<4096xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.subf %o, %0 : f32
+      linalg.yield %1 : f32
+    }
+  }
+  device.group "block" {
+    linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%flag : memref<f32>) outs(%scale : memref<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.mulf %o, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// A small group behind the first reader has nothing to give it.
+
+#id = affine_map<(i) -> (i)>
+#all = affine_map<(i) -> ()>
+#none = affine_map<() -> ()>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  // CHECK-DAG: %[[SCALE:.*]] = runtime.input %{{.*}}[0]
+  %scale = runtime.input %inputs[0] : memref<f32>
+  %p = runtime.input %inputs[1] : memref<4096xf32>
+  %q = runtime.input %inputs[2] : memref<2048xf32>
+  %flag = runtime.output %outputs[0] () : memref<f32>
+  // CHECK: device.group "block" {
+  // CHECK-NOT: ins(%[[SCALE]]
+  // CHECK: device.group "parts" {
+  // CHECK:   ins(%[[SCALE]] : memref<f32>) outs(%{{.*}} : memref<4096xf32>)
+  // CHECK:   ins(%{{.*}}, %[[SCALE]] : memref<f32>, memref<f32>) outs(%{{.*}} : memref<2048xf32>)
+  // CHECK: device.group "block" {
+  // CHECK:   outs(%[[SCALE]] : memref<f32>)
+  device.group "map" {
+    linalg.generic {indexing_maps = [#all, #id], iterator_types = ["parallel"]} ins(%scale : memref<f32>) outs(%p : memref<4096xf32>) {
+    ^bb0(%b: f32, %o: f32):
+      %0 = arith.subf %o, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  device.group "block" {
+    linalg.generic {indexing_maps = [#none], iterator_types = []} outs(%flag : memref<f32>) {
+    ^bb0(%o: f32):
+      %0 = math.exp %o : f32
+      linalg.yield %0 : f32
+    }
+  }
+  device.group "map" {
+    linalg.generic {indexing_maps = [#all, #all, #id], iterator_types = ["parallel"]} ins(%flag, %scale : memref<f32>, memref<f32>) outs(%q : memref<2048xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %0 = arith.mulf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  device.group "block" {
+    linalg.generic {indexing_maps = [#none], iterator_types = []} outs(%scale : memref<f32>) {
+    ^bb0(%o: f32):
+      %0 = arith.mulf %o, %o : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}

@@ -9,12 +9,13 @@
 #define MPOPT_CODEGEN_GPU_UNROLLLOOPS_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LogicalResult.h"
 
 namespace mp {
 
 /// Unrolls loops of `main` of known trips whose iterations are worth kernels of
 /// their own, as long as a plan stays below some thousands of these.
-void unrollLoops(mlir::ModuleOp module);
+mlir::LogicalResult unrollLoops(mlir::ModuleOp module);
 
 } // namespace mp
 
