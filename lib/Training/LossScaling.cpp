@@ -162,7 +162,8 @@ static bool isNumber(Operation &op) {
 }
 
 /// Constants that may be the seed: they are numbers, everything that they go
-/// into is a multiple of them, and no result but a gradient needs them.
+/// into is a multiple of them, the first gradient needs them, and no result but
+/// a gradient does.
 static SmallVector<Value> findFactors(GraphOp graph,
                                       const TrainingGraph &training) {
   llvm::SmallPtrSet<Operation *, 8> accumulators;
@@ -173,11 +174,17 @@ static SmallVector<Value> findFactors(GraphOp graph,
     if (!accumulators.contains(value.getDefiningOp()))
       results.push_back(value);
   llvm::DenseSet<Value> forward = findSources(results);
+  // Each value of the graph will hold a bit for each factor: few constants are
+  // in front of the first gradient.
+  llvm::DenseSet<Value> backward =
+      findSources({training.gradients.front()->get()});
   SmallVector<Value> factors;
   for (Operation &op : graph.getBody().front()) {
-    if (!isNumber(op) || forward.contains(op.getResult(0)))
+    if (!isNumber(op))
       continue;
     Value value = op.getResult(0);
+    if (!backward.contains(value) || forward.contains(value))
+      continue;
     bool isFactor = llvm::all_of(value.getUses(), [](OpOperand &use) {
       return isLinearUse(use) || isStandardOp(use.getOwner(), "Shape") ||
              isStandardOp(use.getOwner(), "Size");
