@@ -452,7 +452,8 @@ def MergeGroups : Pass<"mp-merge-groups", "::mlir::ModuleOp"> {
   let description = [{
     Before: `device.group`s. After: maps over the same points are one where each
     point needs no other; small groups that do not wait for each other are the
-    parts of one group. The updates of all parameters become one kernel, or a few.
+    parts of one group, and contractions that differ in memory alone one group.
+    The updates of all parameters become one kernel, or a few.
 
     Example: test/Lowering/GPU/mp-merge-groups.mlir
   }];

@@ -8,6 +8,8 @@
 #c = affine_map<(m, n, k) -> (m, n)>
 
 // CHECK-DAG: #[[$TURNED:.*]] = affine_map<(d0, d1, d2) -> (d2, d0)>
+// CHECK-DAG: #[[$HEADS_B:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d4, d2 * 16 + d3)>
+// CHECK-DAG: #[[$HEADS_C:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1, d3)>
 
 // A bias, an activation and a cast behind a product are its epilogue.
 // CHECK-LABEL: @epilogue
@@ -142,4 +144,32 @@ func.func @moved_apart(%x: tensor<2x5x4xbf16>, %g: tensor<10x6xbf16>) -> tensor<
     kernel.yield %s : f32
   } -> tensor<4x6xf32>
   return %sum : tensor<4x6xf32>
+}
+
+// Heads of attention: an axis of the result that is divided, and moved, is
+// stored where it belongs. `b` is read at 16 h + d.
+// CHECK-LABEL: @heads
+// CHECK-SAME: %[[X:.*]]: tensor<8x24x64xbf16>, %[[W:.*]]: tensor<64x64xbf16>, %[[BIAS:.*]]: tensor<4x16xf32>
+// CHECK: kernel.contract
+// CHECK-SAME: indexing_maps = [#{{.*}}, #[[$HEADS_B]], #{{.*}}, #[[$HEADS_C]]]
+// CHECK-SAME: ins(%[[X]], %[[W]] : {{.*}}) extra(%[[BIAS]] : tensor<4x16xf32>) outs(%{{.*}} : tensor<8x4x24x16xbf16>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @heads(%x: tensor<8x24x64xbf16>, %w: tensor<64x64xbf16>, %bias: tensor<4x16xf32>) -> tensor<8x4x24x16xbf16> {
+  %0 = tensor.empty() : tensor<8x24x64xf32>
+  %sum = kernel.contract {indexing_maps = [affine_map<(b, s, n, k) -> (b, s, k)>, affine_map<(b, s, n, k) -> (k, n)>, affine_map<(b, s, n, k) -> (b, s, n)>]}
+      ins(%x, %w : tensor<8x24x64xbf16>, tensor<64x64xbf16>) outs(%0 : tensor<8x24x64xf32>) {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } -> tensor<8x24x64xf32>
+  %heads = tensor.expand_shape %sum [[0], [1], [2, 3]] output_shape [8, 24, 4, 16] : tensor<8x24x64xf32> into tensor<8x24x4x16xf32>
+  %1 = tensor.empty() : tensor<8x4x24x16xbf16>
+  %y = linalg.generic {indexing_maps = [affine_map<(b, h, s, d) -> (b, s, h, d)>, affine_map<(b, h, s, d) -> (h, d)>, affine_map<(b, h, s, d) -> (b, h, s, d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%heads, %bias : tensor<8x24x4x16xf32>, tensor<4x16xf32>) outs(%1 : tensor<8x4x24x16xbf16>) {
+  ^bb0(%s: f32, %b: f32, %out: bf16):
+    %2 = arith.addf %s, %b : f32
+    %3 = arith.truncf %2 : f32 to bf16
+    linalg.yield %3 : bf16
+  } -> tensor<8x4x24x16xbf16>
+  return %y : tensor<8x4x24x16xbf16>
 }

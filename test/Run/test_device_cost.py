@@ -180,7 +180,7 @@ def only_casts(launch):
 # merged where memory is used again; those that only cast; and those that write
 # over states. More of them are a step back.
 @pytest.mark.parametrize("name, more, casts, updates", [
-    ("mlp784", 1, 0, 2), ("bert2_op17", 3, 1, 1), ("resnet8", 5, 0, 2),
+    ("mlp784", 0, 0, 2), ("bert2_op17", 2, 1, 1), ("resnet8", 5, 0, 2),
 ])
 def test_steps(name, more, casts, updates):
     fp32, bf16 = (
@@ -210,7 +210,7 @@ def test_a_transformer_step(tmp_path):
     run_mp_opt(model, *flags, "--mixed-bf16", "--summary=none", "-o", step)
     figures = estimate(step, "--dim=batch=16", "--in-place")
     total = figures["total"]
-    assert total["launches"] + total["copies"] <= 296
+    assert total["launches"] + total["copies"] <= 227
     assert figures["kinds"]["update"]["launches"] == 1
     # Each layer has 12 products of 512 x 512, and two of all tokens for
     # attention; a gradient is two more. Scores are of the first token alone.

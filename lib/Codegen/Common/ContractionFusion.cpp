@@ -38,7 +38,8 @@ struct Pattern : public OpRewritePattern<SourceOp> {
   const NextStates &states;
 };
 
-/// A contraction, and an elementwise op that is all that uses it.
+/// A contraction, and an elementwise op that is all that uses it, possibly with
+/// axes of the result divided in between: heads, as attention has them.
 struct FuseEpilogue : public Pattern<linalg::GenericOp> {
   using Pattern::Pattern;
 
@@ -79,15 +80,62 @@ static bool isPlain(linalg::GenericOp op) {
          });
 }
 
+/// The contraction that `value` is, or is but for axes that are divided; with
+/// no other use.
+static kernel::ContractOp getContraction(Value value) {
+  if (auto divided = value.getDefiningOp<tensor::ExpandShapeOp>();
+      divided && divided->hasOneUse())
+    value = divided.getSrc();
+  auto contraction = value.getDefiningOp<kernel::ContractOp>();
+  return contraction && contraction->hasOneUse() ? contraction : nullptr;
+}
+
 /// The operand that is a contraction with no other use.
 static OpOperand *findContraction(linalg::GenericOp op) {
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    auto contraction = operand->get().getDefiningOp<kernel::ContractOp>();
-    if (contraction && contraction->hasOneUse() &&
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (getContraction(operand->get()) &&
         op.getMatchingIndexingMap(operand).isPermutation())
       return operand;
-  }
   return nullptr;
+}
+
+/// The maps of a contraction whose result is divided into the axes of
+/// `divided`: a dimension of each of them for that of their group.
+static FailureOr<SmallVector<AffineMap>>
+divideDims(ArrayRef<AffineMap> maps, tensor::ExpandShapeOp divided) {
+  AffineMap stored = maps.back();
+  MLIRContext *context = stored.getContext();
+  ArrayRef<int64_t> sizes = divided.getResultType().getShape();
+  llvm::SmallDenseMap<unsigned, ReassociationIndices> axesOf;
+  auto groups = divided.getReassociationIndices();
+  for (auto [expr, group] : llvm::zip(stored.getResults(), groups)) {
+    if (!isa<AffineDimExpr>(expr))
+      return failure();
+    axesOf[cast<AffineDimExpr>(expr).getPosition()] = group;
+  }
+  unsigned count = 0;
+  SmallVector<AffineExpr> dims, axes(sizes.size());
+  for (unsigned dim = 0; dim < stored.getNumDims(); ++dim) {
+    auto group = axesOf.find(dim);
+    if (group == axesOf.end()) {
+      dims.push_back(getAffineDimExpr(count++, context));
+      continue;
+    }
+    AffineExpr place = getAffineConstantExpr(0, context);
+    for (int64_t axis : group->second) {
+      axes[axis] = getAffineDimExpr(count++, context);
+      if (axis != group->second.front() && ShapedType::isDynamic(sizes[axis]))
+        return failure();
+      place = axis == group->second.front() ? axes[axis]
+                                            : place * sizes[axis] + axes[axis];
+    }
+    dims.push_back(place);
+  }
+  SmallVector<AffineMap> made;
+  for (AffineMap map : maps.drop_back())
+    made.push_back(map.replaceDimsAndSymbols(dims, {}, count, 0));
+  made.push_back(AffineMap::get(count, 0, axes, context));
+  return made;
 }
 
 /// For each dimension of `op`, that of the contraction.
@@ -214,13 +262,20 @@ LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
   OpOperand *read = findContraction(op);
   if (!read)
     return b.notifyMatchFailure(op, "reads no contraction of its own");
-  auto contraction = read->get().getDefiningOp<kernel::ContractOp>();
+  kernel::ContractOp contraction = getContraction(read->get());
   // It is computed where the op is, and reads its operands there.
   for (unsigned side : {0, 1})
     if (contraction.getRounding(side) &&
         !isThereAnyway(contraction->getOperand(side), op, states))
       return b.notifyMatchFailure(op, "a weight may have been replaced");
   SmallVector<AffineMap> maps = contraction.getMaps();
+  auto divided = read->get().getDefiningOp<tensor::ExpandShapeOp>();
+  if (divided) {
+    auto more = divideDims(maps, divided);
+    if (failed(more))
+      return b.notifyMatchFailure(op, "axes of sizes that are not known");
+    maps = *more;
+  }
   auto dims = mapDims(op.getMatchingIndexingMap(read), maps.back());
   if (failed(dims))
     return b.notifyMatchFailure(op, "the contraction stores with strides");
@@ -248,6 +303,8 @@ LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
   fused.copyRounding(contraction);
   cloneEpilogue(b, contraction, op, read, fused);
   b.replaceOp(op, fused.getResult());
+  if (divided)
+    b.eraseOp(divided);
   b.eraseOp(contraction);
   return success();
 }

@@ -155,4 +155,36 @@ void emitContractLoops(RewriterBase &b, kernel::ContractOp op,
   ContractLoops(b, op).emit(threads);
 }
 
+kernel::ContractLaunch emitContractTiles(RewriterBase &b,
+                                         ArrayRef<kernel::ContractOp> alike) {
+  OpBuilder::InsertionGuard guard(b);
+  kernel::ContractOp first = alike.front();
+  Location loc = first.getLoc();
+  kernel::ContractLaunch launch = kernel::getContractLaunch(first);
+  b.setInsertionPoint(first);
+  Value tile = getBlock(b, loc);
+  SmallVector<Value> operands = first.getMappedOperands();
+  // The last one whose tiles begin at the block or in front of it.
+  Value begin = makeIndex(b, loc, 0);
+  for (auto [number, other] : llvm::enumerate(alike.drop_front())) {
+    kernel::ContractOp op = other;
+    Value next = makeIndex(b, loc, int64_t(number + 1) * launch.grid[0]);
+    Value isBehind =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, tile, next);
+    auto choose = [&](Value yes, Value no) {
+      return arith::SelectOp::create(b, loc, isBehind, yes, no).getResult();
+    };
+    begin = choose(next, begin);
+    for (auto [own, value] : llvm::zip(operands, op.getMappedOperands()))
+      own = choose(value, own);
+  }
+  if (alike.size() > 1)
+    tile = arith::SubIOp::create(b, loc, tile, begin);
+  kernel::emitContract(b, first, operands, tile);
+  launch.grid[0] *= int32_t(alike.size());
+  for (kernel::ContractOp op : alike)
+    b.eraseOp(op);
+  return launch;
+}
+
 } // namespace mp

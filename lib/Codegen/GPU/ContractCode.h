@@ -9,6 +9,7 @@
 #define MPOPT_LIB_CODEGEN_GPU_CONTRACTCODE_H
 
 #include "ThreadLoops.h"
+#include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
 namespace mp {
@@ -21,6 +22,13 @@ int64_t countResults(kernel::ContractOp op);
 /// loop of one block.
 void emitContractLoops(mlir::RewriterBase &b, kernel::ContractOp op,
                        const Threads &threads);
+
+/// A tile for each block of a kernel: those of the first contraction, then
+/// those of the next one, which differs from it in memory alone. The ops are
+/// erased.
+kernel::ContractLaunch
+emitContractTiles(mlir::RewriterBase &b,
+                  llvm::ArrayRef<kernel::ContractOp> alike);
 
 } // namespace mp
 

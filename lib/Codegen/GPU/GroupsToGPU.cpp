@@ -224,11 +224,9 @@ LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
   }
   if (failed(kernel::verifyGPUContract(op)))
     return failure();
-  kernel::ContractLaunch tiles = kernel::getContractLaunch(op);
+  auto alike = llvm::to_vector(body->getOps<kernel::ContractOp>());
+  kernel::ContractLaunch tiles = emitContractTiles(b, alike);
   launch = {tiles.grid[0], tiles.block[0], tiles.shared};
-  b.setInsertionPoint(op);
-  kernel::emitContract(b, op, op.getMappedOperands());
-  b.eraseOp(op);
   return success();
 }
 

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch takes longer than a small kernel runs. Three ways to fewer:
+// A launch takes longer than a small kernel runs. Four ways to fewer:
 //
 // * Maps over the same points, as the rules of an optimizer are for one
 //   parameter, become one map: what one leaves and the next reads stays in
 //   registers.
 // * What a reduction begins with is no map of its own: its threads know it.
+// * Contractions that differ in memory alone are one kernel.
 // * What does not wait for each other, as the updates of all parameters, is
 //   parts of one kernel: its blocks are divided among them. Each group goes as
 //   late as what waits for it allows, or to others in front of that; what then
@@ -22,9 +23,11 @@
 
 #include "mp-opt/Codegen/GPU/MergeGroups.h"
 
+#include "AlikeContracts.h"
 #include "ArenaPlaces.h"
 #include "GroupAccesses.h"
 #include "MapFusion.h"
+#include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
@@ -40,6 +43,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <limits>
+#include <map>
 
 using namespace mlir;
 
@@ -52,6 +56,8 @@ namespace {
 constexpr size_t maxRoots = 500;
 /// Bytes of a state that are copied rather than waited for.
 constexpr int64_t maxCopied = 64;
+/// The family of small groups.
+constexpr int64_t smallParts = 0;
 /// How far a map looks back for one that it can be a part of.
 constexpr int64_t lookBack = 64;
 
@@ -68,6 +74,8 @@ private:
     device::GroupOp group;
     SmallVector<Access> accesses;
     int64_t level = 0;
+    /// Groups of the same number at one level become one; -1: of no other.
+    int64_t family = -1;
     /// A group in front of it that can keep what it reads.
     Node *host = nullptr;
   };
@@ -78,6 +86,7 @@ private:
   void takeFills();
   void collect();
   void findLevels();
+  void findFamilies();
   void joinOthers();
   void keepOldStates();
   void keepOldState(Value state, ArrayRef<Node *> users);
@@ -242,6 +251,10 @@ static bool mayEnd(device::GroupOp group) {
 static bool isSmallPart(device::GroupOp group) {
   if (mayEnd(group))
     return false;
+  if (group.getKind() == group::contract) {
+    auto op = dyn_cast<kernel::ContractOp>(group.getBody().front().back());
+    return op && !kernel::isWorthTiles(op);
+  }
   return llvm::is_contained({StringRef(group::map), StringRef(group::reduce),
                              StringRef(group::block),
                              StringRef(group::indexed)},
@@ -339,29 +352,45 @@ void GroupMerger::findLevels() {
   }
 }
 
-/// A small group that is alone at its level goes back to one where there are
-/// others, if what it waits for is in front of that.
+/// Small groups are a family, whatever they do.
+void GroupMerger::findFamilies() {
+  ContractFamilies contracts;
+  for (Node &node : nodes) {
+    int64_t number = contracts.find(node.group);
+    if (number >= 0)
+      node.family = smallParts + 1 + number;
+    else if (isSmallPart(node.group))
+      node.family = smallParts;
+  }
+}
+
+/// A group that is alone of its family at its level goes back to one where
+/// there are others, if what it waits for is in front of that.
 void GroupMerger::joinOthers() {
-  std::vector<int64_t> counts;
+  int64_t numLevels = 0;
   SmallVector<SmallVector<Access>> accesses;
+  /// Of families: the levels at which they are, and how often.
+  llvm::DenseMap<int64_t, std::map<int64_t, int64_t>> levels;
   for (const Node &node : nodes) {
     accesses.push_back(node.accesses);
-    counts.resize(std::max<size_t>(counts.size(), node.level + 1));
-    counts[node.level] += isSmallPart(node.group);
+    numLevels = std::max(numLevels, node.level + 1);
+    if (node.family >= 0)
+      ++levels[node.family][node.level];
   }
   // Of levels with the other sign: the lowest of what stands in front.
   LevelTable table(accesses);
   for (Node &node : nodes) {
-    if (counts[node.level] == 1 && isSmallPart(node.group)) {
+    auto own = node.family >= 0 ? levels.find(node.family) : levels.end();
+    if (own != levels.end() && own->second[node.level] == 1) {
       int64_t before = table.find(node.accesses);
-      int64_t end = before == LevelTable::none ? counts.size() : -before;
-      for (int64_t level = node.level + 1; level < end; ++level)
-        if (counts[level] > 0) {
-          --counts[node.level];
-          ++counts[level];
-          node.level = level;
-          break;
-        }
+      int64_t end = before == LevelTable::none ? numLevels : -before;
+      auto &counts = own->second;
+      auto next = counts.upper_bound(node.level);
+      if (next != counts.end() && next->first < end) {
+        counts.erase(node.level);
+        ++next->second;
+        node.level = next->first;
+      }
     }
     table.add(node.accesses, -node.level);
   }
@@ -473,11 +502,12 @@ void GroupMerger::mergeLevel(ArrayRef<device::GroupOp> groups) {
 void GroupMerger::merge() {
   keepOldStates();
   findLevels();
+  findFamilies();
   joinOthers();
-  llvm::MapVector<int64_t, SmallVector<device::GroupOp>> levels;
+  llvm::MapVector<int64_t, SmallVector<Node *>> levels;
   SmallVector<int64_t> order;
   for (Node &node : nodes)
-    levels[node.level].push_back(node.group);
+    levels[node.level].push_back(&node);
   for (auto &[level, ops] : levels)
     order.push_back(level);
   llvm::sort(order, std::greater<int64_t>());
@@ -486,13 +516,14 @@ void GroupMerger::merge() {
       isa_and_nonnull<memref::DeallocOp>(last))
     end = last;
   for (int64_t level : order) {
-    SmallVector<device::GroupOp> small;
-    for (device::GroupOp group : levels[level]) {
-      group->moveBefore(end);
-      if (isSmallPart(group))
-        small.push_back(group);
+    llvm::MapVector<int64_t, SmallVector<device::GroupOp>> families;
+    for (Node *node : levels[level]) {
+      node->group->moveBefore(end);
+      if (node->family >= 0)
+        families[node->family].push_back(node->group);
     }
-    mergeLevel(small);
+    for (auto &[family, groups] : families)
+      family == smallParts ? mergeLevel(groups) : joinContracts(groups);
   }
 }
 

@@ -336,3 +336,43 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK:     %[[OWN:.*]] = arith.cmpi ult, %[[FAR]], %c16
 // CHECK:     scf.if %[[OWN]]
 // CHECK:   gpu.barrier
+
+// -----
+
+// Two products that differ in memory alone: each block looks up which of them
+// its tile belongs to.
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<128x64xbf16>
+  %v = runtime.input %inputs[1] : memref<64x64xbf16>
+  %w = runtime.input %inputs[2] : memref<64x64xbf16>
+  %p = runtime.output %outputs[0] () : memref<128x64xf32>
+  %q = runtime.output %outputs[1] () : memref<128x64xf32>
+  // CHECK: device.launch @kernels::@contract_0 grid [4, 1, 1] block [128, 1, 1]
+  // CHECK-SAME: kind = product, {{.*}}tensor = 1048576
+  device.group "contract" {
+    kernel.contract {indexing_maps = [#a, #b, #c], kernel.tile = #kernel.tile<by = mma, m = 64, n = 64, k = 32, part_m = 32, part_n = 32, stages = 4>}
+        ins(%x, %v : memref<128x64xbf16>, memref<64x64xbf16>) outs(%p : memref<128x64xf32>) {
+    ^bb0(%s: f32):
+      kernel.yield %s : f32
+    }
+    kernel.contract {indexing_maps = [#a, #b, #c], kernel.tile = #kernel.tile<by = mma, m = 64, n = 64, k = 32, part_m = 32, part_n = 32, stages = 4>}
+        ins(%x, %w : memref<128x64xbf16>, memref<64x64xbf16>) outs(%q : memref<128x64xf32>) {
+    ^bb0(%s: f32):
+      kernel.yield %s : f32
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @contract_0(%[[X:.*]]: memref<128x64xbf16>, %[[V:.*]]: memref<64x64xbf16>, %[[P:.*]]: memref<128x64xf32>, %[[W:.*]]: memref<64x64xbf16>, %[[Q:.*]]: memref<128x64xf32>)
+// CHECK:   %[[BLOCK:.*]] = gpu.block_id x
+// CHECK:   %[[TWO:.*]] = arith.constant 2 : index
+// CHECK:   %[[SECOND:.*]] = arith.cmpi uge, %[[BLOCK]], %[[TWO]]
+// CHECK:   %[[BEGIN:.*]] = arith.select %[[SECOND]], %[[TWO]], %{{.*}} : index
+// CHECK:   arith.select %[[SECOND]], %[[W]], %[[V]] : memref<64x64xbf16>
+// CHECK:   arith.select %[[SECOND]], %[[Q]], %[[P]] : memref<128x64xf32>
+// CHECK:   arith.subi %[[BLOCK]], %[[BEGIN]] : index

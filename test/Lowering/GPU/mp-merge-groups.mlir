@@ -250,3 +250,74 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// Products that differ in memory alone are one kernel, though one of them could
+// wait; the tile is chosen for all of them. One with another epilogue is not.
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %zero = arith.constant 0.0 : f32
+  %same = arith.constant 0.0 : f32
+  %x = runtime.input %inputs[0] : memref<256x128xbf16>
+  %v = runtime.input %inputs[1] : memref<128x128xbf16>
+  %w = runtime.input %inputs[2] : memref<128x128xbf16>
+  // CHECK-DAG: %[[P:.*]] = runtime.output %{{.*}}[0]
+  // CHECK-DAG: %[[Q:.*]] = runtime.output %{{.*}}[1]
+  // CHECK-DAG: %[[R:.*]] = runtime.output %{{.*}}[2]
+  %p = runtime.output %outputs[0] () : memref<256x128xbf16>
+  %q = runtime.output %outputs[1] () : memref<256x128xbf16>
+  %r = runtime.output %outputs[2] () : memref<256x128xf32>
+  // CHECK: device.group "contract" {
+  // CHECK-NEXT: kernel.contract {{.*}}kernel.tile = #kernel.tile{{.*}} outs(%[[P]]
+  // CHECK: kernel.contract {{.*}}kernel.tile = #kernel.tile{{.*}} outs(%[[Q]]
+  // CHECK: device.group "parts" {
+  // CHECK-NEXT: device.group "map" {
+  // CHECK: device.group "map" {
+  // CHECK: device.group "contract" {
+  // CHECK-NEXT: kernel.contract {{.*}} outs(%[[R]]
+  // CHECK-NOT: kernel.contract
+  device.group "contract" {
+    kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %v : memref<256x128xbf16>, memref<128x128xbf16>) outs(%p : memref<256x128xbf16>) {
+    ^bb0(%s: f32):
+      %0 = arith.maximumf %s, %zero : f32
+      %1 = arith.truncf %0 : f32 to bf16
+      kernel.yield %1 : bf16
+    }
+  }
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%p : memref<256x128xbf16>) {
+    ^bb0(%o: bf16):
+      %0 = math.exp %o : bf16
+      linalg.yield %0 : bf16
+    }
+  }
+  device.group "contract" {
+    kernel.contract {indexing_maps = [#a, #b, #c]} ins(%p, %v : memref<256x128xbf16>, memref<128x128xbf16>) outs(%r : memref<256x128xf32>) {
+    ^bb0(%s: f32):
+      kernel.yield %s : f32
+    }
+  }
+  device.group "contract" {
+    kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %w : memref<256x128xbf16>, memref<128x128xbf16>) outs(%q : memref<256x128xbf16>) {
+    ^bb0(%s: f32):
+      %0 = arith.maximumf %s, %same : f32
+      %1 = arith.truncf %0 : f32 to bf16
+      kernel.yield %1 : bf16
+    }
+  }
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%q : memref<256x128xbf16>) {
+    ^bb0(%o: bf16):
+      %0 = math.exp %o : bf16
+      linalg.yield %0 : bf16
+    }
+  }
+  return %ok : i32
+}

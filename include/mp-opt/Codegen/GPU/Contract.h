@@ -50,8 +50,8 @@ bool canUseTensorCores(ContractOp op);
 bool isWorthTiles(ContractOp op);
 
 /// The tile that suits the sizes of `op`: as many blocks as fill a GPU, as
-/// large as that allows.
-TileAttr selectTile(ContractOp op);
+/// large as that allows, where `alike` of them are computed at once.
+TileAttr selectTile(ContractOp op, int64_t alike = 1);
 
 /// Into how many sums of equal length the sum of `op` is best divided, which
 /// another kernel adds: 1 where tiles fill a GPU, or the sum is short.
@@ -66,9 +66,9 @@ ContractLaunch getContractLaunch(ContractOp op);
 
 /// Emits the body of a kernel at the builder's place in a `gpu.func`.
 /// `operands` are a, b, the extra operands and c, of the types of those of
-/// `op`.
+/// `op`. `tile` is the number of the tile, an index; null: that of the block.
 void emitContract(mlir::OpBuilder &builder, ContractOp op,
-                  mlir::ValueRange operands);
+                  mlir::ValueRange operands, mlir::Value tile = nullptr);
 
 } // namespace mp::kernel
 

@@ -47,7 +47,7 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     * `map`: one `linalg.generic` without reductions; a thread for each element,
       or a few that follow each other;
     * `reduce`: one `linalg.generic` with reductions;
-    * `contract`: one `kernel.contract`;
+    * `contract`: one `kernel.contract`, or some that differ in memory alone;
     * `rows`: one `scf.forall`; a block for each of its iterations, whose threads
       do what is inside together;
     * `block`: anything else, by the threads of one block together;

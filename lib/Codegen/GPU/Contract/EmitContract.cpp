@@ -97,9 +97,8 @@ private:
 
 /// Blocks that follow each other compute tiles that share operands: columns of
 /// some rows of tiles.
-static BlockPlace getBlockPlace(TileBuilder &e, const TilePlan &plan) {
-  Value block = e.fromIndex(
-      mlir::gpu::BlockIdOp::create(e, mlir::gpu::Dimension::x).getResult());
+static BlockPlace getBlockPlace(TileBuilder &e, const TilePlan &plan,
+                                Value block) {
   int64_t rows = 8;
   while (plan.tilesM % rows != 0)
     rows /= 2;
@@ -134,7 +133,8 @@ static bool isWide(const Problem &problem) {
   });
 }
 
-void emitContract(OpBuilder &builder, ContractOp op, ValueRange operands) {
+void emitContract(OpBuilder &builder, ContractOp op, ValueRange operands,
+                  Value tile) {
   Problem problem = Problem::get(op);
   TilePlan plan = TilePlan::get(problem, getTile(op));
   if (plan.numBlocks == 0)
@@ -142,7 +142,9 @@ void emitContract(OpBuilder &builder, ContractOp op, ValueRange operands) {
   TileBuilder e(op.getLoc(), builder, isWide(problem));
   Value thread = e.fromIndex(
       mlir::gpu::ThreadIdOp::create(e, mlir::gpu::Dimension::x).getResult());
-  BlockPlace block = getBlockPlace(e, plan);
+  if (!tile)
+    tile = mlir::gpu::BlockIdOp::create(e, mlir::gpu::Dimension::x);
+  BlockPlace block = getBlockPlace(e, plan, e.fromIndex(tile));
   SmallVector<OperandPlaces> places;
   for (auto [number, operand] : llvm::enumerate(operands))
     places.emplace_back(e, problem, number, operand);

@@ -107,9 +107,9 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
   return best;
 }
 
-TileAttr selectTile(ContractOp op) {
+TileAttr selectTile(ContractOp op, int64_t alike) {
   double time;
-  return selectTile(op, Problem::get(op), 1, time);
+  return selectTile(op, Problem::get(op), alike, time);
 }
 
 int64_t selectSplits(ContractOp op) {

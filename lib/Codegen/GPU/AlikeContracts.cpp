@@ -1,0 +1,87 @@
+//===- AlikeContracts.cpp - Products that one kernel makes ----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AlikeContracts.h"
+
+#include "mp-opt/Codegen/GPU/Contract.h"
+#include "mp-opt/Codegen/GPU/FormKernels.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
+
+using namespace mlir;
+
+namespace mp {
+
+/// Each block selects its memory from those of all.
+constexpr size_t mostAlike = 16;
+
+constexpr auto ignoreLocations = OperationEquivalence::IgnoreLocations;
+
+/// The contraction that is all of a group, and is computed by tiles.
+static kernel::ContractOp getTiled(device::GroupOp group) {
+  Block &body = group.getBody().front();
+  if (group.getKind() != group::contract || !llvm::hasSingleElement(body))
+    return nullptr;
+  auto op = dyn_cast<kernel::ContractOp>(body.front());
+  return op && kernel::isWorthTiles(op) ? op : nullptr;
+}
+
+/// Whether they differ in operands' memory alone.
+static bool areAlike(kernel::ContractOp a, kernel::ContractOp b) {
+  llvm::SmallPtrSet<Value, 8> operands(a->operand_begin(), a->operand_end());
+  // Of epilogues, what one computes where the other computes a value.
+  llvm::DenseMap<Value, Value> inner;
+  auto areSame = [&](Value x, Value y) -> LogicalResult {
+    if (operands.contains(x))
+      return success(x.getType() == y.getType());
+    if (auto found = inner.find(x); found != inner.end())
+      return success(found->second == y);
+    Attribute one, other;
+    return success(x == y ||
+                   (matchPattern(x, m_Constant(&one)) &&
+                    matchPattern(y, m_Constant(&other)) && one == other));
+  };
+  auto note = [&](Value x, Value y) { inner[x] = y; };
+  return OperationEquivalence::isEquivalentTo(a, b, areSame, note,
+                                              ignoreLocations);
+}
+
+int64_t ContractFamilies::find(device::GroupOp group) {
+  kernel::ContractOp op = getTiled(group);
+  if (!op)
+    return -1;
+  auto ignoreValue = [](Value) { return llvm::hash_code(0); };
+  auto hash = unsigned(size_t(OperationEquivalence::computeHash(
+      op, ignoreValue, ignoreValue, ignoreLocations)));
+  auto &candidates = known[hash >> 1];
+  for (auto [other, number] : candidates)
+    if (areAlike(other, op))
+      return number;
+  candidates.emplace_back(op, count);
+  return count++;
+}
+
+void joinContracts(ArrayRef<device::GroupOp> groups) {
+  while (groups.size() > 1) {
+    auto joined = groups.take_front(mostAlike);
+    groups = groups.drop_front(joined.size());
+    if (joined.size() == 1)
+      return;
+    device::GroupOp first = joined.front();
+    Block &body = first.getBody().front();
+    for (device::GroupOp group : joined.drop_front()) {
+      getTiled(group)->moveBefore(&body, body.end());
+      group.erase();
+    }
+    for (auto op : body.getOps<kernel::ContractOp>())
+      if (!op->hasAttr(kernel::tileName))
+        op->setAttr(kernel::tileName, kernel::selectTile(op, joined.size()));
+  }
+}
+
+} // namespace mp

@@ -1,0 +1,44 @@
+//===- AlikeContracts.h - Products that one kernel makes --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Contractions of the same sizes, types and epilogue, as those of queries, keys
+// and values: one launch ("grouped GEMM") has the blocks of all of them, which
+// fill a device where those of one do not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_GPU_ALIKECONTRACTS_H
+#define MPOPT_LIB_CODEGEN_GPU_ALIKECONTRACTS_H
+
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace mp {
+
+/// Numbers from 0 on for contractions that differ in memory alone.
+class ContractFamilies {
+public:
+  /// -1 for a group that is not one contraction by tiles.
+  int64_t find(device::GroupOp group);
+
+private:
+  /// By hashes: one contraction of each family, and its number.
+  llvm::DenseMap<unsigned,
+                 llvm::SmallVector<std::pair<kernel::ContractOp, int64_t>, 1>>
+      known;
+  int64_t count = 0;
+};
+
+/// Groups of one family that do not wait for each other become one, or a few:
+/// each block looks up the memory that its contraction is about.
+void joinContracts(llvm::ArrayRef<device::GroupOp> groups);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_CODEGEN_GPU_ALIKECONTRACTS_H
