@@ -52,6 +52,8 @@ static std::vector<KernelRow> addUpKernels(const DeviceEstimate &estimate) {
   const DevicePlan &plan = estimate.plan;
   std::vector<KernelRow> rows(plan.kernels.size() + 1);
   for (auto [record, cost] : zip(plan.records, estimate.cost.records)) {
+    if (record.whenSet)
+      continue;
     bool isLaunch = record.kind == DevicePlan::RecordKind::Launch;
     KernelRow &row = isLaunch ? rows[record.kernel] : rows.back();
     row.name = isLaunch ? plan.kernels[record.kernel].name : "copies";
@@ -209,7 +211,8 @@ void DeviceEstimate::printJSON(raw_ostream &os) const {
     });
     json.attributeArray("launches", [&] {
       for (size_t index = 0; index < plan.records.size(); ++index)
-        addRecord(json, *this, index);
+        if (!plan.records[index].whenSet)
+          addRecord(json, *this, index);
     });
   });
   os << "\n";

@@ -79,7 +79,9 @@ static DeviceCost countRecord(const DevicePlan::Record &record,
 PlanCost countCost(const DevicePlan &plan, const DeviceModel &device) {
   PlanCost cost;
   for (const DevicePlan::Record &record : plan.records) {
-    cost.records.push_back(countRecord(record, device, cost));
+    // Of a call: what runs where states are set is no part of one.
+    cost.records.push_back(record.whenSet ? DeviceCost()
+                                          : countRecord(record, device, cost));
     cost.total.add(cost.records.back());
   }
   cost.arenaBytes = plan.arenaBytes;

@@ -121,6 +121,7 @@ void Packer::addRecords() {
     packed.value_bytes = record.valueBytes;
     packed.value = record.value;
     packed.num_places = uint32_t(record.places.size());
+    packed.when_set = record.whenSet;
     packed.first_place = places.size();
     packed.node = addText(record.node);
     records.push_back(packed);
@@ -205,6 +206,7 @@ DevicePlan::Record Unpacker::getRecord(const mp_plan_record &packed) const {
   record.shared = packed.shared;
   record.value = packed.value;
   record.valueBytes = packed.value_bytes;
+  record.whenSet = packed.when_set != 0;
   record.node = getText(packed.node);
   ArrayRef<mp_plan_place> places = get<mp_plan_place>(head.places);
   for (const mp_plan_place &place :
@@ -314,6 +316,8 @@ static void print(llvm::raw_ostream &os, const DevicePlan &plan,
     llvm::interleave(record.block, os, "x");
     if (record.shared)
       os << " shared " << record.shared;
+    if (record.whenSet)
+      os << " when states are set";
     break;
   case RecordKind::Copy:
     os << "copy";

@@ -311,6 +311,7 @@ LogicalResult PlanMaker::addLaunch(device::LaunchOp op) {
   llvm::copy(op.getGrid(), record.grid.begin());
   llvm::copy(op.getBlock(), record.block.begin());
   record.shared = op.getShared();
+  record.whenSet = op.getWhenSet();
   if (ArrayAttr work = op.getWorkAttr())
     for (auto entry : work.getAsRange<device::WorkAttr>())
       record.work.push_back({entry.getKind(), entry.getRead(),

@@ -393,6 +393,21 @@ def SettleMemory : Pass<"mp-settle-memory"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
+  let summary = "Keep 16-bit copies of parameters beside them";
+  let description = [{
+    Before: `main` on buffers, whose states are written in place. After: products
+    by tiles that round a state in fp32 (`round_a`, `round_b`) read a
+    `device.shadow` of it, which the elementwise op that updates the state
+    writes as well: half the bytes for each product, and nothing to round.
+
+    Example: test/Lowering/GPU/mp-shadow-weights.mlir
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::memref::MemRefDialect", "::mp::device::DeviceDialect"];
+}
+
 def UnrollLoops : Pass<"mp-unroll-loops", "::mlir::ModuleOp"> {
   let summary = "Make launches of the iterations of loops";
   let description = [{

@@ -162,6 +162,7 @@ void buildGPUFormation(OpPassManager &pm, const GPULoweringOptions &options) {
   buildBufferization(pm, options.inPlace, placeBytes);
   pm.addPass(createUnrollLoops());
   simplifyOps(pm);
+  pm.addPass(createShadowWeights());
   pm.addPass(createFormKernels());
   pm.addPass(createSplitReductions());
   pm.addPass(createMergeGroups());

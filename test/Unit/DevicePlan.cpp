@@ -226,13 +226,13 @@ static void checkDamage(const std::string &good) {
   }
 }
 
-/// What is wrong is said.
 /// One more image, which stands for another; its number.
 static unsigned addImage(mp::DevicePlan &plan, int insteadOf) {
   plan.images.emplace_back().insteadOf = insteadOf;
   return unsigned(plan.images.size() - 1);
 }
 
+/// What is wrong is said.
 static void checkFindings(const mp::DevicePlan &good) {
   using Plan = mp::DevicePlan;
   struct {
@@ -261,6 +261,8 @@ static void checkFindings(const mp::DevicePlan &good) {
       {"two sizes", [](Plan &p) { p.records[5].places[0].bytes = 4; }},
       {"no two places", [](Plan &p) { p.records[5].places.pop_back(); }},
       {"no target or value", [](Plan &p) { p.records[0].valueBytes = 3; }},
+      {"that are set is no launch",
+       [](Plan &p) { p.records[0].whenSet = true; }},
       {"does not fit its target",
        [](Plan &p) { p.records[0].places[0].bytes = 2; }},
       {"in no image", [](Plan &p) { p.images.clear(); }},
@@ -318,6 +320,9 @@ int main() {
   }
   std::string found = print(*plan);
   expect(found == goodText, "found\n" + found + "expected\n" + goodText);
+  plan->records[2].whenSet = true;
+  expect(StringRef(print(*plan)).contains(" when states are set ("),
+         "a launch for states is printed as another");
   // It is not packed.
   for (mp::DevicePlan::Record &record : plan->records)
     record.work.clear();

@@ -130,6 +130,32 @@ static void checkCalls() {
          Twine(mp_session_bytes(session)) + " bytes");
 }
 
+/// A launch for states that are set runs once behind that, and not in calls.
+static void checkNewStates() {
+  mp::DevicePlan plan = makeExample();
+  // w += x * k.
+  plan.records[1].whenSet = true;
+  Example example(plan);
+  expect(example.create() == MP_OK, mp_last_error());
+  Floats x(numElements, 3), w(numElements, 1);
+  expect(example.setInputs(x, w) == MP_OK, mp_last_error());
+  auto expectState = [&](int expected, const Twine &what) {
+    for (int64_t number = 0; number < 2; ++number)
+      expect(mp_session_run(example.session, number) == MP_OK, mp_last_error());
+    expect(mp_session_get(example.session, 1, w.data()) == MP_OK, what);
+    expect(mp_session_wait(example.session) == MP_OK, mp_last_error());
+    expect(isAll(w, static_cast<float>(expected)),
+           what + ": found " + Twine(int(w[0])) + ", expected " +
+               Twine(expected));
+  };
+  expectState(7, "a new state");
+  expect(mp_session_set(example.session, 0, x.data()) == MP_OK, "x");
+  expectState(7, "a new batch");
+  w.assign(numElements, 100);
+  expect(mp_session_set(example.session, 1, w.data()) == MP_OK, "w");
+  expectState(106, "another state");
+}
+
 static void checkErrorWord() {
   Example example;
   expect(example.create() == MP_OK, mp_last_error());
@@ -318,6 +344,7 @@ static void checkFault() {
   mp_session_destroy(example.session);
   example.session = nullptr;
   expectNothingLeft("a kernel that failed");
+  checkNewStates();
   checkErrorWord();
 }
 

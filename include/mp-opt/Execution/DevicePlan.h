@@ -85,6 +85,8 @@ struct DevicePlan {
     unsigned kernel = 0;
     std::array<unsigned, 3> grid = {}, block = {};
     unsigned shared = 0;
+    /// It is no part of a call, but runs where states have been set.
+    bool whenSet = false;
     /// Of a fill: a value of 1, 2 or 4 bytes.
     unsigned value = 0, valueBytes = 0;
     /// Parameters; source and target; target.

@@ -24,7 +24,7 @@ extern "C" {
 /* "mp-plan\n" as a number. */
 #define MP_PLAN_MAGIC UINT64_C(0x0a6e616c702d706d)
 /* Of the form below; other versions are refused. */
-#define MP_PLAN_VERSION 2
+#define MP_PLAN_VERSION 3
 /* Buffers, and what is in the arena, are at multiples of this. */
 #define MP_PLAN_ALIGNMENT 256
 /* The memory that the run time and kernels share (Device.td says what is where)
@@ -147,6 +147,10 @@ typedef struct mp_plan_record {
   /* Places: of a launch its parameters, of a copy the source and the target,
      of a fill the target. */
   uint32_t num_places;
+  /* Of a launch: not 0 if it is no part of a call, but runs in front of the
+     next one where an input that an output is written over has been set. */
+  uint32_t when_set;
+  uint32_t reserved;
   uint64_t first_place;
   uint64_t node; /* text: of the model's graph, for messages; may be empty */
 } mp_plan_record;

@@ -20,6 +20,7 @@
 #include "GroupWork.h"
 #include "IndexedCode.h"
 #include "KernelFunction.h"
+#include "ShadowPlaces.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
@@ -548,10 +549,11 @@ LogicalResult GroupConverter::convert(device::GroupOp group) {
   auto sizes = [&](int64_t count) {
     return b.getDenseI32ArrayAttr({int32_t(count), 1, 1});
   };
-  device::LaunchOp::create(
-      b, group.getLoc(), symbol, sizes(made.launch.blocks),
-      sizes(made.launch.threads), b.getI32IntegerAttr(made.launch.shared),
-      countWork(group, made.spilledBytes), kernel->getOperands());
+  device::LaunchOp::create(b, group.getLoc(), symbol, sizes(made.launch.blocks),
+                           sizes(made.launch.threads),
+                           b.getI32IntegerAttr(made.launch.shared),
+                           countWork(group, made.spilledBytes),
+                           group.getWhenSetAttr(), kernel->getOperands());
   b.eraseOp(group);
   return success();
 }
@@ -577,6 +579,7 @@ void GroupConverter::cleanUp() {
 }
 
 LogicalResult GroupConverter::run() {
+  placeShadows(main);
   main.walk([&](runtime::FailOp op) { mayEnd |= !op.getParallel(); });
   bool isFine = true;
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>()))

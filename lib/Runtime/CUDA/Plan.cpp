@@ -215,6 +215,8 @@ const char *Checker::checkRecord(const mp_plan_record &record) const {
       return "a record leaves the memory that there is";
   if (record.kind == MP_RECORD_LAUNCH)
     return checkLaunch(record);
+  if (record.when_set)
+    return "a record for states that are set is no launch";
   if (record.kind == MP_RECORD_COPY)
     return checkCopy(record);
   if (record.kind != MP_RECORD_FILL)

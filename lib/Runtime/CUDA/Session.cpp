@@ -42,6 +42,7 @@ int32_t mp_session::set(uint32_t input, const void *data) {
     return device.fail(error, "cuMemcpyHtoDAsync", text);
   }
   isSet[input] = true;
+  hasNewStates |= isState[input];
   return MP_OK;
 }
 
@@ -65,6 +66,10 @@ int32_t mp_session::run(int64_t number) {
     return device.fail(error, "cuMemsetD32Async", "numbering a call");
   upper = newUpper;
   hasCalls = true;
+  if (hasNewStates)
+    if (int32_t code = record(/*whenSet=*/true))
+      return code;
+  hasNewStates = false;
   if ((error = driver.cuGraphLaunch(executable, stream)))
     return device.fail(error, "cuGraphLaunch", "calling the model");
   return MP_OK;

@@ -59,6 +59,10 @@ struct mp_session {
   /// Of an output that is written over an input, 0.
   mp::runtime::Array<mp_device_address> inputs, outputs, constants;
   mp::runtime::Array<bool> isSet;
+  /// Of inputs that an output is written over; whether one has been set since
+  /// the records that wait for that have run.
+  mp::runtime::Array<bool> isState;
+  bool hasNewStates = false;
   mp::runtime::Array<void *> modules, functions;
   /// All that is on the device, in bytes.
   uint64_t bytes = 0;
@@ -76,7 +80,8 @@ private:
   int32_t upload(const void *const *data);
   int32_t load(const void *emulated);
   int32_t loadModule(uint64_t index, const void *emulated);
-  int32_t record();
+  /// Puts all records in line that are for states that are set, or all others.
+  int32_t record(bool whenSet);
   int32_t makeGraph();
   int32_t add(const mp_plan_record &record,
               mp::runtime::Array<mp_device_address> &addresses,

@@ -56,8 +56,8 @@ int32_t mp_session::makeTables() {
   bool isMade =
       inputs.resize(head.inputs.count) && outputs.resize(head.outputs.count) &&
       constants.resize(head.constants.count) &&
-      isSet.resize(head.inputs.count) && modules.resize(head.images.count) &&
-      functions.resize(head.kernels.count);
+      isSet.resize(head.inputs.count) && isState.resize(head.inputs.count) &&
+      modules.resize(head.images.count) && functions.resize(head.kernels.count);
   return isMade ? MP_OK : refuseWith(MP_OUT_OF_MEMORY, "out of memory");
 }
 
@@ -77,8 +77,10 @@ int32_t mp_session::allocate() {
   }
   for (uint64_t index = 0; index < head.outputs.count; ++index) {
     const mp_plan_buffer &buffer = plan.getOutputs()[index];
-    if (buffer.state >= 0)
+    if (buffer.state >= 0) {
+      isState[static_cast<uint64_t>(buffer.state)] = true;
       continue;
+    }
     if (int32_t code = allocate(outputs[index], buffer.bytes, "output",
                                 plan.getText(buffer.name)))
       return code;
@@ -238,7 +240,7 @@ int32_t mp_session::add(const mp_plan_record &record,
   return device.fail(error, function, text);
 }
 
-int32_t mp_session::record() {
+int32_t mp_session::record(bool whenSet) {
   uint32_t most = 0;
   for (uint64_t index = 0; index < plan.head->records.count; ++index)
     if (plan.getRecords()[index].num_places > most)
@@ -247,9 +249,13 @@ int32_t mp_session::record() {
   Array<void *> parameters;
   if (!addresses.resize(most) || !parameters.resize(most))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  for (uint64_t index = 0; index < plan.head->records.count; ++index)
-    if (int32_t code = add(plan.getRecords()[index], addresses, parameters))
+  for (uint64_t index = 0; index < plan.head->records.count; ++index) {
+    const mp_plan_record &one = plan.getRecords()[index];
+    if ((one.when_set != 0) != whenSet)
+      continue;
+    if (int32_t code = add(one, addresses, parameters))
       return code;
+  }
   return MP_OK;
 }
 
@@ -260,7 +266,7 @@ int32_t mp_session::makeGraph() {
   if (int32_t error =
           driver.cuStreamBeginCapture_v2(stream, MP_CUDA_CAPTURE_THREAD_LOCAL))
     return device.fail(error, "cuStreamBeginCapture", "recording the model");
-  int32_t code = record();
+  int32_t code = record(/*whenSet=*/false);
   int32_t error = driver.cuStreamEndCapture(stream, &graph);
   if (code)
     return code;

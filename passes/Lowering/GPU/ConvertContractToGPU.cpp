@@ -84,7 +84,7 @@ private:
                                      {SymbolRefAttr::get(function)});
     device::LaunchOp::create(builder, op.getLoc(), symbol, launch.grid,
                              launch.block, launch.shared, /*work=*/nullptr,
-                             operands);
+                             /*when_set=*/false, operands);
     op.erase();
     return success();
   }

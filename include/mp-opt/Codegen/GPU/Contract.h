@@ -60,6 +60,11 @@ int64_t selectSplits(ContractOp op);
 /// The `kernel.tile` of `op`, else what `selectTile` says.
 TileAttr getTile(ContractOp op);
 
+/// Whether elements of a (0) or b (1) of `op`, which is worth tiles, are copied
+/// to shared memory as they are, several at a time and while the kernel goes on
+/// (cp.async), and not through registers.
+bool isCopiedAsync(ContractOp op, unsigned operand);
+
 /// How the kernel that `emitContract` makes is launched. Both obey
 /// `getTile`.
 ContractLaunch getContractLaunch(ContractOp op);

@@ -60,10 +60,27 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
       linalg.generic ...
     }
     ```
+
+    With `when_set`, it runs where states have been set alone, in front of the
+    next call.
   }];
-  let arguments = (ins StrAttr:$kind);
+  let arguments = (ins StrAttr:$kind, UnitAttr:$when_set);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$kind attr-dict-with-keyword $body";
+}
+
+def Device_ShadowOp : Device_Op<"shadow", [Pure]> {
+  let summary = "memory beside a state, for its elements as 16 bits";
+  let description = [{
+    Memory of the device that lasts as long as that of `state`, an input of
+    `main`. Once the state has been set, it holds the state's elements rounded to
+    nearest, ties to even; what writes the state writes it as well.
+
+    `%0 = device.shadow %w : memref<64x32xf32> as memref<64x32xbf16>`
+  }];
+  let arguments = (ins AnyMemRef:$state);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$state attr-dict `:` type($state) `as` type($result)";
 }
 
 def Device_DrawOp : Device_Op<"draw", [Pure]> {
@@ -108,7 +125,8 @@ def Device_LaunchOp
     `kernel` is a function of the operands' pointers: bare ones, since their
     types say the rest. `grid` counts blocks, `block` threads in each;
     `shared` is dynamic shared memory in bytes. `work` is what the launch moves
-    and computes, one `#device.work` for each kind.
+    and computes, one `#device.work` for each kind. With `when_set`, it is no
+    part of a call: it runs where states have been set, in front of the next one.
 
     ```mlir
     device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1] (%a, %b)
@@ -119,6 +137,7 @@ def Device_LaunchOp
                        DenseI32ArrayAttr:$block,
                        DefaultValuedAttr<I32Attr, "0">:$shared,
                        OptionalAttr<Device_WorkArrayAttr>:$work,
+                       UnitAttr:$when_set,
                        Variadic<AnyMemRef>:$operands);
   let assemblyFormat = [{
     $kernel `grid` $grid `block` $block (`shared` $shared^)? `(` $operands `)`

@@ -166,6 +166,11 @@ TileAttr getTile(ContractOp op) {
   return tile ? tile : selectTile(op);
 }
 
+bool isCopiedAsync(ContractOp op, unsigned operand) {
+  TilePlan plan = TilePlan::get(Problem::get(op), getTile(op));
+  return plan.lhs.operand == operand ? plan.lhs.isAsync : plan.rhs.isAsync;
+}
+
 ContractLaunch getContractLaunch(ContractOp op) {
   TilePlan plan = TilePlan::get(Problem::get(op), getTile(op));
   return {{int32_t(std::max<int64_t>(plan.numBlocks, 1)), 1, 1},

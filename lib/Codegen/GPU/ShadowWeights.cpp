@@ -1,0 +1,259 @@
+//===- ShadowWeights.cpp - 16-bit copies of parameters --------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/GPU/ShadowWeights.h"
+
+#include "ArenaPlaces.h"
+#include "MemoryRanges.h"
+#include "ShadowPlaces.h"
+#include "mp-opt/Codegen/GPU/Contract.h"
+#include "mp-opt/Codegen/GPU/FormKernels.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// A state, and who reads and writes it.
+struct State {
+  /// Operands of products that round it.
+  SmallVector<OpOperand *> products;
+  /// Outputs of elementwise ops.
+  SmallVector<OpOperand *> updates;
+  /// Others write it, too.
+  bool isWrittenByOthers = false;
+};
+
+class Shadower {
+public:
+  explicit Shadower(func::FuncOp main) : main(main), b(main.getContext()) {}
+
+  void run();
+
+private:
+  void collect(Operation *op);
+  void addShadow(runtime::InputOp input, State &state);
+  Value makeView(Value memory, Value state, Value shadow,
+                 SmallVectorImpl<Operation *> &views);
+  void writeBeside(linalg::GenericOp op, Value state, Value shadow);
+
+  func::FuncOp main;
+  IRRewriter b;
+  llvm::MapVector<Value, State> states;
+};
+
+} // namespace
+
+/// Whether the views between an operand and its state are made as well of
+/// another memory.
+static bool isPlainView(Value memory, Value state) {
+  while (memory != state) {
+    Operation *op = memory.getDefiningOp();
+    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::SubViewOp,
+             memref::CastOp>(op))
+      return false;
+    memory = op->getOperand(0);
+  }
+  return true;
+}
+
+static bool roundsWeight(kernel::ContractOp op, OpOperand &operand) {
+  unsigned number = operand.getOperandNumber();
+  return number < 2 && op.getRounding(number) && kernel::isWorthTiles(op);
+}
+
+void Shadower::collect(Operation *op) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  bool isRegion = op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()) ||
+        isa<ViewLikeOpInterface>(op))
+      continue;
+    Value root = getRoot(operand.get());
+    auto found = states.find(root);
+    if (found == states.end())
+      continue;
+    State &state = found->second;
+    if (auto contract = dyn_cast<kernel::ContractOp>(op);
+        contract && roundsWeight(contract, operand) &&
+        isPlainView(operand.get(), root)) {
+      state.products.push_back(&operand);
+      continue;
+    }
+    if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      if (!generic.isDpsInit(&operand))
+        continue;
+      bool isUpdate = generic.getNumReductionLoops() == 0 &&
+                      generic.getMatchingIndexingMap(&operand).isPermutation();
+      if (isUpdate && operand.get() == root)
+        state.updates.push_back(&operand);
+      else
+        state.isWrittenByOthers = true;
+      continue;
+    }
+    SmallVector<MemoryEffects::EffectInstance> list;
+    if (effects)
+      effects.getEffectsOnValue(operand.get(), list);
+    else if (!isRegion)
+      state.isWrittenByOthers = true;
+    for (const MemoryEffects::EffectInstance &effect : list)
+      state.isWrittenByOthers |= isa<MemoryEffects::Write>(effect.getEffect());
+  }
+}
+
+/// What `memory` is of the state, of its shadow.
+Value Shadower::makeView(Value memory, Value state, Value shadow,
+                         SmallVectorImpl<Operation *> &views) {
+  if (memory == state)
+    return shadow;
+  Operation *op = memory.getDefiningOp();
+  Value source = makeView(op->getOperand(0), state, shadow, views);
+  b.setInsertionPointAfter(op);
+  Operation *view = b.clone(*op);
+  views.push_back(view);
+  view->setOperand(0, source);
+  auto type = cast<MemRefType>(memory.getType());
+  auto element = cast<MemRefType>(shadow.getType()).getElementType();
+  view->getResult(0).setType(MemRefType::Builder(type).setElementType(element));
+  return view->getResult(0);
+}
+
+/// What the op leaves in the state, it leaves in the shadow as well.
+void Shadower::writeBeside(linalg::GenericOp op, Value state, Value shadow) {
+  b.setInsertionPoint(op);
+  SmallVector<Value> outputs(op.getDpsInits());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  int64_t number = llvm::find(outputs, state) - outputs.begin();
+  maps.push_back(maps[op.getNumDpsInputs() + number]);
+  outputs.push_back(shadow);
+  SmallVector<Value> inputs = op.getDpsInputs();
+  auto made = linalg::GenericOp::create(b, op.getLoc(), inputs, outputs, maps,
+                                        op.getIteratorTypesArray());
+  made.getRegion().takeBody(op.getRegion());
+  Block &body = made.getRegion().front();
+  Type element = cast<MemRefType>(shadow.getType()).getElementType();
+  body.addArgument(element, op.getLoc());
+  Operation *yield = body.getTerminator();
+  b.setInsertionPoint(yield);
+  Value rounded = arith::TruncFOp::create(b, op.getLoc(), element,
+                                          yield->getOperand(number));
+  yield->insertOperands(yield->getNumOperands(), rounded);
+  b.eraseOp(op);
+}
+
+void Shadower::addShadow(runtime::InputOp input, State &state) {
+  auto type = cast<MemRefType>(input.getType());
+  Type element;
+  for (OpOperand *operand : state.products) {
+    auto op = cast<kernel::ContractOp>(operand->getOwner());
+    Type rounding = op.getRounding(operand->getOperandNumber());
+    element = element ? element : rounding;
+    if (rounding != element)
+      return;
+  }
+  b.setInsertionPointAfter(input);
+  auto shadow = device::ShadowOp::create(
+      b, input.getLoc(), MemRefType::get(type.getShape(), element), input);
+  SmallVector<Operation *> views;
+  for (OpOperand *operand : state.products) {
+    auto op = cast<kernel::ContractOp>(operand->getOwner());
+    bool isA = operand->getOperandNumber() == 0;
+    Value before = operand->get();
+    operand->set(makeView(before, input, shadow, views));
+    isA ? op.removeRoundAAttr() : op.removeRoundBAttr();
+    if (kernel::isCopiedAsync(op, operand->getOperandNumber()))
+      continue;
+    operand->set(before);
+    isA ? op.setRoundA(element) : op.setRoundB(element);
+  }
+  for (Operation *view : llvm::reverse(views))
+    if (view->use_empty())
+      b.eraseOp(view);
+  if (shadow->use_empty())
+    return b.eraseOp(shadow);
+  for (OpOperand *update : state.updates)
+    writeBeside(cast<linalg::GenericOp>(update->getOwner()), input, shadow);
+}
+
+void Shadower::run() {
+  for (auto input : main.getBody().front().getOps<runtime::InputOp>())
+    if (auto type = cast<MemRefType>(input.getType());
+        type.getElementType().isF32() && type.hasStaticShape() &&
+        type.getLayout().isIdentity())
+      states[input] = {};
+  main.walk([&](Operation *op) { collect(op); });
+  for (auto &[memory, state] : states) {
+    auto input = memory.getDefiningOp<runtime::InputOp>();
+    if (!state.products.empty() && !state.updates.empty() &&
+        !state.isWrittenByOthers)
+      addShadow(input, state);
+  }
+}
+
+void shadowWeights(ModuleOp module) {
+  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
+    Shadower(main).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// A map that rounds all of a state.
+static void makeRounding(OpBuilder &b, Location loc, Value state,
+                         Value shadow) {
+  auto group = device::GroupOp::create(b, loc, group::map);
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&group.getBody());
+  auto type = cast<MemRefType>(shadow.getType());
+  AffineMap map = b.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      b, loc, state, shadow, ArrayRef<AffineMap>{map, map}, iterators,
+      [&](OpBuilder &inner, Location at, ValueRange elements) {
+        Value rounded = arith::TruncFOp::create(
+            inner, at, type.getElementType(), elements.front());
+        linalg::YieldOp::create(inner, at, rounded);
+      });
+}
+
+void placeShadows(func::FuncOp main) {
+  // States that one kernel is called with, which has room for 512 pointers.
+  constexpr size_t mostStates = 200;
+  Block &block = main.getBody().front();
+  auto shadows = llvm::to_vector(block.getOps<device::ShadowOp>());
+  auto groups = block.getOps<device::GroupOp>();
+  if (shadows.empty() || groups.empty())
+    return;
+  OpBuilder b(*groups.begin());
+  for (ArrayRef<device::ShadowOp> rest(shadows); !rest.empty();) {
+    ArrayRef<device::ShadowOp> some = rest.take_front(mostStates);
+    rest = rest.drop_front(some.size());
+    auto whole = device::GroupOp::create(b, main.getLoc(), group::parts);
+    whole.setWhenSet(true);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&whole.getBody());
+    for (device::ShadowOp shadow : some) {
+      Value place = makePlace(main, shadow.getType());
+      makeRounding(b, shadow.getLoc(), shadow.getState(), place);
+      shadow.getResult().replaceAllUsesWith(place);
+      shadow.erase();
+    }
+  }
+}
+
+} // namespace mp

@@ -1,0 +1,28 @@
+//===- ShadowWeights.cpp - 16-bit copies of parameters --------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering/Passes.h"
+
+#include "mp-opt/Codegen/GPU/ShadowWeights.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mp {
+#define GEN_PASS_DEF_SHADOWWEIGHTS
+#include "Lowering/Passes.h.inc"
+
+namespace {
+struct ShadowWeights : public impl::ShadowWeightsBase<ShadowWeights> {
+  using ShadowWeightsBase::ShadowWeightsBase;
+
+  void runOnOperation() override { shadowWeights(getOperation()); }
+};
+} // namespace
+} // namespace mp
