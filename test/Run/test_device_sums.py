@@ -75,6 +75,51 @@ def test_reductions(tmp_path, name):
             np.testing.assert_array_equal(found[key], value, err_msg=key)
 
 
+# Rows of fewer and of more points than a block has threads, and columns.
+SELECTIONS = {"rows": (5, 700), "few": (3, 65), "line": (1, 3001), "many": (300, 2)}
+
+
+def select(x, greatest, last):
+    """The number of the greatest, or the least; of a NaN if there is one."""
+    order = x if greatest else -x
+    return x.size - 1 - np.argmax(order[::-1]) if last else np.argmax(order)
+
+
+@pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])
+def test_where_the_greatest_is(tmp_path, name):
+    """Elements are few numbers, so that many are equal."""
+    generator = np.random.default_rng(2)
+    takes, gives, nodes, data, expected = [], [], [], {}, {}
+    for key, shape in SELECTIONS.items():
+        for kind in "float", "int32":
+            for last in 0, 1:
+                own = f"{key}_{kind}_{last}"
+                takes.append(f"{kind}{list(shape)} x_{own}")
+                gives.append(f"int64[{shape[0]}] y_{own}")
+                flags = f"axis = 1, keepdims = 0, select_last_index = {last}"
+                nodes.append(f"y_{own} = {name}<{flags}>(x_{own})")
+                x = generator.integers(-3, 4, shape)
+                x = x.astype(np.float32 if kind == "float" else np.int32)
+                if kind == "float":
+                    x[0, shape[1] // 2 :] = np.nan
+                    x[-1] = -np.inf if name == "ArgMax" else np.inf
+                data[f"x_{own}"] = x
+                rows = [select(row, name == "ArgMax", last) for row in x]
+                expected[f"y_{own}"] = np.array(rows)
+    model = write_model(
+        tmp_path,
+        f"net ({', '.join(takes)}) => ({', '.join(gives)})\n{{\n"
+        + "\n".join(nodes)
+        + "\n}\n",
+    )
+    np.savez(tmp_path / "in.npz", **data)
+    path = tmp_path / "out.npz"
+    mp_run("run", model, tmp_path / "in.npz", EMULATED, "-o", path)
+    with np.load(path) as found:
+        for key, value in expected.items():
+            np.testing.assert_array_equal(found[key], value, err_msg=key)
+
+
 # Data, indices, updates, node; indices name places up to many times, from the
 # front and from the back.
 SCATTERS = {

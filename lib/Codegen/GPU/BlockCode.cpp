@@ -62,7 +62,7 @@ void BlockCode::emitGeneric(linalg::GenericOp op) {
   GenericCode code(b, op);
   code.analyze();
   Location loc = op.getLoc();
-  bool isTogether = code.canCombine() && code.countReduced() >= warpSize &&
+  bool isTogether = code.canShare() && code.countReduced() >= warpSize &&
                     code.countOutputs() < threads.count;
   if (code.countReduced() == 0 || code.countOutputs() == 0) {
     // Nothing to be done: what is reduced stays as it is.

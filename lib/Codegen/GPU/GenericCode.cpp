@@ -123,6 +123,8 @@ void GenericCode::emitSerial(const Threads &threads) {
 
 void GenericCode::emitTogether(const Threads &threads, gpu::GPUFuncOp function,
                                Value number) {
+  if (!canCombine())
+    return emitSelection(threads, function, number);
   setIndices(number, outer);
   SmallVector<Value> partials = reduceFrom(threads.id, threads.count);
   SmallVector<Value> totals;

@@ -34,7 +34,9 @@ public:
   int64_t countTasks() const { return countOutputs() / lanes; }
   /// Whether partial results can be combined.
   bool canCombine() const { return !combiners.empty(); }
-  /// Of each output, then: what does so.
+  /// Whether all threads of a block reduce to one output sooner than one does.
+  bool canShare() const { return canCombine() || canSelect(); }
+  /// Of each output, where they can be combined: what does so.
   llvm::ArrayRef<mlir::Operation *> getCombiners() const { return combiners; }
 
   /// Output `number` begins with `value`, whatever its memory holds.
@@ -53,6 +55,10 @@ public:
                    mlir::Value tile);
 
 private:
+  /// Whether one of all points is kept, with its number, as ArgMax does.
+  bool canSelect() const;
+  void emitSelection(const Threads &threads, mlir::gpu::GPUFuncOp function,
+                     mlir::Value output);
   int64_t getExtent(unsigned dim) const;
   int64_t product(llvm::ArrayRef<unsigned> dims) const;
   void findCombiners();

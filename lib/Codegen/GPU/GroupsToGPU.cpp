@@ -191,7 +191,7 @@ void GroupConverter::emitReduce(linalg::GenericOp op) {
   code.analyze();
   takeStarts(op, code);
   int64_t points = code.countReduced();
-  bool isTogether = code.canCombine() && points >= 2 * warpSize &&
+  bool isTogether = code.canShare() && points >= 2 * warpSize &&
                     (!code.hasColumns() || code.countOutputs() < warpSize);
   if (!isTogether && code.canCombine() && points >= shortColumn) {
     launch.threads = commonThreads;

@@ -376,3 +376,38 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK:   arith.select %[[SECOND]], %[[W]], %[[V]] : memref<64x64xbf16>
 // CHECK:   arith.select %[[SECOND]], %[[Q]], %[[P]] : memref<128x64xf32>
 // CHECK:   arith.subi %[[BLOCK]], %[[BEGIN]] : index
+
+// -----
+
+// ArgMax: threads of a block for each row, which keep the greatest of their
+// share and its number, then pairs of them; of equal ones the first.
+
+#row = affine_map<(i, j) -> (i, j)>
+#one = affine_map<(i, j) -> (i)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<4x5000xf32>
+  %v = runtime.output %outputs[0] () : memref<4xf32>
+  %i = runtime.output %outputs[1] () : memref<4xi64>
+  // CHECK: device.launch @kernels::@reduce_0 grid [4, 1, 1] block [256, 1, 1]
+  device.group "reduce" {
+    linalg.generic {indexing_maps = [#row, #one, #one], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x5000xf32>) outs(%v, %i : memref<4xf32>, memref<4xi64>) {
+    ^bb0(%a: f32, %best: f32, %number: i64):
+      %0 = arith.cmpf ogt, %a, %best : f32
+      %1 = linalg.index 1 : index
+      %2 = arith.index_cast %1 : index to i64
+      %3 = arith.select %0, %a, %best : f32
+      %4 = arith.select %0, %2, %number : i64
+      linalg.yield %3, %4 : f32, i64
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @reduce_0
+// CHECK:   %[[SHARE:.*]]:2 = scf.for %{{.*}} iter_args(%[[BEST:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (f32, i64)
+// CHECK:     arith.cmpf ogt, %{{.*}}, %[[BEST]] : f32
+// CHECK:   gpu.barrier
+// CHECK:   arith.cmpf ogt
+// CHECK:   arith.cmpf ogt
+// CHECK:   arith.cmpi sgt
+// CHECK:   arith.cmpi slt

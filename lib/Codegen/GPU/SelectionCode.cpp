@@ -1,0 +1,242 @@
+//===- SelectionCode.cpp - Where the greatest element is ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ArgMax and ArgMin: of two elements one is kept, with its number. Which one
+// depends on the elements alone, and on the order where they are equal; so the
+// threads of a block take shares of the points, and then pairs of what these
+// have left.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GenericCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace mp {
+
+/// x > y, or any other order that leaves all but equal numbers apart.
+static bool isOrder(Value condition, Value x, Value y) {
+  if (auto compare = condition.getDefiningOp<arith::CmpFOp>()) {
+    using P = arith::CmpFPredicate;
+    return compare.getLhs() == x && compare.getRhs() == y &&
+           llvm::is_contained({P::OGT, P::OGE, P::OLT, P::OLE},
+                              compare.getPredicate());
+  }
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  using P = arith::CmpIPredicate;
+  return compare && compare.getLhs() == x && compare.getRhs() == y &&
+         !llvm::is_contained({P::eq, P::ne}, compare.getPredicate());
+}
+
+static bool isTestOfNaN(Value condition, Value x, arith::CmpFPredicate test) {
+  auto compare = condition.getDefiningOp<arith::CmpFOp>();
+  return compare && compare.getLhs() == x && compare.getRhs() == x &&
+         compare.getPredicate() == test;
+}
+
+/// x is no number, and y is one; or x is no number, whatever y is.
+static bool isNaNFirst(Value condition, Value x, Value y) {
+  auto isNaN = [&](Value test) {
+    return isTestOfNaN(test, x, arith::CmpFPredicate::UNE);
+  };
+  auto isNumber = [&](Value test) {
+    return isTestOfNaN(test, y, arith::CmpFPredicate::OEQ);
+  };
+  auto both = condition.getDefiningOp<arith::AndIOp>();
+  if (!both)
+    return isNaN(condition);
+  return (isNaN(both.getLhs()) && isNumber(both.getRhs())) ||
+         (isNaN(both.getRhs()) && isNumber(both.getLhs()));
+}
+
+static bool isComparison(Value condition, Value x, Value y) {
+  if (auto either = condition.getDefiningOp<arith::OrIOp>()) {
+    Value a = either.getLhs(), b = either.getRhs();
+    return (isOrder(a, x, y) && isNaNFirst(b, x, y)) ||
+           (isOrder(b, x, y) && isNaNFirst(a, x, y));
+  }
+  return isOrder(condition, x, y);
+}
+
+/// Whether nothing of the outputs' elements is in `value`.
+static bool isOfPoint(Value value, linalg::GenericOp op) {
+  llvm::DenseSet<Value> seen{value};
+  SmallVector<Value> worklist{value};
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    if (next.getParentBlock() != op.getBody())
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (argument.getArgNumber() >= op.getNumDpsInputs())
+        return false;
+      continue;
+    }
+    for (Value operand : next.getDefiningOp()->getOperands())
+      if (seen.insert(operand).second)
+        worklist.push_back(operand);
+  }
+  return true;
+}
+
+/// The selects of the element and of its number.
+static std::optional<std::pair<arith::SelectOp, arith::SelectOp>>
+findSelects(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 2 || op.getNumReductionLoops() != 1)
+    return std::nullopt;
+  Operation *yield = op.getBody()->getTerminator();
+  auto element = yield->getOperand(0).getDefiningOp<arith::SelectOp>();
+  auto number = yield->getOperand(1).getDefiningOp<arith::SelectOp>();
+  Block::BlockArgListType outputs = op.getRegionOutputArgs();
+  if (!element || !number || element.getCondition() != number.getCondition() ||
+      element.getFalseValue() != outputs[0] ||
+      number.getFalseValue() != outputs[1] ||
+      !number.getType().isSignlessInteger() ||
+      !isOfPoint(element.getTrueValue(), op) ||
+      !isOfPoint(number.getTrueValue(), op) ||
+      !isComparison(element.getCondition(), element.getTrueValue(), outputs[0]))
+    return std::nullopt;
+  return std::make_pair(element, number);
+}
+
+bool GenericCode::canSelect() const { return findSelects(op).has_value(); }
+
+namespace {
+/// An element, and its number.
+struct Point {
+  Value element, number;
+};
+
+class Selection {
+public:
+  Selection(OpBuilder &b, Location loc, arith::SelectOp select)
+      : b(b), loc(loc), select(select) {}
+
+  /// Whether `x`, which comes behind `y`, is taken.
+  Value isTaken(Point x, Point y) {
+    mapping.clear();
+    mapping.map(select.getTrueValue(), x.element);
+    mapping.map(select.getFalseValue(), y.element);
+    return clone(select.getCondition());
+  }
+  Point choose(Value condition, Point x, Point y) {
+    auto create = [&](Value yes, Value no) {
+      return arith::SelectOp::create(b, loc, condition, yes, no).getResult();
+    };
+    return {create(x.element, y.element), create(x.number, y.number)};
+  }
+  /// Of two points, in whatever order: of equal ones, the later one if that is
+  /// what is taken, else the earlier one.
+  Point combine(Point x, Point y) {
+    Value first = isTaken(x, y), second = isTaken(y, x);
+    auto compare = [&](arith::CmpIPredicate test, Value a, Value c) {
+      return arith::CmpIOp::create(b, loc, test, a, c).getResult();
+    };
+    Value isLater = compare(arith::CmpIPredicate::sgt, x.number, y.number);
+    Value isEarlier = compare(arith::CmpIPredicate::slt, x.number, y.number);
+    Value tied =
+        arith::SelectOp::create(b, loc, first, isLater, isEarlier).getResult();
+    Value differ = compare(arith::CmpIPredicate::ne, first, second);
+    return choose(arith::SelectOp::create(b, loc, differ, first, tied), x, y);
+  }
+
+private:
+  Value clone(Value value) {
+    if (mapping.contains(value))
+      return mapping.lookup(value);
+    Operation *source = value.getDefiningOp();
+    if (!source || source->getBlock() != select->getBlock())
+      return value;
+    for (Value operand : source->getOperands())
+      mapping.map(operand, clone(operand));
+    return b.clone(*source, mapping)->getResult(0);
+  }
+
+  OpBuilder &b;
+  Location loc;
+  arith::SelectOp select;
+  IRMapping mapping;
+};
+} // namespace
+
+void GenericCode::emitSelection(const Threads &threads, gpu::GPUFuncOp function,
+                                Value output) {
+  auto selects = *findSelects(op);
+  arith::SelectOp element = selects.first, number = selects.second;
+  Selection selection(b, loc, element);
+  setIndices(output, outer);
+  SmallVector<Value> before = loadOutputs();
+  int64_t points = countReduced();
+  int64_t shares = llvm::bit_floor(uint64_t(std::min(points, threads.count)));
+  // What the body selects from, without the selects.
+  Operation *yield = op.getBody()->getTerminator();
+  auto emitPoint = [&](Value index) -> Point {
+    setIndices(index, reduced);
+    yield->setOperands({element.getTrueValue(), number.getTrueValue()});
+    SmallVector<Value> values = emitBody(before);
+    yield->setOperands({element, number});
+    return {values[0], values[1]};
+  };
+  auto makeMemory = [&](Type type) {
+    return makeShared(b, loc, function, MemRefType::get({shares}, type));
+  };
+  Value elements = makeMemory(element.getType());
+  Value numbers = makeMemory(number.getType());
+  auto load = [&](Value at) -> Point {
+    return {memref::LoadOp::create(b, loc, elements, at),
+            memref::LoadOp::create(b, loc, numbers, at)};
+  };
+  auto keep = [&](Point point) {
+    memref::StoreOp::create(b, loc, point.element, elements, threads.id);
+    memref::StoreOp::create(b, loc, point.number, numbers, threads.id);
+  };
+  auto byThose = [&](int64_t count, llvm::function_ref<void()> body) {
+    Value isOne = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                        threads.id, makeIndex(b, loc, count));
+    auto branch = scf::IfOp::create(b, loc, isOne);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    body();
+  };
+  byThose(shares, [&] {
+    Point first = emitPoint(threads.id);
+    Value step = makeIndex(b, loc, shares);
+    Value second = arith::AddIOp::create(b, loc, threads.id, step);
+    auto loop =
+        scf::ForOp::create(b, loc, second, makeIndex(b, loc, points), step,
+                           ValueRange{first.element, first.number});
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Point best = {loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      Point next = emitPoint(loop.getInductionVar());
+      best = selection.choose(selection.isTaken(next, best), next, best);
+      scf::YieldOp::create(b, loc, ValueRange{best.element, best.number});
+    }
+    keep({loop.getResult(0), loop.getResult(1)});
+  });
+  for (int64_t rest = shares / 2; rest > 0; rest /= 2) {
+    gpu::BarrierOp::create(b, loc);
+    byThose(rest, [&] {
+      Value other =
+          arith::AddIOp::create(b, loc, threads.id, makeIndex(b, loc, rest));
+      keep(selection.combine(load(other), load(threads.id)));
+    });
+  }
+  threads.byFirst(b, loc, [&] {
+    Point best = load(threads.id), old = {before[0], before[1]};
+    best = selection.choose(selection.isTaken(best, old), best, old);
+    store(0, best.element);
+    store(1, best.number);
+  });
+}
+
+} // namespace mp
