@@ -430,9 +430,11 @@ def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
     Before: `main` on buffers and one arena, as `mp-plan-memory` leaves it. After:
     what it does is in `device.group`s: structured ops and loops over indices of
     updates each in its own, small ones and scalars that follow each other in
-    one. A remark names other loops, which run in one block. Between them stand places in
-    memory and numbers that every group can have for itself; what one group
-    computes and another uses goes through a place at the end of the arena.
+    one. A remark names other loops, which run in one block. Of an `scf.if` with
+    much to do, each op is in a group and an `scf.if` of its own. Between groups
+    stand places in memory and numbers that every group can have for itself; what
+    one group computes and another uses goes through a place at the end of the
+    arena.
     Sizes that are not known, and memory whose size depends on data, are errors.
 
     Example: test/Lowering/GPU/mp-form-kernels.mlir

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -329,6 +330,49 @@ FORWARD = {
     "resnet18_w8_op17_bn": "--dim=N=1",
     "vit_test_op20": "--dim=N=1",
 }
+
+
+BRANCHES = """
+net (float[64,256] x, float[256,256] w, float least) => (float[64,256] y)
+{
+  most = ReduceMax<keepdims = 0>(x)
+  is_more = Greater(most, least)
+  y = If(is_more) <
+    then_branch = yes () => (float[64,256] p) {
+      product = MatMul(x, w)
+      p = Softmax<axis = -1>(product)
+    },
+    else_branch = no () => (float[64,256] q) {
+      tanh = Tanh(x)
+      q = Softmax<axis = 0>(tanh)
+    }
+  >
+}
+"""
+
+
+def test_branches(tmp_path):
+    """What a call decides: both sides are launched, by many blocks."""
+    model = write_model(tmp_path, BRANCHES)
+    generator = np.random.default_rng(4)
+    x = generator.standard_normal((64, 256)).astype(np.float32)
+    w = generator.standard_normal((256, 256)).astype(np.float32)
+    data = tmp_path / "in.npz"
+    sides = []
+    for least in -100, 100:
+        np.savez(data, x=x, w=w, least=np.float32(least))
+        expected = outputs(tmp_path, model, data)["y"]
+        found = outputs(tmp_path, model, data, EMULATED)["y"]
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+        sides.append(found)
+    assert np.abs(sides[0] - sides[1]).max() > 0.1
+    run_mp_opt(
+        model, "--convert-onnx-to-linalg", "--mp-lower-to-gpu", "--emit=mlir",
+        "-o", tmp_path / "net.mlir",
+    )
+    text = (tmp_path / "net.mlir").read_text()
+    grids = re.findall(r"@contract_\d+ grid \[(\d+),", text)
+    assert list(map(int, grids)) > [16]
 
 
 @pytest.mark.parametrize("name", FORWARD)

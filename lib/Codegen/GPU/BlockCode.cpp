@@ -58,6 +58,20 @@ void BlockCode::emitByFirst(Operation *op) {
   });
 }
 
+int64_t getWidth(Block &block) {
+  int64_t width = 1;
+  block.walk([&](Operation *op) {
+    int64_t points = 1;
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      for (int64_t extent : generic.getStaticLoopRanges())
+        points *= extent;
+    if (auto contract = dyn_cast<kernel::ContractOp>(op))
+      points = countResults(contract);
+    width = std::max(width, points);
+  });
+  return width;
+}
+
 void BlockCode::emitGeneric(linalg::GenericOp op) {
   GenericCode code(b, op);
   code.analyze();

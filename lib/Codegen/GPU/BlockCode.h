@@ -19,6 +19,9 @@ namespace mp {
 /// Whether nothing in it is for several threads: loops over single elements.
 bool isScalarCode(mlir::Block &block);
 
+/// The most points of a structured op in it, which threads share.
+int64_t getWidth(mlir::Block &block);
+
 /// Rewrites code of one thread as code of all threads of a block. Numbers are
 /// computed by each of them, structured ops share their points out, and what is
 /// written is seen by all behind a barrier. Branches and loops stay: all

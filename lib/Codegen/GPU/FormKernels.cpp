@@ -42,6 +42,9 @@ namespace {
 /// Points of an op that is not worth a kernel of its own if others like it are
 /// beside it.
 constexpr int64_t fewPoints = 1024;
+/// Points, or products, of a branch that one block computes sooner than kernels
+/// are launched.
+constexpr int64_t fewPointsOfBranch = 1 << 17;
 
 class KernelFormer {
 public:
@@ -53,6 +56,7 @@ public:
 private:
   LogicalResult checkSizes();
   LogicalResult checkOps();
+  void splitBranches();
   void settleReshapes();
   void generalize();
   LogicalResult numberDraws();
@@ -221,6 +225,10 @@ static int64_t countPoints(Operation &op) {
     llvm::for_each(generic.getStaticLoopRanges(), multiply);
     return points;
   }
+  if (auto contract = dyn_cast<kernel::ContractOp>(op)) {
+    llvm::for_each(kernel::getStaticSizes(contract), multiply);
+    return points;
+  }
   if (auto loop = dyn_cast<scf::ForOp>(op))
     if (auto indexed = IndexedLoop::get(loop))
       return indexed->countPoints();
@@ -233,7 +241,71 @@ static int64_t countPoints(Operation &op) {
   return points;
 }
 
+/// What a kernel does where it is in no branch.
+static bool isWork(Operation &op) {
+  return isa<linalg::LinalgOp, kernel::ContractOp, memref::CopyOp,
+             scf::ForallOp>(op);
+}
+
+/// The points of a side, if each op of it can be a branch of its own: it is
+/// work, or something that may be done whatever side is taken.
+static std::optional<int64_t> countPointsOfSide(Block &side) {
+  int64_t points = 0;
+  for (Operation &op : side.without_terminator()) {
+    if (isWork(op))
+      points = llvm::SaturatingAdd<uint64_t>(points, countPoints(op));
+    else if (!isa<memref::AllocOp, memref::DeallocOp>(op) &&
+             (op.getNumRegions() > 0 || !isPure(&op)))
+      return std::nullopt;
+  }
+  return points;
+}
+
+static void splitSide(Block &side, scf::IfOp branch, Value condition) {
+  OpBuilder b(branch);
+  for (Operation &op : llvm::make_early_inc_range(side.without_terminator())) {
+    if (!isWork(op)) {
+      op.moveBefore(branch);
+      continue;
+    }
+    auto own = scf::IfOp::create(b, op.getLoc(), condition);
+    op.moveBefore(own.thenBlock()->getTerminator());
+  }
+}
+
+/// Branches of much work become branches of single ops, which are kernels of
+/// many blocks that do nothing where the other side is taken.
+void KernelFormer::splitBranches() {
+  for (auto branch : llvm::to_vector(block.getOps<scf::IfOp>())) {
+    auto yes = countPointsOfSide(*branch.thenBlock());
+    auto no = branch.elseBlock() ? countPointsOfSide(*branch.elseBlock())
+                                 : std::optional<int64_t>(0);
+    if (branch.getNumResults() > 0 || !yes || !no ||
+        llvm::SaturatingAdd<uint64_t>(*yes, *no) < fewPointsOfBranch)
+      continue;
+    Value condition = branch.getCondition();
+    splitSide(*branch.thenBlock(), branch, condition);
+    if (Block *side = branch.elseBlock()) {
+      OpBuilder b(branch);
+      Location loc = branch.getLoc();
+      Value one = arith::ConstantIntOp::create(b, loc, 1, 1);
+      splitSide(*side, branch, arith::XOrIOp::create(b, loc, condition, one));
+    }
+    branch.erase();
+  }
+}
+
+/// The op that a branch is around, if that is all that it does.
+static Operation *findGuarded(Operation &op) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  bool isGuard = branch && branch.getNumResults() == 0 && !branch.elseBlock() &&
+                 llvm::hasNItems(*branch.thenBlock(), 2);
+  return isGuard ? &branch.thenBlock()->front() : nullptr;
+}
+
 StringRef KernelFormer::getKind(Operation &op) {
+  if (Operation *guarded = findGuarded(op))
+    return getKind(*guarded);
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
     bool isMap = generic.getNumReductionLoops() == 0;
     return isMap ? group::map : group::reduce;
@@ -296,7 +368,9 @@ bool KernelFormer::isBoundToOpen(Operation &op) {
 }
 
 void KernelFormer::addToGroup(Operation &op, StringRef kind) {
-  bool isSmall = kind != group::contract && countPoints(op) <= fewPoints;
+  Operation *guarded = findGuarded(op);
+  bool isSmall = kind != group::contract &&
+                 countPoints(guarded ? *guarded : op) <= fewPoints;
   bool joins = kind == group::block || isSmall;
   if (!open || !joins) {
     OpBuilder b(&op);
@@ -404,9 +478,10 @@ LogicalResult KernelFormer::run() {
     return failure();
   if (failed(numberDraws()))
     return failure();
+  generalize();
+  splitBranches();
   placeTemporaries();
   settleReshapes();
-  generalize();
   makeGroups();
   for (auto group : block.getOps<device::GroupOp>())
     reportLoops(group);

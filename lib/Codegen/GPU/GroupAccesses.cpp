@@ -63,6 +63,21 @@ SmallVector<Access> findAccesses(Operation *root) {
   return accesses;
 }
 
+scf::IfOp findGuard(Block &body) {
+  scf::IfOp guard;
+  for (Operation &op : body) {
+    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumRegions() == 0)
+      continue;
+    if (guard || !isa<scf::IfOp>(op))
+      return nullptr;
+    guard = cast<scf::IfOp>(op);
+  }
+  if (!guard || guard.getNumResults() > 0 || guard.elseBlock() ||
+      !llvm::hasNItems(*guard.thenBlock(), 2))
+    return nullptr;
+  return guard;
+}
+
 Value getFilling(linalg::GenericOp op) {
   if (op.getNumReductionLoops() != 0 || op.getNumDpsInits() != 1 ||
       !op.getIndexingMapsArray().back().isPermutation())

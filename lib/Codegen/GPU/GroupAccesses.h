@@ -12,6 +12,7 @@
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace mp {
@@ -30,6 +31,10 @@ llvm::SmallVector<Access> findAccesses(mlir::Operation *op);
 
 /// Whether one writes what the other touches: their order counts.
 bool areInConflict(llvm::ArrayRef<Access> first, llvm::ArrayRef<Access> second);
+
+/// The branch around all that a group does, if there is one: without results,
+/// around one op. Its condition is for all threads the same.
+mlir::scf::IfOp findGuard(mlir::Block &body);
 
 /// What a map leaves everywhere in its one output, if it is the same number,
 /// from outside of the map; null otherwise.

@@ -32,6 +32,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -229,21 +230,6 @@ LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
   kernel::ContractLaunch tiles = emitContractTiles(b, alike);
   launch = {tiles.grid[0], tiles.block[0], tiles.shared};
   return success();
-}
-
-/// The most points of a structured op.
-static int64_t getWidth(Block &block) {
-  int64_t width = 1;
-  block.walk([&](Operation *op) {
-    int64_t points = 1;
-    if (auto generic = dyn_cast<linalg::GenericOp>(op))
-      for (int64_t extent : generic.getStaticLoopRanges())
-        points *= extent;
-    if (auto contract = dyn_cast<kernel::ContractOp>(op))
-      points = countResults(contract);
-    width = std::max(width, points);
-  });
-  return width;
 }
 
 /// A block for each iteration, or a thread where iterations are code of single
@@ -458,6 +444,10 @@ void GroupConverter::convertFailures() {
 }
 
 LogicalResult GroupConverter::emit(StringRef kind) {
+  if (scf::IfOp guard = findGuard(*body); guard && kind != group::block) {
+    llvm::SaveAndRestore inside(body, guard.thenBlock());
+    return emit(kind);
+  }
   Operation *first = nullptr;
   for (Operation &op : body->without_terminator())
     if (isa<linalg::GenericOp, kernel::ContractOp, scf::ForallOp, scf::ForOp>(

@@ -411,3 +411,30 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK:   arith.cmpf ogt
 // CHECK:   arith.cmpi sgt
 // CHECK:   arith.cmpi slt
+
+// -----
+
+// A group behind a condition: all blocks look at it.
+
+#id = affine_map<(i, j) -> (i, j)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %f = runtime.input %inputs[0] : memref<i1>
+  %x = runtime.input %inputs[1] : memref<64x64xf32>
+  // CHECK: device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1]
+  device.group "map" {
+    %flag = memref.load %f[] : memref<i1>
+    scf.if %flag {
+      linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<64x64xf32>) {
+      ^bb0(%a: f32):
+        %0 = arith.addf %a, %a : f32
+        linalg.yield %0 : f32
+      }
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @map_0
+// CHECK-NEXT: %[[FLAG:.*]] = memref.load
+// CHECK-NEXT: scf.if %[[FLAG]] {
+// CHECK:        vector.store

@@ -154,3 +154,78 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// A branch with much to do: each op is in a group and a branch of its own. One
+// with little to do, or with loads, is a kernel of one block.
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %f = runtime.input %inputs[0] : memref<i1>
+  %x = runtime.input %inputs[1] : memref<64x128xf32>
+  %w = runtime.input %inputs[2] : memref<64x128xf32>
+  %y = runtime.output %outputs[0] () : memref<64x64xf32>
+  %flag = memref.load %f[] : memref<i1>
+  // CHECK: device.group "contract" {
+  // CHECK-NEXT: scf.if %[[FLAG:.*]] {
+  // CHECK-NEXT: kernel.contract {{.*}} outs(%[[SUMS:.*]] : memref<64x64xf32>)
+  // CHECK: device.group "map" {
+  // CHECK-NEXT: scf.if %[[FLAG]] {
+  // CHECK-NEXT: linalg.generic {{.*}} ins(%[[SUMS]] : memref<64x64xf32>)
+  // CHECK: device.group "map" {
+  // CHECK-NEXT: scf.if %[[OTHER:.*]] {
+  // CHECK-NEXT: linalg.generic
+  scf.if %flag {
+    %sums = memref.alloc() : memref<64x64xf32>
+    kernel.contract {indexing_maps = [#a, affine_map<(m, n, k) -> (n, k)>, #c]} ins(%x, %w : memref<64x128xf32>, memref<64x128xf32>) outs(%sums : memref<64x64xf32>) {
+    ^bb0(%s: f32):
+      kernel.yield %s : f32
+    }
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%sums : memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
+    ^bb0(%s: f32, %o: f32):
+      %0 = math.tanh %s : f32
+      linalg.yield %0 : f32
+    }
+    memref.dealloc %sums : memref<64x64xf32>
+  } else {
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%y : memref<64x64xf32>) {
+    ^bb0(%o: f32):
+      %0 = math.exp %o : f32
+      linalg.yield %0 : f32
+    }
+  }
+  // CHECK: device.group "block" {
+  // CHECK:      scf.if
+  // CHECK-NEXT: linalg.generic
+  // CHECK:      linalg.generic
+  scf.if %flag {
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%y : memref<64x64xf32>) {
+    ^bb0(%o: f32):
+      %0 = math.exp %o : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%y : memref<64x64xf32>) {
+    ^bb0(%o: f32):
+      %0 = math.tanh %o : f32
+      linalg.yield %0 : f32
+    }
+  }
+  // CHECK:      scf.if
+  // CHECK-NEXT: memref.load
+  // CHECK-NEXT: kernel.contract
+  scf.if %flag {
+    %first = memref.load %y[%c0, %c0] : memref<64x64xf32>
+    kernel.contract {indexing_maps = [#a, affine_map<(m, n, k) -> (n, k)>, #c]} ins(%x, %w : memref<64x128xf32>, memref<64x128xf32>) outs(%y : memref<64x64xf32>) {
+    ^bb0(%s: f32):
+      %0 = arith.addf %s, %first : f32
+      kernel.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
