@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Training steps of torch on a GPU, beside those of a kit (device_kit.py).
+
+    device_torch.py torch.json [--seconds=1] [--results=FILE] [--device=cpu]
+
+The modules of torch_models.py, with AdamW (fused on a GPU) and cross-entropy,
+in fp32 (TF32 off, as in the kit's steps) and under autocast to bf16, eager and
+by torch.compile. A call is what a call of the kit is: a batch that is in the
+host's memory, and a loss there. One row of a Markdown table for each, and one
+JSON object in FILE.
+"""
+
+import argparse
+import contextlib
+import json
+import statistics
+import time
+
+import torch
+import torch_models
+
+MOST_CALLS = 1000
+
+
+def make_batch(spec, device):
+    random = torch.Generator().manual_seed(0)
+    batch = {}
+    for name, (shape, dtype, end) in spec.items():
+        if name == "mask":
+            # Of make_models.py's encoder it is added to scores; 1 is "kept" in
+            # BERT's.
+            batch[name] = torch.full(shape, end - 1, dtype=getattr(torch, dtype))
+        elif dtype.startswith("int"):
+            batch[name] = torch.randint(0, end, shape, generator=random)
+        else:
+            batch[name] = torch.randn(shape, generator=random)
+    if device == "cuda":
+        batch = {name: value.pin_memory() for name, value in batch.items()}
+    return batch
+
+
+def make_step(case, precision, is_compiled, device):
+    torch.manual_seed(0)
+    options = dict(case["options"])
+    module = torch_models.CLASSES[case["kind"]](**options).to(device).train()
+    extra = {"fused": True} if device == "cuda" else {}
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3, **extra)
+    call = torch.compile(module) if is_compiled else module
+    batch = make_batch(case["batch"], device)
+    labels = batch.pop("labels")
+
+    def step():
+        values = [v.to(device, non_blocking=True) for v in batch.values()]
+        target = labels.to(device, non_blocking=True)
+        cast = contextlib.nullcontext()
+        if precision == "bf16":
+            cast = torch.autocast(device, torch.bfloat16)
+        with cast:
+            loss = torch.nn.functional.cross_entropy(call(*values), target)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def measure(step, seconds):
+    for _ in range(3):
+        step()
+    times, end = [], time.perf_counter() + seconds
+    while len(times) < 3 or (time.perf_counter() < end and len(times) < MOST_CALLS):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases")
+    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--results")
+    parser.add_argument("--device", default="cuda")
+    arguments = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    with open(arguments.cases) as file:
+        all_cases = json.load(file)
+    modes = [(p, c) for c in (False, True) for p in ("fp32", "bf16")]
+    for precision, is_compiled in modes:
+        for case in all_cases:
+            mode = "compile" if is_compiled else "eager"
+            name = f"{case['name']}-{precision}"
+            record = {"torch": torch.__version__, "entry": name, "mode": mode}
+            try:
+                step = make_step(case, precision, is_compiled, arguments.device)
+                times = measure(step, arguments.seconds)
+            except Exception as error:
+                # The other rows are still wanted; this one says why.
+                record["failed"] = str(error)
+                cell = f"failed: {str(error).splitlines()[0][:80]}"
+            else:
+                record["seconds"] = statistics.median(times)
+                record["least_seconds"] = min(times)
+                record["timed_calls"] = len(times)
+                cell = f"{record['seconds'] * 1e3:.3f}"
+            print(f"| {name} | {mode} | {cell} |", flush=True)
+            if arguments.results:
+                with open(arguments.results, "a") as file:
+                    print(json.dumps(record), file=file)
+
+
+if __name__ == "__main__":
+    main()
