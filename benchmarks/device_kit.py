@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A folder to take to a machine with a GPU: libraries of models and steps,
-what they have to compute, and what runs and compares them.
+"""A folder, and an archive of it, to take to a machine with a GPU: libraries of
+models and steps, what they have to compute, and what runs and compares them.
 
     benchmarks/device_kit.py build/gpu-check
     benchmarks/device_kit.py kit --models=product-bf16,mlp784-fp16
@@ -206,7 +206,7 @@ def big_entries(tools):
         converter(tools, source, flags)(path)
 
     for precision in ("fp32", "bf16"):
-        flags = step_flags("encoder6", precision)
+        flags = step_flags("encoder6", precision, cases.RATE)
         yield Entry(
             f"encoder6-{precision}", "big",
             functools.partial(write, flags), ("--in-place",), [batch] * 2,
@@ -250,8 +250,9 @@ def take_defaults(path):
                 or array.nbytes < 256):
             kept.append(tensor)
             continue
-        if np.ptp(array) == 0:
-            value = float(array.flat[0])
+        # Scales of normalizations around zero would hide what is in front.
+        if np.ptp(array) == 0 or tensor.name.endswith("_scale"):
+            value = float(array.flat[0]) if np.ptp(array) == 0 else 1.0
             fills.append((tensor.name, "constant", value))
             states[tensor.name] = np.full_like(array, value)
         else:
@@ -398,7 +399,7 @@ def main():
     arguments = parse()
     arguments.kit.mkdir(parents=True, exist_ok=True)
     for old in arguments.kit.iterdir():
-        if old.suffix in (".so", ".txt", ".bin"):
+        if old.suffix in (".so", ".txt", ".bin", ".list"):
             old.unlink()
     make_program(arguments)
     with tempfile.TemporaryDirectory() as folder:
@@ -438,6 +439,8 @@ def main():
     (arguments.kit / "version").write_text(version + "\n")
     # Last, so that a kit that has it is whole.
     (arguments.kit / "entries.list").write_text("".join(made))
+    whole = arguments.kit.resolve()
+    shutil.make_archive(str(whole), "gztar", whole.parent, whole.name)
 
 
 if __name__ == "__main__":

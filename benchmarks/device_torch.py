@@ -27,9 +27,8 @@ def make_batch(spec, device):
     random = torch.Generator().manual_seed(0)
     batch = {}
     for name, (shape, dtype, end) in spec.items():
-        if name == "mask":
-            # Of make_models.py's encoder it is added to scores; 1 is "kept" in
-            # BERT's.
+        if name.endswith("mask"):
+            # That keeps all: zeros that are added, or BERT's ones.
             batch[name] = torch.full(shape, end - 1, dtype=getattr(torch, dtype))
         elif dtype.startswith("int"):
             batch[name] = torch.randint(0, end, shape, generator=random)

@@ -19,7 +19,8 @@ usage() {
 usage: scripts/gpu-check.sh [--make[=KIT] [OPTION...]] [--run[=KIT]]
                             [--minutes=N] [--seconds=S]
 
---make       write KIT (default build/gpu-check) from a build; needs no GPU.
+--make       write KIT (default build/gpu-check), and KIT.tar.gz to take along,
+             from a build; needs no GPU.
              OPTIONs are those of benchmarks/device_kit.py: --models=NAMES,
              --device=emulated, --target=sm_80,sm_90a:cubin, --jobs=N
 --run        run KIT. Without --make and --run, it is made if it is not there,
@@ -74,7 +75,7 @@ make_kit() {
   MP_OPT=$build/bin/mp-opt MP_RUN=$build/bin/mp-run \
     "$python" "$root/benchmarks/device_kit.py" "$kit" "${options[@]}" >&2 ||
     fail_usage "the kit is not made"
-  printf '%s: %s\n' "$kit" "$(du -sh "$kit" | cut -f 1)" >&2
+  du -sh "$kit" "$kit.tar.gz" >&2
 }
 
 if [[ $is_make || (! $is_run && $root && ! -e $kit/entries.list) ]]; then
