@@ -182,9 +182,13 @@ else
         skipped+=("$entry under $tool")
         continue
       fi
-      if timeout "$(left)" "$sanitizer" --tool=$tool --error-exitcode=9 \
-        ./device_check "$entry.txt" --once >sanitizer.log 2>&1; then
+      code=0
+      timeout "$(left)" "$sanitizer" --tool=$tool --error-exitcode=9 \
+        ./device_check "$entry.txt" --once >sanitizer.log 2>&1 || code=$?
+      if ((code == 0)); then
         tell "| $entry | $tool | nothing found |"
+      elif ((code == 124)); then
+        skipped+=("$entry under $tool")
       else
         failures=$((failures + 1))
         tell "| $entry | $tool | FAILED: $(tail -n 1 sanitizer.log | tr '|' ' ') |"

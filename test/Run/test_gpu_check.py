@@ -165,6 +165,32 @@ def test_no_time_is_left(kit):
     assert "0 entries ran, 0 wrong or failed, 2 skipped" in done.stdout
 
 
+# Stand-ins for what a machine with a GPU may have.
+SANITIZER = """#!/bin/sh
+[ "$1" = --tool=memcheck ] || { echo ERROR SUMMARY: 3 errors; exit 9; }
+shift 2
+exec "$@"
+"""
+PYTHON = """#!/bin/sh
+[ "$1" = -c ] || echo "| mlp784-$1 | eager | 1.000 |"
+"""
+
+
+def test_torch_and_sanitizer(kit, tmp_path):
+    for name, text in ("compute-sanitizer", SANITIZER), ("python3", PYTHON):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = check(kit, "--minutes=4", PATH=path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "| mlp784-device_torch.py | eager | 1.000 |" in done.stdout
+    assert "| map-fp32 | memcheck | nothing found |" in done.stdout
+    assert "| map-fp32 | racecheck | FAILED: ERROR SUMMARY: 3 errors |" in (
+        done.stdout
+    )
+    assert "2 entries ran, 2 wrong or failed, 0 skipped" in done.stdout
+
+
 def test_usage(kit):
     for flag in ("--nothing", "--minutes=soon", "--make"):
         done = check(kit, flag)
