@@ -91,8 +91,7 @@ static int findValue(const mp_value *values, int count, const char *name) {
   return -1;
 }
 
-//===-- Reading an entry
-//---------------------------------------------------===//
+//===-- Reading an entry -------------------------------------------------===//
 
 static void *findFunction(const char *name) {
   void *found = dlsym(entry.handle, name);
@@ -191,8 +190,7 @@ static void readBytes(const Record *r, void *to) {
     die(damaged, "the data end before they should", entry.name);
 }
 
-//===-- Comparing
-//----------------------------------------------------------===//
+//===-- Comparing --------------------------------------------------------===//
 
 /// How far `found` is off: the largest difference relative to the largest
 /// expected value (max), the same of root mean squares (rms), or whether bits
@@ -220,8 +218,7 @@ static double errorOf(const Record *r, const void *found,
   return error == 0 ? 0 : of == 0 ? INFINITY : error / of;
 }
 
-//===-- Calling
-//------------------------------------------------------------===//
+//===-- Calling ----------------------------------------------------------===//
 
 typedef struct {
   // By their places; outputs have room for all calls, one after another.
@@ -372,8 +369,7 @@ static double timeCalls(Buffers *b, double seconds, double *least, int *count) {
   return times[*count / 2];
 }
 
-//===-- Telling
-//------------------------------------------------------------===//
+//===-- Telling ----------------------------------------------------------===//
 
 /// Writes text as a JSON string.
 static void writeText(FILE *file, const char *text) {

@@ -156,7 +156,8 @@ def forward_entries(tools):
         for precision, flags in PRECISIONS.items():
             yield Entry(
                 f"{folder.name}-{precision}", "models",
-                converter(tools, source, flags[:1]), (), [data], functools.partial(forward_bound, precision),
+                converter(tools, source, flags[:1]), (), [data],
+                functools.partial(forward_bound, precision),
             )
 
 
