@@ -7,6 +7,8 @@
 
 #include "AssemblePTX.h"
 
+#include "JitLink.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -46,12 +48,24 @@ private:
 };
 } // namespace
 
+static llvm::Expected<std::string> assembleByLibrary(StringRef ptx,
+                                                     StringRef chip) {
+  auto library = JitLink::find();
+  if (library && *library)
+    return (*library)->assemble(ptx, chip);
+  std::string why = library ? "its library nvJitLink in the loader's path as "
+                              "libnvJitLink.so.13 or .12, or where "
+                              "MPOPT_NVJITLINK says"
+                            : llvm::toString(library.takeError());
+  return llvm::createStringError(
+      "the program 'ptxas' of CUDA, which makes machine code for " + chip +
+      ", was not found in PATH, nor " + why + "; PTX needs none");
+}
+
 llvm::Expected<std::string> assemblePTX(StringRef ptx, StringRef chip) {
   auto program = llvm::sys::findProgramByName("ptxas");
   if (!program)
-    return llvm::createStringError(
-        "the program 'ptxas' of CUDA, which makes machine code for " + chip +
-        ", was not found in PATH; PTX needs none");
+    return assembleByLibrary(ptx, chip);
   TemporaryFile source, made, messages;
   if (llvm::Error failed = llvm::joinErrors(
           llvm::joinErrors(source.open("ptx"), made.open("cubin")),

@@ -15,8 +15,8 @@
 
 namespace mp {
 
-/// A cubin of `ptx` for `chip`, by the ptxas in PATH. Errors say that there is
-/// none, or what it says.
+/// A cubin of `ptx` for `chip`, by the ptxas in PATH, else by nvJitLink. Errors
+/// say that there is neither, or what they say.
 llvm::Expected<std::string> assemblePTX(llvm::StringRef ptx,
                                         llvm::StringRef chip);
 

@@ -3,6 +3,7 @@
 double under libcuda.so.1's name, and none."""
 
 import ctypes
+import ctypes.util
 import os
 import pathlib
 import re
@@ -390,13 +391,120 @@ def test_no_assembler(tmp_path, small):
     done = subprocess.run(
         [MP_OPT, small, "--emit=obj", "--device=cuda", "--target=sm_80:cubin",
          "-o", tmp_path / "n.o"],
-        capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True, text=True,
+        env={**os.environ, "PATH": str(tmp_path), "MPOPT_NVJITLINK": "/none.so"},
     )
     assert done.returncode == 4, done.stderr
     assert "the program 'ptxas' of CUDA, which makes machine code for sm_80" in (
         done.stderr
     )
+    assert "nvJitLink where MPOPT_NVJITLINK says: /none.so: " in done.stderr
     assert not (tmp_path / "n.o").exists()
+
+
+def has_cubin(content):
+    """Machine code is ELF of CUDA's number."""
+    return any(
+        content[m.start() + 18 : m.start() + 20] == b"\xbe\x00"
+        for m in re.finditer(b"\x7fELF", content)
+    )
+
+
+JIT_LINK = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct link { char architecture[32]; size_t size; int failed; };
+int CREATE(void **handle, unsigned count, const char **options) {
+  struct link *link = calloc(1, sizeof(*link));
+  *handle = link;
+  for (unsigned i = 0; i < count; ++i)
+    if (strncmp(options[i], "-arch=", 6) == 0)
+      snprintf(link->architecture, sizeof(link->architecture), "%s", options[i] + 6);
+  return 0;
+}
+int NAME(AddData)(struct link *link, int kind, const void *data, size_t size,
+                  const char *name) {
+  char target[64];
+  const char *text = data;
+  snprintf(target, sizeof(target), ".target %s", link->architecture);
+  link->size = size;
+  link->failed = kind != 2 || text[size - 1] || !strstr(text, target) || FAILS;
+  return link->failed ? 8 : 0;
+}
+int NAME(Complete)(struct link *link) { return link->failed; }
+int NAME(GetLinkedCubinSize)(struct link *link, size_t *size) {
+  *size = 64;
+  return 0;
+}
+int NAME(GetLinkedCubin)(struct link *link, char *cubin) {
+  memset(cubin, 0, 64);
+  snprintf(cubin, 64, "\x7f" "ELF by the double for %s", link->architecture);
+  return 0;
+}
+int NAME(GetErrorLogSize)(struct link *link, size_t *size) {
+  *size = 24;
+  return 0;
+}
+int NAME(GetErrorLog)(struct link *link, char *log) {
+  snprintf(log, 24, "ptxas fatal: a double\n");
+  return 0;
+}
+int NAME(Destroy)(struct link **link) {
+  free(*link);
+  *link = NULL;
+  return 0;
+}
+"""
+
+
+def emit_cubin(tmp_path, small, library):
+    return subprocess.run(
+        [MP_OPT, small, "--emit=obj", "--device=cuda", "--target=sm_90a:cubin",
+         "-o", tmp_path / "n.o"],
+        capture_output=True, text=True,
+        env={**os.environ, "PATH": str(tmp_path), "MPOPT_NVJITLINK": str(library)},
+    )
+
+
+# The names that CUDA 12.0 has, and those from 12.3 on.
+@pytest.mark.parametrize("name", ["__nvJitLink##x##_12_0", "nvJitLink##x"])
+@pytest.mark.parametrize("fails", [0, 1])
+def test_jit_link(tmp_path, small, name, fails):
+    library = tmp_path / "libnvJitLink.so.12"
+    source = tmp_path / "link.c"
+    source.write_text(
+        f"#define NAME(x) {name}\n#define FAILS {fails}\n"
+        + JIT_LINK.replace("CREATE(", "NAME(Create)(")
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    done = emit_cubin(tmp_path, small, library)
+    if fails:
+        assert done.returncode == 4, done.stderr
+        assert "nvJitLink failed for sm_90a: ptxas fatal: a double" in done.stderr
+        assert not (tmp_path / "n.o").exists()
+    else:
+        assert done.returncode == 0, done.stderr
+        content = (tmp_path / "n.o").read_bytes()
+        assert b"\x7fELF by the double for sm_90a" in content
+
+
+@pytest.mark.skipif(
+    not ctypes.util.find_library("nvJitLink"), reason="needs CUDA's nvJitLink")
+def test_jit_link_of_cuda(tmp_path, small):
+    done = emit_cubin(tmp_path, small, "")
+    assert done.returncode == 0, done.stderr
+    assert has_cubin((tmp_path / "n.o").read_bytes())
+
+
+def test_wrong_jit_link(tmp_path, small):
+    source = tmp_path / "other.c"
+    source.write_text("int other;")
+    library = tmp_path / "other.so"
+    subprocess.run(["cc", "-shared", "-o", library, source], check=True)
+    done = emit_cubin(tmp_path, small, library)
+    assert done.returncode == 4, done.stderr
+    assert "expected the function nvJitLinkCreate" in done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="needs CUDA's ptxas")
@@ -405,11 +513,7 @@ def test_cubins(tmp_path, small):
     emit_for("cuda", small, tmp_path / "n.o", target, form="obj")
     content = (tmp_path / "n.o").read_bytes()
     assert targets_in(tmp_path / "n.o") == {"sm_80"}
-    # Machine code is ELF of CUDA's number.
-    assert any(
-        content[m.start() + 18 : m.start() + 20] == b"\xbe\x00"
-        for m in re.finditer(b"\x7fELF", content)
-    )
+    assert has_cubin(content)
 
 
 MAIN = r"""

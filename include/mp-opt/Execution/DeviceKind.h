@@ -36,7 +36,8 @@ struct PTXTarget {
   /// 10 * major + minor of the oldest version of PTX that is not too old; 0 for
   /// the chip's own, and at least 8.0.
   unsigned version = 0;
-  /// Machine code of this chip, by CUDA's ptxas, in the place of PTX.
+  /// Machine code of this chip, by CUDA's ptxas or nvJitLink, in the place of
+  /// PTX.
   bool isCubin = false;
 };
 
