@@ -148,6 +148,7 @@ llvm::Error CodeWriter::lower(ModuleOp module) {
   CompileOptions compile;
   compile.updateInPlace = options.inPlace;
   compile.device = options.device;
+  compile.fp32Products = options.fp32Products;
   if (llvm::Error failed = parseDimensions(options.dims, compile.dims))
     return failed;
   llvm::Expected<Target> target = getTarget(*machine, options);

@@ -18,4 +18,18 @@ llvm::StringRef stringifyDevice(DeviceKind kind) {
   return getDeviceWords()[unsigned(kind)];
 }
 
+llvm::ArrayRef<llvm::StringRef> getFP32ProductsWords() {
+  static constexpr llvm::StringRef words[] = {"ieee", "tf32"};
+  return words;
+}
+
+std::optional<std::string> findMisfit(FP32Products products,
+                                      DeviceKind device) {
+  if (products == FP32Products::IEEE || device != DeviceKind::CPU)
+    return std::nullopt;
+  return "--fp32-products=tf32 needs --device=cuda or emulated: tensor cores "
+         "of "
+         "GPUs multiply tf32, processors multiply fp32 as it is";
+}
+
 } // namespace mp

@@ -10,6 +10,7 @@
 #include "Graph/Passes.h"
 #include "Lowering/Passes.h"
 #include "Pipelines/Pipelines.h"
+#include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
@@ -85,6 +86,11 @@ static void buildLowering(PassManager &pm, const CompileOptions &options) {
   buildGPULoweringPipeline(pm, lowering);
 }
 
+static bool usesTF32(const CompileOptions &options) {
+  return options.device != DeviceKind::CPU &&
+         options.fp32Products == FP32Products::TF32;
+}
+
 /// By the passes that `build` adds.
 static LogicalResult lower(ModuleOp module, const CompileOptions &options,
                            const CompileWatch &watch,
@@ -100,6 +106,9 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
     watch.progress->follow(pm);
   pm.enableTiming(timing);
   module->setAttr(mark::target, options.target->getAttr(module.getContext()));
+  if (usesTF32(options))
+    module->setAttr(kernel::fp32ProductsName,
+                    StringAttr::get(module.getContext(), kernel::tf32));
   if (failed(inlineFunctions(module, timing)) ||
       failed(convertGraph(module, options, timing)))
     return failure();
@@ -154,6 +163,8 @@ static std::string describeSettings(const CompileOptions &options) {
   os << stringifyDevice(options.device);
   if (options.device == DeviceKind::CUDA)
     os << " " << options.ptx.chip << " " << options.ptx.version;
+  if (usesTF32(options))
+    os << " " << kernel::tf32;
   os << "\n";
   os << stringifyInstructionSet(options.target->isa) << " "
      << stringifyProducts(options.target->products) << " "

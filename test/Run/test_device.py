@@ -223,6 +223,39 @@ def test_curves_of_sgd(tmp_path, name):
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
+TF32 = "--fp32-products=tf32"
+
+
+@pytest.mark.parametrize("name", ["mlp784", "bert2_op17"])
+def test_tf32(tmp_path, name):
+    """Losses are near those of fp32, and not the same: products round their
+    factors to 11 bits, so that each errs by 2^-10 at most, of a few in a row and
+    as many in the gradients."""
+    step = make_step(name, "sgd")
+    found = losses(tmp_path, name, step, "--steps=5", EMULATED, TF32)
+    exact = losses(tmp_path, name, step, "--steps=5", EMULATED)
+    np.testing.assert_allclose(found, exact, rtol=16 * 2.0**-10)
+    assert found != exact
+
+
+def test_tf32_has_code_of_its_own(tmp_path):
+    """Kept code is that which was asked for."""
+    text = "net (float[64,64] x, float[64,64] w) => (float[64,64] y) { y = MatMul(x, w) }"
+    model, cache = write_model(tmp_path, text), f"--cache={tmp_path}/code/"
+    exact, rounded, again = [
+        outputs(tmp_path, model, "--random=1", EMULATED, cache, *flags)["y"]
+        for flags in ((), (TF32,), ())]
+    assert (again == exact).all() and (rounded != exact).any()
+    # Of 64 products of numbers that are hardly larger than 4.
+    assert np.abs(rounded - exact).max() < 64 * 4 * 4 * 2.0**-10
+
+
+def test_tf32_is_for_gpus(net):
+    done = attempt("run", net, "--random", TF32)
+    assert done.returncode == 2
+    assert "--fp32-products=tf32 needs --device=cuda or emulated" in done.stderr
+
+
 def test_same_bits_again(tmp_path):
     """Sums have one order, whoever runs them."""
     step = make_step("bert2_op17", "adamw", "--mixed-bf16")

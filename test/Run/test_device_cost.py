@@ -83,6 +83,17 @@ def test_product(tmp_path, kind, key):
     assert counts[keys.pop()] == 0
 
 
+def test_tf32_takes_twice_the_time(tmp_path):
+    net = """
+    net (float[64,128] x, float[128,32] w) => (float[64,32] y)
+    { y = MatMul(x, w) }
+    """
+    model = write_model(tmp_path, net)
+    counts = only(estimate(model, "--fp32-products=tf32"), "product")
+    assert counts["tensor_multiply_adds"] == 2 * 64 * 128 * 32
+    assert counts["other_multiply_adds"] == 0
+
+
 def test_convolution(tmp_path):
     """Images and filters are read once; padding is not read."""
     net = """

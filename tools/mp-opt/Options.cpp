@@ -74,6 +74,11 @@ void Options::addFiles(Flags &flags) {
                 getDeviceWords(), [this](size_t word) {
                   verification.device = code.device = DeviceKind(word);
                 });
+  set.addChoice("fp32-products", "how a GPU multiplies fp32 by fp32",
+                getFP32ProductsWords(), [this](size_t word) {
+                  verification.fp32Products = code.fp32Products =
+                      FP32Products(word);
+                });
   set.add("rtol", flags.tolerance, "relative error that --verify allows");
   set.add("cache", flags.cache, "where --verify keeps compiled code", "WHERE")
       .expected = "on, off or a folder with a slash in its name";
@@ -144,6 +149,9 @@ Error Options::parseVerification(Flags &flags) {
   if (flags.set.isGiven("device") && !verify && !isCode(emit))
     return createStringError(
         "--device needs --verify, or --emit=llvm, obj or lib");
+  if (std::optional<std::string> misfit =
+          findMisfit(code.fp32Products, code.device))
+    return createStringError(*misfit);
   if (verify) {
     auto cache = CodeCacheOptions::parse(flags.cache);
     if (!cache)

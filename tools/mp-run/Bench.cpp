@@ -44,9 +44,10 @@ arithmetic, bytes, and the process's peak memory.
                         fp32. States are written in place. What does not fit
                         the memory is not run; where that begins is said.
 
-  --dim=NAME=SIZE,... --threads=N --device=NAME --kernels=FORM --in-place
-  --mixed-bf16 --mixed-fp16 --schemas=FILE --external-data-root=DIR
-  --model-check=strict --cache=WHERE --mlir-timing     as for mp-run run
+  --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
+  --kernels=FORM --in-place --mixed-bf16 --mixed-fp16 --schemas=FILE
+  --external-data-root=DIR --model-check=strict --cache=WHERE --mlir-timing
+                        as for mp-run run
 )";
 
 /// Measures as often as a line of standard input asks for it.

@@ -67,6 +67,8 @@ std::optional<int> ModelFlags::checkDevice(const Flags &flags) const {
     return flags.usageError("--device=cuda:" + *deviceModel +
                             ": only `mp-run bench --dry-run` takes names of "
                             "GPUs, what runs takes cpu, cuda or emulated");
+  if (std::optional<std::string> misfit = findMisfit(fp32Products, device))
+    return flags.usageError(*misfit);
   return std::nullopt;
 }
 
@@ -77,6 +79,9 @@ void ModelFlags::addTo(Flags &flags) {
   flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
                   getKernelWords());
   addDevice(flags);
+  flags.addChoice("fp32-products", "how a GPU multiplies fp32 by fp32",
+                  getFP32ProductsWords(),
+                  [this](size_t word) { fp32Products = FP32Products(word); });
   flags.add("in-place", inPlace, "write next states over their inputs");
   flags.add("mixed-bf16", bf16, "convert the model first, as mp-opt does")
       .synonyms = {"bf16"};
@@ -126,6 +131,7 @@ CompileOptions ModelFlags::getOptions() const {
   options.dims = sizes;
   options.target = target;
   options.device = device;
+  options.fp32Products = fp32Products;
   options.updateInPlace = inPlace;
   options.cache = codeCache.get();
   options.title = "mp-run";

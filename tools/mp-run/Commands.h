@@ -51,6 +51,7 @@ struct ModelFlags {
   DeviceKind device = DeviceKind::CPU;
   /// The NAME of --device=cuda:NAME: for estimates (--dry-run) alone.
   std::optional<std::string> deviceModel;
+  FP32Products fp32Products = FP32Products::IEEE;
   bool isEstimated = false;
   std::string kernels = "auto", schemas, cache, precision;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;

@@ -35,8 +35,9 @@ it), and the nodes that add most to the errors of their operands.
                         inputs, as for mp-run run
   --json                print as JSON
 
-  --dim=NAME=SIZE,... --threads=N --device=NAME --kernels=FORM --schemas=FILE
-  --external-data-root=DIR --model-check=strict --cache=WHERE --mlir-timing
+  --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
+  --kernels=FORM --schemas=FILE --external-data-root=DIR --model-check=strict
+  --cache=WHERE --mlir-timing
                         as for mp-run run; the reference runs on the processor
 )";
 

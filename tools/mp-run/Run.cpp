@@ -46,6 +46,8 @@ Inputs with defaults may be left out.
   --device=NAME         cpu; cuda: the first GPU of NVIDIA's driver; emulated:
                         the same code without a GPU, slow and strict. Both need
                         all sizes: --dim
+  --fp32-products=tf32  tensor cores multiply fp32, rounded to 11 bits (default:
+                        ieee, exactly); of cuda and emulated
   --kernels=FORM        16-bit products: auto, widen, dot or amx; direct: as
                         auto, and convolutions without Winograd's transforms
   --in-place            outputs that are states are written over their inputs

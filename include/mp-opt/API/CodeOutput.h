@@ -25,6 +25,7 @@ struct CodeOptions {
   /// for.
   DeviceKind device = DeviceKind::CPU;
   std::vector<PTXTarget> gpus;
+  FP32Products fp32Products = FP32Products::IEEE;
   /// How 16-bit factors are multiplied.
   KernelChoice kernels;
   /// Next states are written over their inputs.

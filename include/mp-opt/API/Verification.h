@@ -35,6 +35,7 @@ struct VerificationOptions {
   std::vector<std::string> dims;
   /// Where the result runs; the input, as float64, runs on the processor.
   DeviceKind device = DeviceKind::CPU;
+  FP32Products fp32Products = FP32Products::IEEE;
   /// Where compiled code is kept.
   CodeCacheOptions cache;
   /// Who compiles, in messages of progress.

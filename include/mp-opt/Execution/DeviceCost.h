@@ -27,7 +27,8 @@ namespace mp {
 struct DeviceCost {
   uint64_t launches = 0, copies = 0;
   uint64_t readBytes = 0, writtenBytes = 0;
-  /// Multiply-adds of 16-bit factors by tensor cores, and of others.
+  /// Multiply-adds of 16-bit factors by tensor cores, where one of tf32, which
+  /// takes twice the time on all of them, counts as two; and those of others.
   uint64_t tensor = 0, fma = 0;
   /// Other operations on floats; all on f64, multiply-adds as two.
   uint64_t operations = 0, doubles = 0;

@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
 #include <string>
 
 namespace mp {
@@ -27,6 +28,22 @@ enum class DeviceKind {
 /// The words for them, in the enumeration's order.
 llvm::ArrayRef<llvm::StringRef> getDeviceWords();
 llvm::StringRef stringifyDevice(DeviceKind kind);
+
+/// How devices multiply fp32 by fp32.
+enum class FP32Products {
+  /// Exactly: fused multiply-adds.
+  IEEE,
+  /// By tensor cores, of factors rounded to tf32, which has 11 significant bits
+  /// (10 are stored); sums are in fp32. torch calls it allow_tf32.
+  TF32
+};
+
+/// The words for them, in the enumeration's order.
+llvm::ArrayRef<llvm::StringRef> getFP32ProductsWords();
+
+/// What is wrong with products that were asked for on a device; none if they
+/// fit.
+std::optional<std::string> findMisfit(FP32Products products, DeviceKind device);
 
 /// Of NVIDIA's GPUs: what PTX is made for.
 struct PTXTarget {

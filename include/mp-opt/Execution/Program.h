@@ -44,6 +44,8 @@ struct CompileOptions {
   /// known.
   DeviceKind device = DeviceKind::CPU;
   PTXTarget ptx;
+  /// Of devices; the processor's are always IEEE.
+  FP32Products fp32Products = FP32Products::IEEE;
   /// Outputs that are states are written over their inputs.
   bool updateInPlace = false;
   /// The first call packs constants for those that follow, in memory beside

@@ -143,7 +143,7 @@ void WorkCounter::addProducts(device::GroupOp group, kernel::ContractOp op,
   if (op.getAccumulatorType().isF64())
     counts.doubles += 2 * count;
   else if (isTiled && kernel::getTile(op).getBy() == kernel::Multiplier::MMA)
-    counts.tensor += count;
+    counts.tensor += kernel::isTF32(op) ? 2 * count : count;
   else
     counts.fma += count;
 }

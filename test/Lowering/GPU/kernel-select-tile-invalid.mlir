@@ -32,7 +32,7 @@ func.func @unknown_size(%a: memref<8xf32>, %b: memref<8xf32>, %c: memref<8xf32>,
 #c = affine_map<(m, n, k) -> (m, n)>
 
 func.func @exact(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>) {
-  // expected-error @+1 {{expected factors of bf16 or of f16 for #kernel.tile<by = mma, m = 16, n = 16, k = 16, part_m = 16, part_n = 16, stages = 2>, got 'f32' and 'f32'}}
+  // expected-error @+1 {{expected factors of bf16 or of f16, or of f32 where the module's kernel.fp32_products is "tf32", for #kernel.tile<by = mma, m = 16, n = 16, k = 16, part_m = 16, part_n = 16, stages = 2>, got 'f32' and 'f32'}}
   kernel.contract {indexing_maps = [#a, #b, #c],
       kernel.tile = #kernel.tile<by = mma, m = 16, n = 16, k = 16, part_m = 16, part_n = 16, stages = 2>}
       ins(%a, %b : memref<8x8xf32>, memref<8x8xf32>) outs(%c : memref<8x8xf32>) {

@@ -78,3 +78,28 @@ func.func @small(%a: memref<4x512xf16>, %b: memref<512x512xf16>, %c: memref<4x51
   }
   return
 }
+
+// Unless the module asks for tf32: as many bytes, half as many elements.
+module attributes {kernel.fp32_products = "tf32"} {
+  // CHECK-LABEL: func.func @tf32
+  // CHECK: kernel.tile = #kernel.tile<by = mma, m = 128, n = 128, k = 16, part_m = 64, part_n = 64, stages = 4>
+  func.func @tf32(%a: memref<2048x512xf32>, %b: memref<512x2048xf32>, %c: memref<2048x2048xf32>) {
+    kernel.contract {indexing_maps = [#a, #b, #c]}
+        ins(%a, %b : memref<2048x512xf32>, memref<512x2048xf32>) outs(%c : memref<2048x2048xf32>) {
+    ^bb0(%sum: f32):
+      kernel.yield %sum : f32
+    }
+    return
+  }
+
+  // CHECK-LABEL: func.func @tf32_is_for_f32
+  // CHECK: kernel.tile = #kernel.tile<by = fma,
+  func.func @tf32_is_for_f32(%a: memref<2048x512xf64>, %b: memref<512x2048xf64>, %c: memref<2048x2048xf64>) {
+    kernel.contract {indexing_maps = [#a, #b, #c]}
+        ins(%a, %b : memref<2048x512xf64>, memref<512x2048xf64>) outs(%c : memref<2048x2048xf64>) {
+    ^bb0(%sum: f64):
+      kernel.yield %sum : f64
+    }
+    return
+  }
+}

@@ -58,7 +58,7 @@ net (TYPE[ROWS,1024] x, TYPE[1024,1024] w, TYPE[1024] b, TYPE[ROWS,1024] y)
 """
 
 
-def products(rows, element, *flags):
+def products(rows, element, *flags, sizes=""):
     def make():
         text = PRODUCTS.replace("ROWS", str(rows)).replace("TYPE", element)
         model = write_model(scratch_dir("products"), text)
@@ -68,7 +68,7 @@ def products(rows, element, *flags):
         run_mp_opt(model, *flags, "--summary=none", "-o", path)
         return path
 
-    return make, ""
+    return make, sizes
 
 
 def step(name, *flags):
@@ -102,6 +102,8 @@ CASES = {
     "products 512 bf16": products(512, "bfloat16"),
     "products 4096 fp32": products(4096, "float"),
     "products 512 fp32": products(512, "float"),
+    "products 4096 tf32": products(4096, "float", sizes="tf32"),
+    "products 512 tf32": products(512, "float", sizes="tf32"),
     "products 512 fp64": products(512, "double"),
 }
 
@@ -192,19 +194,23 @@ def read_report(kernels, chip, text):
 
 
 def lower(model, sizes):
-    """The launches of a model, and the module of its kernels."""
+    """The launches of a model, and the module of its kernels. Instead of sizes,
+    "tf32" is how products are made."""
     folder = scratch_dir("kernels")
     path = folder / "model.mlir"
-    dim = f"=dim={sizes}" if sizes else ""
+    tf32 = sizes == "tf32"
+    dim = f"=dim={sizes}" if sizes and not tf32 else ""
     run_mp_opt(
-        model,
-        f"--convert-onnx-to-linalg{dim}",
-        "--mp-lower-to-nvvm=in-place",
-        "--emit=mlir",
-        "-o",
-        path,
+        model, f"--convert-onnx-to-linalg{dim}", "--emit=mlir", "-o", path
     )
-    text = path.read_text()
+    if tf32:
+        text = path.read_text()
+        assert "\nmodule {" in f"\n{text}"
+        marked = 'module attributes {kernel.fp32_products = "tf32"} {'
+        path.write_text(text.replace("module {", marked, 1))
+    lowered = folder / "lowered.mlir"
+    run_mp_opt(path, "--mp-lower-to-nvvm=in-place", "--emit=mlir", "-o", lowered)
+    text = lowered.read_text()
     module = re.search(r"^  gpu\.module .*?^  }$", text, re.DOTALL | re.M)
     (folder / "kernels.mlir").write_text(module[0])
     return text, folder

@@ -26,7 +26,7 @@ TYPES = {
 }
 
 
-def build(contractions):
+def build(contractions, tf32=False):
     """Of (contraction, shapes, tile or none)."""
     text = ""
     for number, (contraction, shapes, tile) in enumerate(contractions):
@@ -34,6 +34,8 @@ def build(contractions):
         if tile:
             own = own.replace("{indexing_maps", f"{{kernel.tile = {tile}, indexing_maps")
         text += own
+    if tf32:
+        text = f'module attributes {{kernel.fp32_products = "tf32"}} {{\n{text}}}\n'
     # The folder may go: a loaded library stays.
     with tempfile.TemporaryDirectory() as folder:
         return gpu_kernels.Kernels(text, folder)
@@ -61,15 +63,16 @@ def check_integers(library, number, contraction, shapes):
         err_msg=f"{contraction} {shapes} {library.launches[number]}")
 
 
-@pytest.mark.parametrize("types", TYPES)
+@pytest.mark.parametrize("types", [*TYPES, "tf32"])
 def test_cases(types):
-    wide = TYPES[types][2]
+    tf32 = types == "tf32"
+    types = TYPES["f32" if tf32 else types]
     contractions = [
-        (dataclasses.replace(CASES[name][0], types=TYPES[types],
-                             epilogue=f"kernel.yield %sum : {wide}"),
+        (dataclasses.replace(CASES[name][0], types=types,
+                             epilogue=f"kernel.yield %sum : {types[2]}"),
          CASES[name][1], None)
         for name in NAMES]
-    library = build(contractions)
+    library = build(contractions, tf32)
     for number, (contraction, shapes, _) in enumerate(contractions):
         check_integers(library, number, contraction, shapes)
 
@@ -79,6 +82,11 @@ MMA_TILES = [
     (128, 128, 32, 64, 64, 4), (128, 128, 32, 64, 32, 4), (64, 128, 32, 32, 64, 4),
     (64, 64, 32, 32, 32, 4), (16, 64, 32, 16, 16, 4), (32, 16, 32, 16, 16, 4),
     (64, 64, 64, 32, 32, 2), (64, 32, 16, 32, 16, 3),
+]
+TF32_TILES = [
+    (128, 128, 16, 64, 64, 4), (64, 128, 16, 32, 64, 4), (64, 64, 16, 32, 32, 4),
+    (16, 64, 16, 16, 16, 4), (32, 16, 16, 16, 16, 4), (64, 64, 32, 32, 32, 4),
+    (32, 32, 64, 16, 16, 2), (64, 32, 32, 32, 16, 3),
 ]
 FMA_TILES = [
     (128, 128, 8, 8, 8, 3), (64, 128, 8, 4, 8, 3), (64, 64, 16, 4, 4, 3),
@@ -130,14 +138,14 @@ def make_window(generator):
             [shape for _, shape in order])
 
 
-def make_swept(seed, count):
+def make_swept(seed, count, tf32):
     generator = random.Random(seed)
     for _ in range(count):
         make_one = make_product if generator.random() < 0.6 else make_window
         contraction, shapes = make_one(generator)
-        types = TYPES[generator.choice(list(TYPES))]
+        types = TYPES["f32" if tf32 else generator.choice(list(TYPES))]
         rounding = ("", "")
-        if generator.random() < 0.2 and types[0] == types[1] != "f64":
+        if generator.random() < 0.2 and types[0] == types[1] != "f64" and not tf32:
             low = generator.choice(["bf16", "f16"])
             rounding = (generator.choice([low, ""]), low)
             types = ("f32" if rounding[0] else low, "f32", "f32")
@@ -148,16 +156,19 @@ def make_swept(seed, count):
         by, tiles = "fma", FMA_TILES[types[0] == "f64" :]
         if factors in ({"bf16"}, {"f16"}) and generator.random() < 0.8:
             by, tiles = "mma", MMA_TILES
+        elif tf32 and factors == {"f32"}:
+            by, tiles = "mma", TF32_TILES
         m, n, k, part_m, part_n, stages = generator.choice(tiles)
         tile = (f"#kernel.tile<by = {by}, m = {m}, n = {n}, k = {k}, "
                 f"part_m = {part_m}, part_n = {part_n}, stages = {stages}>")
         yield contraction, shapes, None if generator.random() < 0.3 else tile
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_edges_of_tiles(seed):
-    contractions = list(make_swept(seed, 60))
-    library = build(contractions)
+@pytest.mark.parametrize("seed, tf32", [
+    *((seed, False) for seed in range(4)), (4, True), (5, True)])
+def test_edges_of_tiles(seed, tf32):
+    contractions = list(make_swept(seed, 60, tf32))
+    library = build(contractions, tf32)
     for number, (contraction, shapes, _) in enumerate(contractions):
         check_integers(library, number, contraction, shapes)
 
@@ -224,6 +235,43 @@ def test_rounding_while_reading():
         numpy.testing.assert_array_equal(
             result.view(numpy.uint32), expected.view(numpy.uint32),
             err_msg=f"{contraction}")
+
+
+def round_to_tf32(values):
+    """To nearest, away from zero where two are as near."""
+    bits = values.view(numpy.uint32) + numpy.uint32(0x1000)
+    return (bits & ~numpy.uint32(0x1FFF)).view(numpy.float32)
+
+
+def test_tf32_is_rounded():
+    """Products are those of rounded factors, bit by bit, and near the exact ones
+    of these. Where bits are dropped instead, they are neither."""
+    names = ["matmul", "transposed_a", "transposed_b", "batched_transposed", "conv",
+             "conv_strided", "conv_weights_strided"]
+    contractions = [
+        (dataclasses.replace(CASES[name][0], types=TYPES["f32"]), CASES[name][1], None)
+        for name in names]
+    library = build(contractions, tf32=True)
+    unequal = 0
+    for number, (contraction, shapes, _) in enumerate(contractions):
+        generator = numpy.random.default_rng(number)
+        wide = [make(s, "f32", generator, False) for s in shapes[:2]]
+        results = []
+        for factors in (wide, [round_to_tf32(w) for w in wide]):
+            arrays = [place(f) for f in factors]
+            arrays.append(place(numpy.zeros(shapes[2], numpy.float32)))
+            library.call(number, *arrays)
+            results.append(arrays[-1])
+        numpy.testing.assert_array_equal(
+            results[0].view(numpy.uint32), results[1].view(numpy.uint32))
+        sums, scale, count = kernels.reference(contraction, arrays)
+        expected = kernels.at_output(contraction, arrays, sums)
+        bound = kernels.at_output(contraction, arrays, scale) * (count + 1) * 2.0**-24
+        assert (numpy.abs(results[0] - expected) <= bound).all()
+        exact = kernels.reference(contraction, [*wide, arrays[-1]])[0]
+        unequal += (numpy.abs(exact - sums) > 2.0**-20 * scale).sum()
+    # fp32 products would pass no such test.
+    assert unequal
 
 
 @pytest.mark.parametrize("wrong", ["nvvm.barrier", "nvvm.cp.async.wait.group"])

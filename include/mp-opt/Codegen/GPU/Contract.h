@@ -8,8 +8,10 @@
 // The code of one contraction on memrefs of known sizes for a grid of thread
 // blocks: each block computes a tile of the result, steps along the summed
 // dimensions through shared memory, and applies the epilogue in registers.
-// 16-bit factors are multiplied by tensor cores (`mma.sync`), all others by
-// fused multiply-adds in the type of the sums.
+// 16-bit factors are multiplied by tensor cores (`mma.sync`), and so is fp32
+// where the module asks for tf32: it is rounded to nearest when it is read from
+// shared memory. All others are multiplied by fused multiply-adds in the type
+// of the sums.
 //
 // What is emitted are ops of arith, gpu, llvm (`llvm.intr.fma`), memref, nvgpu,
 // nvvm (`nvvm.mma.sync`), scf and vector; shared memory is
@@ -37,13 +39,22 @@ struct ContractLaunch {
 /// Attribute (#kernel.tile) of a contraction: how it is computed on a GPU.
 constexpr llvm::StringLiteral tileName = "kernel.tile";
 
+/// Attribute of the module, a string: `tf32` where tensor cores may multiply
+/// fp32 by fp32, of which they look at 11 significant bits. Absent: exactly.
+constexpr llvm::StringLiteral fp32ProductsName = "kernel.fp32_products";
+constexpr llvm::StringLiteral tf32 = "tf32";
+
 /// Fails, after an error at `op`, where code cannot be made: sizes, strides or
 /// offsets that are not known, or a `kernel.tile` that does not fit.
 mlir::LogicalResult verifyGPUContract(ContractOp op);
 
 /// Whether tensor cores multiply as `op` says, and are worth it: bf16 by bf16
-/// or fp16 by fp16, rounded operands included. fp32 is multiplied exactly.
+/// or fp16 by fp16, rounded operands included, and fp32 by fp32 where the
+/// module asks for tf32.
 bool canUseTensorCores(ContractOp op);
+
+/// Whether factors are fp32 that tensor cores may multiply as tf32.
+bool isTF32(ContractOp op);
 
 /// Whether sizes are known, and there are so many products that blocks of
 /// threads compute tiles sooner than single threads their elements.

@@ -97,13 +97,15 @@ private:
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// mma.sync of 16 x 8 x 16. A lane has rows lane / 4 and lane / 4 + 8 of each
+/// mma.sync of 16 x 8 x 16, of tf32 16 x 8 x 8: K is as long as two chunks of
+/// shared memory. A lane has rows lane / 4 and lane / 4 + 8 of each
 /// product, and two columns from 2 (lane mod 4) on.
 class MMAMultiply : public Multiply {
 public:
   MMAMultiply(TileBuilder &e, const TilePlan &plan, Value lhs, Value rhs,
               Value thread)
-      : plan(plan), lhs(lhs), rhs(rhs), lane(e.rem(thread, 32)) {
+      : plan(plan), lhs(lhs), rhs(rhs), lane(e.rem(thread, 32)),
+        depth(2 * plan.lhs.chunk) {
     TileAttr tile = plan.tile;
     int64_t warpsN = tile.getN() / tile.getPartN();
     Value warp = e.div(thread, 32);
@@ -121,7 +123,7 @@ public:
   SmallVector<Value> multiply(TileBuilder &e, Value stage,
                               ValueRange sums) const override {
     SmallVector<Value> next = llvm::to_vector(sums);
-    for (int64_t k = 0; k < plan.tile.getK(); k += 16) {
+    for (int64_t k = 0; k < plan.tile.getK(); k += depth) {
       SmallVector<SmallVector<Value>> a, b;
       for (int64_t i = 0; i < plan.tile.getPartM(); i += 16)
         a.push_back(loadLHS(e, stage, i, k));
@@ -144,9 +146,9 @@ public:
   }
 
 private:
-  /// Four matrices of 8 x 8, of which this lane names row lane mod 8 of that
-  /// with the number lane / 8: two by two along K and along M or N, beginning
-  /// at `k` and `first`.
+  /// Four matrices of 8 x 8, of tf32 8 x 4, of which this lane names row
+  /// lane mod 8 of that with the number lane / 8: two by two along K and along
+  /// M or N, beginning at `k` and `first`.
   SmallVector<Value> loadMatrices(TileBuilder &e, Value memory,
                                   const CopyPlan &copy, Value stage,
                                   Value first, int64_t k, Value besideK,
@@ -155,15 +157,13 @@ private:
     Value inMatrix = e.rem(lane, 8);
     if (copy.linesOfK) {
       line = e.add(e.add(first, e.mul(beside, 8)), inMatrix);
-      position = e.add(besideK, k / 8);
+      position = e.add(besideK, k / copy.chunk);
     } else {
       line = e.add(e.add(e.mul(besideK, 8), inMatrix), k);
       position = e.add(e.div(first, 8), beside);
     }
-    position = getSwizzled(e, line, position, copy.pitch / 8);
-    Value at = e.add(e.mul(stage, copy.getStageSize()),
-                     e.add(e.mul(line, copy.pitch), e.mul(position, 8)));
-    auto type = VectorType::get({4, 2}, copy.element);
+    Value at = getPlace(e, copy, stage, line, position);
+    auto type = VectorType::get({4, copy.chunk / 4}, copy.element);
     // Products want pairs of neighbours along K.
     Value matrices = nvgpu::LdMatrixOp::create(
         e, type, memory, ValueRange{e.toIndex(at)},
@@ -175,10 +175,48 @@ private:
     return registers;
   }
 
-  /// As mma.sync takes them: bf16 in words, fp16 in pairs.
+  /// Of a chunk in shared memory.
+  static Value getPlace(TileBuilder &e, const CopyPlan &copy, Value stage,
+                        Value line, Value position) {
+    position =
+        getSwizzled(e, line, position, copy.pitch / copy.chunk, copy.swizzle);
+    return e.add(e.mul(stage, copy.getStageSize()),
+                 e.add(e.mul(line, copy.pitch), e.mul(position, copy.chunk)));
+  }
+
+  /// The same matrices of tf32, of which shared memory has lines of M or N,
+  /// element by element: of each, row lane / 4 and element lane mod 4 of K.
+  /// Matrices follow each other along K where `isKInner`.
+  SmallVector<Value> loadElements(TileBuilder &e, Value memory,
+                                  const CopyPlan &copy, Value stage,
+                                  Value first, int64_t k, bool isKInner) const {
+    Value row = e.div(lane, 4), column = e.add(e.rem(lane, 4), k);
+    SmallVector<Value> registers;
+    for (int64_t i = 0; i < 4; ++i) {
+      int64_t besideK = isKInner ? i % 2 : i / 2;
+      int64_t beside = isKInner ? i / 2 : i % 2;
+      Value line = e.add(column, 4 * besideK);
+      Value place = e.add(e.add(first, row), 8 * beside);
+      Value at = e.add(getPlace(e, copy, stage, line, e.div(place, 4)),
+                       e.rem(place, 4));
+      registers.push_back(roundToTF32(e, e.load(memory, at, 1)));
+    }
+    return registers;
+  }
+
+  /// To the nearest; mma.sync would drop bits.
+  static Value roundToTF32(TileBuilder &e, Value element) {
+    return NVVM::ConvertFloatToTF32Op::create(e, e.getI32Type(), element,
+                                              NVVM::FPRoundingMode::RNA);
+  }
+
+  /// As mma.sync takes them: bf16 in words, fp16 in pairs, tf32 in words.
   static Value toRegister(TileBuilder &e, Value pair) {
-    if (cast<VectorType>(pair.getType()).getElementType().isF16())
+    Type element = cast<VectorType>(pair.getType()).getElementType();
+    if (element.isF16())
       return pair;
+    if (element.isF32())
+      return roundToTF32(e, vector::ExtractOp::create(e, pair, 0));
     auto type = VectorType::get({1}, e.getI32Type());
     Value words = vector::BitCastOp::create(e, type, pair);
     return vector::ExtractOp::create(e, words, 0);
@@ -187,27 +225,35 @@ private:
   /// Rows 0 to 7 and 8 to 15 of elements 0 to 7 of K, then of 8 to 15.
   SmallVector<Value> loadLHS(TileBuilder &e, Value stage, int64_t row,
                              int64_t k) const {
-    Value matrix = e.div(lane, 8);
-    return loadMatrices(e, lhs, plan.lhs, stage, e.add(firstRow, row), k,
-                        e.div(matrix, 2), e.rem(matrix, 2));
+    Value matrix = e.div(lane, 8), first = e.add(firstRow, row);
+    if (plan.lhs.needsElements())
+      return loadElements(e, lhs, plan.lhs, stage, first, k,
+                          /*isKInner=*/false);
+    return loadMatrices(e, lhs, plan.lhs, stage, first, k, e.div(matrix, 2),
+                        e.rem(matrix, 2));
   }
 
   /// Elements 0 to 7 and 8 to 15 of K of columns 0 to 7, then of 8 to 15.
   SmallVector<Value> loadRHS(TileBuilder &e, Value stage, int64_t column,
                              int64_t k) const {
-    Value matrix = e.div(lane, 8);
-    return loadMatrices(e, rhs, plan.rhs, stage, e.add(firstColumn, column), k,
-                        e.rem(matrix, 2), e.div(matrix, 2));
+    Value matrix = e.div(lane, 8), first = e.add(firstColumn, column);
+    if (plan.rhs.needsElements())
+      return loadElements(e, rhs, plan.rhs, stage, first, k,
+                          /*isKInner=*/true);
+    return loadMatrices(e, rhs, plan.rhs, stage, first, k, e.rem(matrix, 2),
+                        e.div(matrix, 2));
   }
 
   void emitMMA(TileBuilder &e, ArrayRef<Value> a, ArrayRef<Value> b,
                MutableArrayRef<Value> sums) const {
     auto type = LLVM::LLVMStructType::getLiteral(
         e.getContext(), SmallVector<Type>(4, e.getF32Type()));
-    NVVM::MMATypes factor =
-        plan.lhs.element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+    Type element = plan.lhs.element;
+    NVVM::MMATypes factor = element.isF32()    ? NVVM::MMATypes::tf32
+                            : element.isBF16() ? NVVM::MMATypes::bf16
+                                               : NVVM::MMATypes::f16;
     Value result = NVVM::MmaOp::create(
-        e, type, a, b, ArrayRef<Value>(sums), ArrayRef<int64_t>{16, 8, 16},
+        e, type, a, b, ArrayRef<Value>(sums), ArrayRef<int64_t>{16, 8, depth},
         std::nullopt, std::nullopt, std::array{factor, factor},
         std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
     for (auto [i, sum] : llvm::enumerate(sums))
@@ -216,6 +262,8 @@ private:
 
   const TilePlan &plan;
   Value lhs, rhs, lane, firstRow, firstColumn;
+  /// Elements of K of a product.
+  int64_t depth;
 };
 } // namespace
 

@@ -46,6 +46,15 @@ constexpr Candidate mmaTiles[] = {
     {16, 64, 32, 16, 16, 4, 0.25},  {64, 16, 32, 16, 16, 4, 0.25},
     {16, 32, 32, 16, 16, 4, 0.14},  {32, 16, 32, 16, 16, 4, 0.14},
 };
+/// The same bytes: tf32 is read as fp32.
+constexpr Candidate tf32Tiles[] = {
+    {128, 128, 16, 64, 64, 4, 1.0}, {128, 128, 16, 64, 32, 4, 0.9},
+    {128, 64, 16, 64, 32, 4, 0.8},  {64, 128, 16, 32, 64, 4, 0.8},
+    {64, 64, 16, 32, 32, 4, 0.6},   {32, 64, 16, 16, 32, 4, 0.4},
+    {64, 32, 16, 32, 16, 4, 0.4},   {32, 32, 16, 16, 16, 4, 0.25},
+    {16, 64, 16, 16, 16, 4, 0.25},  {64, 16, 16, 16, 16, 4, 0.25},
+    {16, 32, 16, 16, 16, 4, 0.14},  {32, 16, 16, 16, 16, 4, 0.14},
+};
 constexpr Candidate fmaTiles[] = {
     {128, 128, 8, 8, 8, 3, 1.0}, {128, 64, 8, 8, 4, 3, 0.8},
     {64, 128, 8, 4, 8, 3, 0.8},  {64, 64, 16, 4, 4, 3, 0.65},
@@ -77,11 +86,16 @@ static double getTime(const Problem &problem, const Candidate &candidate,
   return rounds * work;
 }
 
+static ArrayRef<Candidate> getCandidates(ContractOp op) {
+  if (!canUseTensorCores(op))
+    return fmaTiles;
+  return isTF32(op) ? ArrayRef<Candidate>(tf32Tiles) : mmaTiles;
+}
+
 static TileAttr selectTile(ContractOp op, const Problem &problem,
                            int64_t splits, double &bestTime) {
   bool isMMA = canUseTensorCores(op);
-  ArrayRef<Candidate> candidates =
-      isMMA ? ArrayRef<Candidate>(mmaTiles) : ArrayRef<Candidate>(fmaTiles);
+  ArrayRef<Candidate> candidates = getCandidates(op);
   TileAttr best;
   bestTime = 0;
   for (const Candidate &candidate : candidates) {
@@ -137,9 +151,22 @@ int64_t selectSplits(ContractOp op) {
   return best;
 }
 
+bool isTF32(ContractOp op) {
+  if (!op.getFactorType(0).isF32() || !op.getFactorType(1).isF32() ||
+      !op.getAccumulatorType().isF32())
+    return false;
+  // Kernels are in a module of their own, in that which says it.
+  for (auto module = op->getParentOfType<ModuleOp>(); module;
+       module = module->getParentOfType<ModuleOp>())
+    if (auto products = module->getAttrOfType<StringAttr>(fp32ProductsName))
+      return products == tf32;
+  return false;
+}
+
 bool canUseTensorCores(ContractOp op) {
   Type a = op.getFactorType(0), b = op.getFactorType(1);
-  if (a != b || !(a.isBF16() || a.isF16()) || !isKnown(op))
+  bool is16Bit = a == b && (a.isBF16() || a.isF16());
+  if (!(is16Bit || isTF32(op)) || !isKnown(op))
     return false;
   Problem problem = Problem::get(op);
   // Half of a tile's products at least are not of zeros.

@@ -12,10 +12,11 @@ using namespace mlir;
 namespace mp::kernel::tiling {
 
 Value getSwizzled(TileBuilder &e, Value line, Value position,
-                  int64_t chunksPerLine) {
+                  int64_t chunksPerLine, int64_t swizzle) {
   // Eight chunks are all banks.
   int64_t lines = std::max<int64_t>(8 / chunksPerLine, 1);
-  Value turn = e.rem(e.div(line, lines), std::min<int64_t>(chunksPerLine, 8));
+  Value turn = e.rem(e.mul(e.div(line, lines), swizzle),
+                     std::min<int64_t>(chunksPerLine, 8));
   return e.exclusiveOr(position, turn);
 }
 
@@ -49,7 +50,7 @@ TileCopy::TileCopy(TileBuilder &e, const Problem &problem, const TilePlan &plan,
     Value line = getLineIndex(e, getLine(i));
     Value position = getPositionIndex(e, getPosition(i));
     if (plan.tile.getBy() == Multiplier::MMA)
-      position = getSwizzled(e, line, position, chunksPerLine);
+      position = getSwizzled(e, line, position, chunksPerLine, copy.swizzle);
     Value inLine = e.mul(position, copy.chunk);
     targets.push_back(copy.alongK && !copy.linesOfK
                           ? e.add(line, e.mul(inLine, copy.pitch))

@@ -66,9 +66,9 @@ private:
 };
 
 /// Where a chunk of 16 bytes is in a line of so many: chunks of neighbouring
-/// lines at the same position are in different banks.
+/// lines at the same position are in different banks, `swizzle` chunks apart.
 mlir::Value getSwizzled(TileBuilder &e, mlir::Value line, mlir::Value position,
-                        int64_t chunksPerLine);
+                        int64_t chunksPerLine, int64_t swizzle);
 
 } // namespace mp::kernel::tiling
 

@@ -40,8 +40,10 @@ static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
   plan.lines = plan.alongK ? length : tile.getK();
   if (isMMA) {
     // The chunks of ldmatrix, 16 bytes each.
-    plan.chunk = 8;
+    plan.chunk = 128 / plan.element.getIntOrFloatBitWidth();
     plan.linesOfK = plan.alongK;
+    // Then a warp reads two chunks of each line.
+    plan.swizzle = plan.needsElements() ? 2 : 1;
     plan.pitch = plan.line;
     plan.rows = plan.lines;
     plan.width = std::min<int64_t>(plan.width, plan.chunk);

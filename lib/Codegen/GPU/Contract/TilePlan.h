@@ -35,9 +35,15 @@ struct CopyPlan {
   /// Shared memory holds `rows` of `pitch` elements of `element`; of K for each
   /// row where `linesOfK`, else of M or N.
   bool linesOfK;
+  /// Of tensor cores: by how many chunks the lines of a group that are read at
+  /// once are swizzled against each other.
+  int64_t swizzle = 1;
   int64_t pitch, rows;
   mlir::Type element;
 
+  /// Of tensor cores: whether ldmatrix cannot read what is stored, which turns
+  /// round 16 bits alone.
+  bool needsElements() const { return chunk == 4 && !linesOfK; }
   int64_t getChunks() const { return line / chunk * lines; }
   /// Elements of shared memory of a stage.
   int64_t getStageSize() const { return pitch * rows; }

@@ -53,9 +53,13 @@ LogicalResult verifyGPUContract(ContractOp op) {
            << "expected at most " << most << " bytes of shared memory, got "
            << plan.sharedBytes << " of " << tile;
   Type a = op.getFactorType(0), b = op.getFactorType(1);
-  if (tile.getBy() == Multiplier::MMA && (a != b || !(a.isBF16() || a.isF16())))
-    return op.emitOpError() << "expected factors of bf16 or of f16 for " << tile
-                            << ", got " << a << " and " << b;
+  bool is16Bit = a == b && (a.isBF16() || a.isF16());
+  if (tile.getBy() == Multiplier::MMA && !is16Bit && !isTF32(op))
+    return op.emitOpError()
+           << "expected factors of bf16 or of f16, or of f32 "
+              "where the module's "
+           << fp32ProductsName << " is \"" << tf32 << "\", for " << tile
+           << ", got " << a << " and " << b;
   return success();
 }
 
