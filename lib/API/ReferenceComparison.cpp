@@ -251,7 +251,10 @@ Expected<Session> ReferenceComparison::openOnGrids(const ComparedModel &model,
       return drawn.takeError();
     data.inputs.push_back({scales.name, *drawn});
   }
-  return open(std::move(*loaded), data, DeviceKind::CPU);
+  // Products of tf32 round as well, on the device alone.
+  bool isTF32 = options.compile.fp32Products == FP32Products::TF32;
+  return open(std::move(*loaded), data,
+              isTF32 ? options.compile.device : DeviceKind::CPU);
 }
 
 /// The errors, by outputs and exposed values, that are explained by what the

@@ -250,6 +250,14 @@ def test_tf32_has_code_of_its_own(tmp_path):
     assert np.abs(rounded - exact).max() < 64 * 4 * 4 * 2.0**-10
 
 
+def test_tf32_is_verified(tmp_path):
+    """What its rounding explains is no error."""
+    text = "net (float[64,64] x, float[64,64] w) => (float[64,64] y) { y = MatMul(x, w) }"
+    model = write_model(tmp_path, text)
+    for flags in ((), ("--mixed-bf16",)):
+        run_mp_opt(model, "--verify", EMULATED, TF32, *flags, "-o", tmp_path / "n.onnx")
+
+
 def test_tf32_is_for_gpus(net):
     done = attempt("run", net, "--random", TF32)
     assert done.returncode == 2
