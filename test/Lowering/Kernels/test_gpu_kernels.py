@@ -5,6 +5,7 @@ read before it has arrived, and what lies behind shared memory."""
 import dataclasses
 import functools
 import random
+import re
 import tempfile
 
 import numpy
@@ -243,11 +244,26 @@ def round_to_tf32(values):
     return (bits & ~numpy.uint32(0x1FFF)).view(numpy.float32)
 
 
+ROUND_TO_TF32 = re.compile(r"nvvm\.convert\.float\.to\.tf32 (%\w+) \{.*\}")
+
+
+def test_without_rounding_bits_are_dropped(monkeypatch):
+    """So that the next test would see it."""
+    plain = gpu_kernels.emulate
+    monkeypatch.setattr(gpu_kernels, "emulate", lambda text: plain(
+        ROUND_TO_TF32.sub(r"llvm.bitcast \1 : f32 to i32", text)))
+    with pytest.raises(AssertionError):
+        check_rounding(["matmul", "transposed_a"])
+
+
 def test_tf32_is_rounded():
     """Products are those of rounded factors, bit by bit, and near the exact ones
-    of these. Where bits are dropped instead, they are neither."""
-    names = ["matmul", "transposed_a", "transposed_b", "batched_transposed", "conv",
-             "conv_strided", "conv_weights_strided"]
+    of these."""
+    check_rounding(["matmul", "transposed_a", "transposed_b", "batched_transposed",
+                    "conv", "conv_strided", "conv_weights_strided"])
+
+
+def check_rounding(names):
     contractions = [
         (dataclasses.replace(CASES[name][0], types=TYPES["f32"]), CASES[name][1], None)
         for name in names]
