@@ -28,8 +28,7 @@ std::optional<std::string> findMisfit(FP32Products products,
   if (products == FP32Products::IEEE || device != DeviceKind::CPU)
     return std::nullopt;
   return "--fp32-products=tf32 needs --device=cuda or emulated: tensor cores "
-         "of "
-         "GPUs multiply tf32, processors multiply fp32 as it is";
+         "multiply tf32, processors multiply fp32 as it is";
 }
 
 } // namespace mp
