@@ -17,13 +17,12 @@ import json
 import statistics
 import time
 
-import torch
-import torch_models
-
 MOST_CALLS = 1000
 
 
 def make_batch(spec, device):
+    import torch
+
     random = torch.Generator().manual_seed(0)
     batch = {}
     for name, (shape, dtype, end) in spec.items():
@@ -40,6 +39,9 @@ def make_batch(spec, device):
 
 
 def make_step(case, precision, is_compiled, device):
+    import torch
+    import torch_models
+
     torch.manual_seed(0)
     options = dict(case["options"])
     module = torch_models.CLASSES[case["kind"]](**options).to(device).train()
@@ -76,13 +78,22 @@ def measure(step, seconds):
     return times
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("cases")
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--results")
     parser.add_argument("--device", default="cuda")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    import torch
+
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     with open(arguments.cases) as file:
