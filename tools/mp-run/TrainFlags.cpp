@@ -61,9 +61,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --quiet               print nothing on the way but warnings
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
-  --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --mlir-timing
-  --external-data-root=DIR --model-check=strict --cache=WHERE
-                        as for mp-run run
+  --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
+  --external-data-root=DIR --cache=WHERE --mlir-timing     as for mp-run run
 
 Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with -o and a checkpoint,
 which goes to a new folder in $TMPDIR if nothing else can be written. A run that
