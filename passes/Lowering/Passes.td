@@ -393,6 +393,20 @@ def SettleMemory : Pass<"mp-settle-memory"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
+  let summary = "Say which GPU kernels are for";
+  let description = [{
+    After: the module's `kernel.chip` is `chip`, for which code of kernels is
+    made from then on. Without it they are for NVIDIA's GPUs.
+
+    Example: test/Lowering/GPU/mp-set-gpu.mlir
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", [{"gfx942"}],
+           "gfx942 (MI300) or gfx1100 (RX 7900)">,
+  ];
+}
+
 def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
   let summary = "Keep 16-bit copies of parameters beside them";
   let description = [{

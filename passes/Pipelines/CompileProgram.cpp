@@ -129,8 +129,9 @@ FailureOr<DevicePlan> planProgram(ModuleOp module,
   lowering.inPlace = options.updateInPlace;
   std::optional<double> flops;
   CompileWatch watch = {nullptr, options.timing};
-  if (failed(lower(module, options, watch, flops,
-                   [&](PassManager &pm) { buildGPUFormation(pm, lowering); })))
+  if (failed(lower(module, options, watch, flops, [&](PassManager &pm) {
+        buildGPUFormation(pm, lowering.inPlace);
+      })))
     return failure();
   return makePlan(module);
 }

@@ -155,11 +155,11 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   simplify(pm.nest<LLVM::LLVMFuncOp>());
 }
 
-void buildGPUFormation(OpPassManager &pm, const GPULoweringOptions &options) {
+void buildGPUFormation(OpPassManager &pm, bool inPlace) {
   // What devices transfer at once begins at multiples of this.
   constexpr int64_t placeBytes = 256;
   buildFusion(pm);
-  buildBufferization(pm, options.inPlace, placeBytes);
+  buildBufferization(pm, inPlace, placeBytes);
   pm.addPass(createUnrollLoops());
   simplifyOps(pm);
   pm.addPass(createShadowWeights());
@@ -169,9 +169,10 @@ void buildGPUFormation(OpPassManager &pm, const GPULoweringOptions &options) {
   pm.addPass(createConvertGroupsToGPU());
 }
 
-void buildGPULoweringPipeline(OpPassManager &pm,
-                              const GPULoweringOptions &options) {
-  buildGPUFormation(pm, options);
+/// Of kernels as `buildGPUFormation` leaves them; `convert` makes them
+/// functions of a dialect of LLVM's.
+static void buildKernelLowering(OpPassManager &pm,
+                                std::unique_ptr<Pass> convert) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   // Side by side, where a pass sees one of them alone.
   OpPassManager &formed = kernels.nest<gpu::GPUFuncOp>();
@@ -184,10 +185,23 @@ void buildGPULoweringPipeline(OpPassManager &pm,
   expanded.addPass(createSCFToControlFlowPass());
   kernels.addPass(createLowerFailures());
   simplify(kernels.nest<gpu::GPUFuncOp>());
-  kernels.addPass(createConvertKernelsToNVVM());
+  kernels.addPass(std::move(convert));
   OpPassManager &functions = kernels.nest<LLVM::LLVMFuncOp>();
   functions.addPass(createReconcileUnrealizedCastsPass());
   simplify(functions);
+}
+
+void buildROCDLLoweringPipeline(OpPassManager &pm,
+                                const ROCDLLoweringOptions &options) {
+  pm.addPass(createSetGPU({options.chip}));
+  buildGPUFormation(pm, options.inPlace);
+  buildKernelLowering(pm, createConvertKernelsToROCDL({options.chip}));
+}
+
+void buildGPULoweringPipeline(OpPassManager &pm,
+                              const GPULoweringOptions &options) {
+  buildGPUFormation(pm, options.inPlace);
+  buildKernelLowering(pm, createConvertKernelsToNVVM());
   if (options.emulated)
     pm.addPass(createEmulateKernels({/*checkRaces=*/true}));
 }

@@ -158,12 +158,17 @@ void registerPipelines() {
   PassPipelineRegistration<GPULoweringOptions>(
       "mp-lower-to-gpu", "Write loops on tensors as launches of kernels",
       [](OpPassManager &pm, const GPULoweringOptions &options) {
-        buildGPUFormation(pm, options);
+        buildGPUFormation(pm, options.inPlace);
       });
   PassPipelineRegistration<GPULoweringOptions>(
       "mp-lower-to-nvvm", "The same, and kernels in NVVM's dialect",
       [](OpPassManager &pm, const GPULoweringOptions &options) {
         buildGPULoweringPipeline(pm, options);
+      });
+  PassPipelineRegistration<ROCDLLoweringOptions>(
+      "mp-lower-to-rocdl", "The same for AMD's GPUs, in ROCDL's dialect",
+      [](OpPassManager &pm, const ROCDLLoweringOptions &options) {
+        buildROCDLLoweringPipeline(pm, options);
       });
 }
 

@@ -136,6 +136,17 @@ struct GPULoweringOptions
                         llvm::cl::init(false)};
 };
 
+struct ROCDLLoweringOptions
+    : public mlir::PassPipelineOptions<ROCDLLoweringOptions> {
+  Option<std::string> chip{
+      *this, "chip", llvm::cl::desc("gfx942 (MI300) or gfx1100 (RX 7900)"),
+      llvm::cl::init("gfx942")};
+  Option<bool> inPlace{
+      *this, "in-place",
+      llvm::cl::desc("write outputs that are states over their inputs"),
+      llvm::cl::init(false)};
+};
+
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
 /// Decides precision and carries it out: specialize functions, scale the loss
@@ -165,13 +176,15 @@ void buildLoweringPipeline(mlir::OpPassManager &pm,
 /// NVVM in `gpu.module @kernels`; the first of its two halves ends with `gpu`.
 void buildGPULoweringPipeline(mlir::OpPassManager &pm,
                               const GPULoweringOptions &options);
-void buildGPUFormation(mlir::OpPassManager &pm,
-                       const GPULoweringOptions &options);
+void buildGPUFormation(mlir::OpPassManager &pm, bool inPlace);
+/// The same for a GPU of AMD's, with kernels in ROCDL's dialect.
+void buildROCDLLoweringPipeline(mlir::OpPassManager &pm,
+                                const ROCDLLoweringOptions &options);
 /// The dialects on the way, and how their ops are bufferized.
 void registerLoweringDialects(mlir::DialectRegistry &registry);
 
 /// Registers `mp-mixed-precision`, `mp-train`, `mp-lower-to-llvm`,
-/// `mp-lower-to-gpu` and `mp-lower-to-nvvm`.
+/// `mp-lower-to-gpu`, `mp-lower-to-nvvm` and `mp-lower-to-rocdl`.
 void registerPipelines();
 
 } // namespace mp

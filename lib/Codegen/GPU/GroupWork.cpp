@@ -142,7 +142,7 @@ void WorkCounter::addProducts(device::GroupOp group, kernel::ContractOp op,
   bool isTiled = group.getKind() == group::contract && kernel::isWorthTiles(op);
   if (op.getAccumulatorType().isF64())
     counts.doubles += 2 * count;
-  else if (isTiled && kernel::getTile(op).getBy() == kernel::Multiplier::MMA)
+  else if (isTiled && kernel::getTile(op).getBy() != kernel::Multiplier::FMA)
     counts.tensor += kernel::isTF32(op) ? 2 * count : count;
   else
     counts.fma += count;

@@ -86,14 +86,13 @@ LogicalResult TileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected powers of two from 1 to 256, got m = "
                          << m << ", n = " << n << ", k = " << k
                          << ", part_m = " << partM << ", part_n = " << partN;
-  bool isMMA = by == Multiplier::MMA;
-  int64_t least = isMMA ? 16 : 1;
+  int64_t least = by == Multiplier::FMA ? 1 : 16;
   if (k < least || partM < least || partN < least || partM > m || partN > n)
     return emitError() << "expected k, part_m and part_n of " << least
                        << " or more, and parts within m and n, got m = " << m
                        << ", n = " << n << ", k = " << k
                        << ", part_m = " << partM << ", part_n = " << partN;
-  int64_t threads = (m / partM) * (n / partN) * (isMMA ? 32 : 1);
+  int64_t threads = (m / partM) * (n / partN) * getLanes(by);
   if (threads < 32 || threads > 1024)
     return emitError() << "expected parts of 32 to 1024 threads, got "
                        << threads;

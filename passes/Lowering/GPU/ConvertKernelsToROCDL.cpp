@@ -1,5 +1,4 @@
-//===- ConvertKernelsToROCDL.cpp - Kernels in ROCDL's dialect
-//---------------===//
+//===- ConvertKernelsToROCDL.cpp - Kernels in ROCDL's dialect ------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

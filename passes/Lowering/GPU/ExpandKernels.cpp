@@ -1,4 +1,4 @@
-//===- ExpandKernels.cpp - What devices have no instruction for -----------
+//===- ExpandKernels.cpp - What devices have no instruction for ----------===//
 //===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.

@@ -30,6 +30,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::registerPass([] { return mp::createConvertContractToGPU(); });
   mlir::registerPass([] { return mp::createConvertKernelsToNVVM(); });
+  mlir::registerPass([] { return mp::createConvertKernelsToROCDL(); });
   mlir::registerPass([] { return mp::createConvertScratchToLLVM(); });
   mlir::registerPass([] { return mp::createKernelToCPU(); });
   mlir::registerPass([] { return mp::createOutlineContracts(); });

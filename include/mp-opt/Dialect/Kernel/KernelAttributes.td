@@ -112,6 +112,8 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
 def Kernel_Multiplier : Kernel_Enum<"Multiplier", "what multiplies on a GPU", [
     I32EnumAttrCase<"FMA", 0, "fma">,
     I32EnumAttrCase<"MMA", 1, "mma">,
+    I32EnumAttrCase<"MFMA", 2, "mfma">,
+    I32EnumAttrCase<"WMMA", 3, "wmma">,
   ]>;
 
 def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
@@ -121,11 +123,12 @@ def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
     The contraction is a product of matrices, C (M x N) += A (M x K) * B (K x N),
     for each batch; N has the last axis of the result.
 
-    * `by`: `mma`, products of 16 x 8 x 16 by the tensor cores that a warp does
-      together, or `fma`, of one thread each.
+    * `by`: what a warp does together, `mma`, products of 16 x 8 x 16 by NVIDIA's
+      tensor cores, or AMD's of 16 x 16 x 16, `mfma` by 64 lanes and `wmma` by 32;
+      or `fma`, of one thread each.
     * `m`, `n`: rows and columns of the result that a block of threads computes;
       `k`: elements of the summed dimension in a step.
-    * `part_m`, `part_n`: those of a warp (`mma`) or a thread (`fma`).
+    * `part_m`, `part_n`: those of a warp, or of a thread (`fma`).
     * `stages`: steps whose operands are in shared memory at a time.
 
     All are powers of two but `stages`, which is two or more.
@@ -145,7 +148,13 @@ def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
     /// Of a block.
     int64_t getNumThreads() const {
       int64_t parts = (getM() / getPartM()) * (getN() / getPartN());
-      return getBy() == Multiplier::MMA ? parts * 32 : parts;
+      return parts * getLanes(getBy());
+    }
+    /// Threads that multiply together.
+    static int64_t getLanes(Multiplier by) {
+      if (by == Multiplier::FMA)
+        return 1;
+      return by == Multiplier::MFMA ? 64 : 32;
     }
   }];
 }

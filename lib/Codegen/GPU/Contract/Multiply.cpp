@@ -7,6 +7,7 @@
 
 #include "Multiply.h"
 
+#include "AMDMultiply.h"
 #include "TileCopy.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -271,7 +272,9 @@ std::unique_ptr<Multiply> Multiply::create(TileBuilder &e, const TilePlan &plan,
                                            Value lhs, Value rhs, Value thread) {
   if (plan.tile.getBy() == Multiplier::MMA)
     return std::make_unique<MMAMultiply>(e, plan, lhs, rhs, thread);
-  return std::make_unique<FMAMultiply>(e, plan, lhs, rhs, thread);
+  if (plan.tile.getBy() == Multiplier::FMA)
+    return std::make_unique<FMAMultiply>(e, plan, lhs, rhs, thread);
+  return makeAMDMultiply(e, plan, lhs, rhs, thread);
 }
 
 } // namespace mp::kernel::tiling

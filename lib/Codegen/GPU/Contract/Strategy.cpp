@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Codegen/GPU/Contract.h"
+#include "mp-opt/Codegen/GPU/GPUTarget.h"
 
 #include "TilePlan.h"
 
@@ -95,14 +96,15 @@ static ArrayRef<Candidate> getCandidates(ContractOp op) {
 static TileAttr selectTile(ContractOp op, const Problem &problem,
                            int64_t splits, double &bestTime) {
   bool isMMA = canUseTensorCores(op);
+  GPUTarget target = GPUTarget::get(op);
   ArrayRef<Candidate> candidates = getCandidates(op);
   TileAttr best;
   bestTime = 0;
   for (const Candidate &candidate : candidates) {
     auto tile = TileAttr::get(
-        op.getContext(), isMMA ? Multiplier::MMA : Multiplier::FMA, candidate.m,
-        candidate.n, candidate.k, candidate.partM, candidate.partN,
-        candidate.stages);
+        op.getContext(), isMMA ? target.multiplier : Multiplier::FMA,
+        candidate.m, candidate.n, candidate.k, candidate.partM, candidate.partN,
+        target.hasAsyncCopies ? candidate.stages : 2);
     TilePlan plan = TilePlan::get(problem, tile);
     // Sums and elements on their way would not fit the registers.
     bool isDirect = !plan.lhs.isAsync || !plan.rhs.isAsync;
@@ -113,7 +115,8 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
         candidate.partM * candidate.partN > 32)
       continue;
     double time = getTime(problem, candidate, splits);
-    if (plan.sharedBytes > mostSharedBytes || (best && time >= bestTime))
+    if (plan.sharedBytes > std::min(mostSharedBytes, target.sharedBytes) ||
+        (best && time >= bestTime))
       continue;
     best = tile;
     bestTime = time;

@@ -49,7 +49,7 @@ TileCopy::TileCopy(TileBuilder &e, const Problem &problem, const TilePlan &plan,
   for (int64_t i = 0; i < count; ++i) {
     Value line = getLineIndex(e, getLine(i));
     Value position = getPositionIndex(e, getPosition(i));
-    if (plan.tile.getBy() == Multiplier::MMA)
+    if (plan.tile.getBy() != Multiplier::FMA)
       position = getSwizzled(e, line, position, chunksPerLine, copy.swizzle);
     Value inLine = e.mul(position, copy.chunk);
     targets.push_back(copy.alongK && !copy.linesOfK

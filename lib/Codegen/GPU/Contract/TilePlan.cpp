@@ -7,6 +7,8 @@
 
 #include "TilePlan.h"
 
+#include "mp-opt/Codegen/GPU/GPUTarget.h"
+
 using namespace mlir;
 
 namespace mp::kernel::tiling {
@@ -14,13 +16,15 @@ namespace mp::kernel::tiling {
 /// Whether cp.async can move so many elements: as they are, at least 4 bytes.
 static bool canBeAsync(const Problem &problem, unsigned operand, Type element,
                        int64_t width) {
+  if (!GPUTarget::get(problem.op).hasAsyncCopies)
+    return false;
   Type from = problem.types[operand].getElementType();
   int64_t bytes = width * from.getIntOrFloatBitWidth() / 8;
   return from == element && problem.getFactor(operand) == from && bytes >= 4;
 }
 
 static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
-  bool isMMA = tile.getBy() == Multiplier::MMA;
+  bool isMMA = tile.getBy() != Multiplier::FMA;
   CopyPlan plan;
   plan.operand = kind == M ? problem.lhs : problem.rhs;
   plan.kind = kind;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Codegen/GPU/Contract.h"
+#include "mp-opt/Codegen/GPU/GPUTarget.h"
 
 #include "TilePlan.h"
 
@@ -46,15 +47,22 @@ LogicalResult verifyGPUContract(ContractOp op) {
     return op.emitOpError()
            << "expected at most " << INT32_MAX << " blocks of threads, got "
            << plan.numBlocks << " of " << tile;
-  // What any GPU since Ampere gives a block.
-  constexpr int64_t most = 99 * 1024;
+  GPUTarget target = GPUTarget::get(op);
+  int64_t most = target.sharedBytes;
   if (plan.sharedBytes > most)
     return op.emitOpError()
            << "expected at most " << most << " bytes of shared memory, got "
            << plan.sharedBytes << " of " << tile;
   Type a = op.getFactorType(0), b = op.getFactorType(1);
   bool is16Bit = a == b && (a.isBF16() || a.isF16());
-  if (tile.getBy() == Multiplier::MMA && !is16Bit && !isTF32(op))
+  if (tile.getBy() == Multiplier::FMA)
+    return success();
+  if (tile.getBy() != target.multiplier)
+    return op.emitOpError()
+           << "expected " << stringifyMultiplier(target.multiplier)
+           << " or fma, which the module's " << chipName << " has, got "
+           << tile;
+  if (!is16Bit && !isTF32(op))
     return op.emitOpError()
            << "expected factors of bf16 or of f16, or of f32 "
               "where the module's "
