@@ -124,7 +124,7 @@ def loss_bound(name, precision, path, output):
     """As test_curves of test/Run/test_device.py."""
     if output != "loss":
         return None
-    bounds = (1e-2, 5e-2) if name == "resnet8" else (1e-3, 1e-2)
+    bounds = (1e-2, 5e-2) if "resnet" in name else (1e-3, 1e-2)
     return "max", bounds[precision != "fp32"]
 
 
@@ -196,23 +196,67 @@ def train_entries(tools):
             )
 
 
-def big_entries(tools):
+def wide_entries(tools):
+    """Products that fill a device: how fast tensor cores are kept."""
+    size = 4096
+    text = (
+        f"net (float[{size},{size}] x, float[{size},{size}] w)"
+        f" => (float[{size}] z) <int64[1] axes = {{1}}>"
+        " { y = MatMul(x, w)\n z = ReduceSum<keepdims = 0>(y, axes) }"
+    )
+    model = onnx.parser.parse_model(HEAD + text)
     random = np.random.default_rng(0)
-    batch = cases.sentences(random)
-    batch["labels"] = random.integers(0, 2, cases.BATCH)
+    for name in ("x", "w"):
+        # Only how wide they spread is kept: see take_defaults.
+        values = random.standard_normal((size, size), np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(values, name))
+    source = tools["work"] / "wide.onnx"
+    onnx.save(model, source)
+    for precision in ("fp32", "tf32", "bf16", "fp16"):
+        flags = PRECISIONS.get(precision, ())[:1]
+        extra = ("--fp32-products=tf32",) if precision == "tf32" else ()
+        bound = 1e-5 if precision == "fp32" else 1e-2
+        yield Entry(
+            f"wide-{precision}", "big", converter(tools, source, flags), extra,
+            [{}], lambda path, output, bound=bound: ("rms", bound), True,
+        )
 
-    def write(flags, path):
+
+def big_models():
+    """Steps that are measured beside torch: a model's name, how it is made, a
+    batch and the module of torch_models.py."""
+    for layers, width in ((6, 512), (12, 768)):
+        random = np.random.default_rng(0)
+        batch = cases.sentences(random)
+        batch["labels"] = random.integers(0, 2, cases.BATCH)
+        sizes = {
+            **cases.TRANSFORMER6, "layers": layers, "width": width,
+            "inner": 4 * width, "heads": width // 64,
+        }
+        make = functools.partial(make_models.encoder, layers, width, 1000)
+        yield f"encoder{layers}", make, batch, ("transformer", sizes)
+    random = np.random.default_rng(0)
+    batch = cases.pictures(random, 224)
+    batch["labels"] = random.integers(0, 1000, cases.BATCH)
+    make = make_models.MODELS["resnet18t"]
+    yield "resnet18t", make, batch, ("resnet", cases.RESNET18)
+
+
+def big_entries(tools):
+    def write(make, flags, path):
         source = tools["work"] / f"{path.stem}.forward.onnx"
-        onnx.save(make_models.encoder(6, 512, 1000), source)
+        onnx.save(make(), source)
         converter(tools, source, flags)(path)
 
-    for precision in ("fp32", "bf16"):
-        flags = step_flags("encoder6", precision, cases.RATE)
-        yield Entry(
-            f"encoder6-{precision}", "big",
-            functools.partial(write, flags), ("--in-place",), [batch] * 2,
-            functools.partial(loss_bound, "encoder6", precision), True,
-        )
+    for name, make, batch, _ in big_models():
+        for precision in ("fp32", "bf16"):
+            flags = step_flags(name, precision, cases.RATE)
+            yield Entry(
+                f"{name}-{precision}", "big",
+                functools.partial(write, make, flags), ("--in-place",),
+                [batch] * 2, functools.partial(loss_bound, name, precision),
+                True,
+            )
 
 
 def dims_of(path, batch):
@@ -353,10 +397,8 @@ def torch_cases(tools):
     entries = []
     for case in cases.train_cases(["mlp784", "bert2_op17", "resnet8"], None):
         entries.append((case.name, case.module, case.batch))
-    random = np.random.default_rng(0)
-    batch = cases.sentences(random)
-    batch["labels"] = random.integers(0, 2, cases.BATCH)
-    entries.append(("encoder6", ("transformer", cases.TRANSFORMER6), batch))
+    for name, _, batch, module in big_models():
+        entries.append((name, module, batch))
     return [
         {
             "name": name, "kind": module[0], "options": module[1],
@@ -412,7 +454,10 @@ def main():
             "work": pathlib.Path(folder), "device": arguments.device,
             "targets": (f"--target={targets}",) if targets else (),
         }
-        makers = (small_entries, train_entries, big_entries, forward_entries)
+        makers = (
+            small_entries, train_entries, wide_entries, big_entries,
+            forward_entries,
+        )
         entries = [entry for maker in makers for entry in maker(tools)]
         if arguments.models:
             wanted = arguments.models.split(",")

@@ -5,14 +5,15 @@
     device_torch.py torch.json [--seconds=1] [--results=FILE] [--device=cpu]
 
 The modules of torch_models.py, with AdamW (fused on a GPU) and cross-entropy,
-in fp32 (TF32 off, as in the kit's steps) and under autocast to bf16, eager and
-by torch.compile. A call is what a call of the kit is: a batch that is in the
-host's memory, and a loss there. One row of a Markdown table for each, and one
-JSON object in FILE.
+in fp32 (TF32 off, as in the kit's steps) and under autocast to bf16: eager, the
+eager step captured in a CUDA graph, and that of torch.compile captured. A call
+is what a call of the kit is: a batch that is in the host's memory, and a loss
+there. One row of a Markdown table for each, and one JSON object in FILE.
 """
 
 import argparse
 import contextlib
+import itertools
 import json
 import statistics
 import time
@@ -38,31 +39,59 @@ def make_batch(spec, device):
     return batch
 
 
-def make_step(case, precision, is_compiled, device):
+def capture(compute, warm_ups=3):
+    """A function that runs the same kernels again, as one graph."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(warm_ups):
+            compute()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = compute()
+
+    def replay():
+        graph.replay()
+        return result
+
+    return replay
+
+
+def make_step(case, precision, mode, device):
     import torch
     import torch_models
 
     torch.manual_seed(0)
     options = dict(case["options"])
     module = torch_models.CLASSES[case["kind"]](**options).to(device).train()
-    extra = {"fused": True} if device == "cuda" else {}
+    extra = {"fused": True, "capturable": True} if device == "cuda" else {}
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3, **extra)
-    call = torch.compile(module) if is_compiled else module
+    call = torch.compile(module) if mode == "compiled graph" else module
     batch = make_batch(case["batch"], device)
-    labels = batch.pop("labels")
+    held = {name: value.to(device) for name, value in batch.items()}
+    labels = held["labels"]
+    inputs = [value for name, value in held.items() if name != "labels"]
 
-    def step():
-        values = [v.to(device, non_blocking=True) for v in batch.values()]
-        target = labels.to(device, non_blocking=True)
+    def compute():
         cast = contextlib.nullcontext()
         if precision == "bf16":
-            cast = torch.autocast(device, torch.bfloat16)
-        with cast:
-            loss = torch.nn.functional.cross_entropy(call(*values), target)
+            cast = torch.autocast(device, torch.bfloat16, cache_enabled=False)
         optimizer.zero_grad(set_to_none=True)
+        with cast:
+            loss = torch.nn.functional.cross_entropy(call(*inputs), labels)
         loss.backward()
         optimizer.step()
-        return loss.item()
+        return loss
+
+    run = compute if mode == "eager" else capture(compute)
+
+    def step():
+        for name, value in batch.items():
+            held[name].copy_(value, non_blocking=True)
+        return run().item()
 
     return step
 
@@ -98,14 +127,15 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     with open(arguments.cases) as file:
         all_cases = json.load(file)
-    modes = [(p, c) for c in (False, True) for p in ("fp32", "bf16")]
-    for precision, is_compiled in modes:
+    modes = ["eager", "graph", "compiled graph"]
+    if arguments.device != "cuda":
+        modes = ["eager"]
+    for mode, precision in itertools.product(modes, ("fp32", "bf16")):
         for case in all_cases:
-            mode = "compile" if is_compiled else "eager"
             name = f"{case['name']}-{precision}"
             record = {"torch": torch.__version__, "entry": name, "mode": mode}
             try:
-                step = make_step(case, precision, is_compiled, arguments.device)
+                step = make_step(case, precision, mode, arguments.device)
                 times = measure(step, arguments.seconds)
             except Exception as error:
                 # The other rows are still wanted; this one says why.

@@ -1,4 +1,4 @@
-// RUN: mlir-opt --load-dialect-plugin=%mp_plugin --load-pass-plugin=%mp_plugin %s \
+// RUN: mlir-opt --load-dialect-plugin=%mp_plugin --load-pass-plugin=%mp_plugin %s --split-input-file \
 // RUN:   --pass-pipeline="builtin.module(convert-onnx-to-linalg,canonicalize,func.func(linalg-fuse-elementwise-ops,mp-fuse-rows),canonicalize,cse)" \
 // RUN:   | FileCheck %s
 // REQUIRES: mlir-opt
@@ -27,5 +27,22 @@ module attributes {onnx.opset_import = [["", 17]]} {
     %p = "onnx.Softmax"(%wide) {onnx.results = ["p"]} : (tensor<8x16xf32>) -> tensor<8x16xf32>
     %y = "onnx.Cast"(%p) {onnx.results = ["y"], to = 16 : i64} : (tensor<8x16xf32>) -> tensor<8x16xbf16>
     onnx.yield %y : tensor<8x16xbf16> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "y"}]}
+  }
+}
+
+// -----
+
+// What the reductions of both begin with is one value: it is no result of a
+// loop, and each loop has its maximum, its exponentials and its sum once.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: math.exp
+// CHECK-NOT: math.exp
+module attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<8x16xf32>, %s: tensor<8x8xf32>):
+    %p = "onnx.Softmax"(%x) {onnx.results = ["p"]} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %q = "onnx.MatMul"(%s, %p) {onnx.results = ["q"]} : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+    %y = "onnx.Softmax"(%q) {onnx.results = ["y"]} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    onnx.yield %y : tensor<8x16xf32> {onnx.inputs = [{name = "x"}, {name = "s"}], onnx.outputs = [{name = "y"}]}
   }
 }

@@ -230,7 +230,25 @@ LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
   return success();
 }
 
+/// What reductions of several groups begin with is no result of one of them:
+/// each has its own.
+static void separateFills(Operation *root) {
+  SmallVector<linalg::FillOp> fills;
+  root->walk([&](linalg::FillOp op) {
+    if (op.hasPureTensorSemantics())
+      fills.push_back(op);
+  });
+  OpBuilder b(root->getContext());
+  for (linalg::FillOp fill : fills)
+    for (OpOperand &use :
+         llvm::make_early_inc_range(llvm::drop_begin(fill->getUses()))) {
+      b.setInsertionPoint(fill);
+      use.set(b.clone(*fill)->getResult(0));
+    }
+}
+
 LogicalResult fuseRows(Operation *root, int64_t rowElements) {
+  separateFills(root);
   SmallVector<linalg::GenericOp> roots;
   root->walk([&](linalg::GenericOp op) { roots.push_back(op); });
   llvm::DenseSet<Operation *> taken;

@@ -277,7 +277,7 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
     b.eraseOp(forall);
     return success();
   }
-  launch.threads = chooseThreads(getWidth(row) / 2, commonThreads);
+  launch.threads = chooseThreads(getWidth(row) / 4, commonThreads);
   launch.blocks = count;
   placeTemporaries(nullptr);
   b.setInsertionPoint(forall);

@@ -21,8 +21,26 @@ func.func @tensor_cores(%a: memref<2048x512xbf16>, %b: memref<512x2048xbf16>,
   return
 }
 
+// What is read for each element is read in runs, as are the sums, which the
+// threads leave in shared memory: more of it than the tiles need. Its rows are
+// eight elements apart.
+// CHECK-LABEL: func.func @residual
+// CHECK-NEXT: device.launch @kernels::@contract_0 grid [256, 1, 1] block [128, 1, 1] shared 69632
+func.func @residual(%a: memref<2048x512xbf16>, %b: memref<512x2048xbf16>,
+                    %residual: memref<2048x2048xbf16>, %c: memref<2048x2048xbf16>) {
+  kernel.contract {indexing_maps = [#a, #b, #c, #c]}
+      ins(%a, %b : memref<2048x512xbf16>, memref<512x2048xbf16>) extra(%residual : memref<2048x2048xbf16>) outs(%c : memref<2048x2048xbf16>) {
+  ^bb0(%sum: f32, %x: bf16):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.addf %sum, %0 : f32
+    %2 = arith.truncf %1 : f32 to bf16
+    kernel.yield %2 : bf16
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @fused_multiply_adds
-// CHECK-NEXT: device.launch @kernels::@contract_0 grid [{{.*}}] block [{{.*}}] shared
+// CHECK-NEXT: device.launch @kernels::@contract_1 grid [{{.*}}] block [{{.*}}] shared
 func.func @fused_multiply_adds(%a: memref<500x300xf32>, %b: memref<300x200xf32>, %c: memref<500x200xf32>) {
   kernel.contract {indexing_maps = [#a, #b, #c]}
       ins(%a, %b : memref<500x300xf32>, memref<300x200xf32>) outs(%c : memref<500x200xf32>) {
@@ -32,25 +50,29 @@ func.func @fused_multiply_adds(%a: memref<500x300xf32>, %b: memref<300x200xf32>,
   return
 }
 
-// Three stages are on their way before the loop. In it, each thread copies four
-// chunks of 16 bytes of a and of b, all of them in bounds; a warp makes 4 x 8
-// products for each of two steps of 16 from 4 + 4 loads of four matrices, of
-// which those of b are transposed. The bias is read once for all rows.
+// A stage is on its way before the loop. In it, each thread copies eight chunks
+// of 16 bytes of a and of b, all of them in bounds; a warp makes 4 x 8 products
+// for each of four steps of 16 from 4 + 4 loads of four matrices, of which those
+// of b are transposed. The bias is read once for all rows.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: gpu.func @contract(%[[A:.*]]: memref<2048x512xbf16>, %[[B:.*]]: memref<512x2048xbf16>, %[[BIAS:.*]]: memref<2048xf32>, %[[C:.*]]: memref<2048x2048xbf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>, known_grid_size = array<i32: 256, 1, 1>}
 // CHECK: gpu.dynamic_shared_memory
-// CHECK-COUNT-24: nvgpu.device_async_copy {{.*}}, 8 {bypassL1}
+// CHECK-COUNT-16: nvgpu.device_async_copy {{.*}}, 8 {bypassL1}
 // CHECK: scf.for {{.*}} -> (f32, f32
-// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 2 : i32}
+// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 0 : i32}
 // CHECK-NEXT: gpu.barrier
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addi
 // CHECK: scf.if
-// CHECK-COUNT-8: nvgpu.device_async_copy {{.*}}, 8 {bypassL1}
+// CHECK-COUNT-16: nvgpu.device_async_copy {{.*}}, 8 {bypassL1}
 // CHECK-NOT: nvgpu.device_async_copy
 // CHECK: nvgpu.device_async_create_group
 // CHECK-COUNT-4: nvgpu.ldmatrix {{.*}}transpose = false
 // CHECK-COUNT-4: nvgpu.ldmatrix {{.*}}transpose = true
 // CHECK-COUNT-32: nvvm.mma.sync {{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK-COUNT-8: nvgpu.ldmatrix
+// CHECK-COUNT-32: nvvm.mma.sync
+// CHECK-COUNT-8: nvgpu.ldmatrix
+// CHECK-COUNT-32: nvvm.mma.sync
 // CHECK-COUNT-8: nvgpu.ldmatrix
 // CHECK-COUNT-32: nvvm.mma.sync
 // CHECK: scf.yield
@@ -60,9 +82,22 @@ func.func @fused_multiply_adds(%a: memref<500x300xf32>, %b: memref<300x200xf32>,
 // CHECK-NOT: scf.if
 // CHECK: gpu.return
 
+// CHECK: gpu.func @contract_0
+// CHECK: scf.for {{.*}} -> (f32, f32
+// CHECK: %[[SUMS:.*]] = memref.view %{{.*}} : memref<?xi8, #gpu.address_space<workgroup>> to memref<17408xf32, #gpu.address_space<workgroup>>
+// CHECK-NEXT: gpu.barrier
+// CHECK-COUNT-64: vector.store {{.*}}, %[[SUMS]][{{.*}}] {{.*}} vector<2xf32>
+// CHECK: gpu.barrier
+// CHECK: scf.for
+// CHECK: vector.load %[[SUMS]][{{.*}}] {{.*}} vector<8xf32>
+// CHECK: vector.load {{.*}} vector<8xbf16>
+// CHECK-COUNT-8: arith.addf
+// CHECK: vector.store {{.*}} vector<8xbf16>
+// CHECK: gpu.return
+
 // a goes through registers, since its rows become columns; what is behind the
 // edges is zero.
-// CHECK: gpu.func @contract_0
+// CHECK: gpu.func @contract_1
 // CHECK: scf.for {{.*}} -> (f32, f32
 // CHECK: gpu.barrier
 // CHECK: nvgpu.device_async_copy {{.*}}, 4, %{{.*}} {bypassL1}

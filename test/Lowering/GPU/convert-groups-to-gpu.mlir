@@ -190,24 +190,24 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %ok = arith.constant 0 : i32
   %c8 = arith.constant 8 : index
   %zero = arith.constant 0.0 : f32
-  %x = runtime.input %inputs[0] : memref<8x128xf32>
+  %x = runtime.input %inputs[0] : memref<8x256xf32>
   %control = device.control : memref<8xi64>
-  // CHECK: device.launch @kernels::@rows_0 grid [8, 1, 1] block [64, 1, 1](%{{.*}}, %{{.*}}) {{{.*}}} : memref<8x128xf32>, memref<8xi64>
+  // CHECK: device.launch @kernels::@rows_0 grid [8, 1, 1] block [64, 1, 1](%{{.*}}, %{{.*}}) {{{.*}}} : memref<8x256xf32>, memref<8xi64>
   device.group "rows" {
     scf.forall (%i) in (8) {
       %bad = arith.cmpi uge, %i, %c8 : index
       scf.if %bad {
         runtime.fail "row %0 of %1 is bad"(%i, %c8) parallel
       }
-      %row = memref.subview %x[%i, 0] [1, 128] [1, 1] : memref<8x128xf32> to memref<128xf32, strided<[1], offset: ?>>
+      %row = memref.subview %x[%i, 0] [1, 256] [1, 1] : memref<8x256xf32> to memref<256xf32, strided<[1], offset: ?>>
       %sum = memref.alloc() : memref<f32>
       memref.store %zero, %sum[] : memref<f32>
-      linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%row : memref<128xf32, strided<[1], offset: ?>>) outs(%sum : memref<f32>) {
+      linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%row : memref<256xf32, strided<[1], offset: ?>>) outs(%sum : memref<f32>) {
       ^bb0(%a: f32, %b: f32):
         %0 = arith.addf %a, %b : f32
         linalg.yield %0 : f32
       }
-      linalg.generic {indexing_maps = [#none, #id], iterator_types = ["parallel"]} ins(%sum : memref<f32>) outs(%row : memref<128xf32, strided<[1], offset: ?>>) {
+      linalg.generic {indexing_maps = [#none, #id], iterator_types = ["parallel"]} ins(%sum : memref<f32>) outs(%row : memref<256xf32, strided<[1], offset: ?>>) {
       ^bb0(%a: f32, %b: f32):
         %0 = arith.divf %b, %a : f32
         linalg.yield %0 : f32

@@ -7,7 +7,7 @@
 
 // Enough tiles for all multiprocessors: large ones, multiplied by tensor cores.
 // CHECK-LABEL: func.func @large
-// CHECK: kernel.tile = #kernel.tile<by = mma, m = 128, n = 128, k = 32, part_m = 64, part_n = 64, stages = 4>
+// CHECK: kernel.tile = #kernel.tile<by = mma, m = 128, n = 128, k = 64, part_m = 64, part_n = 64, stages = 2>
 // REMARK: remark: [Analysis] strategy | Category:mp-codegen
 // REMARK-SAME: Blocks=256
 // REMARK-SAME: Shared=65536
@@ -24,7 +24,7 @@ func.func @large(%a: memref<2048x512xbf16>, %b: memref<512x2048xbf16>, %c: memre
 
 // fp32 is multiplied exactly.
 // CHECK-LABEL: func.func @exact
-// CHECK: kernel.tile = #kernel.tile<by = fma, m = 128, n = 128, k = 8, part_m = 8, part_n = 8, stages = 3>
+// CHECK: kernel.tile = #kernel.tile<by = fma, m = 128, n = 128, k = 16, part_m = 8, part_n = 8, stages = 3>
 func.func @exact(%a: memref<2048x512xf32>, %b: memref<512x2048xf32>, %c: memref<2048x2048xf32>) {
   kernel.contract {indexing_maps = [#a, #b, #c]}
       ins(%a, %b : memref<2048x512xf32>, memref<512x2048xf32>) outs(%c : memref<2048x2048xf32>) {
@@ -82,7 +82,7 @@ func.func @small(%a: memref<4x512xf16>, %b: memref<512x512xf16>, %c: memref<4x51
 // Unless the module asks for tf32: as many bytes, half as many elements.
 module attributes {kernel.fp32_products = "tf32"} {
   // CHECK-LABEL: func.func @tf32
-  // CHECK: kernel.tile = #kernel.tile<by = mma, m = 128, n = 128, k = 16, part_m = 64, part_n = 64, stages = 4>
+  // CHECK: kernel.tile = #kernel.tile<by = mma, m = 128, n = 128, k = 32, part_m = 64, part_n = 64, stages = 2>
   func.func @tf32(%a: memref<2048x512xf32>, %b: memref<512x2048xf32>, %c: memref<2048x2048xf32>) {
     kernel.contract {indexing_maps = [#a, #b, #c]}
         ins(%a, %b : memref<2048x512xf32>, memref<512x2048xf32>) outs(%c : memref<2048x2048xf32>) {

@@ -168,7 +168,7 @@ void emitContract(OpBuilder &builder, ContractOp op, ValueRange operands,
   SmallVector<Value> sums(multiply->getNumSums(),
                           e.zero(problem.getAccumulator()));
   sums = Steps(e, plan, async, direct, *multiply).emit(sums);
-  storeTile(e, problem, plan, places, *multiply, block, sums);
+  storeTile(e, problem, plan, places, *multiply, block, all, thread, sums);
 }
 
 } // namespace mp::kernel

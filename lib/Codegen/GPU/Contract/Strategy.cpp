@@ -39,29 +39,37 @@ struct Candidate {
 constexpr int64_t numProcessors = 128;
 constexpr int64_t mostSharedBytes = 96 * 1024;
 
+/// Speeds are those measured on an H200: docs/performance.md. Long steps wait
+/// less at barriers.
 constexpr Candidate mmaTiles[] = {
-    {128, 128, 32, 64, 64, 4, 1.0}, {128, 128, 32, 64, 32, 4, 0.9},
-    {128, 64, 32, 64, 32, 4, 0.8},  {64, 128, 32, 32, 64, 4, 0.8},
-    {64, 64, 32, 32, 32, 4, 0.6},   {32, 64, 32, 16, 32, 4, 0.4},
-    {64, 32, 32, 32, 16, 4, 0.4},   {32, 32, 32, 16, 16, 4, 0.25},
-    {16, 64, 32, 16, 16, 4, 0.25},  {64, 16, 32, 16, 16, 4, 0.25},
-    {16, 32, 32, 16, 16, 4, 0.14},  {32, 16, 32, 16, 16, 4, 0.14},
+    {128, 128, 64, 64, 64, 2, 1.0},  {128, 128, 64, 64, 32, 2, 0.95},
+    {128, 128, 32, 64, 64, 4, 0.94}, {128, 128, 32, 64, 32, 4, 0.84},
+    {128, 64, 64, 64, 32, 3, 0.9},   {64, 128, 64, 32, 64, 3, 0.9},
+    {128, 64, 32, 64, 32, 4, 0.85},  {64, 128, 32, 32, 64, 4, 0.88},
+    {64, 64, 64, 32, 32, 3, 0.76},   {64, 64, 32, 32, 32, 4, 0.74},
+    {32, 128, 64, 32, 32, 4, 0.65},  {32, 64, 32, 16, 32, 4, 0.57},
+    {64, 32, 32, 32, 16, 4, 0.53},   {32, 32, 32, 16, 16, 4, 0.4},
+    {16, 64, 32, 16, 16, 4, 0.35},   {64, 16, 32, 16, 16, 4, 0.35},
+    {16, 32, 32, 16, 16, 4, 0.22},   {32, 16, 32, 16, 16, 4, 0.22},
 };
 /// The same bytes: tf32 is read as fp32.
 constexpr Candidate tf32Tiles[] = {
-    {128, 128, 16, 64, 64, 4, 1.0}, {128, 128, 16, 64, 32, 4, 0.9},
-    {128, 64, 16, 64, 32, 4, 0.8},  {64, 128, 16, 32, 64, 4, 0.8},
-    {64, 64, 16, 32, 32, 4, 0.6},   {32, 64, 16, 16, 32, 4, 0.4},
-    {64, 32, 16, 32, 16, 4, 0.4},   {32, 32, 16, 16, 16, 4, 0.25},
-    {16, 64, 16, 16, 16, 4, 0.25},  {64, 16, 16, 16, 16, 4, 0.25},
-    {16, 32, 16, 16, 16, 4, 0.14},  {32, 16, 16, 16, 16, 4, 0.14},
+    {128, 128, 32, 64, 64, 2, 1.0},  {128, 128, 32, 64, 32, 2, 0.95},
+    {128, 128, 16, 64, 64, 4, 0.94}, {128, 128, 16, 64, 32, 4, 0.84},
+    {128, 64, 32, 64, 32, 3, 0.9},   {64, 128, 32, 32, 64, 3, 0.9},
+    {128, 64, 16, 64, 32, 4, 0.85},  {64, 128, 16, 32, 64, 4, 0.88},
+    {64, 64, 32, 32, 32, 3, 0.76},   {64, 64, 16, 32, 32, 4, 0.74},
+    {32, 128, 32, 32, 32, 4, 0.65},  {32, 64, 16, 16, 32, 4, 0.57},
+    {64, 32, 16, 32, 16, 4, 0.53},   {32, 32, 16, 16, 16, 4, 0.4},
+    {16, 64, 16, 16, 16, 4, 0.35},   {64, 16, 16, 16, 16, 4, 0.35},
+    {16, 32, 16, 16, 16, 4, 0.22},   {32, 16, 16, 16, 16, 4, 0.22},
 };
 constexpr Candidate fmaTiles[] = {
-    {128, 128, 8, 8, 8, 3, 1.0}, {128, 64, 8, 8, 4, 3, 0.8},
-    {64, 128, 8, 4, 8, 3, 0.8},  {64, 64, 16, 4, 4, 3, 0.65},
-    {32, 64, 16, 4, 4, 3, 0.35}, {64, 32, 16, 4, 4, 3, 0.35},
-    {32, 32, 16, 4, 2, 3, 0.25}, {16, 64, 16, 2, 4, 3, 0.25},
-    {64, 16, 16, 4, 2, 3, 0.25}, {16, 16, 16, 2, 2, 3, 0.1},
+    {128, 128, 16, 8, 8, 3, 1.0}, {64, 128, 16, 8, 8, 3, 0.93},
+    {128, 64, 16, 8, 8, 3, 0.92}, {64, 64, 16, 4, 4, 3, 0.78},
+    {32, 64, 16, 4, 4, 3, 0.73},  {64, 32, 16, 4, 4, 3, 0.7},
+    {32, 32, 16, 4, 2, 3, 0.56},  {16, 64, 16, 2, 4, 3, 0.45},
+    {64, 16, 16, 4, 2, 3, 0.45},  {16, 16, 16, 2, 2, 3, 0.2},
 };
 
 /// What a partial sum that is written and read, and another kernel, take, in
@@ -70,7 +78,7 @@ constexpr Candidate fmaTiles[] = {
 struct SplitCost {
   double element, kernel;
 };
-constexpr SplitCost mmaCost = {8, 4e6}, fmaCost = {1, 4e5};
+constexpr SplitCost mmaCost = {4, 4e6}, fmaCost = {1, 4e5};
 /// What is left of the time if it is worth it; pieces, and products of each.
 constexpr double worthwhile = 0.7;
 constexpr int64_t mostSplits = 64, leastLength = 128;
@@ -82,9 +90,7 @@ static double getTime(const Problem &problem, const Candidate &candidate,
                    llvm::divideCeil(problem.sizes[M], candidate.m) *
                    llvm::divideCeil(problem.sizes[N], candidate.n);
   double work = double(candidate.m * candidate.n) / candidate.speed;
-  // What does not fill the last round is shared by fewer blocks each.
-  double rounds = std::max(1.0, double(blocks) / numProcessors);
-  return rounds * work;
+  return double(llvm::divideCeil(blocks, numProcessors)) * work;
 }
 
 static ArrayRef<Candidate> getCandidates(ContractOp op) {
@@ -108,7 +114,9 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
     TilePlan plan = TilePlan::get(problem, tile);
     // Sums and elements on their way would not fit the registers.
     bool isDirect = !plan.lhs.isAsync || !plan.rhs.isAsync;
-    if (isMMA && isDirect && candidate.partM * candidate.partN > 2048)
+    int64_t bytes = candidate.k * plan.lhs.element.getIntOrFloatBitWidth() / 8;
+    if (isMMA && isDirect &&
+        (candidate.partM * candidate.partN > 2048 || bytes > 64))
       continue;
     // Where f64 would need too many registers.
     if (problem.getAccumulator().isF64() &&

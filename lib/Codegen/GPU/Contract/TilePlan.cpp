@@ -9,6 +9,8 @@
 
 #include "mp-opt/Codegen/GPU/GPUTarget.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 using namespace mlir;
 
 namespace mp::kernel::tiling {
@@ -66,6 +68,49 @@ static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
   return plan;
 }
 
+/// Operations of an epilogue for one element, functions and divisions as what
+/// they are made of, about.
+static int64_t countOperations(ContractOp op) {
+  int64_t count = 0;
+  for (Operation &inner : op.getEpilogue().front().without_terminator())
+    count +=
+        isa<math::MathDialect>(inner.getDialect()) || isa<arith::DivFOp>(inner)
+            ? 20
+            : 1;
+  return count;
+}
+
+/// Code of an epilogue for all elements of a thread, in operations, that is no
+/// longer left unrolled: more of it does not fit caches of instructions.
+constexpr int64_t mostUnrolled = 512;
+
+/// What an epilogue reads for each element is read in runs, too.
+static StorePlan getStore(const Problem &problem, TileAttr tile) {
+  StorePlan plan;
+  ContractOp op = problem.op;
+  int64_t elements = tile.getM() * tile.getN() / tile.getNumThreads();
+  bool isWanted = elements * countOperations(op) > mostUnrolled;
+  unsigned output = problem.getOutput();
+  plan.width = problem.getWidth(N, output);
+  for (unsigned extra = 2; extra < output; ++extra) {
+    bool isOfColumns = problem.dependsOn(extra, N);
+    isWanted |= isOfColumns && problem.dependsOn(extra, M);
+    int64_t width = problem.getWidth(N, extra);
+    if (isOfColumns && width > 1)
+      plan.width = std::min(plan.width, width);
+  }
+  // A thread keeps to its columns.
+  int64_t threads = tile.getNumThreads();
+  while (plan.width > 1 && tile.getN() % plan.width != 0)
+    plan.width /= 2;
+  int64_t runs = tile.getN() / plan.width;
+  plan.isStaged =
+      isWanted && threads % runs == 0 && tile.getM() % (threads / runs) == 0;
+  // Lanes that store to neighbouring rows do so to different banks.
+  plan.pitch = tile.getN() + 8;
+  return plan;
+}
+
 TilePlan TilePlan::get(const Problem &problem, TileAttr tile) {
   TilePlan plan;
   plan.tile = tile;
@@ -86,6 +131,12 @@ TilePlan TilePlan::get(const Problem &problem, TileAttr tile) {
   };
   plan.rhsBegin = getBytes(plan.lhs);
   plan.sharedBytes = plan.rhsBegin + getBytes(plan.rhs);
+  plan.store = getStore(problem, tile);
+  if (plan.store.isStaged) {
+    int64_t bits = problem.getAccumulator().getWidth();
+    plan.sharedBytes =
+        std::max(plan.sharedBytes, tile.getM() * plan.store.pitch * bits / 8);
+  }
   return plan;
 }
 

@@ -49,6 +49,15 @@ struct CopyPlan {
   int64_t getStageSize() const { return pitch * rows; }
 };
 
+/// How results get to memory: from registers as products leave them, a few
+/// neighbours a thread, or through shared memory, from which threads take runs
+/// of up to 16 bytes in a loop.
+struct StorePlan {
+  bool isStaged = false;
+  /// Elements that a thread takes at a time, and of a row in shared memory.
+  int64_t width = 1, pitch = 0;
+};
+
 struct TilePlan {
   static TilePlan get(const Problem &problem, TileAttr tile);
 
@@ -58,7 +67,8 @@ struct TilePlan {
   int64_t tilesM, tilesN, steps;
   int64_t numBlocks;
   CopyPlan lhs, rhs;
-  /// Bytes of shared memory in front of the right-hand side, and of both.
+  StorePlan store;
+  /// Bytes of shared memory in front of the right-hand side, and of all.
   int64_t rhsBegin, sharedBytes;
 };
 

@@ -21,21 +21,67 @@ public:
             const BlockPlace &block)
       : e(e), problem(problem), plan(plan), places(places), multiply(multiply),
         block(block) {
-    width =
-        std::min(multiply.runLength, problem.getWidth(N, problem.getOutput()));
     for (const OperandPlaces &operand : places.drop_front(2))
       batches.push_back(operand.atBatch(e, block.batch));
-    for (Value row : multiply.rows)
-      rows.push_back(getRow(row));
   }
 
+  /// From registers.
   void store(ValueRange sums) {
+    width =
+        std::min(multiply.runLength, problem.getWidth(N, problem.getOutput()));
+    for (Value row : multiply.rows)
+      rows.push_back(getRow(row));
     for (auto [number, run] : llvm::enumerate(multiply.runs))
       for (int64_t first = 0; first < multiply.runLength; first += width)
         storeColumns(number, first, e.add(run, first), sums);
   }
 
+  /// Through shared memory.
+  void storeStaged(Value shared, Value thread, ValueRange sums) {
+    width = plan.store.width;
+    Value memory = writeSums(shared, sums);
+    int64_t runs = plan.tile.getN() / width, step = plan.numThreads / runs;
+    Value column = e.mul(e.rem(thread, runs), width);
+    Value firstRow = e.div(thread, runs);
+    Line columns = getColumns(column);
+    e.ifThen(columns.exists, [&] {
+      readColumns(columns, column);
+      e.loop(plan.tile.getM(), step, {}, [&](Value i, ValueRange) {
+        Value number = e.add(firstRow, i);
+        Line row = getRow(number);
+        e.ifThen(row.exists, [&] {
+          Value at = e.add(e.mul(number, plan.store.pitch), column);
+          storeElements(e.getElements(e.load(memory, at, width)), row, columns,
+                        column);
+        });
+        return SmallVector<Value>();
+      });
+    });
+  }
+
 private:
+  /// The sums of all threads as rows; returns that memory.
+  Value writeSums(Value shared, ValueRange sums) {
+    auto space = cast<MemRefType>(shared.getType()).getMemorySpace();
+    auto type = MemRefType::get({plan.tile.getM() * plan.store.pitch},
+                                problem.getAccumulator(),
+                                MemRefLayoutAttrInterface(), space);
+    Value zero = arith::ConstantIndexOp::create(e, 0);
+    Value memory = memref::ViewOp::create(e, type, shared, zero, ValueRange{});
+    // Other warps still read their last tiles.
+    mlir::gpu::BarrierOp::create(e);
+    for (auto [i, row] : llvm::enumerate(multiply.rows))
+      for (auto [j, run] : llvm::enumerate(multiply.runs)) {
+        SmallVector<Value> own;
+        for (int64_t k = 0; k < multiply.runLength; ++k)
+          own.push_back(sums[multiply.getSum(i, j, k)]);
+        e.store(e.fromElements(own), memory,
+                e.add(e.mul(row, plan.store.pitch), run));
+      }
+    mlir::gpu::BarrierOp::create(e);
+    return memory;
+  }
+
   /// What the extra operands and c have of a row or of neighbouring columns:
   /// places, and what is read once for all.
   struct Line {
@@ -72,13 +118,22 @@ private:
     return line;
   }
 
+  Line getColumns(Value column) {
+    return getLine(N, e.add(block.n, column), plan.tile.getN());
+  }
+
+  /// What is the same for all rows; where the columns exist.
+  void readColumns(Line &columns, Value column) {
+    for (unsigned i = 0; i < getNumExtras(); ++i)
+      if (problem.dependsOn(2 + i, N) && !problem.dependsOn(2 + i, M))
+        columns.elements[i] =
+            readExtra(i, e.add(batches[i].offset, columns.offsets[i]), column);
+  }
+
   void storeColumns(int64_t run, int64_t first, Value column, ValueRange sums) {
-    Line columns = getLine(N, e.add(block.n, column), plan.tile.getN());
+    Line columns = getColumns(column);
     e.ifThen(columns.exists, [&] {
-      for (unsigned i = 0; i < getNumExtras(); ++i)
-        if (problem.dependsOn(2 + i, N) && !problem.dependsOn(2 + i, M))
-          columns.elements[i] = readExtra(
-              i, e.add(batches[i].offset, columns.offsets[i]), column);
+      readColumns(columns, column);
       for (auto [i, row] : llvm::enumerate(rows))
         e.ifThen(row.exists, [&, i = i, &row = row] {
           SmallVector<Value> own;
@@ -139,7 +194,7 @@ private:
   const Multiply &multiply;
   const BlockPlace &block;
   /// Columns that are stored at a time.
-  int64_t width;
+  int64_t width = 1;
   SmallVector<Place> batches;
   SmallVector<Line> rows;
 };
@@ -168,8 +223,13 @@ Value TileStore::applyEpilogue(ArrayRef<Value> arguments) {
 
 void storeTile(TileBuilder &e, const Problem &problem, const TilePlan &plan,
                ArrayRef<OperandPlaces> places, const Multiply &multiply,
-               const BlockPlace &block, ValueRange sums) {
-  TileStore(e, problem, plan, places, multiply, block).store(sums);
+               const BlockPlace &block, Value shared, Value thread,
+               ValueRange sums) {
+  TileStore store(e, problem, plan, places, multiply, block);
+  if (plan.store.isStaged)
+    store.storeStaged(shared, thread, sums);
+  else
+    store.store(sums);
 }
 
 } // namespace mp::kernel::tiling

@@ -15,9 +15,11 @@ namespace mp::kernel::tiling {
 
 /// Applies the epilogue to a thread's sums and stores them in c. `places` are
 /// of all operands.
+/// `shared` is all of the block's shared memory, of bytes.
 void storeTile(TileBuilder &e, const Problem &problem, const TilePlan &plan,
                llvm::ArrayRef<OperandPlaces> places, const Multiply &multiply,
-               const BlockPlace &block, mlir::ValueRange sums);
+               const BlockPlace &block, mlir::Value shared, mlir::Value thread,
+               mlir::ValueRange sums);
 
 } // namespace mp::kernel::tiling
 
