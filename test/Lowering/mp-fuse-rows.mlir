@@ -1,5 +1,5 @@
 // RUN: mlir-opt --load-dialect-plugin=%mp_plugin --load-pass-plugin=%mp_plugin %s --split-input-file \
-// RUN:   --pass-pipeline="builtin.module(convert-onnx-to-linalg,canonicalize,func.func(linalg-fuse-elementwise-ops,mp-fuse-rows),canonicalize,cse)" \
+// RUN:   --pass-pipeline="builtin.module(convert-onnx-to-linalg,canonicalize,cse,func.func(linalg-fuse-elementwise-ops,mp-fuse-rows),canonicalize,cse)" \
 // RUN:   | FileCheck %s
 // REQUIRES: mlir-opt
 
