@@ -119,6 +119,16 @@ static void openLibrary(const char *folder) {
   entry.fillValue = allocate(entry.interface->num_inputs * sizeof(float));
 }
 
+/// Where the data of an input are that the last call before had.
+static long findGiven(int place) {
+  for (int i = entry.numRecords - 1; i >= 0; --i)
+    if (!entry.records[i].isExpected && entry.records[i].place == place)
+      return entry.records[i].offset;
+  die(damaged, "no call before has this input",
+      entry.interface->inputs[place].name);
+  return -1;
+}
+
 static void readRecord(const char *line, long *offset) {
   char kind[16], name[maxName];
   Record r = {0};
@@ -134,7 +144,10 @@ static void readRecord(const char *line, long *offset) {
   if (r.bytes != bytesOf((r.isExpected ? in->outputs : in->inputs) + r.place))
     die(damaged, "a value has another size in the library", name);
   r.offset = *offset;
-  *offset += r.bytes;
+  if (strcmp(kind, "again"))
+    *offset += r.bytes;
+  else
+    r.offset = findGiven(r.place);
   entry.records[entry.numRecords++] = r;
 }
 

@@ -19,6 +19,7 @@ of its lines one after another:
     library NAME.so PREFIX CALLS
     work BYTES FLOP LAUNCHES SECONDS-ON-H100 SECONDS-ON-H200
     give CALL INPUT BYTES
+    again CALL INPUT BYTES      what it had in the call before
     fill INPUT uniform|constant VALUE
     expect CALL OUTPUT BYTES max|rms|exact BOUND
 """
@@ -368,9 +369,12 @@ def make_entry(tools, entry, kit):
     with open(kit / f"{entry.name}.bin", "wb") as data:
         for call, (batch, result) in enumerate(zip(entry.calls, results)):
             for name, array in batch.items():
+                is_new = call == 0 or array is not entry.calls[call - 1][name]
                 array = np.ascontiguousarray(array, TYPES[values[name].type])
-                lines.append(f"give {call} {name} {array.nbytes}")
-                data.write(array.tobytes())
+                word = "give" if is_new else "again"
+                lines.append(f"{word} {call} {name} {array.nbytes}")
+                if is_new:
+                    data.write(array.tobytes())
             for value in model.outputs:
                 name = value.name.decode()
                 is_last = call + 1 == len(entry.calls)

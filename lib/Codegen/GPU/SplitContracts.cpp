@@ -31,6 +31,10 @@ namespace mp {
 
 namespace {
 
+/// Of the partial products of one contraction: the reads of their sum take
+/// longer than what they save, and others want memory, too.
+constexpr int64_t mostBytesEach = int64_t(16) << 20;
+
 /// Partial products that a map sums up itself.
 constexpr int64_t fewPieces = 8;
 
@@ -54,6 +58,7 @@ private:
     int64_t pieces;
   };
   bool isPlain(unsigned dim);
+  void cut(int64_t wanted);
   bool isWhole(const Cut &cut) const { return cut.pieces == sizes[cut.dim]; }
   int64_t countPieces() const;
   MemRefType getPlaceType();
@@ -114,10 +119,8 @@ static int64_t findDivisor(int64_t extent, int64_t most) {
   return 1;
 }
 
-bool ContractSplitter::choose(int64_t mostBytes) {
-  if (!kernel::isWorthTiles(op) || !maps.back().isProjectedPermutation())
-    return false;
-  int64_t wanted = kernel::selectSplits(op);
+void ContractSplitter::cut(int64_t wanted) {
+  cuts.clear();
   for (unsigned dim = 0; dim < sizes.size() && wanted > 1; ++dim) {
     if (!isPlain(dim))
       continue;
@@ -127,7 +130,17 @@ bool ContractSplitter::choose(int64_t mostBytes) {
     cuts.push_back({dim, pieces});
     wanted /= pieces;
   }
-  return !cuts.empty() && countPlaceBytes() <= mostBytes;
+}
+
+/// As many pieces as are wanted, or as there is memory for.
+bool ContractSplitter::choose(int64_t mostBytes) {
+  if (!kernel::isWorthTiles(op) || !maps.back().isProjectedPermutation())
+    return false;
+  int64_t wanted = kernel::selectSplits(op);
+  cut(wanted);
+  while (!cuts.empty() && countPlaceBytes() > mostBytes)
+    cut(wanted /= 2);
+  return !cuts.empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,16 +314,28 @@ void ContractSplitter::split() {
   group.erase();
 }
 
-void splitContract(func::FuncOp main, device::GroupOp group, int64_t &bytes) {
-  Block &body = group.getBody().front();
-  auto op = dyn_cast<kernel::ContractOp>(body.front());
-  if (!op || !llvm::hasSingleElement(body))
-    return;
-  ContractSplitter splitter(main, group, op);
-  if (!splitter.choose(bytes))
-    return;
-  bytes -= splitter.countPlaceBytes();
-  splitter.split();
+void splitContracts(func::FuncOp main, int64_t bytes) {
+  // Those that take least memory first: they have few results, and long sums.
+  SmallVector<std::pair<int64_t, device::GroupOp>> candidates;
+  for (auto group : main.getBody().front().getOps<device::GroupOp>()) {
+    Block &body = group.getBody().front();
+    auto op = dyn_cast<kernel::ContractOp>(body.front());
+    if (group.getKind() != group::contract || !op ||
+        !llvm::hasSingleElement(body))
+      continue;
+    ContractSplitter splitter(main, group, op);
+    if (splitter.choose(mostBytesEach))
+      candidates.push_back({splitter.countPlaceBytes(), group});
+  }
+  llvm::stable_sort(candidates, llvm::less_first());
+  for (auto [_, group] : candidates) {
+    auto op = cast<kernel::ContractOp>(group.getBody().front().front());
+    ContractSplitter splitter(main, group, op);
+    if (!splitter.choose(std::min(bytes, mostBytesEach)))
+      continue;
+    bytes -= splitter.countPlaceBytes();
+    splitter.split();
+  }
 }
 
 } // namespace mp

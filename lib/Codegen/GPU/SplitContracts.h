@@ -14,12 +14,11 @@
 
 namespace mp {
 
-/// Where the contraction of `group` has so few tiles that a device would be
+/// Where the contraction of a group has so few tiles that a device would be
 /// idle, and a long sum: partial products go to a place in the arena, and a map
-/// in the place of `group`, which goes, sums these and applies the epilogue.
-/// `bytes` of places may still be used, and are fewer afterwards.
-void splitContract(mlir::func::FuncOp main, device::GroupOp group,
-                   int64_t &bytes);
+/// in the place of the group, which goes, sums these and applies the epilogue.
+/// Places take up to `bytes` in all.
+void splitContracts(mlir::func::FuncOp main, int64_t bytes);
 
 } // namespace mp
 

@@ -488,10 +488,7 @@ static void joinReader(device::GroupOp group) {
 
 void ReductionSplitter::run() {
   Block &block = main.getBody().front();
-  int64_t bytes = mostPartialBytes;
-  for (auto group : llvm::to_vector(block.getOps<device::GroupOp>()))
-    if (group.getKind() == group::contract)
-      splitContract(main, group, bytes);
+  splitContracts(main, mostPartialBytes);
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
     Block &body = group.getBody().front();
     if (group.getKind() != group::reduce || !llvm::hasSingleElement(body))

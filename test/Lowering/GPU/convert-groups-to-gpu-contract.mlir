@@ -8,7 +8,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %b = runtime.input %inputs[1] : memref<128x192xbf16>
   %c = runtime.output %outputs[0] () : memref<256x192xbf16>
   %d = runtime.output %outputs[1] () : memref<256x192xbf16>
-  // CHECK: device.launch @kernels::@contract_0 grid [96, 1, 1] block [64, 1, 1] shared 12288({{.*}}) {work = [#device.work<kind = product, read = 114688, written = 98304, tensor = 6291456>]}
+  // CHECK: device.launch @kernels::@contract_0 grid [24, 1, 1] block [128, 1, 1] shared 24576({{.*}}) {work = [#device.work<kind = product, read = 114688, written = 98304, tensor = 6291456>]}
   device.group "contract" {
     kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
         ins(%a, %b : memref<256x128xbf16>, memref<128x192xbf16>) outs(%c : memref<256x192xbf16>) {

@@ -22,6 +22,7 @@ using namespace mlir;
 
 namespace mp::kernel {
 
+using tiling::CopyPlan;
 using tiling::isKnown;
 using tiling::Problem;
 using tiling::TilePlan;
@@ -44,7 +45,7 @@ constexpr int64_t mostSharedBytes = 96 * 1024;
 constexpr Candidate mmaTiles[] = {
     {128, 128, 64, 64, 64, 2, 1.0},  {128, 128, 64, 64, 32, 2, 0.95},
     {128, 128, 32, 64, 64, 4, 0.94}, {128, 128, 32, 64, 32, 4, 0.84},
-    {128, 64, 64, 64, 32, 3, 0.9},   {64, 128, 64, 32, 64, 3, 0.9},
+    {128, 64, 64, 64, 32, 3, 0.91},  {64, 128, 64, 32, 64, 3, 0.9},
     {128, 64, 32, 64, 32, 4, 0.85},  {64, 128, 32, 32, 64, 4, 0.88},
     {64, 64, 64, 32, 32, 3, 0.76},   {64, 64, 32, 32, 32, 4, 0.74},
     {32, 128, 64, 32, 32, 4, 0.65},  {32, 64, 32, 16, 32, 4, 0.57},
@@ -56,7 +57,7 @@ constexpr Candidate mmaTiles[] = {
 constexpr Candidate tf32Tiles[] = {
     {128, 128, 32, 64, 64, 2, 1.0},  {128, 128, 32, 64, 32, 2, 0.95},
     {128, 128, 16, 64, 64, 4, 0.94}, {128, 128, 16, 64, 32, 4, 0.84},
-    {128, 64, 32, 64, 32, 3, 0.9},   {64, 128, 32, 32, 64, 3, 0.9},
+    {128, 64, 32, 64, 32, 3, 0.91},  {64, 128, 32, 32, 64, 3, 0.9},
     {128, 64, 16, 64, 32, 4, 0.85},  {64, 128, 16, 32, 64, 4, 0.88},
     {64, 64, 32, 32, 32, 3, 0.76},   {64, 64, 16, 32, 32, 4, 0.74},
     {32, 128, 32, 32, 32, 4, 0.65},  {32, 64, 16, 16, 32, 4, 0.57},
@@ -73,24 +74,53 @@ constexpr Candidate fmaTiles[] = {
 };
 
 /// What a partial sum that is written and read, and another kernel, take, in
-/// the time of a multiprocessor's products: 8 bytes of 3 TB/s, and about a
-/// microsecond.
+/// the time of a multiprocessor's products: 8 bytes of 3 TB/s, and about three
+/// microseconds.
 struct SplitCost {
   double element, kernel;
 };
-constexpr SplitCost mmaCost = {4, 4e6}, fmaCost = {1, 4e5};
-/// What is left of the time if it is worth it; pieces, and products of each.
-constexpr double worthwhile = 0.7;
+constexpr SplitCost mmaCost = {4, 5e6}, fmaCost = {1, 4e5};
+/// What is left of the time if it is worth it, and if twice the pieces are;
+/// pieces, and products of each.
+constexpr double worthwhile = 0.7, worthDoubling = 0.85;
 constexpr int64_t mostSplits = 64, leastLength = 128;
+
+/// Elements of the tiles that a multiprocessor computes at a time which keep it
+/// busy. Where elements come one by one, each block has a part of its speed,
+/// and all of them half of it.
+constexpr double busyElements = 1e4, scalarSpeed = 0.1, mostScalarSpeed = 0.5;
+/// Of a multiprocessor: 32-bit registers, and shared memory of blocks.
+constexpr int64_t numRegisters = 65536, processorBytes = 200 * 1024;
+
+/// The part of its speed that a multiprocessor has with so many blocks: each
+/// waits for memory, and for the other threads of it, while others compute.
+static double getEfficiency(const Problem &problem, const TilePlan &plan,
+                            int64_t blocks) {
+  TileAttr tile = plan.tile;
+  // Sums, and about as many for addresses and factors of any tile.
+  int64_t sums = tile.getM() * tile.getN() / plan.numThreads;
+  int64_t resident =
+      std::min({blocks, processorBytes / std::max<int64_t>(1, plan.sharedBytes),
+                numRegisters / (plan.numThreads * (sums + 64))});
+  resident = std::max<int64_t>(1, resident);
+  auto isScalar = [](const CopyPlan &copy) {
+    return !copy.isAsync && copy.width == 1;
+  };
+  if (isScalar(plan.lhs) || isScalar(plan.rhs))
+    return std::min(mostScalarSpeed, scalarSpeed * double(resident));
+  double elements = double(resident) *
+                    double(std::min(tile.getM(), problem.sizes[M])) *
+                    double(std::min(tile.getN(), problem.sizes[N]));
+  return std::min(1.0, std::sqrt(elements / busyElements));
+}
 
 /// Rounds of blocks, times what one takes.
 static double getTime(const Problem &problem, const Candidate &candidate,
-                      int64_t splits = 1) {
-  int64_t blocks = problem.sizes[Batch] * splits *
-                   llvm::divideCeil(problem.sizes[M], candidate.m) *
-                   llvm::divideCeil(problem.sizes[N], candidate.n);
+                      const TilePlan &plan, int64_t splits) {
+  int64_t blocks =
+      llvm::divideCeil(plan.numBlocks * splits, int64_t(numProcessors));
   double work = double(candidate.m * candidate.n) / candidate.speed;
-  return double(llvm::divideCeil(blocks, numProcessors)) * work;
+  return double(blocks) * work / getEfficiency(problem, plan, blocks);
 }
 
 static ArrayRef<Candidate> getCandidates(ContractOp op) {
@@ -122,7 +152,7 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
     if (problem.getAccumulator().isF64() &&
         candidate.partM * candidate.partN > 32)
       continue;
-    double time = getTime(problem, candidate, splits);
+    double time = getTime(problem, candidate, plan, splits);
     if (plan.sharedBytes > std::min(mostSharedBytes, target.sharedBytes) ||
         (best && time >= bestTime))
       continue;
@@ -154,7 +184,7 @@ int64_t selectSplits(ContractOp op) {
     if (splits > 1)
       time =
           (time + results * splits * cost.element + cost.kernel) / worthwhile;
-    if (splits == 1 || time < bestTime) {
+    if (splits == 1 || time < (best == 1 ? 1.0 : worthDoubling) * bestTime) {
       best = splits;
       bestTime = time;
     }
