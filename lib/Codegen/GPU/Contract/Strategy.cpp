@@ -51,7 +51,7 @@ constexpr Candidate mmaTiles[] = {
     {32, 128, 64, 32, 32, 4, 0.65},  {32, 64, 32, 16, 32, 4, 0.57},
     {64, 32, 32, 32, 16, 4, 0.53},   {32, 32, 32, 16, 16, 4, 0.4},
     {16, 64, 32, 16, 16, 4, 0.35},   {64, 16, 32, 16, 16, 4, 0.35},
-    {16, 32, 32, 16, 16, 4, 0.22},   {32, 16, 32, 16, 16, 4, 0.22},
+    {16, 32, 32, 16, 16, 4, 0.18},   {32, 16, 32, 16, 16, 4, 0.18},
 };
 /// The same bytes: tf32 is read as fp32.
 constexpr Candidate tf32Tiles[] = {
@@ -63,7 +63,7 @@ constexpr Candidate tf32Tiles[] = {
     {32, 128, 32, 32, 32, 4, 0.65},  {32, 64, 16, 16, 32, 4, 0.57},
     {64, 32, 16, 32, 16, 4, 0.53},   {32, 32, 16, 16, 16, 4, 0.4},
     {16, 64, 16, 16, 16, 4, 0.35},   {64, 16, 16, 16, 16, 4, 0.35},
-    {16, 32, 16, 16, 16, 4, 0.22},   {32, 16, 16, 16, 16, 4, 0.22},
+    {16, 32, 16, 16, 16, 4, 0.18},   {32, 16, 16, 16, 16, 4, 0.18},
 };
 constexpr Candidate fmaTiles[] = {
     {128, 128, 16, 8, 8, 3, 1.0}, {64, 128, 16, 8, 8, 3, 0.93},
@@ -82,13 +82,20 @@ struct SplitCost {
 constexpr SplitCost mmaCost = {4, 5e6}, fmaCost = {1, 4e5};
 /// What is left of the time if it is worth it, and if twice the pieces are;
 /// pieces, and products of each.
-constexpr double worthwhile = 0.7, worthDoubling = 0.85;
+constexpr double worthwhile = 0.7, worthDoubling = 0.9;
 constexpr int64_t mostSplits = 64, leastLength = 128;
 
 /// Elements of the tiles that a multiprocessor computes at a time which keep it
-/// busy. Where elements come one by one, each block has a part of its speed,
-/// and all of them half of it.
-constexpr double busyElements = 1e4, scalarSpeed = 0.1, mostScalarSpeed = 0.5;
+/// busy, and how fast it is with fewer, by the power of their part. Where
+/// elements come one by one, each block has a part of its speed, and all of
+/// them half of it.
+struct Busy {
+  double elements, power;
+};
+constexpr Busy mmaBusy = {1e4, 0.5}, fmaBusy = {2.4e4, 0.22};
+/// Rows and columns of tiles are at least so many.
+constexpr int64_t smallestTile = 16;
+constexpr double scalarSpeed = 0.1, mostScalarSpeed = 0.5;
 /// Of a multiprocessor: 32-bit registers, and shared memory of blocks.
 constexpr int64_t numRegisters = 65536, processorBytes = 200 * 1024;
 
@@ -108,10 +115,14 @@ static double getEfficiency(const Problem &problem, const TilePlan &plan,
   };
   if (isScalar(plan.lhs) || isScalar(plan.rhs))
     return std::min(mostScalarSpeed, scalarSpeed * double(resident));
-  double elements = double(resident) *
-                    double(std::min(tile.getM(), problem.sizes[M])) *
-                    double(std::min(tile.getN(), problem.sizes[N]));
-  return std::min(1.0, std::sqrt(elements / busyElements));
+  auto getLength = [&](int64_t length, GroupKind kind) {
+    return double(std::min<int64_t>(
+        length, llvm::alignTo(problem.sizes[kind], smallestTile)));
+  };
+  double elements =
+      double(resident) * getLength(tile.getM(), M) * getLength(tile.getN(), N);
+  Busy busy = tile.getBy() == Multiplier::FMA ? fmaBusy : mmaBusy;
+  return std::min(1.0, std::pow(elements / busy.elements, busy.power));
 }
 
 /// Rounds of blocks, times what one takes.
