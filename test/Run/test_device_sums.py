@@ -129,6 +129,7 @@ SCATTERS = {
     "of_two": ((9, 7, 33), (200, 2), (200, 33), "ScatterND{}"),
     "of_all": ((19, 70), (2000, 2), (2000,), "ScatterND{}"),
     "line": ((3000,), (2500,), (2500,), "ScatterElements{}"),
+    "few_places": ((70,), (9001,), (9001,), "ScatterElements{}"),
     "columns": ((60, 40), (90, 40), (90, 40), "ScatterElements{}"),
     "last": ((30, 50), (30, 77), (30, 77), "ScatterElements{axis=1}"),
     "middle": ((6, 21, 11), (5, 64, 11), (5, 64, 11), "ScatterElements{axis=1}"),

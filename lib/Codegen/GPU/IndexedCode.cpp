@@ -13,6 +13,7 @@
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -204,6 +205,9 @@ int64_t IndexedLoop::countKeys() const {
 // Code
 //===----------------------------------------------------------------------===//
 
+/// Neighbouring iterations whose keys a thread computes in a piece.
+constexpr int64_t keysAtOnce = 4;
+
 IndexedCode::IndexedCode(RewriterBase &rewriter, IndexedLoop loop,
                          int64_t threads)
     : b(rewriter), loc(loop.loops.front().op.getLoc()), loop(std::move(loop)),
@@ -293,43 +297,164 @@ void IndexedCode::update(IRMapping &mapping, Value key,
   clone(mapping, isWanted);
 }
 
-/// As many keys as there are threads are computed at once.
-void IndexedCode::emitStaged(gpu::GPUFuncOp function) {
-  int64_t scanned = loop.countScanned();
-  bool isShort = loop.countKeys() < INT32_MAX;
-  Type type = isShort ? b.getI32Type() : b.getI64Type();
-  Value memory = makeShared(b, loc, function, MemRefType::get({threads}, type));
-  Value count = makeIndex(b, loc, scanned), all = makeIndex(b, loc, threads);
-  auto pieces = scf::ForOp::create(b, loc, makeIndex(b, loc, 0), count, all);
-  b.setInsertionPointToStart(pieces.getBody());
-  Value first = pieces.getInductionVar();
-  Value own = arith::AddIOp::create(b, loc, first, thread);
-  Value isOne =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, count);
-  auto branch = scf::IfOp::create(b, loc, isOne);
+/// Of the block's threads in front: the sum of their counts; and of all.
+static std::pair<Value, Value> sumBefore(OpBuilder &b, Location loc,
+                                         Value thread, int64_t threads,
+                                         Value count, Value memory) {
+  Value lane =
+      arith::RemUIOp::create(b, loc, thread, makeIndex(b, loc, warpSize));
+  Value warp =
+      arith::DivUIOp::create(b, loc, thread, makeIndex(b, loc, warpSize));
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Value upTo = count;
+  for (int64_t distance = 1; distance < warpSize; distance *= 2) {
+    auto other = gpu::ShuffleOp::create(b, loc, upTo, distance, warpSize,
+                                        gpu::ShuffleMode::UP);
+    Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                          lane, makeIndex(b, loc, distance));
+    Value more = arith::SelectOp::create(b, loc, isThere,
+                                         other.getShuffleResult(), zero);
+    upTo = arith::AddIOp::create(b, loc, upTo, more);
+  }
+  Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
+                                       makeIndex(b, loc, warpSize - 1));
+  auto branch = scf::IfOp::create(b, loc, isLast);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    IRMapping mapping(freeIndices);
-    setScanned(mapping, own);
-    clone(mapping, [&](Operation *op) { return loop.slice.contains(op); });
-    Value key = arith::IndexCastOp::create(b, loc, type, getKey(mapping));
-    memref::StoreOp::create(b, loc, key, memory, thread);
+    memref::StoreOp::create(b, loc, upTo, memory, warp);
   }
   gpu::BarrierOp::create(b, loc);
-  Value rest = arith::SubIOp::create(b, loc, count, first);
-  auto scan = scf::ForOp::create(b, loc, makeIndex(b, loc, 0),
-                                 arith::MinUIOp::create(b, loc, rest, all),
-                                 makeIndex(b, loc, 1));
+  Value before = arith::SubIOp::create(b, loc, upTo, count), all = zero;
+  for (int64_t i = 0; i < threads / warpSize; ++i) {
+    Value number = makeIndex(b, loc, i);
+    Value sum = memref::LoadOp::create(b, loc, memory, number);
+    Value isBefore =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, warp);
+    Value more = arith::SelectOp::create(b, loc, isBefore, sum, zero);
+    before = arith::AddIOp::create(b, loc, before, more);
+    all = arith::AddIOp::create(b, loc, all, sum);
+  }
+  return {before, all};
+}
+
+/// A thread's keys of a piece, from `begin` on: they go to `keys`, and a bit
+/// for each that is the block's is returned.
+Value IndexedCode::findOwn(Value begin, Value keys) {
+  Value count = makeIndex(b, loc, loop.countScanned());
+  Value none = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  auto each = scf::ForOp::create(b, loc, makeIndex(b, loc, 0),
+                                 makeIndex(b, loc, keysAtOnce),
+                                 makeIndex(b, loc, 1), none);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(each.getBody());
+  Value number = each.getInductionVar(), bits = each.getRegionIterArg(0);
+  Value own = arith::AddIOp::create(b, loc, begin, number);
+  Value isOne =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, count);
+  auto branch =
+      scf::IfOp::create(b, loc, b.getI32Type(), isOne, /*withElseRegion=*/true);
+  scf::YieldOp::create(b, loc, branch.getResult(0));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, bits);
+  b.setInsertionPointToStart(branch.thenBlock());
+  IRMapping mapping(freeIndices);
+  setScanned(mapping, own);
+  clone(mapping, [&](Operation *op) { return loop.slice.contains(op); });
+  Value key = getKey(mapping);
+  Type type = cast<MemRefType>(keys.getType()).getElementType();
+  memref::StoreOp::create(b, loc, arith::IndexCastOp::create(b, loc, type, key),
+                          keys, ValueRange{number, thread});
+  Value distance = arith::SubIOp::create(b, loc, key, blockKey);
+  Value isOurs =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, distance,
+                            makeIndex(b, loc, keysEach * (threads / width)));
+  Value bit = arith::ShLIOp::create(
+      b, loc, arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1)),
+      arith::IndexCastOp::create(b, loc, b.getI32Type(), number));
+  Value more = arith::OrIOp::create(b, loc, bits, bit);
+  scf::YieldOp::create(
+      b, loc, arith::SelectOp::create(b, loc, isOurs, more, bits).getResult());
+  return each.getResult(0);
+}
+
+/// Into the queue, from `place` on: keys that have a bit, and their numbers in
+/// the piece.
+void IndexedCode::enqueue(Value bits, Value place, Value keys, Value queue) {
+  auto each = scf::ForOp::create(b, loc, makeIndex(b, loc, 0),
+                                 makeIndex(b, loc, keysAtOnce),
+                                 makeIndex(b, loc, 1), place);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(each.getBody());
+  Value number = each.getInductionVar(), next = each.getRegionIterArg(0);
+  Type word = b.getI32Type();
+  Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
+  Value bit = arith::AndIOp::create(
+      b, loc,
+      arith::ShRUIOp::create(b, loc, bits,
+                             arith::IndexCastOp::create(b, loc, word, number)),
+      one);
+  Value isOurs =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, bit, one);
+  auto branch = scf::IfOp::create(b, loc, isOurs);
+  scf::YieldOp::create(b, loc,
+                       arith::AddIOp::create(b, loc, next, bit).getResult());
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value at = arith::IndexCastOp::create(b, loc, b.getIndexType(), next);
+  Value key = memref::LoadOp::create(b, loc, keys, ValueRange{number, thread});
+  Value inPiece = arith::AddIOp::create(
+      b, loc,
+      arith::MulIOp::create(b, loc, thread, makeIndex(b, loc, keysAtOnce)),
+      number);
+  inPiece = arith::IndexCastOp::create(b, loc, key.getType(), inPiece);
+  memref::StoreOp::create(b, loc, key, queue,
+                          ValueRange{makeIndex(b, loc, 0), at});
+  memref::StoreOp::create(b, loc, inPiece, queue,
+                          ValueRange{makeIndex(b, loc, 1), at});
+}
+
+/// In pieces: threads find the keys that are the block's among some each, and
+/// queue them in the order of the loops; then all of them go through the queue.
+void IndexedCode::emitStaged(gpu::GPUFuncOp function) {
+  int64_t scanned = loop.countScanned(), piece = threads * keysAtOnce;
+  bool isShort = loop.countKeys() < INT32_MAX;
+  Type word = b.getI32Type(), type = isShort ? word : b.getI64Type();
+  auto share = [&](ArrayRef<int64_t> shape, Type element) {
+    return makeShared(b, loc, function, MemRefType::get(shape, element));
+  };
+  Value keys = share({keysAtOnce, threads}, type);
+  Value queue = share({2, piece}, type), sums = share(threads / warpSize, word);
+  auto pieces =
+      scf::ForOp::create(b, loc, makeIndex(b, loc, 0),
+                         makeIndex(b, loc, scanned), makeIndex(b, loc, piece));
+  b.setInsertionPointToStart(pieces.getBody());
+  Value first = pieces.getInductionVar();
+  Value begin = arith::AddIOp::create(
+      b, loc, first,
+      arith::MulIOp::create(b, loc, thread, makeIndex(b, loc, keysAtOnce)));
+  Value bits = findOwn(begin, keys);
+  // The barrier in it is behind all that reads the queue of the piece before.
+  auto [before, all] = sumBefore(b, loc, thread, threads,
+                                 math::CtPopOp::create(b, loc, bits), sums);
+  enqueue(bits, before, keys, queue);
   gpu::BarrierOp::create(b, loc);
+  auto scan = scf::ForOp::create(
+      b, loc, makeIndex(b, loc, 0),
+      arith::IndexCastOp::create(b, loc, b.getIndexType(), all),
+      makeIndex(b, loc, 1));
   b.setInsertionPointToStart(scan.getBody());
-  Value number = scan.getInductionVar();
-  Value known = memref::LoadOp::create(b, loc, memory, number);
+  Value place = scan.getInductionVar();
+  Value known = memref::LoadOp::create(b, loc, queue,
+                                       ValueRange{makeIndex(b, loc, 0), place});
   IRMapping mapping(freeIndices);
   update(
       mapping, arith::IndexCastOp::create(b, loc, b.getIndexType(), known),
       [](Operation *op) { return !isCheck(*op); },
       [&](IRMapping &inside) {
+        Value number = arith::IndexCastOp::create(
+            b, loc, b.getIndexType(),
+            memref::LoadOp::create(b, loc, queue,
+                                   ValueRange{makeIndex(b, loc, 1), place}));
         setScanned(inside, arith::AddIOp::create(b, loc, first, number));
       });
 }
@@ -360,9 +485,9 @@ void IndexedCode::emit(Value own, Value block, gpu::GPUFuncOp function) {
   Value sharer = arith::DivUIOp::create(b, loc, block, number(columnBlocks));
   column = arith::RemUIOp::create(b, loc, thread, number(width));
   Value group = arith::DivUIOp::create(b, loc, thread, number(width));
-  sharer = arith::AddIOp::create(
-      b, loc, arith::MulIOp::create(b, loc, sharer, number(threads / width)),
-      group);
+  sharer = arith::MulIOp::create(b, loc, sharer, number(threads / width));
+  blockKey = arith::MulIOp::create(b, loc, sharer, number(keysEach));
+  sharer = arith::AddIOp::create(b, loc, sharer, group);
   firstKey = arith::MulIOp::create(b, loc, sharer, number(keysEach));
   column = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, columnBlock, number(width)),

@@ -11,8 +11,9 @@
 // the loops, and does what concerns its own. No two threads write the same
 // element, and sums have the bits that the loops give.
 //
-// The cost is indices times blocks, of a comparison each; the indices that all
-// threads of a block go through are computed once for all of them.
+// A block's threads share the search for what concerns it: each looks at some
+// indices that follow each other, and those that name a place of the block are
+// queued in order. So the cost is indices times blocks, by threads of a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,6 +95,9 @@ private:
   void update(mlir::IRMapping &mapping, mlir::Value key,
               llvm::function_ref<bool(mlir::Operation *)> isWanted,
               llvm::function_ref<void(mlir::IRMapping &)> prepare);
+  mlir::Value findOwn(mlir::Value begin, mlir::Value keys);
+  void enqueue(mlir::Value bits, mlir::Value place, mlir::Value keys,
+               mlir::Value queue);
   void emitStaged(mlir::gpu::GPUFuncOp function);
   void emitDirect();
 
@@ -103,8 +107,9 @@ private:
   /// Threads of a block, and of them those for the same places.
   int64_t threads, width;
   int64_t columnBlocks, keyBlocks, keysEach;
-  /// Of the thread: its number, its first place, its share of a row.
-  mlir::Value thread, firstKey, column, isInside;
+  /// The block's first place; of the thread: its number, its first place, its
+  /// share of a row.
+  mlir::Value blockKey, thread, firstKey, column, isInside;
   mlir::IRMapping freeIndices;
 };
 

@@ -323,19 +323,29 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
-// CHECK: gpu.func @indexed_0({{.*}}) workgroup(%{{.*}} : memref<256xi32, #gpu.address_space<workgroup>>
-// CHECK: scf.for
-// CHECK:   scf.if
-// CHECK:     %[[INDEX:.*]] = memref.load %{{.*}} : memref<300xi64>
-// CHECK:     memref.store %{{.*}} : memref<256xi32>
+// Each thread looks at four indices and queues those of the block's 16 rows,
+// behind those of threads in front of it; then all threads go through the queue.
+// CHECK: gpu.func @indexed_0({{.*}}) workgroup(%{{.*}} : memref<4x256xi32, #gpu.address_space<workgroup>>
+// CHECK: scf.for {{.*}} step %c1024
+// CHECK:   %[[BITS:.*]] = scf.for
+// CHECK:     scf.if
+// CHECK:       %[[INDEX:.*]] = memref.load %{{.*}} : memref<300xi64>
+// CHECK:       memref.store %{{.*}} : memref<4x256xi32>
+// CHECK:       arith.cmpi ult, %{{.*}}, %c16
+// CHECK:   math.ctpop %[[BITS]]
+// CHECK-COUNT-5: gpu.shuffle up
 // CHECK:   gpu.barrier
 // CHECK:   scf.for
-// CHECK:     %[[KEY:.*]] = memref.load %{{.*}} : memref<256xi32>
+// CHECK:     scf.if
+// CHECK:       memref.store %{{.*}} : memref<2x1024xi32>
+// CHECK:   gpu.barrier
+// CHECK:   scf.for
+// CHECK:     %[[KEY:.*]] = memref.load %{{.*}} : memref<2x1024xi32>
 // CHECK:     %[[PLACE:.*]] = arith.index_cast %[[KEY]]
 // CHECK:     %[[FAR:.*]] = arith.subi %[[PLACE]], %
 // CHECK:     %[[OWN:.*]] = arith.cmpi ult, %[[FAR]], %c16
 // CHECK:     scf.if %[[OWN]]
-// CHECK:   gpu.barrier
+// CHECK: gpu.return
 
 // -----
 
