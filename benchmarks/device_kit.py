@@ -8,10 +8,12 @@ models and steps, what they have to compute, and what runs and compares them.
 
 scripts/gpu-check.sh makes and runs it. Entries are small kernels, all models
 of test/models forward and all training steps there (eight steps of AdamW), in
-fp32, bf16 and fp16 with dynamic loss scaling, and a step of an encoder of 6
-layers and width 512. What is expected is what the processor's library of the
-same model gives; bounds are those of the tests of the emulated device, and
-for 16-bit outputs of forward models what test/Support allows.
+fp32, bf16 and fp16 with dynamic loss scaling, large products, and steps of
+larger models: encoders of 6 layers of width 512 and of 12 of 768, 16 x 128
+tokens, and ResNet-18, 16 images of 224 pixels. What is expected is what the
+processor's library of the same model gives; bounds are those of the tests of
+the emulated device, and for 16-bit outputs of forward models what test/Support
+allows.
 
 An entry is NAME.so, NAME.txt (device_check.c reads it) and NAME.bin, the data
 of its lines one after another:

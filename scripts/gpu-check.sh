@@ -149,10 +149,10 @@ has_torch=
 reserve=30
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
   has_torch=yes
-  reserve=150
+  reserve=200
 fi
 run_stage small 'Small kernels:' 0
-run_stage big 'A training step of 6 layers of width 512, 16 x 128 tokens:' $reserve
+run_stage big 'Products of 4096 x 4096 x 4096; steps of larger models:' $reserve
 run_stage models 'Models forward, and eight training steps:' $reserve
 
 if [[ ! $has_torch ]]; then

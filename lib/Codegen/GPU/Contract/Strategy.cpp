@@ -40,8 +40,8 @@ struct Candidate {
 constexpr int64_t numProcessors = 128;
 constexpr int64_t mostSharedBytes = 96 * 1024;
 
-/// Speeds are those measured on an H200: docs/performance.md. Long steps wait
-/// less at barriers.
+/// Speeds are those measured on an H200: docs/performance.md ("GPUs"). Long
+/// steps wait less at barriers.
 constexpr Candidate mmaTiles[] = {
     {128, 128, 64, 64, 64, 2, 1.0},  {128, 128, 64, 64, 32, 2, 0.95},
     {128, 128, 32, 64, 64, 4, 0.94}, {128, 128, 32, 64, 32, 4, 0.84},
