@@ -104,6 +104,9 @@ constexpr int64_t numRegisters = 65536, processorBytes = 200 * 1024;
 static double getEfficiency(const Problem &problem, const TilePlan &plan,
                             int64_t blocks) {
   TileAttr tile = plan.tile;
+  // Nothing has been measured on those of AMD.
+  if (!GPUTarget::get(problem.op).hasAsyncCopies)
+    return 1;
   // Sums, and about as many for addresses and factors of any tile.
   int64_t sums = tile.getM() * tile.getN() / plan.numThreads;
   int64_t resident =
