@@ -8,6 +8,7 @@
 #include "mp-opt/API/SizeSweep.h"
 
 #include "mp-opt/API/TensorText.h"
+#include "mp-opt/Execution/DeviceCost.h"
 #include "mp-opt/Graph/ValueSizes.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -88,12 +89,13 @@ Expected<bool> Sweeper::plan(SizeSweep::Row &row,
   row.memory.inputs = countInputBytes(*inputs);
   if (row.memory.inputs > std::min(result.memoryBytes, hostBytes))
     return false;
-  auto bound = bindInputs(*inputs, data, binding);
-  if (!bound)
-    return bound.takeError();
-  binding.onMessage = nullptr;
-  addSizes(*inputs, *bound, compile);
-  bound->clear();
+  if (!options.estimated || !data.inputs.empty() || binding.seed) {
+    auto bound = bindInputs(*inputs, data, binding);
+    if (!bound)
+      return bound.takeError();
+    binding.onMessage = nullptr;
+    addSizes(*inputs, *bound, compile);
+  }
   auto memory = model->planMemory(compile);
   if (!memory)
     return memory.takeError();
@@ -120,6 +122,13 @@ Error Sweeper::measureRow(SizeSweep::Row &row, StringRef precision) {
   auto again = options.read(precision, compile.dims);
   if (!again)
     return again.takeError();
+  if (options.estimated) {
+    Expected<DevicePlan> plan = (*again)->plan(compile);
+    if (!plan)
+      return plan.takeError();
+    row.least = countCost(*plan, *options.estimated).getSeconds();
+    return Error::success();
+  }
   auto session = Session::create(std::move(*again), data, {compile, binding});
   if (!session)
     return session.takeError();
@@ -135,9 +144,13 @@ Error Sweeper::measureRow(SizeSweep::Row &row, StringRef precision) {
 
 Expected<SizeSweep> Sweeper::run() {
   result.dim = options.dim;
-  for (auto [kind, to] :
-       {std::pair(DeviceKind::CPU, &hostBytes),
-        std::pair(options.compile.device, &result.memoryBytes)}) {
+  result.isEstimated = options.estimated;
+  std::pair<DeviceKind, int64_t *> asked[] = {
+      {DeviceKind::CPU, &hostBytes},
+      {options.compile.device, &result.memoryBytes}};
+  if (options.estimated)
+    result.memoryBytes = int64_t(options.estimated->memoryBytes);
+  for (auto [kind, to] : ArrayRef(asked).drop_back(options.estimated ? 1 : 0)) {
     Expected<int64_t> bytes = getMemoryBytes(kind);
     if (!bytes)
       return prefixError("--device", bytes.takeError());
@@ -178,9 +191,8 @@ std::optional<int64_t> SizeSweep::getLargest(StringRef precision) const {
   return std::max<int64_t>(0, second.size + int64_t(std::floor(room / slope)));
 }
 
-/// Examples in a second.
-static double getRate(const SizeSweep::Row &row) {
-  return double(row.size) / row.measured->getPercentile(0.5);
+std::optional<double> SizeSweep::Row::getSeconds() const {
+  return measured ? measured->getPercentile(0.5) : least;
 }
 
 static std::string formatBytes(int64_t bytes) {
@@ -210,16 +222,17 @@ void SizeSweep::print(raw_ostream &os) const {
     os << padLeft(size, width) << "  " << pad(precision, 9) << padLeft(time, 12)
        << padLeft(rate, 14) << padLeft(memory, 14) << "\n";
   };
-  line(dim, "precision", "ms", isBatch ? "examples/s" : dim + "/s", "memory");
+  line(dim, "precision", isEstimated ? "least ms" : "ms",
+       isBatch ? "examples/s" : dim + "/s", "memory");
   for (const Row &row : rows) {
     std::string memory = formatBytes(row.memory.getTotal());
-    if (!row.measured)
+    std::optional<double> seconds = row.getSeconds();
+    if (!seconds)
       line(std::to_string(row.size), row.precision, "too large", "",
            row.isPlanned ? memory : "> " + memory);
     else
-      line(std::to_string(row.size), row.precision,
-           formatError(row.measured->getPercentile(0.5) * 1e3),
-           std::to_string(std::llround(getRate(row))), memory);
+      line(std::to_string(row.size), row.precision, formatError(*seconds * 1e3),
+           std::to_string(std::llround(double(row.size) / *seconds)), memory);
   }
   os << "memory in all: " << formatBytes(memoryBytes) << "\n";
   for (StringRef precision : getPrecisions(*this))
@@ -239,8 +252,11 @@ static void printRow(const SizeSweep::Row &row, json::OStream &json) {
       json.attribute(name, isMeasured
                                ? toJSON(row.measured->getPercentile(share))
                                : json::Value(nullptr));
-    json.attribute("per_second",
-                   isMeasured ? toJSON(getRate(row)) : json::Value(nullptr));
+    json.attribute("least",
+                   row.least ? toJSON(*row.least) : json::Value(nullptr));
+    std::optional<double> seconds = row.getSeconds();
+    json.attribute("per_second", seconds ? toJSON(double(row.size) / *seconds)
+                                         : json::Value(nullptr));
     json.attribute("input_bytes", row.memory.inputs);
     bool isPlanned = row.isPlanned;
     auto planned = [&](StringRef name, int64_t bytes) {

@@ -99,6 +99,22 @@ def test_text(model):
     assert lines[4].startswith("enough in bf16 for about n=")
 
 
+def test_least_times(model):
+    """Of a device that is not there: those of --dry-run, without data."""
+    flags = ("--device=cuda:l4", "--dry-run", "--json")
+    done = mp_run("bench", model, "--sweep=n=8,1000000", *flags)
+    table = json.loads(done.stdout)
+    assert table["memory_bytes"] == 24 * 10**9
+    for row in table["rows"]:
+        assert row["fits"] and row["median"] is None and row["least"] > 0
+        assert row["per_second"] == pytest.approx(row["size"] / row["least"])
+    (row,) = (r for r in table["rows"] if r["size"] == 8 and r["precision"] == "fp32")
+    alone = json.loads(mp_run("bench", model, "--dim=n=8", *flags).stdout)
+    assert row["least"] == pytest.approx(alone["seconds"])
+    lines = mp_run("bench", model, "--sweep=n=10000000000", *flags[:2]).stdout
+    assert "least ms" in lines and "too large" in lines
+
+
 @pytest.mark.parametrize(
     "value", ["n=8,8", "n=16,8", "n", "n=", "=3", "n=0", "n=8,x", "n=1,-2"]
 )

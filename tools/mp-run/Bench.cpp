@@ -43,6 +43,7 @@ arithmetic, bytes, and the process's peak memory.
                         dimension, in fp32, bf16 and fp16 where the model is
                         fp32. States are written in place. What does not fit
                         the memory is not run; where that begins is said.
+                        With --dry-run, times are the least on its GPU.
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
   --kernels=FORM --in-place --mixed-bf16 --mixed-fp16 --schemas=FILE
@@ -101,19 +102,16 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
             "NAME=SIZE,SIZE,...");
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
-  if (sweep && (inTurns || session.model.isEstimated))
-    return flags.usageError(Twine("--sweep and ") +
-                            (inTurns ? "--turns" : "--dry-run") +
-                            " exclude each other");
+  if (sweep && inTurns)
+    return flags.usageError("--sweep and --turns exclude each other");
+  StringRef other = flags.findGiven({"repeat", "warmup", "turns"});
+  if (session.model.isEstimated && !other.empty())
+    return flags.usageError("--dry-run runs nothing, --" + other +
+                            " measures runs");
   if (sweep)
     return runSweep(flags, session, *sweep, calls, asJSON, registry);
-  if (session.model.isEstimated) {
-    StringRef other = flags.findGiven({"repeat", "warmup", "turns"});
-    if (!other.empty())
-      return flags.usageError("--dry-run runs nothing, --" + other +
-                              " measures runs");
+  if (session.model.isEstimated)
     return estimate(session, asJSON, registry);
-  }
   DataSet data;
   Expected<Session> opened = session.open(registry, data);
   if (!opened)

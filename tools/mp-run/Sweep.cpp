@@ -68,6 +68,8 @@ int runSweep(const Flags &flags, SessionFlags &session, StringRef sweep,
   MessageFn say = sayOnce();
   options.calls = calls;
   options.compile = model.getOptions();
+  if (model.isEstimated)
+    options.estimated = findDeviceModel(*model.deviceModel);
   options.binding = {session.data.seed, say};
   options.read = [&](StringRef precision, const StringMap<int64_t> &dims) {
     return model.read(session.files[0], registry, precision, dims, say);

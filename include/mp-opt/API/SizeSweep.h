@@ -16,6 +16,7 @@
 #define MPOPT_API_SIZESWEEP_H
 
 #include "mp-opt/API/Benchmark.h"
+#include "mp-opt/Execution/DeviceModels.h"
 #include "mp-opt/Execution/MemoryFigures.h"
 
 namespace mp {
@@ -29,6 +30,8 @@ struct SizeSweepOptions {
   CompileOptions compile;
   BindingOptions binding;
   BenchmarkOptions calls;
+  /// Nothing runs, and needs data: what calls take at least on this device.
+  const DeviceModel *estimated = nullptr;
   /// The model, converted to a precision for sizes of dimensions.
   std::function<llvm::Expected<std::unique_ptr<Model>>(
       llvm::StringRef precision, const llvm::StringMap<int64_t> &dims)>
@@ -43,13 +46,19 @@ struct SizeSweep {
     /// Of inputs alone where these are too large already.
     MemoryFigures memory;
     bool isPlanned = false, fits = false;
-    /// Absent where it does not fit.
+    /// One of them where it fits; seconds.
     std::optional<Measurement> measured;
+    std::optional<double> least;
+
+    /// The median, or the least; nothing where it does not fit.
+    std::optional<double> getSeconds() const;
   };
 
   std::string dim;
   /// Sizes of the dimension are examples: it is the first of an input.
   bool isBatch = false;
+  /// Nothing has run.
+  bool isEstimated = false;
   /// All memory of where the model runs.
   int64_t memoryBytes = 0;
   std::vector<Row> rows;
