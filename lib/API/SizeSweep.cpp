@@ -87,9 +87,12 @@ Expected<bool> Sweeper::plan(SizeSweep::Row &row,
     result.isBatch |=
         !input.dimNames.empty() && input.dimNames.front() == options.dim;
   row.memory.inputs = countInputBytes(*inputs);
-  if (row.memory.inputs > std::min(result.memoryBytes, hostBytes))
+  // They are made here, unless nothing runs and sizes are known without them.
+  bool isBound = !options.estimated || !data.inputs.empty() || binding.seed;
+  if (row.memory.inputs > result.memoryBytes ||
+      (isBound && row.memory.inputs > hostBytes))
     return false;
-  if (!options.estimated || !data.inputs.empty() || binding.seed) {
+  if (isBound) {
     auto bound = bindInputs(*inputs, data, binding);
     if (!bound)
       return bound.takeError();

@@ -338,14 +338,19 @@ static std::pair<Value, Value> sumBefore(OpBuilder &b, Location loc,
   return {before, all};
 }
 
+/// Over a thread's keys of a piece, carrying a word.
+static scf::ForOp makeKeyLoop(OpBuilder &b, Location loc, Value carried) {
+  return scf::ForOp::create(b, loc, makeIndex(b, loc, 0),
+                            makeIndex(b, loc, keysAtOnce), makeIndex(b, loc, 1),
+                            carried);
+}
+
 /// A thread's keys of a piece, from `begin` on: they go to `keys`, and a bit
 /// for each that is the block's is returned.
 Value IndexedCode::findOwn(Value begin, Value keys) {
   Value count = makeIndex(b, loc, loop.countScanned());
   Value none = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-  auto each = scf::ForOp::create(b, loc, makeIndex(b, loc, 0),
-                                 makeIndex(b, loc, keysAtOnce),
-                                 makeIndex(b, loc, 1), none);
+  scf::ForOp each = makeKeyLoop(b, loc, none);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(each.getBody());
   Value number = each.getInductionVar(), bits = each.getRegionIterArg(0);
@@ -381,9 +386,7 @@ Value IndexedCode::findOwn(Value begin, Value keys) {
 /// Into the queue, from `place` on: keys that have a bit, and their numbers in
 /// the piece.
 void IndexedCode::enqueue(Value bits, Value place, Value keys, Value queue) {
-  auto each = scf::ForOp::create(b, loc, makeIndex(b, loc, 0),
-                                 makeIndex(b, loc, keysAtOnce),
-                                 makeIndex(b, loc, 1), place);
+  scf::ForOp each = makeKeyLoop(b, loc, place);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(each.getBody());
   Value number = each.getInductionVar(), next = each.getRegionIterArg(0);

@@ -40,8 +40,9 @@ struct Candidate {
 constexpr int64_t numProcessors = 128;
 constexpr int64_t mostSharedBytes = 96 * 1024;
 
-/// Speeds are those measured on an H200: docs/performance.md ("GPUs"). Long
-/// steps wait less at barriers.
+/// Speeds were measured on an H200, those of the smallest tiles estimated. Long
+/// steps wait less at barriers. K is of 16-bit elements; of tf32, which is read
+/// as fp32, a step has half as many, and the same bytes.
 constexpr Candidate mmaTiles[] = {
     {128, 128, 64, 64, 64, 2, 1.0},  {128, 128, 64, 64, 32, 2, 0.95},
     {128, 128, 32, 64, 64, 4, 0.94}, {128, 128, 32, 64, 32, 4, 0.84},
@@ -52,18 +53,6 @@ constexpr Candidate mmaTiles[] = {
     {64, 32, 32, 32, 16, 4, 0.53},   {32, 32, 32, 16, 16, 4, 0.4},
     {16, 64, 32, 16, 16, 4, 0.35},   {64, 16, 32, 16, 16, 4, 0.35},
     {16, 32, 32, 16, 16, 4, 0.18},   {32, 16, 32, 16, 16, 4, 0.18},
-};
-/// The same bytes: tf32 is read as fp32.
-constexpr Candidate tf32Tiles[] = {
-    {128, 128, 32, 64, 64, 2, 1.0},  {128, 128, 32, 64, 32, 2, 0.95},
-    {128, 128, 16, 64, 64, 4, 0.94}, {128, 128, 16, 64, 32, 4, 0.84},
-    {128, 64, 32, 64, 32, 3, 0.91},  {64, 128, 32, 32, 64, 3, 0.9},
-    {128, 64, 16, 64, 32, 4, 0.85},  {64, 128, 16, 32, 64, 4, 0.88},
-    {64, 64, 32, 32, 32, 3, 0.76},   {64, 64, 16, 32, 32, 4, 0.74},
-    {32, 128, 32, 32, 32, 4, 0.65},  {32, 64, 16, 16, 32, 4, 0.57},
-    {64, 32, 16, 32, 16, 4, 0.53},   {32, 32, 16, 16, 16, 4, 0.4},
-    {16, 64, 16, 16, 16, 4, 0.35},   {64, 16, 16, 16, 16, 4, 0.35},
-    {16, 32, 16, 16, 16, 4, 0.18},   {32, 16, 16, 16, 16, 4, 0.18},
 };
 constexpr Candidate fmaTiles[] = {
     {128, 128, 16, 8, 8, 3, 1.0}, {64, 128, 16, 8, 8, 3, 0.93},
@@ -137,30 +126,24 @@ static double getTime(const Problem &problem, const Candidate &candidate,
   return double(blocks) * work / getEfficiency(problem, plan, blocks);
 }
 
-static ArrayRef<Candidate> getCandidates(ContractOp op) {
-  if (!canUseTensorCores(op))
-    return fmaTiles;
-  return isTF32(op) ? ArrayRef<Candidate>(tf32Tiles) : mmaTiles;
-}
-
 static TileAttr selectTile(ContractOp op, const Problem &problem,
                            int64_t splits, double &bestTime) {
   bool isMMA = canUseTensorCores(op);
   GPUTarget target = GPUTarget::get(op);
-  ArrayRef<Candidate> candidates = getCandidates(op);
+  int64_t kDivisor = isMMA && isTF32(op) ? 2 : 1;
   TileAttr best;
   bestTime = 0;
-  for (const Candidate &candidate : candidates) {
+  for (const Candidate &candidate :
+       isMMA ? ArrayRef<Candidate>(mmaTiles) : fmaTiles) {
     auto tile = TileAttr::get(
         op.getContext(), isMMA ? target.multiplier : Multiplier::FMA,
-        candidate.m, candidate.n, candidate.k, candidate.partM, candidate.partN,
-        target.hasAsyncCopies ? candidate.stages : 2);
+        candidate.m, candidate.n, candidate.k / kDivisor, candidate.partM,
+        candidate.partN, target.hasAsyncCopies ? candidate.stages : 2);
     TilePlan plan = TilePlan::get(problem, tile);
     // Sums and elements on their way would not fit the registers.
     bool isDirect = !plan.lhs.isAsync || !plan.rhs.isAsync;
-    int64_t bytes = candidate.k * plan.lhs.element.getIntOrFloatBitWidth() / 8;
     if (isMMA && isDirect &&
-        (candidate.partM * candidate.partN > 2048 || bytes > 64))
+        (candidate.partM * candidate.partN > 2048 || candidate.k > 32))
       continue;
     // Where f64 would need too many registers.
     if (problem.getAccumulator().isF64() &&
