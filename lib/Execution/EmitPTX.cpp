@@ -61,6 +61,10 @@ static constexpr Chip chips[] = {
 };
 /// What drivers for CUDA 12 compile, and the newest that LLVM writes.
 static constexpr unsigned commonVersion = 80, newestVersion = 88;
+/// Bytes of a kernel's parameters up to a version of PTX, and the first version
+/// that has room for 32 764 (PTX ISA, "Kernel Function Parameter Attributes").
+static constexpr uint64_t commonParameters = 4096;
+static constexpr unsigned manyParameters = 81;
 
 static llvm::Expected<Chip> findChip(const PTXTarget &target) {
   std::string known;
@@ -175,9 +179,20 @@ namespace {
 /// Some of the kernels, as bitcode, then as PTX.
 struct Piece {
   std::vector<std::string> kernels;
+  /// The first version of PTX that has room for their parameters.
+  unsigned version = 0;
   Bytes bytes;
 };
 } // namespace
+
+static unsigned findVersion(const llvm::Function &kernel) {
+  const llvm::DataLayout &layout = kernel.getDataLayout();
+  uint64_t bytes = 0;
+  for (const llvm::Argument &argument : kernel.args())
+    bytes = llvm::alignTo(bytes, layout.getABITypeAlign(argument.getType())) +
+            layout.getTypeAllocSize(argument.getType());
+  return bytes > commonParameters ? manyParameters : 0;
+}
 
 /// Runs of kernels of about the same size.
 static std::vector<Piece> cutIntoPieces(llvm::Module &module) {
@@ -197,6 +212,8 @@ static std::vector<Piece> cutIntoPieces(llvm::Module &module) {
     sum += function.getInstructionCount();
     members[piece].insert(&function);
     pieces[piece].kernels.push_back(function.getName().str());
+    pieces[piece].version =
+        std::max(pieces[piece].version, findVersion(function));
   }
   for (size_t index = 0; index < numPieces; ++index) {
     llvm::ValueToValueMapTy values;
@@ -222,8 +239,9 @@ static std::vector<Piece> cutIntoPieces(llvm::Module &module) {
 // PTX
 //===----------------------------------------------------------------------===//
 
-static llvm::Error compile(Piece &piece, const Chip &chip, bool isCubin,
+static llvm::Error compile(Piece &piece, Chip chip, bool isCubin,
                            const CompileWatch &watch) {
+  piece.version = chip.version = std::max(piece.version, chip.version);
   llvm::LLVMContext context;
   auto module = llvm::parseBitcodeFile(
       {StringRef(piece.bytes.data(), piece.bytes.size()), "kernels"}, context);
@@ -297,7 +315,7 @@ llvm::Expected<std::vector<PTXImage>> emitPTX(gpu::GPUModuleOp kernels,
   for (Piece &piece : pieces)
     images.push_back({{target.isCubin ? DevicePlan::ImageKind::Cubin
                                       : DevicePlan::ImageKind::PTX,
-                       chip->architecture, chip->isSpecific, chip->version,
+                       chip->architecture, chip->isSpecific, piece.version,
                        std::string(piece.bytes.begin(), piece.bytes.end())},
                       std::move(piece.kernels)});
   return images;

@@ -99,6 +99,22 @@ def FuseUpdates : Pass<"mp-fuse-updates"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def AdvanceUpdates : Pass<"mp-advance-updates", "::mlir::func::FuncOp"> {
+  let summary = "Update states as soon as what they need is there";
+  let description = [{
+    Before: ops that update states are behind all gradients, as the optimizer's
+    nodes are. After: each is where the last of its operands is made, or where
+    the old state is read for the last time; gradients and activations do not
+    live until the end of the step.
+
+    Example: test/Lowering/mp-advance-updates.mlir
+  }];
+  let options = [
+    Option<"contractionsOnly", "contractions-only", "bool", "false",
+           "leave elementwise updates where one kernel can do all of them">
+  ];
+}
+
 def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
   let summary = "Give each use of an empty tensor one of its own";
   let description = [{

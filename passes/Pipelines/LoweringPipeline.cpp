@@ -90,7 +90,7 @@ static void simplifyOps(OpPassManager &pm) {
 }
 
 /// Chains of elementwise ops become one loop nest each, casts among them.
-static void buildFusion(OpPassManager &pm) {
+static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   simplifyOps(pm);
@@ -98,6 +98,8 @@ static void buildFusion(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows());
   pm.addNestedPass<func::FuncOp>(createFuseUpdates());
+  pm.addNestedPass<func::FuncOp>(
+      createAdvanceUpdates({/*contractionsOnly=*/isDevice}));
   simplifyOps(pm);
 }
 
@@ -132,7 +134,7 @@ static void buildBufferization(OpPassManager &pm, bool inPlace,
 void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   if (!options.isa.empty())
     pm.addPass(createSetTarget({options.isa, options.kernels}));
-  buildFusion(pm);
+  buildFusion(pm, /*isDevice=*/false);
   buildBufferization(pm, options.inPlace);
   if (options.keepPanels)
     pm.addNestedPass<func::FuncOp>(createMarkConstants());
@@ -158,7 +160,7 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
 void buildGPUFormation(OpPassManager &pm, bool inPlace) {
   // What devices transfer at once begins at multiples of this.
   constexpr int64_t placeBytes = 256;
-  buildFusion(pm);
+  buildFusion(pm, /*isDevice=*/true);
   buildBufferization(pm, inPlace, placeBytes);
   pm.addPass(createUnrollLoops());
   simplifyOps(pm);

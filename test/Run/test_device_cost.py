@@ -238,6 +238,34 @@ def test_a_transformer_step(tmp_path):
     assert total["other_multiply_adds"] <= 3 * scores
 
 
+def make_biases(folder, count):
+    """A model of one product and many small parameters."""
+    names = [f"b{i}" for i in range(count)]
+    text = "net (float[N,4] x) => (float[N,4] y) <float[4,4] w = {%s}, %s> {" % (
+        ", ".join(["0.5"] * 16),
+        ", ".join(f"float[4] {name} = {{1, 2, 3, 4}}" for name in names),
+    )
+    text += " h = MatMul(x, w)"
+    last = "h"
+    for index, name in enumerate(names):
+        result = "y" if index == count - 1 else f"h{index}"
+        text += f" {result} = Add({last}, {name})"
+        last = result
+    return write_model(folder, text + " }")
+
+
+def test_many_parameters(tmp_path):
+    """One launch, whose parameters exceed what PTX 8.0 has room for."""
+    step, code = tmp_path / "step.onnx", tmp_path / "step.o"
+    flags = ("--train", "--loss=mse", "--optimizer=adamw", "--summary=none")
+    run_mp_opt(make_biases(tmp_path, 300), *flags, "-o", step)
+    figures = estimate(step, "--dim=N=8", "--in-place")
+    assert figures["kinds"]["update"]["launches"] == 1
+    more = ("--device=cuda", "--target=sm_80", "--emit=obj", "-o", code)
+    run_mp_opt(step, "--dim=N=8", "--in-place", *more)
+    assert re.findall(rb"\.version (8\.\d)", code.read_bytes()) == [b"8.1"]
+
+
 @pytest.mark.parametrize("name", ["fwd/vit_test_op20", "train/resnet8"])
 def test_products_are_those_of_the_processor(name):
     """Counted before the model is divided into kernels."""

@@ -64,13 +64,25 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
   SharedContract contract = SharedContract::get(op);
   SmallVector<Value> sizes = findSizes(op, contract);
   SmallVector<Value> captured = isolateEpilogue(builder, op);
-  for (auto [operand, type] :
-       llvm::zip_equal(op.getMappedOperands(), contract.types))
+  // What is read and written in one place is one pointer. The result is last.
+  SmallVector<Value> operands = op.getMappedOperands();
+  SmallVector<unsigned> positions;
+  for (auto [operand, type] : llvm::zip_equal(operands, contract.types)) {
+    bool isPlace = positions.size() + 1 == operands.size();
+    const auto *same = llvm::find(operands, operand);
+    unsigned number = same - operands.begin();
+    if (isPlace && number < positions.size() &&
+        contract.types[number] == type) {
+      positions.push_back(positions[number]);
+      continue;
+    }
+    positions.push_back(arguments.size());
     arguments.push_back(
         type == operand.getType()
             ? operand
             : memref::CastOp::create(builder, loc, type, operand).getResult());
-  unsigned numOperands = arguments.size();
+  }
+  unsigned numMemories = arguments.size();
   llvm::append_range(arguments, sizes);
   llvm::append_range(arguments, captured);
   OpBuilder inner(op.getContext());
@@ -81,16 +93,17 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
   Block *entry = function.addEntryBlock();
   inner.setInsertionPointToStart(entry);
   ValueRange values = entry->getArguments();
+  auto memories = llvm::map_to_vector(
+      positions, [&](unsigned position) -> Value { return values[position]; });
   auto outlined = ContractOp::create(
-      inner, loc, values[0], values[1],
-      values.take_front(numOperands).drop_front(2).drop_back(),
-      values.slice(numOperands, sizes.size()), values[numOperands - 1],
-      contract.maps);
+      inner, loc, memories[0], memories[1],
+      ArrayRef<Value>(memories).drop_front(2).drop_back(),
+      values.slice(numMemories, sizes.size()), memories.back(), contract.maps);
   outlined.copyRounding(op);
   outlined.setConfigAttr(op.getConfigAttr());
   contract.annotate(outlined);
   IRMapping mapping;
-  mapping.map(captured, values.drop_front(numOperands + sizes.size()));
+  mapping.map(captured, values.drop_front(numMemories + sizes.size()));
   op.getEpilogue().cloneInto(&outlined.getEpilogue(), mapping);
   func::ReturnOp::create(inner, loc);
   return function;

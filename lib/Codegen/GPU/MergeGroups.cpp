@@ -51,9 +51,9 @@ namespace mp {
 
 namespace {
 
-/// Pointers that a kernel is called with, at most: 4 KB of parameters have room
-/// for 512. The arena is one of them.
-constexpr size_t maxRoots = 500;
+/// Pointers that a kernel is called with, at most: 32 764 bytes of parameters
+/// have room for 4095. The arena is one of them.
+constexpr size_t maxRoots = 4000;
 /// Bytes of a state that are copied rather than waited for.
 constexpr int64_t maxCopied = 64;
 /// The family of small groups.

@@ -322,6 +322,20 @@ bool ContractOp::bufferizesToMemoryWrite(OpOperand &operand,
   return isDpsInit(&operand);
 }
 
+/// True of `c` and of extra operands that are read where it is written.
+bool ContractOp::bufferizesToElementwiseAccess(
+    const bufferization::AnalysisState &, ArrayRef<OpOperand *> operands) {
+  SmallVector<AffineMap> maps = getMaps();
+  return overwritesAll(*this) &&
+         llvm::all_of(operands, [&](OpOperand *operand) {
+           // Operands begin with a, b and the extra ones, as the maps do.
+           unsigned number = operand->getOperandNumber();
+           return isDpsInit(operand) ||
+                  (number >= 2 && number < 2 + getExtras().size() &&
+                   maps[number] == maps.back());
+         });
+}
+
 bufferization::AliasingValueList
 ContractOp::getAliasingValues(OpOperand &operand,
                               const bufferization::AnalysisState &) {

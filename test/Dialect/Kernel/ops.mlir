@@ -83,3 +83,39 @@ func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<64x32xf32>, %y: tensor<?x32
   } -> tensor<64x32xf32>
   return %0, %1 : tensor<?x32xf32>, tensor<64x32xf32>
 }
+
+// What is read where the result is written may be the same memory; what is read
+// transposed may not.
+// BUFFER-LABEL: func @update
+// BUFFER-SAME: %[[W:[a-z0-9]+]]: memref<32x32xf32>
+// BUFFER-NOT: memref.copy
+// BUFFER: kernel.contract
+// BUFFER-SAME: extra(%[[W]] : memref<32x32xf32>) outs(%[[W]] : memref<32x32xf32>)
+// BUFFER-NOT: memref.copy
+// BUFFER: return
+func.func @update(%w: tensor<32x32xf32> {bufferization.writable = true}, %x: tensor<32x8xf32>, %y: tensor<8x32xf32>) -> tensor<32x32xf32> {
+  %z = kernel.contract {indexing_maps = [#rows, #columns, #out, #out]}
+      ins(%x, %y : tensor<32x8xf32>, tensor<8x32xf32>) extra(%w : tensor<32x32xf32>)
+      outs(%w : tensor<32x32xf32>) {
+  ^bb0(%sum: f32, %old: f32):
+    %0 = arith.subf %old, %sum : f32
+    kernel.yield %0 : f32
+  } -> tensor<32x32xf32>
+  return %z : tensor<32x32xf32>
+}
+
+// BUFFER-LABEL: func @update_transposed
+// BUFFER-SAME: %[[W:[a-z0-9]+]]: memref<32x32xf32>
+// BUFFER: %[[NEW:.*]] = memref.alloc
+// BUFFER: kernel.contract
+// BUFFER-SAME: extra(%[[W]] : memref<32x32xf32>) outs(%[[NEW]] : memref<32x32xf32>)
+func.func @update_transposed(%w: tensor<32x32xf32> {bufferization.writable = true}, %x: tensor<32x8xf32>, %y: tensor<8x32xf32>) -> tensor<32x32xf32> {
+  %z = kernel.contract {indexing_maps = [#rows, #columns, affine_map<(m, n, k) -> (n, m)>, #out]}
+      ins(%x, %y : tensor<32x8xf32>, tensor<8x32xf32>) extra(%w : tensor<32x32xf32>)
+      outs(%w : tensor<32x32xf32>) {
+  ^bb0(%sum: f32, %old: f32):
+    %0 = arith.subf %old, %sum : f32
+    kernel.yield %0 : f32
+  } -> tensor<32x32xf32>
+  return %z : tensor<32x32xf32>
+}

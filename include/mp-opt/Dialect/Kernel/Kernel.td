@@ -27,7 +27,7 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<BufferizableOpInterface,
       ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-       "getAliasingValues", "bufferize"]>]> {
+       "bufferizesToElementwiseAccess", "getAliasingValues", "bufferize"]>]> {
   let summary = "a sum of products over an affine iteration space";
   let description = [{
     For all points of the iteration space, elements of `a` and `b` are
@@ -51,7 +51,9 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     Results are linear: sums of dimensions times constants, and a constant.
     Reads of `a` and `b` out of bounds give zero: padding. A dimension occurs
     at most once in the map of `c`; those that do not occur there are summed
-    over. Extra operands are read at dimensions of `c` only, within bounds.
+    over. Extra operands are read at dimensions of `c` only, within bounds; one
+    that has the map of `c` may be the same memory, since each of its elements
+    is read where that of `c` is written, which happens once.
 
     The size of a dimension is that of the operands' dimensions at which it
     stands alone in the map; what stands nowhere alone has its size in `sizes`,

@@ -1,0 +1,22 @@
+//===- UpdateOrder.h - When states are written -----------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_COMMON_UPDATEORDER_H
+#define MPOPT_CODEGEN_COMMON_UPDATEORDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mp {
+
+/// Moves ops that only update states of `function` forward, to where all that
+/// they read is there and nobody else reads the old state: what they read last
+/// is free from there on. `contractionsOnly` leaves other ops where they are.
+void advanceUpdates(mlir::func::FuncOp function, bool contractionsOnly);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_COMMON_UPDATEORDER_H
