@@ -49,8 +49,8 @@ static Error call(Session &session, bool keepStates,
   return Error::success();
 }
 
-Expected<Measurement> measure(Session &session,
-                              const BenchmarkOptions &options) {
+Expected<Measurement> measure(Session &session, const BenchmarkOptions &options,
+                              function_ref<void()> onCall) {
   using Clock = std::chrono::steady_clock;
   // As many as take three seconds, but enough for percentiles.
   constexpr double longest = 3;
@@ -73,6 +73,8 @@ Expected<Measurement> measure(Session &session,
     std::chrono::duration<double> taken = Clock::now() - start;
     measured.times.push_back(taken.count());
     sum += taken.count();
+    if (onCall)
+      onCall();
   }
   measured.compiled = session.getProgram().getFigures();
   measured.inputBytes = countBytes(session.getInputs());
@@ -94,7 +96,6 @@ double Measurement::getPercentile(double share) const {
          (place - double(below)) * (sorted[above] - sorted[below]);
 }
 
-/// The most memory that this process has had at one time.
 std::optional<double> Measurement::getRate() const {
   if (!compiled.flops)
     return std::nullopt;

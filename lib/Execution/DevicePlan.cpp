@@ -23,6 +23,12 @@ using Space = DevicePlan::Space;
 using RecordKind = DevicePlan::RecordKind;
 using ImageKind = DevicePlan::ImageKind;
 
+DevicePlan::Work DevicePlan::Work::get(device::WorkAttr attribute) {
+  return {attribute.getKind(),   attribute.getRead(), attribute.getWritten(),
+          attribute.getTensor(), attribute.getFma(),  attribute.getOperations(),
+          attribute.getDoubles()};
+}
+
 static_assert(llvm::sys::IsLittleEndianHost, "plans are little-endian");
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 
 #include "mp-opt/Execution/Program.h"
 
+#include "mp-opt/Dialect/MP/AttributeNames.h"
 #include "mp-opt/Execution/CodeGen.h"
 #include "mp-opt/Execution/DeviceCode.h"
 
@@ -52,6 +53,22 @@ static FailureOr<ProgramCode> generateDeviceCode(ModuleOp module,
   return code;
 }
 
+/// As mp-insert-stamps has left them.
+static std::vector<KernelWork> readKernels(ModuleOp module) {
+  std::vector<KernelWork> kernels;
+  auto list = module->getAttrOfType<ArrayAttr>(mark::stamped);
+  if (!list)
+    return kernels;
+  for (auto entry : list.getAsRange<DictionaryAttr>()) {
+    KernelWork &kernel = kernels.emplace_back();
+    for (StringRef node :
+         entry.getAs<ArrayAttr>("nodes").getAsValueRange<StringAttr>())
+      kernel.nodes.push_back(node.str());
+    kernel.work = DevicePlan::Work::get(entry.getAs<device::WorkAttr>("work"));
+  }
+  return kernels;
+}
+
 FailureOr<ProgramCode> generateCode(ModuleOp module,
                                     const CompileOptions &options,
                                     const CompileWatch &watch) {
@@ -62,6 +79,7 @@ FailureOr<ProgramCode> generateCode(ModuleOp module,
   if (failed(interface))
     return failure();
   code.interface = std::move(*interface);
+  code.kernels = readKernels(module);
   if (llvm::Error error = addObjects(code, module, watch))
     return LogicalResult(module.emitError("compilation failed: ")
                          << llvm::toString(std::move(error)));

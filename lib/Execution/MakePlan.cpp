@@ -314,10 +314,7 @@ LogicalResult PlanMaker::addLaunch(device::LaunchOp op) {
   record.whenSet = op.getWhenSet();
   if (ArrayAttr work = op.getWorkAttr())
     for (auto entry : work.getAsRange<device::WorkAttr>())
-      record.work.push_back({entry.getKind(), entry.getRead(),
-                             entry.getWritten(), entry.getTensor(),
-                             entry.getFma(), entry.getOperations(),
-                             entry.getDoubles()});
+      record.work.push_back(DevicePlan::Work::get(entry));
   for (Value operand : op.getOperands()) {
     auto base = bases.find(operand);
     if (base == bases.end())

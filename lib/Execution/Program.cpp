@@ -12,9 +12,21 @@
 #include "mp-opt/Execution/ModelInterface.h"
 #include "mp-opt/Runtime/CompiledCode.h"
 
+#include <chrono>
+
 using namespace mlir;
 
 namespace mp {
+
+/// Where the call of this thread keeps its times.
+static thread_local int64_t *currentTimes = nullptr;
+
+/// What `runtime.stamp` calls: not of the run-time library, as there are no
+/// stamps in files.
+static void keepTime(int64_t number) {
+  currentTimes[number] = std::chrono::steady_clock::now().time_since_epoch() /
+                         std::chrono::nanoseconds(1);
+}
 
 struct Program::Impl {
   ModelInterface interface;
@@ -25,6 +37,8 @@ struct Program::Impl {
   std::vector<void *> kept;
   LinkedCode code;
   mp_model entry = nullptr;
+  std::vector<KernelWork> kernels;
+  std::vector<int64_t> times;
   /// Null for the processor.
   std::unique_ptr<DeviceProgram> device;
 
@@ -57,6 +71,8 @@ llvm::Expected<Tensor> Program::takeDefault(unsigned input) {
       std::exchange(impl->interface.defaults[input], Tensor()));
 }
 void Program::setCallNumber(int64_t number) { impl->callNumber = number; }
+ArrayRef<KernelWork> Program::getKernels() const { return impl->kernels; }
+ArrayRef<int64_t> Program::getTimes() const { return impl->times; }
 CompileFigures &Program::getFigures() { return impl->figures; }
 
 //===----------------------------------------------------------------------===//
@@ -69,6 +85,7 @@ static LinkedCode::Symbols getSymbols(ArrayRef<Tensor> constants) {
 #define MP_CODE_FUNCTION(NAME)                                                 \
   symbols.emplace_back(#NAME, reinterpret_cast<const void *>(&NAME));
 #include "mp-opt/Runtime/Functions.def"
+  symbols.emplace_back("mp_stamp", reinterpret_cast<const void *>(&keepTime));
   for (auto [index, constant] : llvm::enumerate(constants))
     symbols.emplace_back(("mp_constant_" + Twine(index)).str(),
                          constant.getData());
@@ -105,6 +122,8 @@ llvm::Expected<std::unique_ptr<Program>> Program::load(ProgramCode code,
   impl.kept.resize(impl.interface.numSlots);
   impl.figures.arenaBytes = impl.interface.arenaBytes;
   impl.figures.flops = code.flops;
+  impl.kernels = std::move(code.kernels);
+  impl.times.resize(impl.kernels.size() + 1);
   for (const Tensor &constant : impl.interface.constants)
     impl.figures.constantBytes += constant.getNumBytes();
   for (const std::unique_ptr<llvm::MemoryBuffer> &object : code.objects)
@@ -159,6 +178,7 @@ llvm::Error Program::Impl::run(MutableArrayRef<Tensor> inputs,
     sizes.push_back(output.sizes);
   for (unsigned index = 0; index < memory.size(); ++index)
     memory[index] = {nullptr, sizes[index].data()};
+  currentTimes = times.data();
   if (mp_call(entry, arguments.data(), memory.data(), callNumber++,
               kept.data()) != MP_OK)
     return llvm::createStringError(mp_last_error());

@@ -282,6 +282,21 @@ def SetTarget : Pass<"mp-set-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mp::MPDialect"];
 }
 
+def InsertStamps : Pass<"mp-insert-stamps", "::mlir::ModuleOp"> {
+  let summary = "Keep the times at which kernels begin and end";
+  let description = [{
+    Before: `main` is on memrefs with places in the arena. After: there is a
+    `runtime.stamp` at its begin, and one behind each op that is going to be a
+    kernel; `mp.stamped` of the module says for each of these which nodes it is
+    of, and what it moves and computes (`#device.work`). Only for `mp-run bench
+    --profile`.
+
+    Example: test/Lowering/mp-insert-stamps.mlir
+  }];
+  let dependentDialects = ["::mp::runtime::RuntimeDialect",
+                           "::mp::device::DeviceDialect"];
+}
+
 def SelectStrategy : Pass<"kernel-select-strategy"> {
   let summary = "Choose how contractions are computed";
   let description = [{

@@ -77,6 +77,7 @@ static void buildLowering(PassManager &pm, const CompileOptions &options) {
     LoweringOptions lowering;
     lowering.inPlace = options.updateInPlace;
     lowering.keepPanels = options.keepPanels;
+    lowering.stamps = options.keepTimes;
     buildLoweringPipeline(pm, lowering);
     return;
   }
@@ -290,7 +291,7 @@ std::unique_ptr<Program> compileProgram(ModuleOp module,
   auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Program> program;
   std::optional<KeptCode> kept;
-  if (options.cache && options.cache->isOpen()) {
+  if (options.cache && options.cache->isOpen() && !options.keepTimes) {
     TimingScope timing = CompileWatch{nullptr, options.timing}.time("Cache");
     kept.emplace(module, options);
     program = kept->load(options.updateInPlace);

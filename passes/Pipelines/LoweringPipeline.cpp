@@ -136,6 +136,8 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
     pm.addPass(createSetTarget({options.isa, options.kernels}));
   buildFusion(pm, /*isDevice=*/false);
   buildBufferization(pm, options.inPlace);
+  if (options.stamps)
+    pm.addPass(createInsertStamps());
   if (options.keepPanels)
     pm.addNestedPass<func::FuncOp>(createMarkConstants());
   pm.addNestedPass<func::FuncOp>(createSelectStrategy());

@@ -119,6 +119,9 @@ struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::desc("16-bit products, with isa: auto, direct, widen, dot or "
                      "amx"),
       llvm::cl::init("auto")};
+  Option<bool> stamps{
+      *this, "stamps",
+      llvm::cl::desc("Keep the times at which kernels begin and end")};
   Option<bool> keepPanels{
       *this, "keep-panels",
       llvm::cl::desc("pack constants in the first call, for all that follow"),

@@ -9,6 +9,8 @@
 
 #include "mp-opt/API/Benchmark.h"
 #include "mp-opt/API/DeviceEstimate.h"
+#include "mp-opt/API/Profile.h"
+#include "mp-opt/Support/AtomicFile.h"
 
 #include <cstdio>
 
@@ -38,6 +40,10 @@ arithmetic, bytes, and the process's peak memory.
                         line of JSON. So programs that are compared can take
                         turns.
 
+  --profile[=FILE]      where the time goes: for each kernel, and the nodes that
+                        it is for, its time, rates, and share of this
+                        machine's roofline; FILE gets one call as a trace for
+                        chrome://tracing or Perfetto
   --sweep=NAME=SIZE,SIZE,...
                         a table of times and memory instead, for sizes of a
                         dimension, in fp32, bf16 and fp16 where the model is
@@ -84,11 +90,38 @@ static int estimate(const SessionFlags &flags, bool asJSON,
   return finishOutput(exitOk);
 }
 
+/// Where the time goes; `path` gets a trace, if it is given.
+static int profile(Session &session, const BenchmarkOptions &options,
+                   const Target &target, StringRef path, bool asJSON) {
+  if (!path.empty())
+    if (Error failed = AtomicFile::check(path))
+      return reportError(std::move(failed));
+  HostPeaks peaks = measureHostPeaks(target, getNumThreads());
+  Expected<Profile> made = Profile::measure(session, options, peaks);
+  if (!made)
+    return reportError(made.takeError());
+  if (!path.empty()) {
+    auto file = AtomicFile::create(path);
+    if (!file)
+      return reportError(file.takeError());
+    made->printTrace((*file)->os());
+    if (Error failed = (*file)->finish())
+      return reportError(std::move(failed));
+    if (Error failed = (*file)->commit())
+      return reportError(std::move(failed));
+  }
+  if (asJSON)
+    made->printJSON(outs());
+  else
+    made->print(outs());
+  return finishOutput(exitOk);
+}
+
 int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   SessionFlags session;
   BenchmarkOptions calls;
   bool asJSON = false, inTurns = false;
-  std::optional<std::string> sweep;
+  std::optional<std::string> sweep, trace;
   Flags flags("mp-run bench", help);
   session.addTo(flags);
   flags.beginGroup("Measuring");
@@ -97,6 +130,14 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   flags.add("json", asJSON, "print as JSON");
   flags.add("dry-run", session.model.isEstimated,
             "print what a GPU needs at least, and run nothing");
+  flags
+      .addOptional("profile", "where the time goes, by kernels and nodes",
+                   "FILE",
+                   [&](StringRef text) {
+                     trace = text.str();
+                     return true;
+                   })
+      .expected = "a file";
   flags.add("turns", inTurns, "measure when asked, by lines of two numbers");
   flags.add("sweep", sweep, "times and memory for sizes of a dimension",
             "NAME=SIZE,SIZE,...");
@@ -108,6 +149,14 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   if (session.model.isEstimated && !other.empty())
     return flags.usageError("--dry-run runs nothing, --" + other +
                             " measures runs");
+  session.model.keepTimes = trace.has_value();
+  if (trace && (inTurns || sweep || session.model.isEstimated))
+    return flags.usageError("--profile excludes --" +
+                            flags.findGiven({"turns", "sweep", "dry-run"}));
+  if (trace && session.model.device != DeviceKind::CPU)
+    return flags.usageError("--profile is of processors: expected "
+                            "--device=cpu, got " +
+                            stringifyDevice(session.model.device));
   if (sweep)
     return runSweep(flags, session, *sweep, calls, asJSON, registry);
   if (session.model.isEstimated)
@@ -125,6 +174,8 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   }
   if (inTurns)
     return takeTurns(*opened, calls);
+  if (trace)
+    return profile(*opened, calls, session.model.target, *trace, asJSON);
   Expected<Measurement> measured = measure(*opened, calls);
   if (!measured)
     return reportError(measured.takeError());

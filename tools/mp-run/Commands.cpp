@@ -133,6 +133,7 @@ CompileOptions ModelFlags::getOptions() const {
   options.device = device;
   options.fp32Products = fp32Products;
   options.updateInPlace = inPlace;
+  options.keepTimes = keepTimes;
   options.cache = codeCache.get();
   options.title = "mp-run";
   options.timing = timing.get();

@@ -53,6 +53,8 @@ struct ModelFlags {
   std::optional<std::string> deviceModel;
   FP32Products fp32Products = FP32Products::IEEE;
   bool isEstimated = false;
+  /// Of kernels: for --profile.
+  bool keepTimes = false;
   std::string kernels = "auto", schemas, cache, precision;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
   /// What `apply` makes of `kernels`, `dims` and `cache`.

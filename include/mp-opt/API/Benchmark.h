@@ -42,9 +42,11 @@ struct Measurement {
   void printJSON(llvm::raw_ostream &os, unsigned indent) const;
 };
 
-/// Calls the session's program on the same inputs again and again.
-llvm::Expected<Measurement> measure(Session &session,
-                                    const BenchmarkOptions &options);
+/// Calls the session's program on the same inputs again and again, and
+/// `onCall`, outside of what is measured, behind each measured call.
+llvm::Expected<Measurement>
+measure(Session &session, const BenchmarkOptions &options,
+        llvm::function_ref<void()> onCall = nullptr);
 
 } // namespace mp
 

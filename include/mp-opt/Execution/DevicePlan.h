@@ -76,6 +76,8 @@ struct DevicePlan {
     /// Multiply-adds.
     uint64_t tensor = 0, fma = 0;
     uint64_t operations = 0, doubles = 0;
+
+    static Work get(device::WorkAttr attribute);
   };
 
   enum class RecordKind { Launch, Copy, Fill };

@@ -52,6 +52,10 @@ struct CompileOptions {
   /// them: where there is one call only, this is of no use.
   bool keepPanels = true;
 
+  /// Calls keep the times at which kernels end (Program::getKernels). Of the
+  /// processor; such code is never kept.
+  bool keepTimes = false;
+
   /// Where code is looked for first, and kept; nowhere if null. The rest has no
   /// influence on code either.
   CodeCache *cache = nullptr;
@@ -107,6 +111,12 @@ public:
                   llvm::SmallVectorImpl<Tensor> &outputs);
   /// The number of the next call.
   void setCallNumber(int64_t number);
+
+  /// With `keepTimes`: the kernels of a call in their order, and when each of
+  /// them ended in the last call, in nanoseconds; the first time is that at
+  /// which it began. What is done in between belongs to no kernel.
+  llvm::ArrayRef<KernelWork> getKernels() const;
+  llvm::ArrayRef<int64_t> getTimes() const;
 
   // Inputs are copied to a device in each call, but for states that are updated
   // in place: these are there between calls, and the bytes of the tensors given

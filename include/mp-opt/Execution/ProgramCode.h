@@ -15,6 +15,7 @@
 #define MPOPT_EXECUTION_PROGRAMCODE_H
 
 #include "mp-opt/Execution/DeviceKind.h"
+#include "mp-opt/Execution/DevicePlan.h"
 #include "mp-opt/Execution/ModelContent.h"
 #include "mp-opt/Execution/ModelInterface.h"
 
@@ -34,6 +35,15 @@ struct CompileWarning {
   std::string text;
 };
 
+/// What a kernel of the processor is for.
+struct KernelWork {
+  /// As diagnostics name them: that of the product first, if there is one.
+  std::vector<std::string> nodes;
+  /// As `#device.work` says it; multiply-adds of 16-bit factors are `tensor`.
+  /// All zero where sizes are unknown.
+  DevicePlan::Work work;
+};
+
 struct ProgramCode {
   DeviceKind device = DeviceKind::CPU;
   /// Of a device: a packed DevicePlan, which has its kernels.
@@ -45,6 +55,8 @@ struct ProgramCode {
   /// sizes are unknown.
   std::optional<double> flops;
   std::vector<CompileWarning> warnings;
+  /// With `keepTimes` alone, and never kept.
+  std::vector<KernelWork> kernels;
 };
 
 /// `code` as bytes for a later run of the model. `module` is as lowering has

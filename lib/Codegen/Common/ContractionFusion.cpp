@@ -298,8 +298,8 @@ LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
   OpOperand *init = op.getDpsInitOperand(0);
   made.push_back(rename(op.getMatchingIndexingMap(init)));
   auto fused = kernel::ContractOp::create(
-      b, op.getLoc(), contraction.getA(), contraction.getB(), extras,
-      contraction.getSizes(), init->get(), made);
+      b, b.getFusedLoc({contraction.getLoc(), op.getLoc()}), contraction.getA(),
+      contraction.getB(), extras, contraction.getSizes(), init->get(), made);
   fused.copyRounding(contraction);
   cloneEpilogue(b, contraction, op, read, fused);
   b.replaceOp(op, fused.getResult());

@@ -7,7 +7,7 @@
 
 #include "ArenaPlaces.h"
 
-#include "MemoryRanges.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -18,7 +18,7 @@
 
 #include "ArenaPlaces.h"
 #include "IndexedCode.h"
-#include "MemoryRanges.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
 #include "mp-opt/Dialect/MP/AttributeNames.h"

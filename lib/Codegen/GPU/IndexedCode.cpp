@@ -8,7 +8,7 @@
 #include "IndexedCode.h"
 
 #include "GenericCode.h"
-#include "MemoryRanges.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 

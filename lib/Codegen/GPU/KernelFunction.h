@@ -8,7 +8,7 @@
 #ifndef MPOPT_LIB_CODEGEN_GPU_KERNELFUNCTION_H
 #define MPOPT_LIB_CODEGEN_GPU_KERNELFUNCTION_H
 
-#include "MemoryRanges.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

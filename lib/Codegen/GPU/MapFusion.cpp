@@ -7,7 +7,7 @@
 
 #include "MapFusion.h"
 
-#include "GroupAccesses.h"
+#include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -25,8 +25,9 @@
 
 #include "AlikeContracts.h"
 #include "ArenaPlaces.h"
-#include "GroupAccesses.h"
+#include "GroupForms.h"
 #include "MapFusion.h"
+#include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"

@@ -13,7 +13,7 @@
 
 #include "mp-opt/Codegen/GPU/SettleMemory.h"
 
-#include "MemoryRanges.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -8,8 +8,8 @@
 #include "mp-opt/Codegen/GPU/ShadowWeights.h"
 
 #include "ArenaPlaces.h"
-#include "MemoryRanges.h"
 #include "ShadowPlaces.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"

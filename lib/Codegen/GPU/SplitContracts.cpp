@@ -16,7 +16,7 @@
 #include "SplitContracts.h"
 
 #include "ArenaPlaces.h"
-#include "MemoryRanges.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"

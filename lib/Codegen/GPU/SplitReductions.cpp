@@ -20,8 +20,8 @@
 
 #include "ArenaPlaces.h"
 #include "GenericCode.h"
-#include "GroupAccesses.h"
 #include "SplitContracts.h"
+#include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 

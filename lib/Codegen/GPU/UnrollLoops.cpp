@@ -14,7 +14,7 @@
 #include "mp-opt/Codegen/GPU/UnrollLoops.h"
 
 #include "IndexedCode.h"
-#include "MemoryRanges.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

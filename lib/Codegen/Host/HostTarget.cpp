@@ -7,6 +7,7 @@
 
 #include "mp-opt/Codegen/Host/HostTarget.h"
 
+#include "HostLoops.h"
 #include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Support/CacheFolder.h"
 
@@ -20,9 +21,6 @@
 #include <algorithm>
 #include <chrono>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 #ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,66 +45,26 @@ static bool mayUseTiles() {
 #endif
 }
 
-//===----------------------------------------------------------------------===//
-// Timing
-//===----------------------------------------------------------------------===//
-
-#if defined(__x86_64__)
-
-/// As many sums as keep all units of a processor busy. Empty assembly uses
-/// them, so that the compiler leaves the arithmetic where it is.
-constexpr int numSums = 12;
-constexpr int numSteps = 4096;
-
-__attribute__((target("avx512f"))) static void multiplyWide() {
-  __m512 sums[numSums], factor = _mm512_set1_ps(0.5f);
-  for (__m512 &sum : sums)
-    sum = factor;
-  for (int step = 0; step < numSteps; ++step)
-    for (__m512 &sum : sums) {
-      sum = _mm512_fmadd_ps(factor, factor, sum);
-      asm volatile("" : "+v"(sum));
-    }
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) static void
-multiplyPairs() {
-  __m512 sums[numSums];
-  auto factor = (__m512bh)_mm512_set1_epi32(0x3f003f00);
-  for (__m512 &sum : sums)
-    sum = _mm512_set1_ps(0.5f);
-  for (int step = 0; step < numSteps; ++step)
-    for (__m512 &sum : sums) {
-      sum = _mm512_dpbf16_ps(sum, factor, factor);
-      asm volatile("" : "+v"(sum));
-    }
-}
-
-/// The shortest of many calls: others had to share the processor.
-static double measure(void (*function)()) {
-  double best = 1e9;
-  for (int call = 0; call < 20; ++call) {
-    auto start = std::chrono::steady_clock::now();
-    function();
-    std::chrono::duration<double> taken =
-        std::chrono::steady_clock::now() - start;
-    best = std::min(best, taken.count());
-  }
-  return best;
-}
-
 /// Whether a dot product of pairs takes less than two multiply-adds, by more
 /// than what reading pairs instead of single numbers costs.
 static bool arePairsFast() {
-  measure(multiplyWide);
-  return measure(multiplyPairs) < 1.6 * measure(multiplyWide);
+  /// The shortest of many calls: others had to share the processor.
+  auto measure = [](const HostLoop &loop) {
+    double best = 1e9;
+    for (int call = 0; call < 20; ++call) {
+      auto start = std::chrono::steady_clock::now();
+      loop.function();
+      std::chrono::duration<double> taken =
+          std::chrono::steady_clock::now() - start;
+      best = std::min(best, taken.count());
+    }
+    return best / loop.multiplyAdds;
+  };
+  HostLoop floats = getFloatLoop(InstructionSet::AVX512);
+  HostLoop pairs = getNarrowLoop(Products::Dot);
+  measure(floats);
+  return pairs.function && measure(pairs) < 0.8 * measure(floats);
 }
-
-#else
-
-static bool arePairsFast() { return false; }
-
-#endif
 
 //===----------------------------------------------------------------------===//
 // What has been found

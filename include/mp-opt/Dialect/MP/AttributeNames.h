@@ -107,6 +107,9 @@ inline constexpr llvm::StringLiteral outputs = "mp.outputs";
 inline constexpr llvm::StringLiteral constants = "mp.constants";
 inline constexpr llvm::StringLiteral arena = "mp.arena";
 inline constexpr llvm::StringLiteral cacheEntries = "mp.kept";
+/// Of what `mp-insert-stamps` has put stamps behind: dictionaries of `nodes`,
+/// texts, and `work`.
+inline constexpr llvm::StringLiteral stamped = "mp.stamped";
 /// On the body of a parallel loop: pointers that nothing else reaches.
 inline constexpr llvm::StringLiteral exclusive = "mp.exclusive";
 

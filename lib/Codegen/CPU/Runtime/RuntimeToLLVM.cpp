@@ -345,6 +345,18 @@ struct LowerDraw : public RuntimePattern<runtime::DrawOp> {
   }
 };
 
+struct LowerStamp : public RuntimePattern<runtime::StampOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::StampOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Value number = integer(b, op.getLoc(), b.getI64Type(), op.getNumber());
+    call(b, op, "mp_stamp", number);
+    b.eraseOp(op);
+    return success();
+  }
+};
+
 struct LowerAlloc : public RuntimePattern<memref::AllocOp> {
   using RuntimePattern::RuntimePattern;
 
@@ -521,7 +533,8 @@ void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
   auto symbols = std::make_shared<MadeSymbols>();
   patterns.add<LowerAlloc, LowerCacheInsert, LowerCacheLookup, LowerCheckInputs,
                LowerConstant, LowerDealloc, LowerDraw, LowerFail, LowerInput,
-               LowerInputSize, LowerLaunch, LowerOutput>(converter, symbols);
+               LowerInputSize, LowerLaunch, LowerOutput, LowerStamp>(converter,
+                                                                     symbols);
   populateScratchToLLVMPatterns(converter, patterns);
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H
-#define MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H
+#ifndef MPOPT_CODEGEN_COMMON_MEMORYRANGES_H
+#define MPOPT_CODEGEN_COMMON_MEMORYRANGES_H
 
 #include "mp-opt/Codegen/Common/MemoryPlan.h"
 
@@ -35,4 +35,4 @@ bool mayWrite(mlir::Operation *op, const MemoryRange &range);
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CODEGEN_GPU_MEMORYRANGES_H
+#endif // MPOPT_CODEGEN_COMMON_MEMORYRANGES_H

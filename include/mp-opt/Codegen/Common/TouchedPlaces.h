@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_TOUCHEDPLACES_H
-#define MPOPT_LIB_CODEGEN_GPU_TOUCHEDPLACES_H
+#ifndef MPOPT_CODEGEN_COMMON_TOUCHEDPLACES_H
+#define MPOPT_CODEGEN_COMMON_TOUCHEDPLACES_H
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AffineExpr.h"
@@ -76,4 +76,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CODEGEN_GPU_TOUCHEDPLACES_H
+#endif // MPOPT_CODEGEN_COMMON_TOUCHEDPLACES_H

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TouchedPlaces.h"
+#include "mp-opt/Codegen/Common/TouchedPlaces.h"
 
-#include "MemoryRanges.h"
+#include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -1,0 +1,54 @@
+//===- WorkCounter.h - What code moves and computes -------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_COMMON_WORKCOUNTER_H
+#define MPOPT_CODEGEN_COMMON_WORKCOUNTER_H
+
+#include "mp-opt/Codegen/Common/TouchedPlaces.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+namespace mp {
+
+struct Access;
+
+/// Counts bytes and arithmetic of ops on buffers, one after the other, which
+/// are all of one kernel: what one of them has read or written comes out of
+/// caches, or registers, for the next. Counts are those of `#device.work`.
+class WorkCounter {
+public:
+  /// Multiply-adds by tensor cores, or what stands for these, that one of a
+  /// product counts as; 0 if it is done without them.
+  using TensorCost = llvm::function_ref<int64_t(kernel::ContractOp)>;
+
+  explicit WorkCounter(TensorCost getTensorCost)
+      : getTensorCost(getTensorCost) {}
+
+  /// `root` and what is inside.
+  void add(mlir::Operation *root);
+  /// What has been added since the last time; `spilled` bytes beside it are
+  /// written and read.
+  device::WorkAttr take(mlir::MLIRContext *context, device::WorkKind kind,
+                        uint64_t spilled = 0);
+
+private:
+  struct Counts {
+    uint64_t tensor = 0, fma = 0, operations = 0, doubles = 0;
+  };
+  void addAccess(mlir::Operation *root, const Access &access);
+  void addProducts(kernel::ContractOp op, int64_t runs);
+  void addOperation(mlir::Operation *op, int64_t runs);
+
+  TensorCost getTensorCost;
+  TouchedPlaces read, written;
+  Counts counts;
+  uint64_t takenRead = 0, takenWritten = 0;
+};
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_COMMON_WORKCOUNTER_H

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mp-run bench --profile: where the time of a call goes."""
+
+import json
+
+import numpy as np
+import pytest
+
+from runs import USAGE, attempt, make_step, mp_run, write_model
+
+MODEL = """
+f (float[n,256] x, float[256,512] w, float[512,256] v) => (float[n,256] y)
+{ h = MatMul(x, w)  r = Relu(h)  z = MatMul(r, v)  y = Softmax(z) }
+"""
+
+
+def profile(model, *flags):
+    flags = ("--profile", "--random", "--repeat=11", "--json", *flags)
+    return json.loads(mp_run("bench", model, *flags).stdout)
+
+
+def test_kernels(tmp_path):
+    """What is fused is one kernel; its work is that of its operands."""
+    figures = profile(write_model(tmp_path, MODEL), "--dim=n=64")
+    first, second, softmax = figures["kernels"]
+    assert [k["kind"] for k in figures["kernels"]] == [
+        "product", "product", "rows"
+    ]
+    types = [[n.split("(")[1].split("-")[0] for n in k["nodes"]]
+             for k in figures["kernels"]]
+    assert types == [["MatMul", "Relu"], ["MatMul"], ["Softmax"]]
+    assert first["read_bytes"] == 4 * (64 * 256 + 256 * 512)
+    assert first["written_bytes"] == 4 * 64 * 512
+    assert first["bytes"] == first["read_bytes"] + first["written_bytes"]
+    # Multiply-adds, and one comparison for each element.
+    assert first["flops"] == 2 * 64 * 256 * 512 + 64 * 512
+    assert second["flops"] == 2 * 64 * 256 * 512
+    assert softmax["bytes"] == 2 * 4 * 64 * 256
+    peaks = figures["peaks"]
+    for kernel in figures["kernels"]:
+        assert kernel["phase"] == "forward"
+        bound = max(kernel["flops"] / peaks["fp32_flops_per_second"],
+                    kernel["bytes"] / peaks["bytes_per_second"])
+        assert kernel["bound_seconds"] == pytest.approx(bound, rel=1e-9)
+        share = bound / kernel["seconds"]
+        assert kernel["roofline"] == pytest.approx(share, rel=1e-9)
+    # No processor multiplies faster than its registers do.
+    assert 0 < first["roofline"] < 1.2
+
+
+def test_times_add_up(tmp_path):
+    figures = profile(write_model(tmp_path, MODEL), "--dim=n=512")
+    total = sum(k["seconds"] for k in figures["kernels"])
+    assert 0.5 * figures["median"] < total <= 1.2 * figures["median"]
+    for name in "kinds", "phases", "nodes":
+        sums = [entry["seconds"] for entry in figures[name]]
+        assert sum(sums) == pytest.approx(total, rel=1e-6)
+        assert sums == sorted(sums, reverse=True)
+        count = sum(entry["kernels"] for entry in figures[name])
+        assert count == len(figures["kernels"])
+
+
+def test_training_step():
+    """Phases, and bf16 products against the peak of bf16."""
+    step = make_step("resnet8", "sgd", "--mixed-bf16")
+    figures = profile(step, "--dim=batch=8", "--in-place")
+    phases = {entry["name"]: entry for entry in figures["phases"]}
+    assert phases.keys() == {"forward", "backward", "update"}
+    # Two products of a gradient for each of the forward pass.
+    ratio = phases["backward"]["flops"] / phases["forward"]["flops"]
+    assert 1.5 < ratio < 2.5
+    assert any("Conv-" in node for kernel in figures["kernels"]
+               for node in kernel["nodes"])
+
+
+def test_trace(tmp_path):
+    path = tmp_path / "trace.json"
+    model = write_model(tmp_path, MODEL)
+    mp_run("bench", model, "--random", f"--profile={path}", "--repeat=3")
+    events = json.loads(path.read_text())["traceEvents"]
+    assert len(events) == 3
+    end = 0
+    for event in events:
+        assert event["ph"] == "X" and event["dur"] > 0
+        assert event["ts"] == pytest.approx(end, abs=1e-6)
+        end = event["ts"] + event["dur"]
+        assert event["name"] == event["args"]["nodes"][0]
+
+
+def test_unknown_sizes(tmp_path):
+    """Are timed; their work and roofline are not known."""
+    model = write_model(tmp_path, """
+    f (float[n,1] x, int64[2] sizes) => (float[a,b] y)
+    { z = Expand(x, sizes)  y = Exp(z) }
+    """)
+    np.savez(tmp_path / "in.npz", sizes=np.array([8, 32]))
+    figures = profile(model, tmp_path / "in.npz", "--dim=n=8")
+    unknown = [k for k in figures["kernels"] if k["bound_seconds"] is None]
+    assert unknown
+    for kernel in unknown:
+        assert kernel["seconds"] > 0 and kernel["roofline"] is None
+
+
+def test_text(tmp_path):
+    model = write_model(tmp_path, MODEL)
+    text = mp_run("bench", model, "--random", "--profile", "--repeat=3").stdout
+    lines = text.splitlines()
+    assert lines[0].startswith("median")
+    assert sum(line.startswith("product") for line in lines) == 3
+    assert any("MatMul" in line and "and 1 more" in line for line in lines)
+
+
+@pytest.mark.parametrize("flags, message", [
+    (("--turns",), "--profile excludes --turns"),
+    (("--sweep=n=1,2",), "--profile excludes --sweep"),
+    (("--device=emulated",), "expected --device=cpu, got emulated"),
+])
+def test_bad_usage(tmp_path, flags, message):
+    model = write_model(tmp_path, MODEL)
+    done = attempt("bench", model, "--random", "--profile", *flags)
+    assert done.returncode == USAGE and message in done.stderr
+
+
+def test_bad_path(tmp_path):
+    model = write_model(tmp_path, MODEL)
+    path = tmp_path / "missing" / "trace.json"
+    done = attempt("bench", model, "--random", f"--profile={path}")
+    assert done.returncode != 0 and not done.stdout
+    assert done.stderr.count("error") == 1 and str(path) in done.stderr
