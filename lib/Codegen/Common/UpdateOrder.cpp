@@ -112,7 +112,11 @@ void UpdateOrder::run(bool contractionsOnly) {
   findUpdates();
   // In the order of the block: sources of updates first.
   for (Operation *op : llvm::reverse(updates)) {
-    if (contractionsOnly && !isa<kernel::ContractOp>(op))
+    bool isProduct = isa<kernel::ContractOp>(op) &&
+                     llvm::any_of(op->getUses(), [&](OpOperand &use) {
+                       return states.contains(&use);
+                     });
+    if (contractionsOnly && !isProduct)
       continue;
     Operation *latest = findLatest(op);
     Operation *next =

@@ -14,7 +14,8 @@ namespace mp {
 
 /// Moves ops that only update states of `function` forward, to where all that
 /// they read is there and nobody else reads the old state: what they read last
-/// is free from there on. `contractionsOnly` leaves other ops where they are.
+/// is free from there on. `contractionsOnly` leaves ops where they are that are
+/// not contractions, or whose results are not states themselves.
 void advanceUpdates(mlir::func::FuncOp function, bool contractionsOnly);
 
 } // namespace mp
