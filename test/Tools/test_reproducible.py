@@ -211,7 +211,9 @@ def test_nothing_of_the_machine(pipeline):
     source = support.staged(MODELS[0])
     made = run_in(source, PIPELINES[pipeline])
     words = [str(source.parent), str(support.ROOT), os.path.dirname(support.MP_OPT)]
-    words += [os.path.expanduser("~") + "/", "/tmp/", str(os.getpid())]
+    # No number of a process either, but those are in weights by chance: each
+    # output is compared with that of another process (test_one_digest).
+    words += [os.path.expanduser("~") + "/", "/tmp/"]
     if len(socket.gethostname()) > 3:
         words.append(socket.gethostname())
     date = re.compile(rb"\b20\d\d-[01]\d-[0-3]\d|\b[0-2]\d:[0-5]\d:[0-5]\d\b")
