@@ -54,6 +54,7 @@ static KernelTime getBound(const DevicePlan::Work &work,
 void Profile::addCall(ArrayRef<int64_t> ends) {
   for (size_t index = 0; index < kernels.size(); ++index)
     samples[index].push_back(1e-9 * double(ends[index + 1] - ends[index]));
+  sums.push_back(1e-9 * double(ends.back() - ends.front()));
 }
 
 Expected<Profile> Profile::measure(Session &session,
@@ -86,14 +87,21 @@ Expected<Profile> Profile::measure(Session &session,
 }
 
 void Profile::finish() {
-  double sum = 0;
   for (auto [kernel, ofKernel] : zip(kernels, samples)) {
     KernelTime time = getBound(kernel.work, peaks);
     time.seconds = getMedian(std::move(ofKernel));
-    sum += time.seconds;
     times.push_back(time);
   }
-  otherSeconds = std::max(0.0, calls.getPercentile(0.5) - sum);
+  for (auto [sum, call] : zip(sums, calls.times))
+    sum = std::max(0.0, call - sum);
+  otherSeconds = getMedian(std::move(sums));
+}
+
+double Profile::getTotal() const {
+  double total = otherSeconds;
+  for (const KernelTime &time : times)
+    total += time.seconds;
+  return total;
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,11 +196,11 @@ static void printTime(raw_ostream &os, StringRef title, const KernelTime &time,
 void Profile::print(raw_ostream &os) const {
   // The longest of them are enough to read.
   constexpr size_t mostKernels = 20;
-  double total = calls.getPercentile(0.5);
+  double total = getTotal();
   auto row = [&](StringRef title, const Twine &value) {
     os << pad(title, 26) << value << "\n";
   };
-  row("median", formatNumber(total * 1e6) + " us of " +
+  row("median", formatNumber(calls.getPercentile(0.5) * 1e6) + " us of " +
                     Twine(calls.times.size()) + " calls, " +
                     Twine(getNumThreads()) + " threads");
   row("outside of kernels", formatNumber(otherSeconds * 1e6) + " us");

@@ -54,16 +54,21 @@ public:
 private:
   void addCall(llvm::ArrayRef<int64_t> times);
   void finish();
+  /// What shares are of: medians add up to less than the median of calls where
+  /// each of these is held up somewhere else.
+  double getTotal() const;
 
   Measurement calls;
   HostPeaks peaks;
   std::vector<KernelWork> kernels;
   std::vector<KernelTime> times;
   /// What no kernel has done: inputs that are checked, outputs that are made.
+  /// The median of calls.
   double otherSeconds = 0;
-  /// Of each kernel in each call, in seconds; and of the median call, the times
-  /// themselves.
+  /// Of each kernel in each call, in seconds; of all of them in each call; and
+  /// of the median call, the times themselves.
   std::vector<std::vector<double>> samples;
+  std::vector<double> sums;
   std::vector<int64_t> medianCall;
 };
 
