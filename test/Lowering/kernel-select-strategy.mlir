@@ -151,3 +151,57 @@ func.func @convolutions(%x: memref<2x40x12x20xf32>, %w: memref<41x40x3x3xf32>, %
   }
   return
 }
+
+#channel_image = affine_map<(n, c, i, j, k, l) -> (n, c, i + k - 1, j + l - 1)>
+#channel_strided = affine_map<(n, c, i, j, k, l) -> (n, c, i * 2 + k - 1, j * 2 + l - 1)>
+#channel_input = affine_map<(n, c, i, j, k, l) -> (n, c, i - k + 1, j - l + 1)>
+#channel_by_three = affine_map<(n, c, i, j, k, l) -> (n, c, i + k - 1, j * 3 + l - 1)>
+#channel_weight = affine_map<(n, c, i, j, k, l) -> (c, k, l)>
+#channel_result = affine_map<(n, c, i, j, k, l) -> (n, c, i, j)>
+
+// Windows of one channel, by stride 1 or 2 along memory, and the gradient of the
+// image; short rows are one vector each. Gradients of weights are products.
+// CHECK-LABEL: func.func @depthwise
+// CHECK: strategy = depthwise, products = widen, mr = 4, nr = 32, lanes = 16>
+// CHECK: strategy = depthwise, products = widen, mr = 8, nr = 16, lanes = 16>
+// CHECK: strategy = depthwise
+// CHECK-COUNT-2: strategy = blocked
+// DIRECT-LABEL: func.func @depthwise
+// DIRECT-COUNT-3: strategy = depthwise
+// AVX2-LABEL: func.func @depthwise
+// AVX2: strategy = depthwise, products = widen, mr = 4, nr = 16, lanes = 8>
+// AVX2: strategy = depthwise, products = widen, mr = 4, nr = 16, lanes = 8>
+func.func @depthwise(%x: memref<2x8x28x28xbf16>, %w: memref<8x3x3xbf16>, %y: memref<2x8x28x28xbf16>,
+                     %z: memref<2x8x14x14xbf16>, %t: memref<2x8x28x10xbf16>) {
+  kernel.contract {indexing_maps = [#channel_image, #channel_weight, #channel_result]}
+      ins(%x, %w : memref<2x8x28x28xbf16>, memref<8x3x3xbf16>) outs(%y : memref<2x8x28x28xbf16>) {
+  ^bb0(%sum: f32):
+    %rounded = arith.truncf %sum : f32 to bf16
+    kernel.yield %rounded : bf16
+  }
+  kernel.contract {indexing_maps = [#channel_strided, #channel_weight, #channel_result]}
+      ins(%x, %w : memref<2x8x28x28xbf16>, memref<8x3x3xbf16>) outs(%z : memref<2x8x14x14xbf16>) {
+  ^bb0(%sum: f32):
+    %rounded = arith.truncf %sum : f32 to bf16
+    kernel.yield %rounded : bf16
+  }
+  kernel.contract {indexing_maps = [#channel_weight, #channel_input, #channel_result]}
+      ins(%w, %y : memref<8x3x3xbf16>, memref<2x8x28x28xbf16>) outs(%x : memref<2x8x28x28xbf16>) {
+  ^bb0(%sum: f32):
+    %rounded = arith.truncf %sum : f32 to bf16
+    kernel.yield %rounded : bf16
+  }
+  kernel.contract {indexing_maps = [#channel_by_three, #channel_weight, #channel_result]}
+      ins(%x, %w : memref<2x8x28x28xbf16>, memref<8x3x3xbf16>) outs(%t : memref<2x8x28x10xbf16>) {
+  ^bb0(%sum: f32):
+    %rounded = arith.truncf %sum : f32 to bf16
+    kernel.yield %rounded : bf16
+  }
+  kernel.contract {indexing_maps = [#channel_image, #channel_result, #channel_weight]}
+      ins(%x, %y : memref<2x8x28x28xbf16>, memref<2x8x28x28xbf16>) outs(%w : memref<8x3x3xbf16>) {
+  ^bb0(%sum: f32):
+    %rounded = arith.truncf %sum : f32 to bf16
+    kernel.yield %rounded : bf16
+  }
+  return
+}

@@ -118,6 +118,21 @@ func.func private @taps(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6
 
 // -----
 
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#out = affine_map<(m, n, k) -> (m, n)>
+func.func private @channels(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
+  // expected-error @below {{depthwise needs sums over windows of one channel}}
+  kernel.contract {indexing_maps = [#lhs, #rhs, #out], config = #kernel.config<strategy = depthwise, products = widen, mr = 8, nr = 48, lanes = 16>}
+      ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
 #image = affine_map<(n, f, i, j, c, k, l) -> (n, c, i + k - 1, j + l - 1)>
 #weight = affine_map<(n, f, i, j, c, k, l) -> (f, c, k, l)>
 #result = affine_map<(n, f, i, j, c, k, l) -> (n, f, i, j)>

@@ -39,8 +39,9 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
            << "lanes, got mr = " << mr << ", nr = " << nr
            << ", lanes = " << lanes;
   bool isBlocked = strategy == Strategy::Blocked;
-  if (isBlocked ? f != 0 : f != 2 && f != 4)
-    return emitError() << "expected " << (isBlocked ? "no f" : "f = 2 or 4")
+  bool isTransformed = !isBlocked && strategy != Strategy::Depthwise;
+  if (isTransformed ? f != 2 && f != 4 : f != 0)
+    return emitError() << "expected " << (isTransformed ? "f = 2 or 4" : "no f")
                        << " of strategy " << stringifyStrategy(strategy)
                        << ", got f = " << f;
   auto areGiven = [](int64_t m, int64_t n, int64_t k) {

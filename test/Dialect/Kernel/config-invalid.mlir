@@ -10,6 +10,11 @@
 
 // -----
 
+// expected-error @below {{expected no f of strategy depthwise, got f = 2}}
+#config = #kernel.config<strategy = depthwise, products = widen, mr = 4, nr = 32, lanes = 16, f = 2>
+
+// -----
+
 // expected-error @below {{expected f = 2 or 4 of strategy winograd, got f = 3}}
 #config = #kernel.config<strategy = winograd, products = widen, mr = 8, nr = 48, lanes = 16, f = 3>
 

@@ -33,6 +33,11 @@ CONV_GROUPED = Contraction("n g f i j c k l", "n, g, c, i+k-1, j+l-1", "g, f, c,
 CONV_INPUT = Contraction("n c i j f k l", "n, f, i-k+1, j-l+1", "f, c, k, l", "n, c, i, j")
 
 
+# Of single channels, and the gradient of its image.
+DEPTHWISE = Contraction("n c i j k l", "n, c, i+k-1, j+l-1", "c, k, l", "n, c, i, j")
+DEPTHWISE_INPUT = Contraction("n c i j k l", "n, c, i-k+1, j-l+1", "c, k, l", "n, c, i, j")
+
+
 def known(contraction, **changes):
     """The same with known sizes, for which convolutions are transformed."""
     return dataclasses.replace(contraction, static=True, **changes)
@@ -110,13 +115,64 @@ CASES = {
                     "n, g*5+f, i, j", sizes=(3, 5)),
         [(2, 12, 9, 20), (15, 4, 3, 3), (2, 15, 9, 20)],
     ),
-    "conv_depthwise": (
-        Contraction("n c i j k l", "n, c, i+k-1, j+l-1", "c, k, l", "n, c, i, j"),
-        [(2, 4, 9, 20), (4, 3, 3), (2, 4, 9, 20)],
-    ),
+    "conv_depthwise": (DEPTHWISE, [(2, 4, 9, 20), (4, 3, 3), (2, 4, 9, 20)]),
     "conv_depthwise_strided": (
-        Contraction("n c i j k l", "n, c, 2*i+k-1, 2*j+l-1", "c, k, l", "n, c, i, j"),
+        dataclasses.replace(DEPTHWISE, a="n, c, 2*i+k-1, 2*j+l-1"),
         [(2, 4, 9, 40), (4, 3, 3), (2, 4, 5, 20)],
+    ),
+    "conv_slid": (known(DEPTHWISE), [(3, 5, 40, 57), (5, 3, 3), (3, 5, 40, 57)]),
+    "conv_slid_small": (known(DEPTHWISE), [(2, 70, 7, 7), (70, 3, 3), (2, 70, 7, 7)]),
+    "conv_slid_wide": (
+        known(DEPTHWISE, a="n, c, i+k-2, j+l-2"),
+        [(2, 6, 14, 14), (6, 5, 5), (2, 6, 14, 14)],
+    ),
+    "conv_slid_strided": (
+        known(DEPTHWISE, a="n, c, 2*i+k-1, 2*j+l-1"),
+        [(2, 4, 37, 113), (4, 3, 3), (2, 4, 19, 57)],
+    ),
+    "conv_slid_strided_wide": (
+        known(DEPTHWISE, a="n, c, 2*i+k-2, 2*j+l-1"),
+        [(2, 5, 28, 28), (5, 5, 5), (2, 5, 14, 13)],
+    ),
+    "conv_slid_strided_small": (
+        known(DEPTHWISE, a="n, c, 2*i+k-3, 2*j+l-3"),
+        [(1, 9, 7, 6), (9, 7, 7), (1, 9, 4, 3)],
+    ),
+    "conv_slid_valid": (
+        known(DEPTHWISE, a="n, c, i+k, j+l"),
+        [(2, 3, 21, 35), (3, 3, 5), (2, 3, 19, 31)],
+    ),
+    "conv_slid_dilated": (
+        known(DEPTHWISE, a="n, c, i+3*k-3, 2*j+2*l-2"),
+        [(2, 3, 21, 40), (3, 3, 3), (2, 3, 21, 20)],
+    ),
+    # Rows by stride 3; windows that begin and end outside of the image.
+    "conv_slid_outside": (
+        known(DEPTHWISE, a="n, c, 3*i+k-5, j+l-6"),
+        [(2, 3, 11, 9), (3, 3, 4), (2, 3, 8, 20)],
+    ),
+    "conv_slid_input": (
+        known(DEPTHWISE_INPUT), [(2, 5, 30, 20), (5, 3, 3), (2, 5, 30, 20)],
+    ),
+    "conv_slid_input_wide": (
+        known(DEPTHWISE_INPUT, a="n, c, i-k+3, j-2*l+4"),
+        [(2, 5, 9, 33), (5, 7, 5), (2, 5, 9, 33)],
+    ),
+    "conv_slid_rows": (
+        known(DEPTHWISE, a="n, c, i+k-2, j+l"),
+        [(2, 5, 19, 33), (5, 5, 1), (2, 5, 19, 33)],
+    ),
+    "conv_slid_columns": (
+        known(DEPTHWISE, a="n, c, i+k, 2*j+l-2"),
+        [(2, 5, 19, 33), (5, 1, 5), (2, 5, 19, 17)],
+    ),
+    "conv_slid_1d": (
+        known(Contraction("n c i k", "n, c, i+k-3", "c, k", "n, c, i")),
+        [(3, 40, 51), (40, 7), (3, 40, 51)],
+    ),
+    "conv_slid_alone": (
+        known(Contraction("i j k l", "i+k-1, j+l-1", "k, l", "i, j")),
+        [(40, 70), (3, 3), (40, 70)],
     ),
     "conv_weights": (
         dataclasses.replace(CONV, a="n, f, i, j", b="n, c, i+k-1, j+l-1", c="f, c, k, l"),

@@ -37,6 +37,7 @@ def Kernel_Strategy : Kernel_Enum<"Strategy", "how a contraction is computed", [
     I32EnumAttrCase<"Blocked", 0, "blocked">,
     I32EnumAttrCase<"Winograd", 1, "winograd">,
     I32EnumAttrCase<"WinogradWeights", 2, "winograd_weights">,
+    I32EnumAttrCase<"Depthwise", 3, "depthwise">,
   ]>;
 
 def Kernel_Packing : Kernel_Enum<"Packing", "how an operand gets to the tiles", [
@@ -67,7 +68,9 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
 
     * `strategy`: `blocked` products of packed micro-panels; `winograd`, a
       convolution of 3 x 3 taps by F(f x f, 3 x 3), or `winograd_weights`, the
-      gradient of such taps by F(3 x 3, f x f), whose places are such products.
+      gradient of such taps by F(3 x 3, f x f), whose places are such products;
+      `depthwise`, a convolution of single channels, or the gradient of its
+      image, tap by tap.
     * `products`: how 16-bit factors are multiplied (`#mp.target`).
     * `mr`, `nr`: rows and columns of the register tile; `lanes`: elements of its
       vectors.

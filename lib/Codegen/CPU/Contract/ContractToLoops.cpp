@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Codegen/CPU/ContractToLoops.h"
+#include "../Depthwise/Depthwise.h"
 #include "../Winograd/Winograd.h"
 #include "Blocked.h"
 #include "mp-opt/Codegen/CPU/Strategy.h"
@@ -21,6 +22,9 @@ LogicalResult lowerContract(ContractOp op) {
   switch (op.getConfig()->getStrategy()) {
   case Strategy::Blocked:
     emitBlocked(e, op);
+    break;
+  case Strategy::Depthwise:
+    emitDepthwise(e, op);
     break;
   case Strategy::Winograd:
     emitWinograd(e, op);

@@ -40,7 +40,7 @@ Value IndexFunction::vectorAt(LoopBuilder &e, Value i, int64_t lanes) const {
 
 Contraction::Contraction(LoopBuilder &e, ContractOp op)
     : op(op), shape(ContractShape::get(op)) {
-  SmallVector<Value> operands = op.getMappedOperands(), sizes;
+  SmallVector<Value> operands = op.getMappedOperands();
   for (auto [operand, position] : op.getSizeSources())
     sizes.push_back(
         operand < 0 ? op.getSizes()[position]

@@ -74,6 +74,8 @@ public:
   ContractOp op;
   ContractShape shape;
   std::vector<View> views;
+  /// Of its dimensions.
+  llvm::SmallVector<mlir::Value> sizes;
   Group groups[4];
 
   const View &getLHS() const { return views[shape.lhs]; }

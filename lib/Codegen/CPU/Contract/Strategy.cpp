@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Codegen/CPU/Strategy.h"
+#include "../Depthwise/DepthwiseStrategy.h"
 #include "../Winograd/WinogradStrategy.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -245,11 +246,30 @@ static std::optional<Config> chooseWinograd(ContractOp op,
   return std::nullopt;
 }
 
+/// Eight vectors of sums: as many as keep two units for multiply-adds busy.
+/// Rows that are known to fit a vector are one each.
+static std::optional<Config> chooseDepthwise(const ContractShape &shape,
+                                             const TargetNumbers &numbers) {
+  constexpr int64_t numSums = 8;
+  std::optional<SlidingWindows> windows = findSlidingWindows(shape);
+  if (!windows)
+    return std::nullopt;
+  Config config;
+  config.strategy = Strategy::Depthwise;
+  config.lanes = numbers.vectorBytes / int64_t(sizeof(float));
+  int64_t length = shape.contract.minSizes[windows->columns.kept];
+  bool isKnown = length > 0 && length < minLong;
+  int64_t vectors = isKnown && length <= config.lanes ? 1 : 2;
+  config.mr = numSums / vectors;
+  config.nr = vectors * config.lanes;
+  return config;
+}
+
 ConfigAttr selectStrategy(ContractOp op, const Target &target,
                           const TargetNumbers &numbers) {
   ContractShape shape = ContractShape::get(op);
-  std::optional<Config> config;
-  if (!target.isDirect)
+  std::optional<Config> config = chooseDepthwise(shape, numbers);
+  if (!config && !target.isDirect)
     config = chooseWinograd(op, shape, target.products, numbers);
   if (!config)
     config = chooseBlocked(op, shape, target.products, numbers);
@@ -278,6 +298,10 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
            "results";
   if (config.getStrategy() == Strategy::Blocked)
     return "";
+  if (config.getStrategy() == Strategy::Depthwise)
+    return findSlidingWindows(shape)
+               ? ""
+               : "depthwise needs sums over windows of one channel";
   std::optional<Windows> windows = findWindows(shape);
   bool isWeights = config.getStrategy() == Strategy::WinogradWeights;
   if (!windows || !(isWeights ? canTransformWeights(shape, *windows)

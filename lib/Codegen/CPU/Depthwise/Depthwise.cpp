@@ -1,0 +1,421 @@
+//===- Depthwise.cpp - Loops of convolutions of single channels -----------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An image is prepared once for all taps: some of its rows go to memory of the
+// thread, as f32, with the zeros around them, and for windows that go on by two
+// columns, even columns apart from odd ones. There each tap of a vector of
+// results is a vector. A task is such a piece of one image and channel, or of
+// some of them where that is little work; a register block is `mr` rows of `nr`
+// results, summed up tap by tap in one order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Depthwise.h"
+#include "../Contract/Contraction.h"
+#include "../Contract/Lanes.h"
+#include "../Contract/Tile.h"
+#include "DepthwiseStrategy.h"
+
+using namespace mlir;
+
+namespace mp::kernel {
+
+namespace {
+
+/// Rows of results for which an image is prepared.
+constexpr int64_t blockRows = 16;
+/// Multiply-adds of a task, about.
+constexpr int64_t taskWork = 65536;
+/// Memory of the thread: the prepared image, and sums.
+constexpr int imageBuffer = 0, sumBuffer = 1;
+
+class Depthwise {
+public:
+  Depthwise(LoopBuilder &e, ContractOp op)
+      : e(e), op(op), contraction(e, op), config(*op.getConfig()),
+        windows(*findSlidingWindows(contraction.shape)),
+        image(contraction.views[windows.image]),
+        weights(contraction.views[1 - windows.image]), lanes(config.getLanes()),
+        phases(windows.columns.stride) {}
+
+  void emit();
+
+private:
+  const SlidingAxis &columns() const { return windows.columns; }
+  int64_t getRowStride() const {
+    return windows.rows ? windows.rows->stride : 1;
+  }
+  int64_t getRowTaps() const { return windows.rows ? windows.rows->taps : 1; }
+  int64_t getPreparedRows() const {
+    int64_t reach = windows.rows ? windows.rows->getReach() : 0;
+    // The last register block may have rows that nobody stores.
+    int64_t rows = llvm::alignTo(blockRows, config.getMr());
+    return (rows - 1) * getRowStride() + reach + 1;
+  }
+  /// Of a dimension of the image.
+  Value getImageSize(unsigned position) {
+    return memref::DimOp::create(e, op.getMappedOperands()[windows.image],
+                                 int64_t(position));
+  }
+  Value getPlane(Value row, int64_t phase) {
+    return e.mul(e.add(e.mul(row, phases), phase), pitch);
+  }
+
+  void findSizes();
+  void findColumns();
+  void fillWithZeros();
+  void emitItem(Value item);
+  void prepare();
+  void prepareRow(Value from, Value to);
+  void copyLanes(Value from, Value to, Value first, Value last);
+  void copyPairs(Value from, Value to);
+  void copySingles(Value from, Value to, int64_t phase, Value first,
+                   Value last);
+  void zeroRow(Value to);
+  Value read(Value at);
+  void multiply(Value row, Value column);
+  void store(Value row, Value column);
+  void storeVector(Value row, Value column, Value sums, Value mask);
+  Value getPlace(const View &view, Value row, Value column);
+
+  LoopBuilder &e;
+  ContractOp op;
+  Contraction contraction;
+  ConfigAttr config;
+  SlidingWindows windows;
+  const View &image, &weights;
+  int64_t lanes, phases;
+  Value numRows, numColumns, outerTotal, rowBlocks;
+  SmallVector<Value> outerSizes;
+  /// Of a line of a phase.
+  Value pitch;
+  /// For each phase, the columns of a line that the image has.
+  SmallVector<Value> begins, ends;
+  Value prepared, sums;
+  /// Of the piece that a task is at.
+  SmallVector<Value> outer;
+  Value firstRow, rowsHere;
+};
+
+} // namespace
+
+void Depthwise::findSizes() {
+  numColumns = contraction.sizes[columns().kept];
+  numRows = windows.rows ? contraction.sizes[windows.rows->kept] : e.index(1);
+  rowBlocks = e.ceilDiv(numRows, blockRows);
+  outerTotal = e.index(1);
+  for (unsigned dim : windows.outer) {
+    outerSizes.push_back(contraction.sizes[dim]);
+    outerTotal = e.mul(outerTotal, outerSizes.back());
+  }
+}
+
+/// Column q of phase p is the image's at `stride * q + p + begin`.
+void Depthwise::findColumns() {
+  Value padded = e.mul(e.ceilDiv(numColumns, config.getNr()), config.getNr());
+  pitch = e.add(padded, columns().getReach() / phases + 1);
+  Value size = getImageSize(columns().position);
+  for (int64_t phase = 0; phase < phases; ++phase) {
+    int64_t before = columns().getBegin() + phase;
+    int64_t first = before < 0 ? llvm::divideCeil(-before, phases) : 0;
+    Value end =
+        e.ceilDiv(e.max(e.sub(size, e.index(before)), e.index(0)), phases);
+    begins.push_back(e.min(e.index(first), pitch));
+    ends.push_back(e.max(e.min(end, pitch), begins.back()));
+  }
+}
+
+void Depthwise::fillWithZeros() {
+  Value count = e.mul(pitch, getPreparedRows() * phases);
+  e.loop(e.index(0), count, lanes, [&](Value at) {
+    vector::StoreOp::create(e, e.zeros(e.getF32Type(), lanes), prepared,
+                            ValueRange{at});
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The image
+//===----------------------------------------------------------------------===//
+
+Value Depthwise::read(Value at) {
+  return e.castFloat(e.load(image.memory, at), image.shape.rounding,
+                     e.getF32Type());
+}
+
+/// Elements one by one, of a phase.
+void Depthwise::copySingles(Value from, Value to, int64_t phase, Value first,
+                            Value last) {
+  Value line = e.add(to, e.mul(pitch, phase));
+  e.loop(first, last, 1, [&](Value column) {
+    Value value = read(e.add(from, e.add(e.mul(column, phases), phase)));
+    memref::StoreOp::create(e, value, prepared,
+                            ValueRange{e.add(line, column)});
+  });
+}
+
+/// Columns from `first` to `last` - 1 of the only phase: whole vectors, the
+/// last of which may begin before the one in front of it ends.
+void Depthwise::copyLanes(Value from, Value to, Value first, Value last) {
+  VectorType type = e.vectorType(image.shape.element, lanes);
+  e.loop(first, last, lanes, [&](Value column) {
+    Value at = e.min(column, e.sub(last, e.index(lanes)));
+    Value value = vector::LoadOp::create(e, type, image.memory,
+                                         ValueRange{e.add(from, at)});
+    vector::StoreOp::create(
+        e, e.castFloat(value, image.shape.rounding, e.getF32Type()), prepared,
+        ValueRange{e.add(to, at)});
+  });
+}
+
+/// The same of two phases, of which both are there from the later begin on to
+/// the earlier end.
+void Depthwise::copyPairs(Value from, Value to) {
+  Value first = e.max(begins[0], begins[1]);
+  Value last = e.max(e.min(ends[0], ends[1]), first);
+  VectorType type = e.vectorType(image.shape.element, 2 * lanes);
+  Value isLong = e.less(e.index(lanes - 1), e.sub(last, first));
+  e.ifElse(
+      isLong,
+      [&] {
+        e.loop(first, last, lanes, [&](Value column) {
+          Value at = e.min(column, e.sub(last, e.index(lanes)));
+          Value both = vector::LoadOp::create(
+              e, type, image.memory, ValueRange{e.add(from, e.mul(at, 2))});
+          if (image.shape.rounding)
+            both = e.castFloat(both, image.shape.rounding);
+          for (auto [phase, value] : llvm::enumerate(splitLanes(e, both, 2)))
+            vector::StoreOp::create(
+                e, value, prepared,
+                ValueRange{e.add(to, e.add(e.mul(pitch, int64_t(phase)), at))});
+        });
+        for (int64_t phase : {0, 1}) {
+          copySingles(from, to, phase, begins[phase], first);
+          copySingles(from, to, phase, last, ends[phase]);
+        }
+      },
+      [&] {
+        for (int64_t phase : {0, 1})
+          copySingles(from, to, phase, begins[phase], ends[phase]);
+      });
+}
+
+void Depthwise::prepareRow(Value from, Value to) {
+  if (phases == 2)
+    return copyPairs(from, to);
+  Value isLong = e.less(e.index(lanes - 1), e.sub(ends[0], begins[0]));
+  e.ifElse(
+      isLong, [&] { copyLanes(from, to, begins[0], ends[0]); },
+      [&] { copySingles(from, to, 0, begins[0], ends[0]); });
+}
+
+/// What is around the columns of the image stays zero for all rows.
+void Depthwise::zeroRow(Value to) {
+  e.loop(e.index(0), e.mul(pitch, phases), 1, [&](Value column) {
+    Value zero = arith::ConstantOp::create(e, e.getF32FloatAttr(0));
+    memref::StoreOp::create(e, zero, prepared, ValueRange{e.add(to, column)});
+  });
+}
+
+/// All rows that the windows of the piece's results reach.
+void Depthwise::prepare() {
+  int64_t reach = windows.rows ? windows.rows->getReach() : 0;
+  Value count =
+      e.add(e.mul(e.sub(rowsHere, e.index(1)), getRowStride()), reach + 1);
+  Value base = image.origin;
+  for (auto [dim, number] : llvm::zip(windows.outer, outer))
+    base = e.add(base, e.mul(number, image.getStride(e, dim)));
+  // The origin has the constants in it, that of the columns' begin is another.
+  base = e.add(base, columns().getBegin() - columns().constant);
+  if (!windows.rows) {
+    prepareRow(base, e.index(0));
+    return;
+  }
+  const SlidingAxis &rows = *windows.rows;
+  Value size = getImageSize(rows.position);
+  // Of one row of the image.
+  Value rowPitch = e.index(1);
+  unsigned rank =
+      contraction.shape.contract.maps[windows.image].getNumResults();
+  for (unsigned position = rows.position + 1; position < rank; ++position)
+    rowPitch = e.mul(rowPitch, getImageSize(position));
+  Value start = e.mul(firstRow, rows.stride);
+  base = e.add(base, e.mul(rowPitch, rows.getBegin() - rows.constant));
+  e.loop(count, [&](Value row) {
+    Value behind = e.add(start, row);
+    Value at = e.add(behind, rows.getBegin());
+    Value isThere =
+        arith::AndIOp::create(e, e.less(e.index(-1), at), e.less(at, size));
+    Value to = getPlane(row, 0);
+    e.ifElse(
+        isThere, [&] { prepareRow(e.add(base, e.mul(behind, rowPitch)), to); },
+        [&] { zeroRow(to); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Of `mr` rows from `row` of the piece on, and `nr` columns.
+void Depthwise::multiply(Value row, Value column) {
+  int64_t vectors = config.getNr() / lanes;
+  VectorType type = e.vectorType(e.getF32Type(), lanes);
+  SmallVector<Value> tile(config.getMr() * vectors,
+                          e.zeros(e.getF32Type(), lanes));
+  Value weightBase = weights.origin;
+  for (auto [dim, number] : llvm::zip(windows.outer, outer))
+    weightBase = e.add(weightBase, e.mul(number, weights.getStride(e, dim)));
+  auto getTap = [&](const SlidingAxis &axis, int64_t tap) {
+    return axis.summed ? e.mul(weights.getStride(e, *axis.summed), tap)
+                       : e.index(0);
+  };
+  Value line = e.add(getPlane(e.mul(row, getRowStride()), 0), column);
+  for (int64_t rowTap = 0; rowTap < getRowTaps(); ++rowTap)
+    for (int64_t tap = 0; tap < columns().taps; ++tap) {
+      Value place = e.add(weightBase, getTap(columns(), tap));
+      if (windows.rows)
+        place = e.add(place, getTap(*windows.rows, rowTap));
+      Value weight =
+          e.splat(e.castFloat(e.load(weights.memory, place),
+                              weights.shape.rounding, e.getF32Type()),
+                  lanes);
+      int64_t offset = columns().getOffset(tap);
+      int64_t rowOffset = windows.rows ? windows.rows->getOffset(rowTap) : 0;
+      for (int64_t i = 0; i < config.getMr(); ++i) {
+        int64_t plane =
+            (i * getRowStride() + rowOffset) * phases + offset % phases;
+        Value at = e.add(e.add(line, e.mul(pitch, plane)), offset / phases);
+        for (int64_t j = 0; j < vectors; ++j) {
+          Value read = vector::LoadOp::create(e, type, prepared,
+                                              ValueRange{e.add(at, j * lanes)});
+          Value &sum = tile[i * vectors + j];
+          sum = vector::FMAOp::create(e, weight, read, sum);
+        }
+      }
+    }
+  for (auto [number, sum] : llvm::enumerate(tile))
+    vector::StoreOp::create(e, sum, sums,
+                            ValueRange{e.index(int64_t(number) * lanes)});
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+Value Depthwise::getPlace(const View &view, Value row, Value column) {
+  Value place = view.origin;
+  for (auto [dim, number] : llvm::zip(windows.outer, outer))
+    if (view.strides[dim])
+      place = e.add(place, e.mul(number, view.strides[dim]));
+  if (windows.rows && view.strides[windows.rows->kept])
+    place = e.add(
+        place, e.mul(e.add(firstRow, row), view.strides[windows.rows->kept]));
+  if (Value stride = view.strides[columns().kept])
+    place = e.add(place, e.mul(column, stride));
+  return place;
+}
+
+/// Without a mask, all lanes are there.
+void Depthwise::storeVector(Value row, Value column, Value own, Value mask) {
+  SmallVector<Value> arguments{own};
+  unsigned last = contraction.views.size() - 1;
+  for (unsigned operand = 2; operand < last; ++operand) {
+    const View &view = contraction.views[operand];
+    Value place = getPlace(view, row, column);
+    Value stride = view.strides[columns().kept];
+    VectorType type = e.vectorType(view.shape.element, lanes);
+    if (!stride) {
+      arguments.push_back(e.splat(e.load(view.memory, place), lanes));
+    } else if (view.shape.steps[columns().kept] != 1) {
+      Value offsets =
+          e.mul(e.iota(e.getIndexType(), lanes), e.splat(stride, lanes));
+      Value all = mask ? mask : e.firstLanes(e.index(lanes), lanes);
+      arguments.push_back(e.gather(view.memory, place, offsets, all));
+    } else if (mask) {
+      arguments.push_back(vector::MaskedLoadOp::create(
+          e, type, view.memory, ValueRange{place}, mask,
+          e.zeros(view.shape.element, lanes)));
+    } else {
+      arguments.push_back(
+          vector::LoadOp::create(e, type, view.memory, ValueRange{place}));
+    }
+  }
+  Value result = applyEpilogue(e, op, arguments, lanes);
+  const View &output = contraction.views[last];
+  Value place = getPlace(output, row, column);
+  if (mask)
+    vector::MaskedStoreOp::create(e, output.memory, ValueRange{place}, mask,
+                                  result);
+  else
+    vector::StoreOp::create(e, result, output.memory, ValueRange{place});
+}
+
+void Depthwise::store(Value row, Value column) {
+  int64_t vectors = config.getNr() / lanes;
+  Value rows = e.min(e.index(config.getMr()), e.sub(rowsHere, row));
+  Value count = e.min(e.index(config.getNr()), e.sub(numColumns, column));
+  e.loop(rows, [&](Value i) {
+    e.loop(e.index(0), count, lanes, [&](Value first) {
+      Value from = e.add(e.mul(i, vectors * lanes), first);
+      Value own = vector::LoadOp::create(e, e.vectorType(e.getF32Type(), lanes),
+                                         sums, ValueRange{from});
+      Value at = e.add(column, first), toRow = e.add(row, i);
+      Value left = e.sub(count, first);
+      e.ifElse(
+          e.less(e.index(lanes - 1), left),
+          [&] { storeVector(toRow, at, own, Value()); },
+          [&] { storeVector(toRow, at, own, e.firstLanes(left, lanes)); });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+void Depthwise::emitItem(Value item) {
+  firstRow = e.mul(e.rem(item, rowBlocks), blockRows);
+  rowsHere = e.min(e.index(blockRows), e.sub(numRows, firstRow));
+  Value number = e.div(item, rowBlocks);
+  outer.assign(windows.outer.size(), Value());
+  for (unsigned i = outer.size(); i-- > 0;) {
+    outer[i] = i == 0 ? number : e.rem(number, outerSizes[i]);
+    number = e.div(number, outerSizes[i]);
+  }
+  prepare();
+  e.loop(e.index(0), rowsHere, config.getMr(), [&](Value row) {
+    e.loop(e.index(0), numColumns, config.getNr(), [&](Value column) {
+      multiply(row, column);
+      store(row, column);
+    });
+  });
+}
+
+void Depthwise::emit() {
+  findSizes();
+  findColumns();
+  Value items = e.mul(outerTotal, rowBlocks);
+  Value work = e.mul(e.mul(e.min(numRows, e.index(blockRows)), numColumns),
+                     getRowTaps() * columns().taps);
+  Value chunk = e.add(e.div(e.index(taskWork), e.max(work, e.index(1))), 1);
+  e.parallel(e.ceilDiv(items, chunk), [&](Value task) {
+    // Vectors may be read behind the last line.
+    Value count = e.add(e.mul(pitch, getPreparedRows() * phases), 2 * lanes);
+    prepared = e.scratch(imageBuffer, count, e.getF32Type());
+    sums = e.scratch(sumBuffer, e.index(config.getMr() * config.getNr()),
+                     e.getF32Type());
+    fillWithZeros();
+    Value first = e.mul(task, chunk);
+    e.loop(first, e.min(e.add(first, chunk), items), 1,
+           [&](Value item) { emitItem(item); });
+  });
+  contraction.release(e);
+}
+
+void emitDepthwise(LoopBuilder &e, ContractOp op) { Depthwise(e, op).emit(); }
+
+} // namespace mp::kernel

@@ -1,0 +1,23 @@
+//===- Depthwise.h - Loops of convolutions of single channels ---*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISE_H
+#define MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISE_H
+
+#include "../Contract/LoopBuilder.h"
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
+namespace mp::kernel {
+
+/// Emits the loops of `op`, where `e` stands, whose windows slide
+/// (DepthwiseStrategy.h).
+void emitDepthwise(LoopBuilder &e, ContractOp op);
+
+} // namespace mp::kernel
+
+#endif // MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISE_H

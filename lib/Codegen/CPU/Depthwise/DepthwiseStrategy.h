@@ -1,0 +1,59 @@
+//===- DepthwiseStrategy.h - Convolutions of single channels ----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Convolutions whose results are sums over windows of one channel, and the
+// gradients of their images: as products of matrices they have one row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISESTRATEGY_H
+#define MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISESTRATEGY_H
+
+#include "mp-opt/Dialect/Kernel/ContractShape.h"
+
+namespace mp::kernel {
+
+/// An axis of the image that is read at
+/// `stride * kept + dilation * summed + constant`, where `kept` is a dimension
+/// of the result and `summed` one of the taps.
+struct SlidingAxis {
+  unsigned kept = 0;
+  /// Absent where there is one tap.
+  std::optional<unsigned> summed;
+  int64_t taps = 1;
+  int64_t stride = 1, dilation = 0, constant = 0;
+  /// The image's dimension.
+  unsigned position = 0;
+
+  /// What the taps add to the place of the first of them in memory.
+  int64_t getOffset(int64_t tap) const {
+    return dilation < 0 ? -dilation * (taps - 1 - tap) : dilation * tap;
+  }
+  /// Where the window of result 0 begins.
+  int64_t getBegin() const {
+    return constant + (dilation < 0 ? dilation * (taps - 1) : 0);
+  }
+  /// From the first element of a window to its last.
+  int64_t getReach() const { return getOffset(dilation < 0 ? 0 : taps - 1); }
+};
+
+struct SlidingWindows {
+  /// The operand, a (0) or b (1).
+  unsigned image;
+  std::optional<SlidingAxis> rows;
+  /// Along memory, in the image and in the result.
+  SlidingAxis columns;
+  /// The other dimensions of the result.
+  llvm::SmallVector<unsigned> outer;
+};
+
+/// Absent where the contraction is something else.
+std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape);
+
+} // namespace mp::kernel
+
+#endif // MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISESTRATEGY_H
