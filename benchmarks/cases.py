@@ -10,9 +10,11 @@ import os
 import pathlib
 import subprocess
 
+import image_networks
 import make_models
 import numpy as np
 import onnx
+import turns
 from onnx import numpy_helper
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -59,6 +61,9 @@ class Case:
         return sizes
 
     def write_weights(self, folder):
+        """None where the module makes the same ones itself."""
+        if self.module[0] == "network":
+            return None
         path = folder / "weights.npz"
         graph = onnx.load(self.model).graph
         arrays = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
@@ -97,8 +102,24 @@ def load_inputs(path):
     return {n[3:]: data[n] for n in data.files if n.startswith("in:")}
 
 
-def pictures(random, pixels):
-    return {"x": random.standard_normal((BATCH, 3, pixels, pixels), np.float32)}
+def pictures(random, pixels, count=BATCH):
+    return {"x": random.standard_normal((count, 3, pixels, pixels), np.float32)}
+
+
+def network_case(name, folder, count, is_training):
+    """One of image_networks.py, which torch's environment exports."""
+    random = np.random.default_rng(0)
+    path = image_networks.path_of(folder, name, is_training)
+    if not path.exists():
+        script = HERE / "image_networks.py"
+        command = [turns.venv_python("venv-torch"), script, folder, name]
+        more = ["--train"] if is_training else []
+        subprocess.run([*command, *more], check=True, stdout=subprocess.DEVNULL)
+    pixels = image_networks.pixels_of(name, is_training)
+    batch = pictures(random, pixels, count)
+    if is_training:
+        batch["labels"] = random.integers(0, 1000, count)
+    return Case(name, path, batch, ("network", {"name": name}))
 
 
 def sentences(random):
@@ -109,10 +130,13 @@ def sentences(random):
     }
 
 
-def forward_cases(names, folder):
+def forward_cases(names, folder, images):
     """Models by name, made in `folder` if they have to be."""
     for name in names:
         random = np.random.default_rng(0)
+        if name in image_networks.NETWORKS:
+            yield network_case(name, folder, images, is_training=False)
+            continue
         if name == "resnet18":
             model = make_models.make(name, folder)
             batch, module = pictures(random, 224), ("resnet", RESNET18)
@@ -127,20 +151,22 @@ def forward_cases(names, folder):
 
 FORWARD = [
     *sorted(path.parent.name for path in MODELS.glob("fwd/*/model.onnx")),
-    "resnet18", "encoder6",
+    "resnet18", "encoder6", *image_networks.NETWORKS,
 ]
 SMALL_MODULES = {
     "mlp784": ("mlp", {"widths": [784, 64, 32, 10]}),
     "bert2_op17": ("transformer", BERT2),
     "resnet8": ("resnet", RESNET8),
 }
-TRAIN = [*SMALL_MODULES, "resnet18", "encoder6"]
+TRAIN = [*SMALL_MODULES, "resnet18", "encoder6", *image_networks.TRAINED]
 
 
 def train_cases(names, folder):
     for name in names:
         random = np.random.default_rng(0)
-        if name == "resnet18":
+        if name in image_networks.TRAINED:
+            yield network_case(name, folder, BATCH, is_training=True)
+        elif name == "resnet18":
             model = make_models.make("resnet18t", folder)
             batch = pictures(random, 224)
             batch["labels"] = random.integers(0, 1000, BATCH)

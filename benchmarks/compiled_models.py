@@ -17,6 +17,7 @@ out, and a line says how to install them.
 """
 
 import argparse
+import itertools
 import os
 import pathlib
 import subprocess
@@ -26,6 +27,7 @@ import tempfile
 import numpy as np
 
 import cases
+import image_networks
 import turns
 
 # How to install a peer; each has an environment of its own.
@@ -33,7 +35,7 @@ PEERS = {
     "onnxruntime-training": (
         "venv-training", "--no-deps -r scripts/requirements-training.txt"
     ),
-    "torch": ("venv-torch", "torch==2.15.0 numpy==2.4.6"),
+    "torch": ("venv-torch", "-r scripts/requirements-torch.txt"),
     "iree": (
         "venv-iree",
         "iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx==1.23.2",
@@ -49,6 +51,8 @@ TORCH = [
     ("compiled fp32", True, False),
     ("compiled autocast", True, True),
 ]
+# Of networks for images, measured in both layouts.
+LAYOUTS = {"": False, ", channels last": True}
 
 
 class Measurement:
@@ -131,11 +135,15 @@ class Measurement:
         if not self.case.module:
             return
         weights = self.case.write_weights(self.folder)
-        for label, compiled, autocast in TORCH:
+        layouts = LAYOUTS if self.case.module[0] == "network" else {"": False}
+        for (label, compiled, autocast), layout in itertools.product(
+            TORCH, layouts
+        ):
             self.add_worker(
-                f"torch {label}", turns.venv_python("venv-torch"),
+                f"torch {label}{layout}", turns.venv_python("venv-torch"),
                 kind="torch", module=self.case.module, weights=weights,
                 compiled=compiled, autocast=autocast,
+                channels_last=layouts[layout],
                 learning_rate=cases.RATE, weight_decay=cases.DECAY,
             )
 
@@ -274,8 +282,10 @@ def leave_out_missing(arguments):
 
 
 def pick(text, known):
-    """Names on a list, "all" or "none"."""
-    names = {"all": known, "none": []}.get(text, text.split(","))
+    """Names on a list; "all", "none", or "images": image_networks.py's."""
+    images = [name for name in known if name in image_networks.NETWORKS]
+    groups = {"all": known, "none": [], "images": images}
+    names = groups.get(text, text.split(","))
     unknown = [name for name in names if name not in known]
     if unknown:
         sys.exit(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
@@ -288,10 +298,11 @@ def parse():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--forward", default="all", help="models, all or none")
-    add("--train", default="all", help="models, all or none")
+    add("--forward", default="all", help="models, images, all or none")
+    add("--train", default="all", help="models, images, all or none")
     add("--engines", default="all", help=", ".join(ENGINES))
     add("--threads", default="1,2")
+    add("--images", type=int, default=1, help="per call of image networks")
     add("--rounds", type=int, default=7, help="blocks of each engine")
     add("--seconds", type=float, default=2, help="of a block, about")
     add("--limit", type=float, default=900, help="seconds to wait for answers")
@@ -331,7 +342,9 @@ def main():
     wrong = 0
     if arguments.forward:
         print_head("Forward", "error of outputs")
-        made = cases.forward_cases(arguments.forward, arguments.models)
+        made = cases.forward_cases(
+            arguments.forward, arguments.models, arguments.images
+        )
         wrong += measure(arguments, made)
     if arguments.train:
         print_head("Training steps with AdamW", "error of the first loss")

@@ -160,9 +160,17 @@ class Torch:
         batch = load_batches(job)[0]
         self.labels = batch.pop("labels", None)
         self.inputs = [torch.from_numpy(value) for value in batch.values()]
-        module = torch_models.make(*job["module"], job["weights"])
         self.is_training = self.labels is not None
+        module = torch_models.make(
+            *job["module"], job["weights"], self.is_training
+        )
         module.train(self.is_training)
+        if job["channels_last"]:
+            module = module.to(memory_format=torch.channels_last)
+            self.inputs = [
+                value.to(memory_format=torch.channels_last)
+                for value in self.inputs
+            ]
         if self.is_training:
             self.labels = torch.from_numpy(self.labels)
             # One kernel for all parameters: the fastest form on a CPU.

@@ -8,6 +8,7 @@ are; those of make_models.py's encoder are renamed.
 
 import re
 
+import image_networks
 import numpy as np
 import torch
 from torch import nn
@@ -157,8 +158,10 @@ def rename(name):
     return name
 
 
-def make(kind, options, weights):
+def make(kind, options, weights, is_training=False):
     """A module with the weights of the npz file `weights`."""
+    if kind == "network":
+        return image_networks.make(**options, is_training=is_training)
     module = CLASSES[kind](**options)
     state = module.state_dict()
     left = {n for n in state if not n.endswith("num_batches_tracked")}

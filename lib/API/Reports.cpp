@@ -110,7 +110,8 @@ LogicalResult Reports::make(ModuleOp module) {
   }
   if (!options.report.empty()) {
     llvm::raw_string_ostream os(html);
-    printHTML(report, run, os);
+    if (llvm::Error failed = printHTML(report, run, options.profile, os))
+      return module.emitError() << toString(std::move(failed));
   }
   if (!options.overlay.empty()) {
     llvm::raw_string_ostream os(overlay);

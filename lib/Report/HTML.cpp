@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProfileTimes.h"
 #include "WorkForms.h"
 
 #include "mp-opt/Report/ReportForms.h"
@@ -43,6 +44,7 @@ public:
   void writeValues();
   void writeScopes();
   void writeSavings();
+  void writeKernels(ArrayRef<ProfiledKernel> kernels);
   void writeStrings();
 
 private:
@@ -69,6 +71,14 @@ private:
 };
 
 } // namespace
+
+/// Indices of nodes by their names.
+static llvm::StringMap<int64_t> getPlaces(const PrecisionReport &report) {
+  llvm::StringMap<int64_t> places;
+  for (auto [index, node] : llvm::enumerate(report.nodes))
+    places.try_emplace(node.getDisplayName(), index);
+  return places;
+}
 
 std::string DataWriter::getSchemaText(const ReportNode &node) const {
   if (node.isInsertedCast || isa<CustomOp>(node.op))
@@ -163,6 +173,24 @@ void DataWriter::writeSavings() {
   });
 }
 
+void DataWriter::writeKernels(ArrayRef<ProfiledKernel> kernels) {
+  llvm::StringMap<int64_t> places = getPlaces(report);
+  json.attributeArray("kernels", [&] {
+    for (const ProfiledKernel &kernel : kernels)
+      json.array([&] {
+        json.value(getString(kernel.kind));
+        json.value(kernel.seconds);
+        json.value(kernel.roofline ? llvm::json::Value(*kernel.roofline)
+                                   : llvm::json::Value(nullptr));
+        json.array([&] {
+          for (const std::string &node : kernel.nodes)
+            if (auto place = places.find(node); place != places.end())
+              json.value(place->second);
+        });
+      });
+  });
+}
+
 void DataWriter::writeStrings() {
   json.attributeArray("strings", [&] {
     for (StringRef text : strings)
@@ -179,7 +207,8 @@ static void writeSize(llvm::json::OStream &json, StringRef name,
   });
 }
 
-static std::string getData(const PrecisionReport &report, const RunInfo &run) {
+static std::string getData(const PrecisionReport &report, const RunInfo &run,
+                           ArrayRef<ProfiledKernel> kernels) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream json(os);
@@ -200,6 +229,7 @@ static std::string getData(const PrecisionReport &report, const RunInfo &run) {
     writer.writeValues();
     writer.writeScopes();
     writer.writeSavings();
+    writer.writeKernels(kernels);
     writer.writeStrings();
   });
   return text;
@@ -229,8 +259,30 @@ static StringRef getBetween(StringRef text, StringRef open, StringRef close) {
   return text.split(open).second.split(close).first;
 }
 
-void printHTML(const PrecisionReport &report, const RunInfo &run,
-               raw_ostream &os) {
+/// Whether a kernel has a node of the model.
+static bool isOf(const PrecisionReport &report,
+                 ArrayRef<ProfiledKernel> kernels) {
+  llvm::StringMap<int64_t> places = getPlaces(report);
+  return llvm::any_of(kernels, [&](const ProfiledKernel &kernel) {
+    return llvm::any_of(kernel.nodes, [&](const std::string &node) {
+      return places.contains(node);
+    });
+  });
+}
+
+llvm::Error printHTML(const PrecisionReport &report, const RunInfo &run,
+                      StringRef profile, raw_ostream &os) {
+  std::vector<ProfiledKernel> kernels;
+  if (!profile.empty()) {
+    auto read = readProfile(profile);
+    if (!read)
+      return read.takeError();
+    kernels = std::move(*read);
+    if (!isOf(report, kernels))
+      return llvm::createStringError("'" + profile +
+                                     "': none of its nodes is in " + run.input +
+                                     "; expected a profile of that model");
+  }
   StringRef page(reportPage, reportPageSize);
   StringRef script(reportScript, reportScriptSize);
   auto [head, rest] = page.split("@POLICY@");
@@ -239,8 +291,9 @@ void printHTML(const PrecisionReport &report, const RunInfo &run,
   os << head << "default-src 'none'; script-src " << getHash(script)
      << "; style-src " << getHash(getBetween(page, "<style>", "</style>"))
      << "; base-uri 'none'; form-action 'none'" << body;
-  writeEscaped(getData(report, run), os);
+  writeEscaped(getData(report, run, kernels), os);
   os << middle << script << foot;
+  return llvm::Error::success();
 }
 
 } // namespace mp

@@ -11,6 +11,9 @@ const classes = {0: 'other', 1: 'f32', 2: 'low', 3: 'cast'};
 const byId = id => document.getElementById(id);
 // Of a training step: its phases, in order.
 const phases = data.phases ? Object.keys(data.phases) : [];
+// With a profile, boxes may be coloured by their time.
+const hasTimes = data.kernels.length > 0;
+let byTime = hasTimes;
 
 // Colours are the style sheet's, which has two sets of them.
 const colors = {};
@@ -18,7 +21,7 @@ function readColors() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ['text', 'hint', 'line', 'edge', 'panel', 'open', 'mark',
                       'low', 'f32', 'other', 'cast', 'low-fill', 'f32-fill',
-                      'other-fill', 'cast-fill'])
+                      'other-fill', 'cast-fill', 'hot'])
     colors[name] = style.getPropertyValue('--' + name).trim();
 }
 readColors();
@@ -51,6 +54,12 @@ function share(part, all) {
   const number = 100 * part / all;
   return Math.min(number, part < all ? 99.9 : 100).toFixed(1) + ' %';
 }
+function time(seconds) {
+  if (!seconds) return '';
+  const micros = seconds * 1e6;
+  return micros < 1000 ? `${micros.toPrecision(3)} us`
+                       : `${(micros / 1000).toPrecision(3)} ms`;
+}
 function count(n) {
   const units = ['', ' k', ' M', ' G', ' T', ' P', ' E'];
   let i = 0;
@@ -69,8 +78,22 @@ const nodes = data.nodes.map((n, index) => ({
   opClass: str(n[4]), classReason: str(n[5]), because: str(n[6]),
   notes: str(n[7]), schema: str(n[8]), operands: n[9], results: n[10],
   causeValue: n[11], causeNode: n[12], moved: n[13], phase: n[15],
-  work: n[16], pattern: str(n[17]), cost: n[18],
+  work: n[16], pattern: str(n[17]), cost: n[18], kernels: [], time: 0, heat: 0,
 }));
+// The time of a kernel counts at the first of its nodes, which it is named
+// after; all of them are as hot as it is long.
+const kernels = data.kernels.map(k => ({
+  kind: str(k[0]), seconds: k[1], roofline: k[2], nodes: k[3],
+}));
+for (const kernel of kernels) {
+  if (kernel.nodes.length) nodes[kernel.nodes[0]].time += kernel.seconds;
+  for (const node of kernel.nodes) {
+    nodes[node].kernels.push(kernel);
+    nodes[node].heat += kernel.seconds;
+  }
+}
+const longest = nodes.reduce((most, node) => Math.max(most, node.heat), 0);
+const totalTime = kernels.reduce((sum, kernel) => sum + kernel.seconds, 0);
 for (const node of nodes)
   for (const v of node.operands)
     if (v >= 0) values[v].users.push(node.index);
@@ -88,7 +111,7 @@ function skipCasts(v) {
 function group(name, parent) {
   return {name, parent, items: [], sub: new Map(), open: false, first: Infinity,
           count: [0, 0, 0, 0], bytes: [0, 0, 0, 0], moved: 0, work: 0,
-          workLow: 0, edges: null, layout: null};
+          workLow: 0, time: 0, edges: null, layout: null};
 }
 const root = group('the model', null);
 root.open = true;
@@ -198,6 +221,7 @@ function title(item) {
       at.bytes[node.state] += size;
       at.moved += node.moved;
       at.work += node.work;
+      at.time += node.time;
       if (node.state === LOW) at.workLow += node.work;
     }
   }
@@ -408,17 +432,31 @@ function label(text, x, y, width, font, color) {
   ctx.fillStyle = color;
   ctx.fillText(shorten(text, width), x, y);
 }
+// The warmer, the longer: nodes beside the longest one, groups by their share
+// of all time.
+function fillOf(item, usual) {
+  if (!byTime) return usual;
+  const part = item.items ? item.time / totalTime : item.heat / longest;
+  return `color-mix(in srgb, ${colors.hot} ${Math.round(100 * part)}%, ${colors.panel})`;
+}
 const BOLD = '600 11px system-ui, sans-serif', SMALL = '10px system-ui, sans-serif';
 function drawNode(node, x, y, p) {
-  box(x, y, p, colors[classes[node.state] + '-fill'], node === selected);
+  box(x, y, p, fillOf(node, colors[classes[node.state] + '-fill']),
+      node === selected);
+  if (byTime && node.heat && view.scale >= 0.35) {
+    ctx.textAlign = 'right';
+    label(time(node.heat), x + p.w - 8, y + 11, 60, SMALL, colors.text);
+    ctx.textAlign = 'left';
+  }
   label(node.op, x + 8, y + 11, p.w - 16, BOLD, colors.text);
   label(title(node), x + 8, y + 25, p.w - 16, SMALL, colors.hint);
 }
 function drawClosed(at, x, y, p) {
-  box(x, y, p, colors.panel, at === selected);
+  box(x, y, p, fillOf(at, colors.panel), at === selected);
   heading('▸ ', at.name, x + 8, y + 13, p.w - 16);
   const total = at.count.reduce((a, b) => a + b, 0);
-  label(`nodes: ${total - at.count[CAST]}, casts: ${at.count[CAST]}`, x + 8,
+  const text = `nodes: ${total - at.count[CAST]}, casts: ${at.count[CAST]}`;
+  label(byTime ? `${time(at.time)} ${share(at.time, totalTime)}` : text, x + 8,
         y + 28, p.w - 16, SMALL, colors.hint);
   let left = x + 8;
   for (const state of [LOW, F32, 0, CAST]) {
@@ -614,16 +652,37 @@ function explainNode(node) {
           ['schema', node.schema],
           ['work', node.work ? count(node.work) + ' multiply-adds' : ''],
           ['moves', node.moved ? bytes(node.moved) : '']),
+    ...explainTimes(node),
     el('h3', 'Operands'), el('ul', null, ...node.operands.map(describeValue)),
     el('h3', 'Results'), el('ul', null, ...node.results.map(describeResult)),
     ...chain(node),
   ];
 }
+function explainTimes(node) {
+  if (!node.kernels.length) return [];
+  const list = el('ul');
+  for (const kernel of node.kernels) {
+    const others = kernel.nodes.filter(other => other !== node.index);
+    const item = el('li', [time(kernel.seconds), share(kernel.seconds, totalTime),
+                           kernel.kind, roofline(kernel)].filter(x => x).join(', '));
+    if (others.length) {
+      const shown = others.slice(0, 8).flatMap((other, i) =>
+        [i ? ', ' : ', together with ', nodeLink(other)]);
+      item.append(...shown,
+                  others.length > 8 ? ` and ${others.length - 8} more` : '');
+    }
+    list.append(item);
+  }
+  return [el('h3', 'Kernels'), list];
+}
+const roofline = kernel => kernel.roofline === null ? '' :
+  `${Math.round(100 * kernel.roofline)} % of the roofline`;
 function explainGroup(at) {
   return [
     el('h2', at.name),
     pairs(['work', at.work ? `${count(at.work)} multiply-adds, ` +
              `${share(at.workLow, at.work)} in ${data.precision}` : ''],
+          ['time', at.time ? `${time(at.time)}, ${share(at.time, totalTime)}` : ''],
           [data.precision, `${at.count[LOW]} nodes, ${bytes(at.bytes[LOW])}`],
           ['fp32', `${at.count[F32]} nodes, ${bytes(at.bytes[F32])}`],
           ['other', `${at.count[0]} nodes`],
@@ -675,7 +734,9 @@ function showLayers() {
     }
   })(root, 0);
   if (!rows.length) return [el('p', 'The names of the nodes have no scopes.')];
-  return table(['layer', 'nodes', 'work', 'results', 'casts', 'moved'], rows,
+  const heads = ['layer', 'nodes', 'work', 'results', 'casts', 'moved'];
+  if (hasTimes) heads.splice(2, 0, 'time');
+  return table(heads, rows,
     ([at, depth]) => {
       const has = at.items.some(item => item.items);
       const name = el('span');
@@ -687,7 +748,9 @@ function showLayers() {
           show('layers');
         }));
       name.append(link(at.name, () => { at.open = true; reveal(at); }));
-      return [name, bar(at.count), share(at.work, root.work),
+      return [name, bar(at.count),
+              ...(hasTimes ? [share(at.time, totalTime)] : []),
+              share(at.work, root.work),
               bytes(at.bytes[LOW] + at.bytes[F32] + at.bytes[0]),
               at.count[CAST], bytes(at.moved)];
     });
@@ -739,6 +802,13 @@ function showCasts() {
      node.operands[0] >= 0 ? values[node.operands[0]].name : '',
      bytes(node.moved)]);
 }
+function showTimes() {
+  const rows = [...kernels].sort((a, b) => b.seconds - a.seconds);
+  return table(['kernel', 'kind', 'time', 'share', 'roofline'], rows, kernel =>
+    [kernel.nodes.length ? nodeLink(kernel.nodes[0]) : '', kernel.kind,
+     time(kernel.seconds), share(kernel.seconds, totalTime),
+     kernel.roofline === null ? '' : Math.round(100 * kernel.roofline) + ' %']);
+}
 function search(text) {
   const wanted = text.toLowerCase();
   const found = nodes.filter(node =>
@@ -747,7 +817,7 @@ function search(text) {
     node.results.some(v => values[v].name.toLowerCase().includes(wanted)));
   return [el('p', `${found.length} found`), ...nodeTable(found)];
 }
-const tabs = {layers: showLayers, reasons: showReasons, savings: showSavings,
+const tabs = {...(hasTimes ? {times: showTimes} : {}), layers: showLayers, reasons: showReasons, savings: showSavings,
               casts: showCasts};
 const list_ = parts => byId('list').replaceChildren(...parts);
 function show(name) {
@@ -775,6 +845,17 @@ function whyLittle() {
   return [el('h3', `What is not ${data.precision}, and why`), list];
 }
 
+function showLegend() {
+  const entry = (name, text) => {
+    const color = el('i');
+    color.className = name;
+    return el('span', null, color, text);
+  };
+  byId('legend').replaceChildren(...(byTime
+    ? [entry('hot', `by time, to ${time(longest)}`)]
+    : [LOW, F32, 0, CAST].map(state => entry(classes[state], names[state]))));
+}
+
 // Start ----------------------------------------------------------------------
 
 (function start() {
@@ -788,6 +869,7 @@ function whyLittle() {
     fact('casts', `${root.count[CAST]}, moving ${bytes(casts.moved)}`),
     fact('weights', `${bytes(before.weights)} → ${bytes(after.weights)}${percent(before.weights, after.weights)}`),
     fact('activations', `${bytes(before.activations)} → ${bytes(after.activations)}${percent(before.activations, after.activations)}`),
+    ...(hasTimes ? [fact('kernels', `${kernels.length}, ${time(totalTime)}`)] : []),
     fact('opset', before.opset === after.opset ? `${after.opset}` : `${before.opset} → ${after.opset}`),
     ...(data.runtimes.runs_in.length
             ? [fact('runs in', data.runtimes.runs_in.join(', '))]
@@ -804,13 +886,16 @@ function whyLittle() {
     tab.addEventListener('click', () => show(name));
     byId('tabs').append(tab);
   }
-  for (const state of [LOW, F32, 0, CAST]) {
-    const color = el('i');
-    color.className = classes[state];
-    byId('legend').append(el('span', null, color, names[state]));
-  }
+  showLegend();
+  const views = [];
+  if (hasTimes)
+    views.push(['time or precision', () => {
+      byTime = !byTime;
+      showLegend();
+      redraw();
+    }]);
   for (const [text, action] of [
-    ['whole graph', () => fit(0.02)],
+    ...views, ['whole graph', () => fit(0.02)],
     ['close all', () => { closeAll(root); root.open = true; relayout(); fit(0.6); }]]) {
     const made = el('button', text);
     made.addEventListener('click', action);

@@ -29,7 +29,8 @@ from support import scratch_dir  # noqa: E402
 MP_RUN = os.environ.get("MP_RUN", ROOT / "build" / "bin" / "mp-run")
 CASES = 1884  # of onnx 1.23.2
 BATCH = 20
-WORKERS = 2
+WORKERS = os.cpu_count()
+DEVICE = os.environ.get("MPOPT_TEST_DEVICE", "emulated")
 TIMEOUT_SECONDS = 120
 EXCEPTIONS = pathlib.Path(__file__).with_name("node_models_exceptions.txt")
 
@@ -240,9 +241,9 @@ def test_cases(letter):
 
 
 def test_cases_on_a_device():
-    """The emulated one; what has no code for devices is refused by name."""
+    """What has no code for devices is refused by name."""
     cases = [c for c in all_cases() if not is_exception(c.name)]
-    failed = run_cases(cases, "--device=emulated")
+    failed = run_cases(cases, f"--device={DEVICE}")
     refused = [
         name
         for name, why in failed.items()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Support"))
-from support import MODELS, run_mp_opt, scratch_dir  # noqa: E402,F401
+from support import MODELS, MP_OPT, run_mp_opt, scratch_dir  # noqa: E402,F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MP_RUN = os.path.abspath(
@@ -22,6 +22,12 @@ MP_RUN = os.path.abspath(
 BAD_INPUT, USAGE, OUTSIDE, NOT_COMPILED, DIVERGED = 1, 2, 3, 4, 5
 DEVICE_FAILED = 7
 INTERRUPTED = 130
+# MPOPT_TEST_DEVICE=cuda runs the tests of devices on a GPU.
+DEVICE = "--device=" + os.environ.get("MPOPT_TEST_DEVICE", "emulated")
+needs_emulator = pytest.mark.skipif(
+    not DEVICE.endswith("emulated"),
+    reason="needs what only the emulated driver does: logs, planted faults",
+)
 
 
 def command(*arguments):

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from runs import BAD_INPUT, INTERRUPTED, attempt, command, fail, make_step
-from runs import mp_run, read_log, train_folder
+from runs import BAD_INPUT, DEVICE, INTERRUPTED, attempt, command, fail
+from runs import make_step, mp_run, read_log, train_folder
 
 NAME = "mlp784"
 STEPS = 48
@@ -115,12 +115,11 @@ def test_killed_at_any_time(tmp_path, whole, delay):
 @pytest.mark.parametrize("delay", [0.03, 0.13])
 def test_killed_on_a_device(tmp_path, delay):
     """Where checkpoints are written while steps go on."""
-    emulated = "--device=emulated"
     out = tmp_path / "whole.safetensors"
     folder = tmp_path / "whole"
     folder.mkdir()
-    mp_run(*arguments(folder, emulated, "-o", out))
-    assert run_and_kill(tmp_path, delay, emulated) == out.read_bytes()
+    mp_run(*arguments(folder, DEVICE, "-o", out))
+    assert run_and_kill(tmp_path, delay, DEVICE) == out.read_bytes()
 
 
 def test_interrupted(tmp_path, whole):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models on devices: the emulated one gives what the processor gives."""
+"""Models on devices: they give what the processor gives."""
 
 import json
 import os
@@ -8,12 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from runs import BAD_INPUT, DEVICE_FAILED, NOT_COMPILED, MODELS
+from runs import BAD_INPUT, DEVICE, DEVICE_FAILED, NOT_COMPILED, MODELS
 from runs import attempt, curve, fail
-from runs import load_safetensors, make_step, mp_run, read_log, train_folder
-from runs import run_mp_opt, write_model
-
-EMULATED = "--device=emulated"
+from runs import load_safetensors, make_step, mp_run, needs_emulator, read_log
+from runs import run_mp_opt, train_folder, write_model
 
 NET = """
 net (float[4,8] x, float[8,8] w) => (float[4,8] y, float[4,1] s)
@@ -61,14 +59,14 @@ def net(tmp_path):
 def test_outputs(tmp_path, net):
     data = tmp_path / "x.npz"
     expected = outputs(tmp_path, net, data)
-    found = outputs(tmp_path, net, data, EMULATED)
+    found = outputs(tmp_path, net, data, DEVICE)
     assert found.keys() == expected.keys() == {"y", "s"}
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
 
 
 def test_kept_code(tmp_path, net):
-    flags = (net, tmp_path / "x.npz", EMULATED, f"--cache={tmp_path / 'c'}/")
+    flags = (net, tmp_path / "x.npz", DEVICE, f"--cache={tmp_path / 'c'}/")
     benches = [
         json.loads(mp_run("bench", *flags, "--json", "--repeat=2").stdout)
         for _ in range(2)
@@ -94,7 +92,7 @@ def test_states(tmp_path):
     x, data = step_data(tmp_path)
     out, log = tmp_path / "end.safetensors", tmp_path / "log.jsonl"
     flags = ("--epochs=3", "--no-shuffle", f"--log={log}", "-o", out)
-    mp_run("train", model, data, *flags, EMULATED, "--quiet")
+    mp_run("train", model, data, *flags, DEVICE, "--quiet")
     states = load_safetensors(out)
     np.testing.assert_array_equal(
         states["w"], np.array([1, 2, 3, 4]) - 3 * x.sum(0)
@@ -105,13 +103,14 @@ def test_states(tmp_path):
     np.testing.assert_allclose(found, sums, rtol=1e-6)
 
 
+@needs_emulator
 def test_states_are_not_copied(tmp_path):
     """But to begin with: each step copies x and the loss alone."""
     model = write_model(tmp_path, STEP)
     _, data = step_data(tmp_path)
     log = tmp_path / "driver.log"
     environment = dict(os.environ, MPOPT_EMULATED_LOG=str(log))
-    flags = ("--steps=5", EMULATED, "--quiet")
+    flags = ("--steps=5", DEVICE, "--quiet")
     mp_run("train", model, data, *flags, env=environment)
     lines = log.read_text().split("\n")
     assert lines.count("cuGraphLaunch") == 5
@@ -128,7 +127,7 @@ def test_resumed_runs_have_the_same_bits(tmp_path):
     model = make_step("mlp_mse", "adamw")
     data = f"--data={train_folder('mlp_mse') / 'data.npz'}"
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
-    flags = (data, EMULATED, "--quiet")
+    flags = (data, DEVICE, "--quiet")
     mp_run("train", model, *flags, "--steps=6", "-o", whole)
     again = (f"--checkpoint={tmp_path / 'c'}", "--resume", "-o", parts)
     # A checkpoint is all that the second part has of the first.
@@ -158,7 +157,7 @@ PRECISIONS = {
 def test_curves(tmp_path, name, precision):
     """Of 40 steps: sums in another order are all that differs."""
     step = make_step(name, "adamw", *PRECISIONS[precision])
-    found = losses(tmp_path, name, step, "--steps=40", EMULATED)
+    found = losses(tmp_path, name, step, "--steps=40", DEVICE)
     if precision == "fp32" and name != "bert2_dropout":
         expected = curve(name)["adamw"]["loss"]
     else:
@@ -176,10 +175,10 @@ def test_checkpoints_are_of_their_step(tmp_path):
     data = f"--data={train_folder('mlp784') / 'data.npz'}"
     folder, end = tmp_path / "checkpoints", tmp_path / "end.safetensors"
     flags = (f"--checkpoint={folder}", "--checkpoint-every=1", "--keep=9")
-    mp_run("train", step, data, EMULATED, "--quiet", "--steps=6", *flags)
+    mp_run("train", step, data, DEVICE, "--quiet", "--steps=6", *flags)
     for count in (1, 4, 6):
         flags = (f"--steps={count}", "-o", end)
-        mp_run("train", step, data, EMULATED, "--quiet", *flags)
+        mp_run("train", step, data, DEVICE, "--quiet", *flags)
         expected = load_safetensors(end)
         (kept,) = folder.glob(f"step-*{count}/states.safetensors")
         found = load_safetensors(kept)
@@ -187,6 +186,7 @@ def test_checkpoints_are_of_their_step(tmp_path):
             np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
+@needs_emulator
 @pytest.mark.parametrize(
     "call, step, name",
     [
@@ -201,7 +201,7 @@ def test_device_is_lost(tmp_path, call, step, name):
     model = make_step("mlp_mse", "adamw")
     data = f"--data={train_folder('mlp_mse') / 'data.npz'}"
     whole, end = tmp_path / "whole.safetensors", tmp_path / "end.safetensors"
-    flags = (EMULATED, "--quiet", "--steps=6")
+    flags = (DEVICE, "--quiet", "--steps=6")
     mp_run("train", model, data, *flags, "-o", whole)
     folder = tmp_path / "checkpoints"
     flags = (*flags, "-o", end, f"--checkpoint={folder}", "--resume")
@@ -219,7 +219,7 @@ def test_device_is_lost(tmp_path, call, step, name):
 def test_curves_of_sgd(tmp_path, name):
     expected = curve(name)["sgd"]["loss"][:10]
     step = make_step(name, "sgd")
-    found = losses(tmp_path, name, step, "--steps=10", EMULATED)
+    found = losses(tmp_path, name, step, "--steps=10", DEVICE)
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
@@ -232,8 +232,8 @@ def test_tf32(tmp_path, name):
     factors to 11 bits, so that each errs by 2^-10 at most, of a few in a row and
     as many in the gradients."""
     step = make_step(name, "sgd")
-    found = losses(tmp_path, name, step, "--steps=5", EMULATED, TF32)
-    exact = losses(tmp_path, name, step, "--steps=5", EMULATED)
+    found = losses(tmp_path, name, step, "--steps=5", DEVICE, TF32)
+    exact = losses(tmp_path, name, step, "--steps=5", DEVICE)
     np.testing.assert_allclose(found, exact, rtol=16 * 2.0**-10)
     assert found != exact
 
@@ -243,7 +243,7 @@ def test_tf32_has_code_of_its_own(tmp_path):
     text = "net (float[64,64] x, float[64,64] w) => (float[64,64] y) { y = MatMul(x, w) }"
     model, cache = write_model(tmp_path, text), f"--cache={tmp_path}/code/"
     exact, rounded, again = [
-        outputs(tmp_path, model, "--random=1", EMULATED, cache, *flags)["y"]
+        outputs(tmp_path, model, "--random=1", DEVICE, cache, *flags)["y"]
         for flags in ((), (TF32,), ())]
     assert (again == exact).all() and (rounded != exact).any()
     # Of 64 products of numbers that are hardly larger than 4.
@@ -255,7 +255,7 @@ def test_tf32_is_verified(tmp_path):
     text = "net (float[64,64] x, float[64,64] w) => (float[64,64] y) { y = MatMul(x, w) }"
     model = write_model(tmp_path, text)
     for flags in ((), ("--mixed-bf16",)):
-        run_mp_opt(model, "--verify", EMULATED, TF32, *flags, "-o", tmp_path / "n.onnx")
+        run_mp_opt(model, "--verify", DEVICE, TF32, *flags, "-o", tmp_path / "n.onnx")
 
 
 def test_tf32_is_for_gpus(net):
@@ -270,7 +270,7 @@ def test_same_bits_again(tmp_path):
     data = f"--data={train_folder('bert2_op17') / 'data.npz'}"
     ends = [tmp_path / "first.safetensors", tmp_path / "second.safetensors"]
     for end in ends:
-        mp_run("train", step, data, "--steps=4", EMULATED, "--quiet", "-o", end)
+        mp_run("train", step, data, "--steps=4", DEVICE, "--quiet", "-o", end)
     assert ends[0].read_bytes() == ends[1].read_bytes()
 
 
@@ -282,7 +282,7 @@ def test_skipped_steps_leave_all_states(tmp_path):
     data = f"--data={train_folder('mlp784') / 'data.npz'}"
     ends = [tmp_path / f"{count}.safetensors" for count in (1, 3)]
     for count, end in zip((1, 3), ends):
-        flags = (f"--steps={count}", EMULATED, "--quiet", "-o", end)
+        flags = (f"--steps={count}", DEVICE, "--quiet", "-o", end)
         mp_run("train", step, data, *flags)
     first, third = (load_safetensors(end) for end in ends)
     changed = {
@@ -309,7 +309,7 @@ FUNCTIONS = [
 
 
 def compute(tmp_path, op, *operands):
-    """One node on the emulated device."""
+    """One node on the device."""
     names = "xy"[: len(operands)]
     size = operands[0].size
     takes = ", ".join(f"float[{size}] {name}" for name in names)
@@ -318,7 +318,7 @@ def compute(tmp_path, op, *operands):
     net += f" {{ z = {op}{attributes}({', '.join(names)}) }}"
     np.savez(tmp_path / "in.npz", **dict(zip(names, operands)))
     model = write_model(tmp_path, net)
-    return outputs(tmp_path, model, tmp_path / "in.npz", EMULATED)["z"]
+    return outputs(tmp_path, model, tmp_path / "in.npz", DEVICE)["z"]
 
 
 @pytest.mark.parametrize("op, function, units", FUNCTIONS)
@@ -359,7 +359,7 @@ def test_indices_have_64_bits(tmp_path):
     net = write_model(tmp_path, GATHER)
     data = tmp_path / "i.npz"
     np.savez(data, x=np.zeros(4, np.float32), i=np.array([0, 2**32 + 1]))
-    error = fail(BAD_INPUT, "run", net, data, EMULATED)
+    error = fail(BAD_INPUT, "run", net, data, DEVICE)
     assert "index 4294967297 is out of range for size 4" in error
 
 
@@ -403,7 +403,7 @@ def test_branches(tmp_path):
     for least in -100, 100:
         np.savez(data, x=x, w=w, least=np.float32(least))
         expected = outputs(tmp_path, model, data)["y"]
-        found = outputs(tmp_path, model, data, EMULATED)["y"]
+        found = outputs(tmp_path, model, data, DEVICE)["y"]
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
         sides.append(found)
     assert np.abs(sides[0] - sides[1]).max() > 0.1
@@ -421,7 +421,7 @@ def test_forward_models(tmp_path, name):
     """fp32 on both: sums in another order are all that differs."""
     flags = (MODELS / "fwd" / name / "model.onnx", "--random=3", FORWARD[name])
     expected = outputs(tmp_path, *flags)
-    found = outputs(tmp_path, *flags, EMULATED)
+    found = outputs(tmp_path, *flags, DEVICE)
     assert found.keys() == expected.keys()
     for key, value in expected.items():
         bound = 1e-5 * np.abs(value).max()
@@ -462,7 +462,7 @@ def test_loss_scale(tmp_path):
     model = make_step("mlp_mse", "sgd", "--mixed-fp16")
     data = f"--data={train_folder('mlp_mse') / 'data.npz'}"
     logs = []
-    for flags in ((), (EMULATED,)):
+    for flags in ((), (DEVICE,)):
         log = tmp_path / "log.jsonl"
         flags = (*flags, "--steps=8", f"--log={log}", "--quiet")
         mp_run("train", model, data, *flags)
@@ -479,7 +479,7 @@ def test_errors_of_kernels(tmp_path):
     np.savez(data, x=np.zeros(4, np.float32), i=np.array([1, 9]))
     messages = [
         fail(BAD_INPUT, "run", model, data, *flags)
-        for flags in ((), (EMULATED,))
+        for flags in ((), (DEVICE,))
     ]
     assert messages[0] == messages[1] and "9" in messages[0]
 
@@ -490,18 +490,20 @@ def test_sizes_are_known(tmp_path):
     )
     np.savez(tmp_path / "data.npz", x=np.ones(3, np.float32))
     # Those of data are, and those of --dim.
-    found = outputs(tmp_path, model, tmp_path / "data.npz", EMULATED)
+    found = outputs(tmp_path, model, tmp_path / "data.npz", DEVICE)
     np.testing.assert_array_equal(found["y"], -np.ones(3))
 
 
+@needs_emulator
 def test_memory_is_short(tmp_path, net):
     environment = dict(os.environ, MPOPT_EMULATED_MEMORY="100")
-    done = attempt("run", net, "--random", EMULATED, env=environment)
+    done = attempt("run", net, "--random", DEVICE, env=environment)
     assert done.returncode == NOT_COMPILED, done.stderr
     assert "CUDA_ERROR_OUT_OF_MEMORY" in done.stderr
     assert "of 100 are unused" in done.stderr
 
 
+@needs_emulator
 def test_there_is_no_driver(tmp_path, net):
     (tmp_path / "libcuda.so.1").write_text("no library\n")
     environment = dict(os.environ, LD_LIBRARY_PATH=str(tmp_path))
@@ -520,5 +522,5 @@ def test_unknown_device(net):
 def test_verification(tmp_path, net):
     from runs import run_mp_opt
 
-    done = run_mp_opt(net, "--mixed-bf16", "--verify", EMULATED, "--dry-run")
+    done = run_mp_opt(net, "--mixed-bf16", "--verify", DEVICE, "--dry-run")
     assert done.returncode == 0 and "verified: " in done.stderr, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions on the emulated device, in one stage or two: each point counts
+"""Reductions on a device, in one stage or two: each point counts
 once. Sums of small integers are exact in any order."""
 
 import re
@@ -7,9 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from runs import BAD_INPUT, fail, mp_run, run_mp_opt, write_model
-
-EMULATED = "--device=emulated"
+from runs import BAD_INPUT, DEVICE, fail, mp_run, run_mp_opt, write_model
 
 # Around the bounds of one block, of one warp, and of what is cut; sizes with
 # and without divisors.
@@ -69,7 +67,7 @@ def test_reductions(tmp_path, name):
     )
     np.savez(tmp_path / "in.npz", **data)
     path = tmp_path / "out.npz"
-    mp_run("run", model, tmp_path / "in.npz", EMULATED, "-o", path)
+    mp_run("run", model, tmp_path / "in.npz", DEVICE, "-o", path)
     with np.load(path) as found:
         for key, value in expected.items():
             np.testing.assert_array_equal(found[key], value, err_msg=key)
@@ -114,7 +112,7 @@ def test_where_the_greatest_is(tmp_path, name):
     )
     np.savez(tmp_path / "in.npz", **data)
     path = tmp_path / "out.npz"
-    mp_run("run", model, tmp_path / "in.npz", EMULATED, "-o", path)
+    mp_run("run", model, tmp_path / "in.npz", DEVICE, "-o", path)
     with np.load(path) as found:
         for key, value in expected.items():
             np.testing.assert_array_equal(found[key], value, err_msg=key)
@@ -170,7 +168,7 @@ def test_scatters(tmp_path, reduction):
     )
     np.savez(tmp_path / "in.npz", **data)
     outputs = []
-    for flags in ((), (EMULATED,)):
+    for flags in ((), (DEVICE,)):
         path = tmp_path / "out.npz"
         mp_run("run", model, tmp_path / "in.npz", *flags, "-o", path)
         with np.load(path) as read:
@@ -195,7 +193,7 @@ def test_scattered_out_of_range(tmp_path):
         i=i,
         u=np.zeros((700, 3), np.float32),
     )
-    error = fail(BAD_INPUT, "run", model, tmp_path / "in.npz", EMULATED)
+    error = fail(BAD_INPUT, "run", model, tmp_path / "in.npz", DEVICE)
     assert "node 'far'" in error
     assert "index -5001 is out of range for size 5000" in error
 
@@ -242,7 +240,7 @@ def test_products(tmp_path, element):
     )
     np.savez(tmp_path / "in.npz", **data)
     path = tmp_path / "out.npz"
-    mp_run("run", model, tmp_path / "in.npz", EMULATED, "-o", path)
+    mp_run("run", model, tmp_path / "in.npz", DEVICE, "-o", path)
     with np.load(path) as found:
         for key, value in expected.items():
             np.testing.assert_array_equal(found[key], value, err_msg=key)
@@ -274,7 +272,7 @@ def test_recurrent_layers(tmp_path, name):
         r=generator.normal(0, 0.1, (2, rows, hidden)).astype(np.float32),
     )
     outputs = []
-    for flags in ((), (EMULATED,)):
+    for flags in ((), (DEVICE,)):
         path = tmp_path / "out.npz"
         mp_run("run", model, tmp_path / "in.npz", *flags, "-o", path)
         with np.load(path) as read:

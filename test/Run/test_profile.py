@@ -2,11 +2,14 @@
 """mp-run bench --profile: where the time of a call goes."""
 
 import json
+import re
+import subprocess
 
 import numpy as np
 import pytest
 
-from runs import USAGE, attempt, make_step, mp_run, write_model
+from runs import MP_OPT, USAGE, attempt, make_step, mp_run, run_mp_opt
+from runs import write_model
 
 MODEL = """
 f (float[n,256] x, float[256,512] w, float[512,256] v) => (float[n,256] y)
@@ -130,3 +133,57 @@ def test_bad_path(tmp_path):
     done = attempt("bench", model, "--random", f"--profile={path}")
     assert done.returncode != 0 and not done.stdout
     assert done.stderr.count("error") == 1 and str(path) in done.stderr
+
+
+# In reports -------------------------------------------------------------------
+
+
+def page_data(page):
+    text = page.read_text("utf-8")
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
+
+
+def test_report_has_times(tmp_path):
+    """The page knows the nodes of each kernel by the names of the profile."""
+    model = write_model(tmp_path, MODEL)
+    figures = profile(model, "--dim=n=64")
+    times, page = tmp_path / "times.json", tmp_path / "report.html"
+    times.write_text(json.dumps(figures))
+    run_mp_opt(model, "--mixed-bf16", f"--report={page}", f"--profile={times}")
+    data = page_data(page)
+    strings, nodes = data["strings"], data["nodes"]
+    assert len(data["kernels"]) == len(figures["kernels"]) == 3
+    for (kind, seconds, roofline, places), kernel in zip(
+        data["kernels"], figures["kernels"]
+    ):
+        assert strings[kind] == kernel["kind"]
+        assert (seconds, roofline) == (kernel["seconds"], kernel["roofline"])
+        found = [f"({strings[nodes[place][1]]})" for place in places]
+        assert found == ["(" + name.split(" (")[1] for name in kernel["nodes"]]
+    # Without times there are none.
+    run_mp_opt(model, "--mixed-bf16", f"--report={page}")
+    assert page_data(page)["kernels"] == []
+
+
+@pytest.mark.parametrize("text, message", [
+    (None, "cannot read"),
+    ("[", "expected what `mp-run bench MODEL --profile --json` prints"),
+    ("{}", "missing value at profile.kernels"),
+    ('{"kernels": [{"kind": "map", "seconds": "1"}]}',
+     "expected number at profile.kernels[0].seconds"),
+    ('{"kernels": [{"kind": "map", "seconds": 1, "roofline": null, '
+     '"nodes": ["node \'other\' (Exp-13)"]}]}',
+     "none of its nodes is in"),
+])
+def test_bad_profiles(tmp_path, text, message):
+    model, page = write_model(tmp_path, MODEL), tmp_path / "report.html"
+    times = tmp_path / "times.json"
+    if text is not None:
+        times.write_text(text)
+    flags = (f"--report={page}", f"--profile={times}", "--mixed-bf16")
+    done = subprocess.run(
+        [MP_OPT, model, *flags], capture_output=True, text=True
+    )
+    assert done.returncode == 1 and done.stderr.count("error") == 1
+    assert message in done.stderr and str(times) in done.stderr, done.stderr
+    assert not page.exists()

@@ -97,6 +97,7 @@ void Options::addFlags(Flags &flags) {
       .expected = "text, json or none";
   set.add("explain", reports.explain, "say why a node is so", "NODE");
   set.add("report", reports.report, "report as one HTML file", "FILE");
+  set.add("profile", reports.profile, "times of nodes for the report", "FILE");
   set.add("overlay", reports.overlay, "node data for Model Explorer", "FILE");
   set.add("annotate", reports.annotate, "write precision into node metadata");
   // What tests of internal errors, and their handler, say to mp-opt: crash at
@@ -115,6 +116,8 @@ Error Options::parseReports(Flags &flags) {
     return createStringError(
         "--explain, --report, --overlay and --annotate need "
         "--mixed-bf16, --mixed-fp16 or --policy");
+  if (flags.set.isGiven("profile") && reports.report.empty())
+    return createStringError("--profile needs --report, which shows its times");
   writesModel = !explains || !flags.set.findGiven({"o", "emit"}).empty();
   if (isDryRun && !flags.set.findGiven({"report", "overlay"}).empty())
     return createStringError("--dry-run writes nothing, --report and "

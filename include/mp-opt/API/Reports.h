@@ -32,6 +32,8 @@ struct ReportOptions {
   std::vector<std::string> explain;
   /// Files: an HTML page, node data for Model Explorer. Not written if empty.
   std::string report, overlay;
+  /// The file whose times the page gets.
+  std::string profile;
   /// Precision and reason go into the nodes' metadata.
   bool annotate = false;
   /// A training step is made, of which the table of parameters is shown.

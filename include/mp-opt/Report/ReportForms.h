@@ -71,9 +71,11 @@ llvm::Error printExplanation(const PrecisionReport &report,
 /// Node data for Model Explorer: its `results` and `thresholds` per graph.
 void printOverlay(const PrecisionReport &report, llvm::raw_ostream &os);
 
-/// One HTML file that needs no other.
-void printHTML(const PrecisionReport &report, const RunInfo &run,
-               llvm::raw_ostream &os);
+/// One HTML file that needs no other. With a `profile`, the path of what
+/// `mp-run bench --profile --json` printed, nodes have times. Fails if that is
+/// something else, or of another model.
+llvm::Error printHTML(const PrecisionReport &report, const RunInfo &run,
+                      llvm::StringRef profile, llvm::raw_ostream &os);
 
 /// Writes precision and reason into the nodes' metadata, under the keys
 /// `mp-opt.precision`, `mp-opt.reason` and, on casts, `mp-opt.inserted`. What
