@@ -439,7 +439,7 @@ def make_program(arguments):
     source = cases.HERE / "device_check.c"
     run(pathlib.Path(shutil.which(arguments.cc) or arguments.cc), "-std=c99",
         "-O2", source, "-o", arguments.kit / "device_check", "-ldl", "-lm")
-    for name in ("device_torch.py", "torch_models.py"):
+    for name in ("device_torch.py", "image_networks.py", "torch_models.py"):
         shutil.copy(cases.HERE / name, arguments.kit)
     shutil.copy(cases.ROOT / "scripts" / "gpu-check.sh", arguments.kit)
 

@@ -200,23 +200,38 @@ static Value scatterDisjoint(NodeBuilder &b, Value zeros, Value values,
   return images.size() == 1 ? images.front() : b.create("Sum", images);
 }
 
+/// Each plane on its own: the searches for what concerns a cell are short.
+static Value scatterInPlanes(NodeBuilder &b, Value values, Value indices,
+                             Size planes, Size cells) {
+  SizeMath math(b);
+  Type word = b.getBuilder().getI64Type();
+  Value first = b.mul(math.range(planes), math.scalar(cells, word));
+  Value rows = math.vector({planes, Size(-1)});
+  Value places = b.sub(b.reshape(indices, rows),
+                       b.reshape(first, ArrayRef<int64_t>{-1, 1}));
+  Value zeros = b.expand(b.scalarLike(0, values), math.vector({planes, cells}));
+  NamedAttribute attributes[] = {b.attr("axis", int64_t(1)),
+                                 b.attr("reduction", StringRef("add"))};
+  return b.create("ScatterElements", {zeros, places, b.reshape(values, rows)},
+                  attributes);
+}
+
 Value scatterToCells(NodeBuilder &b, Value values, Value indices,
                      ArrayRef<Size> image, const Windows &windows,
                      bool isColumnMajor) {
   SizeMath math(b);
-  Size all = 1;
-  for (const Size &size : image)
-    all = math.mul(all, size);
-  Value zeros = b.expand(b.scalarLike(0, values), all.getValue(b));
+  Size planes = math.mul(image[0], image[1]), cells = 1;
+  for (const Size &size : image.drop_front(2))
+    cells = math.mul(cells, size);
   Value flat;
   Operation *holder = b.getBuilder().getInsertionBlock()->getParentOp();
-  if (getOpset(holder, "").value_or(1) >= 16)
-    flat = b.create("ScatterElements",
-                    {zeros, b.reshape(indices, ArrayRef<int64_t>(-1)),
-                     b.reshape(values, ArrayRef<int64_t>(-1))},
-                    b.attr("reduction", StringRef("add")));
-  else
+  if (getOpset(holder, "").value_or(1) >= 16) {
+    flat = scatterInPlanes(b, values, indices, planes, cells);
+  } else {
+    Size all = math.mul(planes, cells);
+    Value zeros = b.expand(b.scalarLike(0, values), all.getValue(b));
     flat = scatterDisjoint(b, zeros, values, indices, windows);
+  }
   if (!isColumnMajor)
     return b.reshape(flat, math.vector(image));
   SmallVector<Size> turned(image.begin(), image.begin() + 2);

@@ -43,7 +43,9 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     is all that uses its result is its epilogue. A cast that rounds an argument
     of the function is what the contraction rounds to, unless the argument is a
     state whose next value is computed before; other rounding casts in front
-    stay, since what they read would have to stay in memory instead.
+    stay, since what they read would have to stay in memory instead. With
+    `keep-updates`, an op that reads a state in f32 which contractions round is
+    no epilogue, so that it can write 16-bit copies (`mp-shadow-weights`).
 
     Of a result that is only sliced, with steps of one, the rest is not
     computed: axes are cut whose size no operand has, as are the taps of a
@@ -51,6 +53,10 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
 
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];
+  let options = [
+    Option<"keepUpdates", "keep-updates", "bool", "false",
+           "leave updates of states that are rounded on their own">,
+  ];
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];
 }
@@ -535,10 +541,10 @@ def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
-    "::mp::device::DeviceDialect"];
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect", "::mp::device::DeviceDialect"];
 }
 
 def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {

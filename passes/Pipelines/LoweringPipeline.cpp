@@ -94,7 +94,8 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   simplifyOps(pm);
-  pm.addNestedPass<func::FuncOp>(createFuseContractions());
+  pm.addNestedPass<func::FuncOp>(
+      createFuseContractions({/*keepUpdates=*/isDevice}));
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows());
   pm.addNestedPass<func::FuncOp>(createFuseUpdates());

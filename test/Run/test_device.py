@@ -428,9 +428,9 @@ def test_forward_models(tmp_path, name):
         assert np.abs(found[key] - value).max() <= bound, key
 
 
-def count_launches(tmp_path, name, *flags):
-    """Of a step of AdamW, of batches of 8."""
-    step = make_step(name, "adamw", *flags)
+def count_launches(tmp_path, name, optimizer, *flags):
+    """Of a step, of batches of 8."""
+    step = make_step(name, optimizer, *flags)
     path = tmp_path / "step.mlir"
     run_mp_opt(
         step,
@@ -447,12 +447,13 @@ def count_launches(tmp_path, name, *flags):
 @pytest.mark.parametrize(
     "name, most", [("mlp784", 12), ("bert2_op17", 99), ("resnet8", 97)]
 )
-def test_launches(tmp_path, name, most):
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_launches(tmp_path, name, most, optimizer):
     """More than these is a step back; loss scaling adds two at most."""
-    bf16 = count_launches(tmp_path, name, "--mixed-bf16")
+    bf16 = count_launches(tmp_path, name, optimizer, "--mixed-bf16")
     assert 0 < bf16 <= most
     scaled = count_launches(
-        tmp_path, name, "--mixed-fp16", "--loss-scale=dynamic"
+        tmp_path, name, optimizer, "--mixed-fp16", "--loss-scale=dynamic"
     )
     assert scaled <= bf16 + 2
 

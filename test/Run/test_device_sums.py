@@ -131,6 +131,10 @@ SCATTERS = {
     "columns": ((60, 40), (90, 40), (90, 40), "ScatterElements{}"),
     "last": ((30, 50), (30, 77), (30, 77), "ScatterElements{axis=1}"),
     "middle": ((6, 21, 11), (5, 64, 11), (5, 64, 11), "ScatterElements{axis=1}"),
+    # Blocks of their own for each index in front and behind.
+    "planes": ((6, 500), (6, 2700), (6, 2700), "ScatterElements{axis=1}"),
+    "long_planes": ((2, 70001), (2, 400), (2, 400), "ScatterElements{axis=1}"),
+    "between": ((4, 90, 5), (3, 300, 5), (3, 300, 5), "ScatterElements{axis=1}"),
 }
 REDUCTIONS = ["none", "add", "mul", "max", "min"]
 

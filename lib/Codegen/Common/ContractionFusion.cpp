@@ -32,9 +32,11 @@ namespace {
 
 template <typename SourceOp>
 struct Pattern : public OpRewritePattern<SourceOp> {
-  Pattern(MLIRContext *context, const NextStates &states)
-      : OpRewritePattern<SourceOp>(context), states(states) {}
+  Pattern(MLIRContext *context, const FusionLimits &limits)
+      : OpRewritePattern<SourceOp>(context), limits(limits),
+        states(limits.states) {}
 
+  const FusionLimits &limits;
   const NextStates &states;
 };
 
@@ -288,6 +290,8 @@ LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
   for (OpOperand *input : op.getDpsInputOperands()) {
     if (input == read)
       continue;
+    if (limits.updatedApart.contains(input->get()))
+      return b.notifyMatchFailure(op, "an update that writes a copy as well");
     AffineMap map = op.getMatchingIndexingMap(input);
     if (!isa<RankedTensorType>(input->get().getType()) ||
         !map.isProjectedPermutation(/*allowZeroInResults=*/true))
@@ -431,10 +435,38 @@ NextStates findNextStates(Operation *root) {
   return states;
 }
 
+/// Whether contractions read `value`, which is in f32, in 16 bit.
+static bool isRoundedByContractions(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto contract = dyn_cast<kernel::ContractOp>(user))
+      return use.getOperandNumber() < 2 &&
+             (contract.getRounding(use.getOperandNumber()) ||
+              !getElementTypeOrSelf(use.get()).isF32());
+    bool isView =
+        isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+            user);
+    bool isMoved =
+        isa<linalg::GenericOp>(user) && findMovedOrCast(user->getResult(0));
+    return (isView || isMoved) && isRoundedByContractions(user->getResult(0));
+  });
+}
+
+FusionLimits FusionLimits::find(Operation *root, bool keepsUpdates) {
+  FusionLimits limits;
+  limits.states = findNextStates(root);
+  if (!keepsUpdates)
+    return limits;
+  for (auto [state, next] : limits.states)
+    if (getElementTypeOrSelf(state).isF32() && isRoundedByContractions(state))
+      limits.updatedApart.insert(state);
+  return limits;
+}
+
 void populateContractionFusionPatterns(RewritePatternSet &patterns,
-                                       const NextStates &states) {
+                                       const FusionLimits &limits) {
   patterns.add<CollapseMoved, FuseEpilogue, FusePrologue>(patterns.getContext(),
-                                                          states);
+                                                          limits);
   kernel::populateSlicePatterns(patterns);
 }
 

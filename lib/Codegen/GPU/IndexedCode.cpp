@@ -144,7 +144,7 @@ void IndexedLoop::findSlice() {
   auto want = [&](Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       for (Loop &loop : loops)
-        isUniform &= !loop.isFree || loop.op.getInductionVar() != argument;
+        loop.hasOwnKeys |= loop.isFree && loop.op.getInductionVar() == argument;
       return;
     }
     Operation *op = value.getDefiningOp();
@@ -168,30 +168,49 @@ void IndexedLoop::findSlice() {
       slice.insert(&op);
 }
 
+/// A block shares the search for what concerns it where it is long enough.
+void IndexedLoop::chooseOuter() {
+  constexpr int64_t leastShared = 256;
+  bool isLong = countScanned() >= leastShared;
+  for (Loop &loop : loops) {
+    loop.isOuter = loop.hasOwnKeys && isLong;
+    isUniform &= !loop.hasOwnKeys || loop.isOuter;
+  }
+}
+
 std::optional<IndexedLoop> IndexedLoop::get(scf::ForOp loop) {
   IndexedLoop result;
   if (!result.readLoops(loop) || !result.readWriter() || !result.checkBody())
     return std::nullopt;
   result.findSlice();
+  result.chooseOuter();
   return result;
 }
 
-int64_t IndexedLoop::countScanned() const {
+int64_t
+IndexedLoop::countTrips(function_ref<bool(const Loop &)> isCounted) const {
   int64_t count = 1;
   for (const Loop &loop : loops)
-    count *= loop.isFree ? 1 : loop.trips;
+    count *= isCounted(loop) ? loop.trips : 1;
   return count;
+}
+
+int64_t IndexedLoop::countScanned() const {
+  return countTrips([](const Loop &loop) { return !loop.isFree; });
 }
 
 int64_t IndexedLoop::countFree() const {
-  int64_t count = rowPoints;
-  for (const Loop &loop : loops)
-    count *= loop.isFree ? loop.trips : 1;
-  return count;
+  return rowPoints * countTrips([](const Loop &loop) {
+           return loop.isFree && !loop.isOuter;
+         });
+}
+
+int64_t IndexedLoop::countOuter() const {
+  return countTrips([](const Loop &loop) { return loop.isOuter; });
 }
 
 int64_t IndexedLoop::countPoints() const {
-  return countScanned() * countFree();
+  return countScanned() * countFree() * countOuter();
 }
 
 int64_t IndexedLoop::countKeys() const {
@@ -217,9 +236,33 @@ IndexedCode::IndexedCode(RewriterBase &rewriter, IndexedLoop loop,
   width = std::min<int64_t>(threads, llvm::PowerOf2Ceil(columns));
   columnBlocks = llvm::divideCeil(columns, width);
   int64_t sharers = threads / width;
-  keyBlocks = std::clamp<int64_t>(manyBlocks / columnBlocks, 1,
+  int64_t others = columnBlocks * std::max<int64_t>(1, this->loop.countOuter());
+  keyBlocks = std::clamp<int64_t>(manyBlocks / others, 1,
                                   llvm::divideCeil(keys, sharers));
   keysEach = llvm::divideCeil(keys, keyBlocks * sharers);
+}
+
+/// The variables of free loops: of the outer ones, which a block is for, or of
+/// the others, whose last dimension is the row.
+void IndexedCode::setFree(Value point, bool areOuter) {
+  SmallVector<int64_t> extents;
+  for (IndexedLoop::Loop &each : loop.loops)
+    if (each.isFree && each.isOuter == areOuter)
+      extents.push_back(each.trips);
+  if (!areOuter)
+    extents.push_back(loop.rowPoints);
+  if (extents.empty())
+    return;
+  SmallVector<Value> found = delinearize(b, loc, point, extents);
+  unsigned next = 0;
+  for (IndexedLoop::Loop &each : loop.loops) {
+    if (!each.isFree || each.isOuter != areOuter)
+      continue;
+    Value index = arith::MulIOp::create(b, loc, found[next++],
+                                        makeIndex(b, loc, each.step));
+    index = arith::AddIOp::create(b, loc, index, makeIndex(b, loc, each.lower));
+    freeIndices.map(each.op.getInductionVar(), index);
+  }
 }
 
 /// The variables of loops that are gone through.
@@ -483,6 +526,10 @@ void IndexedCode::emit(Value own, Value block, gpu::GPUFuncOp function) {
     return;
   thread = own;
   auto number = [&](int64_t value) { return makeIndex(b, loc, value); };
+  int64_t shared = columnBlocks * keyBlocks;
+  setFree(arith::DivUIOp::create(b, loc, block, number(shared)),
+          /*areOuter=*/true);
+  block = arith::RemUIOp::create(b, loc, block, number(shared));
   Value columnBlock =
       arith::RemUIOp::create(b, loc, block, number(columnBlocks));
   Value sharer = arith::DivUIOp::create(b, loc, block, number(columnBlocks));
@@ -501,21 +548,7 @@ void IndexedCode::emit(Value own, Value block, gpu::GPUFuncOp function) {
                                      number(columns));
     column = arith::MinUIOp::create(b, loc, column, number(columns - 1));
   }
-  SmallVector<int64_t> extents;
-  for (IndexedLoop::Loop &each : loop.loops)
-    if (each.isFree)
-      extents.push_back(each.trips);
-  extents.push_back(loop.rowPoints);
-  SmallVector<Value> found = delinearize(b, loc, column, extents);
-  unsigned next = 0;
-  for (IndexedLoop::Loop &each : loop.loops) {
-    if (!each.isFree)
-      continue;
-    Value index =
-        arith::MulIOp::create(b, loc, found[next++], number(each.step));
-    index = arith::AddIOp::create(b, loc, index, number(each.lower));
-    freeIndices.map(each.op.getInductionVar(), index);
-  }
+  setFree(column, /*areOuter=*/false);
   if (loop.isUniform)
     emitStaged(function);
   else

@@ -14,6 +14,8 @@
 // A block's threads share the search for what concerns it: each looks at some
 // indices that follow each other, and those that name a place of the block are
 // queued in order. So the cost is indices times blocks, by threads of a block.
+// Where each iteration of an outer loop has indices of its own, and a block's
+// share of them, its blocks are its own, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,9 +42,11 @@ public:
   /// Iterations that each thread goes through: those of loops that places
   /// depend on by data alone.
   int64_t countScanned() const;
-  /// Threads that can do so beside each other for the same places: iterations
+  /// Threads that can do so beside each other for the same indices: iterations
   /// of the other loops, times elements of a row.
   int64_t countFree() const;
+  /// Iterations that have blocks of their own.
+  int64_t countOuter() const;
   /// Places that data name.
   int64_t countKeys() const;
 
@@ -54,12 +58,18 @@ private:
     int64_t lower, step, trips;
     /// Its iterations never update the same place.
     bool isFree = false;
+    /// They are free, and each has indices of its own.
+    bool hasOwnKeys = false;
+    /// They have blocks of their own.
+    bool isOuter = false;
   };
   bool readLoops(mlir::scf::ForOp loop);
   bool readWriter();
   bool readPlace(llvm::ArrayRef<mlir::OpFoldResult> place);
   bool checkBody();
   void findSlice();
+  void chooseOuter();
+  int64_t countTrips(llvm::function_ref<bool(const Loop &)> isCounted) const;
 
   llvm::SmallVector<Loop> loops;
   mlir::Block *body = nullptr;
@@ -72,7 +82,7 @@ private:
   llvm::SmallVector<int64_t> keySizes;
   /// What keys are computed by, and checks; in the order of the body.
   llvm::SetVector<mlir::Operation *> slice;
-  /// Whether these are the same for all free iterations.
+  /// Whether these are the same for all free iterations of a block.
   bool isUniform = true;
 };
 
@@ -81,13 +91,16 @@ class IndexedCode {
 public:
   IndexedCode(mlir::RewriterBase &rewriter, IndexedLoop loop, int64_t threads);
 
-  int64_t countBlocks() const { return columnBlocks * keyBlocks; }
+  int64_t countBlocks() const {
+    return loop.countOuter() * columnBlocks * keyBlocks;
+  }
   /// At the builder's place; `block` is the number of the block. The nest
   /// stays.
   void emit(mlir::Value thread, mlir::Value block,
             mlir::gpu::GPUFuncOp function);
 
 private:
+  void setFree(mlir::Value point, bool areOuter);
   void setScanned(mlir::IRMapping &mapping, mlir::Value iteration);
   void clone(mlir::IRMapping &mapping,
              llvm::function_ref<bool(mlir::Operation *)> isWanted);

@@ -22,9 +22,9 @@ struct FuseContractions : public impl::FuseContractionsBase<FuseContractions> {
   using FuseContractionsBase::FuseContractionsBase;
 
   void runOnOperation() override {
-    NextStates states = findNextStates(getOperation());
+    FusionLimits limits = FusionLimits::find(getOperation(), keepUpdates);
     mlir::RewritePatternSet patterns(&getContext());
-    populateContractionFusionPatterns(patterns, states);
+    populateContractionFusionPatterns(patterns, limits);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

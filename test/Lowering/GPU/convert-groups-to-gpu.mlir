@@ -448,3 +448,38 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK-NEXT: %[[FLAG:.*]] = memref.load
 // CHECK-NEXT: scf.if %[[FLAG]] {
 // CHECK:        vector.store
+
+// -----
+
+// Places in the rows of a matrix, for each row by indices of its own: blocks of
+// their own for each of the 40 rows, 6 for the places in it.
+
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c40 = arith.constant 40 : index
+  %c300 = arith.constant 300 : index
+  %x = runtime.input %inputs[0] : memref<40x9000xf32>
+  %i = runtime.input %inputs[1] : memref<40x300xi64>
+  %u = runtime.input %inputs[2] : memref<40x300xf32>
+  // CHECK: device.launch @kernels::@indexed_0 grid [240, 1, 1] block [256, 1, 1]
+  device.group "indexed" {
+    scf.for %row = %c0 to %c40 step %c1 {
+      scf.for %n = %c0 to %c300 step %c1 {
+        %place = memref.load %i[%row, %n] : memref<40x300xi64>
+        %column = arith.index_cast %place : i64 to index
+        %from = memref.load %u[%row, %n] : memref<40x300xf32>
+        %old = memref.load %x[%row, %column] : memref<40x9000xf32>
+        %new = arith.addf %old, %from : f32
+        memref.store %new, %x[%row, %column] : memref<40x9000xf32>
+      }
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @indexed_0({{.*}}) workgroup(%{{.*}} : memref<4x256xi32, #gpu.address_space<workgroup>>
+// CHECK: %[[ROW:.*]] = arith.divui %{{.*}}, %c6
+// CHECK: scf.for {{.*}} step %c1024
+// CHECK:   memref.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<40x300xi64>
+// CHECK:   gpu.barrier

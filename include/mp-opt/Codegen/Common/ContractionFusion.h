@@ -10,6 +10,7 @@
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mp {
 
@@ -17,11 +18,21 @@ namespace mp {
 using NextStates = llvm::DenseMap<mlir::Value, mlir::OpOperand *>;
 NextStates findNextStates(mlir::Operation *root);
 
+/// What contractions may not do in passing.
+struct FusionLimits {
+  NextStates states;
+  /// States in f32 whose updates stay elementwise ops of their own: those that
+  /// contractions round, of which a device keeps 16-bit copies.
+  llvm::DenseSet<mlir::Value> updatedApart;
+
+  static FusionLimits find(mlir::Operation *root, bool keepsUpdates);
+};
+
 /// Of contractions on tensors: transposes and casts in front of one become part
 /// of its maps and types, an elementwise op behind it its epilogue; what is
-/// sliced away behind it is not computed. `states` outlives the patterns.
+/// sliced away behind it is not computed. `limits` outlives the patterns.
 void populateContractionFusionPatterns(mlir::RewritePatternSet &patterns,
-                                       const NextStates &states);
+                                       const FusionLimits &limits);
 
 } // namespace mp
 
