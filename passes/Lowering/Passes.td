@@ -49,7 +49,8 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
 
     Of a result that is only sliced, with steps of one, the rest is not
     computed: axes are cut whose size no operand has, as are the taps of a
-    strided convolution's gradient. A slice that cuts another axis stays.
+    strided convolution's gradient. A slice that cuts another axis stays. Taps
+    that are outside of the image for all results are cut off the weights.
 
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];

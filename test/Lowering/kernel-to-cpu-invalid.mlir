@@ -160,3 +160,18 @@ func.func private @odd(%u: memref<8x40x17x20xf32>, %d: memref<8x41x17x20xf32>, %
   }
   return
 }
+
+// -----
+
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func private @no_lines(%a: memref<30x20xf32>, %b: memref<30x49xf32>, %c: memref<20x49xf32>) {
+  // expected-error @below {{k_major needs lines of K}}
+  kernel.contract {indexing_maps = [#a, #b, #c], config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, lhs = k_major, mc = 480, nc = 512, kc = 256, tail = 1>}
+      ins(%a, %b : memref<30x20xf32>, memref<30x49xf32>) outs(%c : memref<20x49xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}

@@ -468,6 +468,7 @@ void populateContractionFusionPatterns(RewritePatternSet &patterns,
   patterns.add<CollapseMoved, FuseEpilogue, FusePrologue>(patterns.getContext(),
                                                           limits);
   kernel::populateSlicePatterns(patterns);
+  kernel::populateIdleTapPatterns(patterns);
 }
 
 } // namespace mp

@@ -32,7 +32,7 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t f, Packing lhs, Packing rhs,
                                  int64_t mc, int64_t nc, int64_t kc,
                                  int64_t deepMC, int64_t deepNC, int64_t deepKC,
-                                 Cached cached, Store store) {
+                                 Cached cached, Store store, int64_t tail) {
   if (mr < 1 || lanes < 1 || nr < lanes || nr % lanes != 0)
     return emitError()
            << "expected mr of one or more and nr of some vectors of "
@@ -76,6 +76,15 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (store == Store::Registers && (!isBlocked || isAMX))
     return emitError() << "store = registers needs strategy = blocked and no "
                           "products by amx";
+  if (tail < 0 || tail >= nr)
+    return emitError() << "expected a tail of less than nr, got tail = " << tail
+                       << ", nr = " << nr;
+  if (tail > 0 &&
+      (!isBlocked || products != Products::Widen || lhs != Packing::KMajor ||
+       rhs == Packing::InPlace || cached == Cached::RHS))
+    return emitError() << "a tail needs strategy = blocked, products = widen, "
+                          "lhs = k_major and a right-hand side that is packed "
+                          "by each call";
   return success();
 }
 

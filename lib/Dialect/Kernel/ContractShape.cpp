@@ -24,9 +24,13 @@ constexpr llvm::StringLiteral minSizesName = "kernel.least_sizes";
 constexpr llvm::StringLiteral shallowName = "kernel.shallow";
 
 /// The type without static sizes; steps of one are kept, since they decide how
-/// elements are read.
+/// elements are read: so are last sizes of one, as those of 1 x 1 weights.
 static MemRefType forgetSizes(MemRefType type) {
-  SmallVector<int64_t> shape(type.getRank(), ShapedType::kDynamic);
+  SmallVector<int64_t> shape(type.getShape());
+  while (!shape.empty() && shape.back() == 1)
+    shape.pop_back();
+  llvm::fill(shape, ShapedType::kDynamic);
+  shape.resize(type.getRank(), 1);
   if (type.getLayout().isIdentity())
     return MemRefType::get(shape, type.getElementType(), nullptr,
                            type.getMemorySpace());

@@ -57,3 +57,13 @@
 
 // expected-error @below {{store = registers needs strategy = blocked and no products by amx}}
 #config = #kernel.config<strategy = winograd, products = widen, mr = 8, nr = 48, lanes = 16, f = 2, store = registers>
+
+// -----
+
+// expected-error @below {{expected a tail of less than nr, got tail = 48, nr = 48}}
+#config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, lhs = k_major, mc = 480, nc = 512, kc = 256, tail = 48>
+
+// -----
+
+// expected-error @below {{a tail needs strategy = blocked, products = widen, lhs = k_major and a right-hand side that is packed by each call}}
+#config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, mc = 480, nc = 512, kc = 256, tail = 1>

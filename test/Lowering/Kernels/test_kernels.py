@@ -120,6 +120,31 @@ CASES = {
         dataclasses.replace(DEPTHWISE, a="n, c, 2*i+k-1, 2*j+l-1"),
         [(2, 4, 9, 40), (4, 3, 3), (2, 4, 5, 20)],
     ),
+    # A few columns are left behind whole panels.
+    "tail": (
+        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
+        [(1, 70, 14, 14), (33, 70, 3, 3), (1, 33, 7, 7)],
+    ),
+    "tail_of_four": (
+        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
+        [(1, 5, 28, 28), (19, 5, 3, 3), (1, 19, 14, 14)],
+    ),
+    "tail_of_images": (
+        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
+        [(3, 7, 13, 14), (9, 7, 3, 3), (3, 9, 7, 7)],
+    ),
+    "tail_alone": (
+        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
+        [(1, 40, 3, 3), (17, 40, 3, 3), (1, 17, 2, 2)],
+    ),
+    "tail_turned": (
+        known(Contraction("m n k l", "m, k, l", "k, n, l", "m, n")),
+        [(35, 16, 40), (16, 50, 40), (35, 50)],
+    ),
+    "tail_of_batches": (
+        known(Contraction("b m n k l", "b, m, k, l", "b, l, k, n", "b, m, n")),
+        [(3, 21, 5, 9), (3, 9, 5, 97), (3, 21, 97)],
+    ),
     "conv_slid": (known(DEPTHWISE), [(3, 5, 40, 57), (5, 3, 3), (3, 5, 40, 57)]),
     "conv_slid_small": (known(DEPTHWISE), [(2, 70, 7, 7), (70, 3, 3), (2, 70, 7, 7)]),
     "conv_slid_wide": (

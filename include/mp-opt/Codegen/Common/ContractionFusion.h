@@ -30,7 +30,8 @@ struct FusionLimits {
 
 /// Of contractions on tensors: transposes and casts in front of one become part
 /// of its maps and types, an elementwise op behind it its epilogue; what is
-/// sliced away behind it is not computed. `limits` outlives the patterns.
+/// sliced away behind it is not computed, nor are taps that read nothing.
+/// `limits` outlives the patterns.
 void populateContractionFusionPatterns(mlir::RewritePatternSet &patterns,
                                        const FusionLimits &limits);
 

@@ -109,6 +109,10 @@ getConvInputGradientMaps(mlir::MLIRContext *context, unsigned spatialRank,
 /// is only c's.
 void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 
+/// Taps of convolutions that are outside of the image for all results are cut
+/// off the weights, where sizes are known.
+void populateIdleTapPatterns(mlir::RewritePatternSet &patterns);
+
 /// Multiplications and additions of all contractions in `root`, each once;
 /// absent where a size is unknown.
 std::optional<double> countFlops(mlir::Operation *root);

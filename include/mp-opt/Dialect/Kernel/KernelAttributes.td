@@ -84,6 +84,8 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
     * `cached`: the operand that the first call packs for all that follow.
     * `store`: from `registers` where sums are done in one step and stores are
       cheap, else from `memory` of the thread.
+    * `tail`: columns that whole panels leave, where that is known to be few: the
+      sums of so many are along vectors of K.
 
     ```mlir
     #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48,
@@ -107,7 +109,8 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
     DefaultValuedParameter<"int64_t", "0">:$deep_nc,
     DefaultValuedParameter<"int64_t", "0">:$deep_kc,
     DefaultValuedParameter<"Cached", "Cached::None">:$cached,
-    DefaultValuedParameter<"Store", "Store::Memory">:$store);
+    DefaultValuedParameter<"Store", "Store::Memory">:$store,
+    DefaultValuedParameter<"int64_t", "0">:$tail);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

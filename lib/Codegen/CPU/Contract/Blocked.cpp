@@ -11,12 +11,13 @@
 // micro-panel by micro-panel. Sums between steps are kept in f32 in memory of
 // the thread, so that every element is summed up in one order whatever runs
 // where; sums of few terms, which take one step, go from registers to the
-// output. An LHS whose rows are lines of K is read where it is. Others are
-// packed once, ahead of all tasks; where there are batches, by each task for
-// itself. If that is more than caches hold, as in gradients of weights that are
-// sums over all pixels of all images, K is gone through in blocks: the LHS of
-// one is packed, and all tasks add its products. An operand that is a constant
-// of the model is packed by the first call, for all that follow.
+// output. Of a last panel with a few columns, sums are along vectors of K. An
+// LHS whose rows are lines of K is read where it is. Others are packed once,
+// ahead of all tasks; where there are batches, by each task for itself. If that
+// is more than caches hold, as in gradients of weights that are sums over all
+// pixels of all images, K is gone through in blocks: the LHS of one is packed,
+// and all tasks add its products. An operand that is a constant of the model is
+// packed by the first call, for all that follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +40,14 @@ public:
              config.getLhs() != Packing::MNMajor),
         columns(e, contraction, contraction.shape.rhs, N, shape.rhsFormat,
                 config.getRhs() == Packing::KMajor),
+        tailFormat(getTailFormat(shape, config.getTail())),
         output(e, contraction, shape),
         keepsLHS(config.getCached() == Cached::LHS),
-        keepsRHS(config.getCached() == Cached::RHS) {}
+        keepsRHS(config.getCached() == Cached::RHS) {
+    if (config.getTail() > 0)
+      tail.emplace(e, contraction, contraction.shape.rhs, N, tailFormat,
+                   config.getRhs() == Packing::KMajor);
+  }
 
   void emit();
 
@@ -89,13 +95,16 @@ private:
   void emitKBlocks(Value tasks);
   void emitStep(Value step);
   void locateRHS(Value panel, Value step, Value count, PanelProduct &product);
+  void locateTail(Value panel, Value step, Value count, PanelProduct &product);
   Value locateLHS(Value step, Value count);
   void enterLHS(Value panel, Value place, PanelProduct &product);
   void emitPanelProducts(Value column, Value place, Value step, Value count);
+  void emitWholePanel(Value column, PanelProduct product, Value rowPlace,
+                      Value step, Value count);
   void emitInRegisters(ArrayRef<TileStore::Vector> vectors, Value firstColumn,
                        PanelProduct product, Value rowPlace);
   void emitThroughMemory(Value column, PanelProduct product, Value rowPlace,
-                         Value step);
+                         Value step, bool isTail = false);
 
   /// What the steps of a task share.
   struct Task {
@@ -108,6 +117,8 @@ private:
   Contraction contraction;
   TileShape shape;
   PackedOperand rows, columns;
+  PanelFormat tailFormat;
+  std::optional<PackedOperand> tail;
   TileStore output;
   Value depth, steps, lhsPanels, rhsPanels;
   /// Elements of the summed dimension in a step.
@@ -231,6 +242,8 @@ void Blocked::emitTask(Value number) {
   Value rowBlock = e.rem(rest, mBlocks);
   Value batch = e.div(rest, mBlocks);
   columns.enterBatch(e, batch);
+  if (tail)
+    tail->enterBatch(e, batch);
   output.enterBatch(e, batch);
   task.firstLHSPanel = e.mul(rowBlock, blockLHSPanels);
   task.lhsPanels = e.min(blockLHSPanels, e.sub(lhsPanels, task.firstLHSPanel));
@@ -320,6 +333,19 @@ void Blocked::locateRHS(Value panel, Value step, Value count,
   }
 }
 
+/// The same of the last panel.
+void Blocked::locateTail(Value panel, Value step, Value count,
+                         PanelProduct &product) {
+  Value firstColumn = e.mul(panel, shape.nr());
+  product.k = count;
+  product.numColumns = e.index(config.getTail());
+  product.rhs =
+      e.scratch(3, tailFormat.getSize(e, e.min(depth, kc)), tailFormat.element);
+  product.rhsPlace = e.index(0);
+  tail->pack(e, PackedOperand::Place{firstColumn, product.rhsPlace},
+             e.mul(step, kc), count, product.rhs);
+}
+
 /// The rows of the task's panels from `panel` on, whose first is at `place`.
 void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
   Value offset = e.mul(panel, product.lhsPitch);
@@ -335,12 +361,30 @@ void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
 /// if this is the last step.
 void Blocked::emitPanelProducts(Value j, Value rowPlace, Value step,
                                 Value count) {
-  Value firstColumn = e.mul(e.add(task.firstRHSPanel, j), shape.nr());
+  Value panel = e.add(task.firstRHSPanel, j);
   PanelProduct product;
   product.lhs = task.rows;
   product.lhsPitch =
       shape.lhsInPlace ? rows.getPitch() : shape.lhsFormat.getSize(e, count);
-  locateRHS(e.add(task.firstRHSPanel, j), step, count, product);
+  auto whole = [&] { emitWholePanel(j, product, rowPlace, step, count); };
+  if (!tail)
+    return whole();
+  Value left = e.sub(contraction.groups[N].total, e.mul(panel, shape.nr()));
+  e.ifElse(
+      e.equal(left, e.index(config.getTail())),
+      [&] {
+        PanelProduct ofTail = product;
+        locateTail(panel, step, count, ofTail);
+        emitThroughMemory(j, ofTail, rowPlace, step, /*isTail=*/true);
+      },
+      whole);
+}
+
+void Blocked::emitWholePanel(Value j, PanelProduct product, Value rowPlace,
+                             Value step, Value count) {
+  Value panel = e.add(task.firstRHSPanel, j);
+  Value firstColumn = e.mul(panel, shape.nr());
+  locateRHS(panel, step, count, product);
   auto throughMemory = [&] { emitThroughMemory(j, product, rowPlace, step); };
   if (config.getStore() == Store::Memory)
     return throughMemory();
@@ -378,7 +422,7 @@ void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
 
 /// Sums that later steps add to, or that are stored one row after the other.
 void Blocked::emitThroughMemory(Value j, PanelProduct product, Value rowPlace,
-                                Value step) {
+                                Value step, bool isTail) {
   Value firstColumn = e.mul(e.add(task.firstRHSPanel, j), shape.nr());
   Value single = e.equal(steps, e.index(1));
   Value isLast = e.equal(e.add(step, 1), steps);
@@ -396,7 +440,10 @@ void Blocked::emitThroughMemory(Value j, PanelProduct product, Value rowPlace,
     e.ifThen(isLast, [&] {
       output.prefetch(e, firstRow, firstColumn, e.mul(product.count, shape.mr));
     });
-    emitPanelProduct(e, module, shape, product);
+    if (isTail)
+      emitTailProduct(e, module, shape, config.getTail(), product);
+    else
+      emitPanelProduct(e, module, shape, product);
     e.ifThen(isLast, [&] {
       e.loop(product.count, [&](Value tile) {
         Value panel = e.add(task.firstLHSPanel, e.add(i, tile));

@@ -33,6 +33,7 @@ struct Config {
   CacheBlocks blocks = {0, 0, 0}, deepBlocks = {0, 0, 0};
   Cached cached = Cached::None;
   Store store = Store::Memory;
+  int64_t tail = 0;
 
   int64_t getElementsPerPack() const {
     return products == Products::Widen ? 1 : 2;
@@ -40,7 +41,7 @@ struct Config {
   ConfigAttr get(MLIRContext *context) const {
     return ConfigAttr::get(context, strategy, products, mr, nr, lanes, f, lhs,
                            rhs, blocks.mc, blocks.nc, blocks.kc, deepBlocks.mc,
-                           deepBlocks.nc, deepBlocks.kc, cached, store);
+                           deepBlocks.nc, deepBlocks.kc, cached, store, tail);
   }
 };
 } // namespace
@@ -166,6 +167,30 @@ static Cached chooseCached(ContractOp op, const ContractShape &shape,
   return config.rhs == Packing::InPlace ? Cached::None : Cached::RHS;
 }
 
+/// Columns that whole panels leave, if they are few: a panel for them would go
+/// through all rows for one vector that is hardly filled. The number is known
+/// where images are. Rows are packed by vectors of K then, whatever that takes
+/// for those of a constant.
+static int64_t findTail(ContractOp op, const ContractShape &shape,
+                        const Config &config) {
+  bool isByVector =
+      config.lhs == Packing::KMajor ||
+      (config.cached == Cached::LHS && shape.getStep(K, shape.lhs) != 0);
+  if (config.products != Products::Widen || !isByVector ||
+      config.rhs == Packing::InPlace || config.cached == Cached::RHS)
+    return 0;
+  SmallVector<int64_t> sizes = getStaticSizes(op);
+  int64_t rest = 1;
+  for (ArrayRef<unsigned> dims : shape.groups[N])
+    for (unsigned dim : dims) {
+      int64_t size = sizes[shape.contract.dims[dim]];
+      if (ShapedType::isDynamic(size))
+        return 0;
+      rest = rest * size % config.nr;
+    }
+  return rest <= config.lanes / 2 ? rest : 0;
+}
+
 static Config chooseBlocked(ContractOp op, const ContractShape &shape,
                             Products products, const TargetNumbers &numbers) {
   Config config = chooseTile(shape, products, numbers);
@@ -180,6 +205,9 @@ static Config chooseBlocked(ContractOp op, const ContractShape &shape,
   if (shape.contract.isShallow && config.blocks.kc >= maxShallow && !isAMX &&
       canStoreFromRegisters(op, shape))
     config.store = Store::Registers;
+  config.tail = findTail(op, shape, config);
+  if (config.tail > 0)
+    config.lhs = Packing::KMajor;
   return config;
 }
 
@@ -289,6 +317,12 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
     return "lhs = in_place needs lines of K in the accumulator's type";
   if (config.getRhs() == Packing::InPlace && !canReadRHSInPlace(shape))
     return "rhs = in_place needs lines of N within bounds";
+  bool isBlocked = config.getStrategy() == Strategy::Blocked;
+  if (isBlocked && ((config.getLhs() == Packing::KMajor &&
+                     shape.getStep(K, shape.lhs) == 0) ||
+                    (config.getRhs() == Packing::KMajor &&
+                     shape.getStep(K, shape.rhs) == 0)))
+    return "k_major needs lines of K";
   if (config.getCached() != Cached::None && !canCache(shape))
     return "batches are not cached";
   if (config.getStore() == Store::Registers &&
@@ -296,7 +330,7 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
        !canStoreFromRegisters(op, shape)))
     return "store = registers needs a short sum, done in one step, and rows of "
            "results";
-  if (config.getStrategy() == Strategy::Blocked)
+  if (isBlocked)
     return "";
   if (config.getStrategy() == Strategy::Depthwise)
     return findSlidingWindows(shape)

@@ -77,6 +77,7 @@ private:
   Value multiply(Value factor, Value column, Value sum);
   Value getFactor(Value at);
   ValueRange emitTile(Value tile, int64_t vectors);
+  void prefetchRows(Value chunk);
   ValueRange emitKPacks(Value count, ValueRange sums, int64_t vectors,
                         function_ref<std::pair<Value, Value>(Value)> locate);
   ValueRange emitLines(Value tile, ValueRange sums, int64_t vectors);
@@ -165,12 +166,25 @@ ValueRange PanelProductLoops::emitTile(Value tile, int64_t vectors) {
   Value begin = loop.getInductionVar();
   Value chunk = e.add(rowPlace, e.mul(begin, shape.mr * format.kPack));
   Value count = e.min(e.sub(kPacks, begin), e.index(format.vectorKPacks));
+  if (vectors == shape.vectors)
+    prefetchRows(chunk);
   ValueRange next =
       emitKPacks(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
         return std::pair(e.add(begin, k), e.add(chunk, e.mul(k, format.kPack)));
       });
   scf::YieldOp::create(e, next);
   return loop.getResults();
+}
+
+/// Weights come from memory where a model has more of them than caches hold;
+/// processors stop to read ahead where pages end.
+void PanelProductLoops::prefetchRows(Value chunk) {
+  constexpr int64_t bytesAhead = 4096;
+  int64_t elementBytes = shape.lhsFormat.element.getIntOrFloatBitWidth() / 8;
+  Value ahead = e.add(chunk, bytesAhead / elementBytes);
+  for (int64_t i = 0; i < shape.mr; ++i)
+    e.prefetch(product.lhs, e.add(ahead, i * shape.lhsFormat.chunk()),
+               /*write=*/false);
 }
 
 /// Of rows in place, lines of memory at a time, while those of the next tile

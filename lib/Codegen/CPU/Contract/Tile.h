@@ -69,6 +69,14 @@ void emitPanelProduct(LoopBuilder &e, const TileShape &shape,
 void emitPanelProduct(LoopBuilder &e, mlir::ModuleOp module,
                       const TileShape &shape, const PanelProduct &product);
 
+/// How a panel of so few columns is packed: by chunks of K.
+PanelFormat getTailFormat(const TileShape &shape, int64_t columns);
+/// The product of one micro-panel of the LHS, which is packed by lanes, and
+/// `columns` in this format, whose sums go where those of a tile would.
+void emitTailProduct(LoopBuilder &e, mlir::ModuleOp module,
+                     const TileShape &shape, int64_t columns,
+                     const PanelProduct &product);
+
 /// The same by matrix instructions (MatrixTile.cpp).
 void emitMatrixPanelProduct(LoopBuilder &e, mlir::ModuleOp module,
                             const TileShape &shape,

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions of forms that kernels tell apart, beside float64: small images,
+few columns left behind whole panels, taps that reach nothing."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from runs import mp_run, run_mp_opt
+
+# Image, channels, results, edge of the kernel, stride, dilation, pads.
+CASES = {
+    "one_row_of_taps": (14, 6, 9, 3, 1, 24, 24),
+    "taps_at_corners": (14, 6, 9, 3, 1, 12, 12),
+    "wide_kernel": (4, 5, 7, 9, 1, 1, 4),
+    "only_pads": (3, 4, 5, 2, 1, 40, 25),
+    "strided_taps": (15, 4, 6, 3, 2, 11, 11),
+    "small_image": (7, 70, 33, 3, 2, 1, 3),
+    "one_by_one": (7, 600, 40, 1, 1, 1, 0),
+    "four_left": (14, 31, 17, 1, 1, 1, 0),
+    "one_pixel": (1, 300, 50, 1, 1, 1, 0),
+    "two_pixels": (2, 33, 70, 1, 2, 1, 1),
+}
+
+
+def make(folder, case):
+    size, channels, results, edge, stride, dilation, pad = case
+    random = np.random.default_rng(1)
+    x = random.standard_normal((2, channels, size, size), np.float32)
+    w = random.standard_normal((results, channels, edge, edge), np.float32)
+    node = helper.make_node(
+        "Conv", ["x", "w"], ["y"], pads=[pad] * 4, strides=[stride] * 2,
+        dilations=[dilation] * 2,
+    )
+    y = convolve(x, w, stride, dilation, pad)
+    graph = helper.make_graph(
+        [node], "g", [helper.make_tensor_value_info("x", 1, x.shape)],
+        [helper.make_tensor_value_info("y", 1, y.shape)],
+        [numpy_helper.from_array(w, "w")],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    onnx.save(model, folder / "m.onnx")
+    np.savez(folder / "x.npz", x=x)
+    return x, w, y
+
+
+def windows(x, edge, stride, dilation, pad):
+    """For each tap the elements that it reads."""
+    x = np.pad(x.astype(np.float64), [(0, 0), (0, 0), (pad, pad), (pad, pad)])
+    count = (x.shape[-1] - dilation * (edge - 1) - 1) // stride + 1
+    for k in range(edge):
+        for l in range(edge):
+            rows = slice(k * dilation, k * dilation + stride * count, stride)
+            columns = slice(l * dilation, l * dilation + stride * count, stride)
+            yield k, l, x[:, :, rows, columns][:, :, :count, :count]
+
+
+def convolve(x, w, stride, dilation, pad):
+    return sum(
+        np.einsum("ncij,fc->nfij", part, w[:, :, k, l].astype(np.float64))
+        for k, l, part in windows(x, w.shape[-1], stride, dilation, pad)
+    )
+
+
+def run(folder, model, data, *flags):
+    out = folder / "out.npz"
+    mp_run("run", folder / model, folder / data, *flags, "-o", out)
+    return {name: value.astype("f") for name, value in np.load(out).items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forward(tmp_path, name):
+    *_, y = make(tmp_path, CASES[name])
+    found = run(tmp_path, "m.onnx", "x.npz", "--threads=1")["y"]
+    scale = np.sqrt(np.mean(y**2)) or 1
+    assert np.abs(found - y).max() < 1e-5 * scale * 4
+    again = run(tmp_path, "m.onnx", "x.npz", "--threads=2")["y"]
+    np.testing.assert_array_equal(again, found)
+    rounded = run(tmp_path, "m.onnx", "x.npz", "--mixed-bf16")["y"]
+    assert np.abs(rounded - y).max() < 2**-6 * scale * 4
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_weight_gradients(tmp_path, name):
+    """Of taps that reach nothing they are zero."""
+    case = CASES[name]
+    x, w, y = make(tmp_path, case)
+    run_mp_opt(
+        tmp_path / "m.onnx", "--train", "--loss=mse", "--optimizer=none",
+        "--summary=none", "-o", tmp_path / "step.onnx",
+    )
+    labels = np.random.default_rng(2).standard_normal(y.shape, np.float32)
+    np.savez(tmp_path / "in.npz", x=x, labels=labels)
+    found = run(tmp_path, "step.onnx", "in.npz")
+    (gradient,) = (v for n, v in found.items() if n.startswith("w") and v.shape == w.shape)
+    d = 2 * (y - labels) / y.size
+    expected = np.zeros(w.shape)
+    for k, l, part in windows(x, w.shape[-1], *case[4:]):
+        expected[:, :, k, l] = np.einsum("ncij,nfij->fc", part, d)
+    scale = np.abs(expected).max() or 1
+    assert np.abs(gradient - expected).max() < 1e-5 * scale
