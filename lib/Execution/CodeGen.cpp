@@ -22,7 +22,9 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Linker/Linker.h"
@@ -196,11 +198,58 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   pipeline.run(module, modules);
 }
 
+/// The lane that a mask is for, if it is for one alone.
+static std::optional<unsigned> getSingleLane(const llvm::Value *mask) {
+  auto *constant = llvm::dyn_cast<llvm::Constant>(mask);
+  auto *type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
+  if (!constant || !type)
+    return std::nullopt;
+  std::optional<unsigned> lane;
+  for (unsigned i = 0; i < type->getNumElements(); ++i) {
+    llvm::Constant *element = constant->getAggregateElement(i);
+    if (element && element->isNullValue())
+      continue;
+    if (!element || !element->isOneValue() || lane)
+      return std::nullopt;
+    lane = i;
+  }
+  return lane;
+}
+
+/// Of vectors that are truncated, LLVM 22 stores a single lane under a mask as
+/// wide as it was before, over what is behind it (AVX-512): it is stored as a
+/// number.
+static void storeSingleLanes(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &inner : llvm::make_early_inc_range(block)) {
+        auto *store = llvm::dyn_cast<llvm::IntrinsicInst>(&inner);
+        if (!store || store->getIntrinsicID() != llvm::Intrinsic::masked_store)
+          continue;
+        auto lane = getSingleLane(store->getArgOperand(store->arg_size() - 1));
+        if (!lane)
+          continue;
+        llvm::IRBuilder<> b(store);
+        llvm::Value *value =
+            b.CreateExtractElement(store->getArgOperand(0), *lane);
+        llvm::Value *place = b.CreateConstInBoundsGEP1_64(
+            value->getType(), store->getArgOperand(1), *lane);
+        uint64_t bytes =
+            module.getDataLayout().getTypeStoreSize(value->getType());
+        b.CreateAlignedStore(
+            value, place,
+            llvm::commonAlignment(store->getParamAlign(1).valueOrOne(),
+                                  *lane * bytes));
+        store->eraseFromParent();
+      }
+}
+
 static void optimizeForHost(llvm::Module &module,
                             llvm::TargetMachine &machine) {
   llvm::PassInstrumentationCallbacks callbacks;
   keepLoops(module, callbacks);
   optimize(module, machine, callbacks);
+  storeSingleLanes(module);
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from runs import mp_run, run_mp_opt
+from runs import attempt, mp_run, run_mp_opt
 
 # Image, channels, results, edge of the kernel, stride, dilation, pads.
 CASES = {
@@ -101,3 +101,41 @@ def test_weight_gradients(tmp_path, name):
         expected[:, :, k, l] = np.einsum("ncij,nfij->fc", part, d)
     scale = np.abs(expected).max() or 1
     assert np.abs(gradient - expected).max() < 1e-5 * scale
+
+
+@pytest.mark.parametrize("kernels", ["widen", "dot"])
+def test_16_bit_between(tmp_path, kernels):
+    """Results of 49 columns in 16 bit: the last of a row is stored alone, and
+    the first of the next row stays."""
+    random = np.random.default_rng(3)
+    x = random.standard_normal((1, 64, 14, 14), np.float32)
+    shapes = {"v": (96, 64, 1, 1), "w": (96, 96, 1, 1)}
+    weights = {
+        name: random.standard_normal(shape, np.float32) / np.sqrt(shape[1])
+        for name, shape in shapes.items()
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "v"], ["p"], strides=[2, 2]),
+        helper.make_node("Relu", ["p"], ["q"]),
+        helper.make_node("Conv", ["q", "w"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, x.shape)],
+        [helper.make_tensor_value_info("y", 1, (1, 96, 7, 7))],
+        [numpy_helper.from_array(w.astype("f"), n) for n, w in weights.items()],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx")
+    np.savez(tmp_path / "x.npz", x=x)
+    exact = run(tmp_path, "m.onnx", "x.npz")["y"]
+    done = attempt(
+        "run", tmp_path / "m.onnx", tmp_path / "x.npz", "--mixed-bf16",
+        f"--kernels={kernels}", "-o", tmp_path / "out.npz",
+    )
+    if "needs a processor" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    found = np.load(tmp_path / "out.npz")["y"]
+    scale = np.sqrt(np.mean(exact**2))
+    assert np.abs(found - exact).max() < 2**-5 * scale
