@@ -212,19 +212,19 @@ func.func @depthwise(%x: memref<2x8x28x28xbf16>, %w: memref<8x3x3xbf16>, %y: mem
 
 // What whole panels leave of 49 columns is one, of 196 four; of a constant rows
 // are packed as a tail wants them. Rows in place have none, nor has a rest of
-// ten.
+// ten. The 49 columns of 70 rows are packed ahead of tasks.
 // CHECK-LABEL: func.func @tail
-// CHECK: lhs = k_major, mc = 1024, nc = 512, kc = 512, cached = lhs, tail = 1>
+// CHECK: lhs = k_major, mc = 1024, nc = 512, kc = 512, cached = lhs, tail = 1, rhs_ahead = true>
 // CHECK: lhs = k_major, mc = 1024, nc = 512, kc = 512, cached = lhs, store = registers, tail = 4>
-// CHECK: lhs = in_place
+// CHECK: lhs = in_place, mc = 1024, nc = 512, kc = 512, rhs_ahead = true>
 // CHECK-NOT: tail
 // AVX2-LABEL: func.func @tail
 // AVX2: cached = lhs, tail = 1>
-func.func @tail(%x: memref<600x7x7xf32>, %w: memref<40x600xf32>, %y: memref<40x7x7xf32>,
+func.func @tail(%x: memref<600x7x7xf32>, %w: memref<70x600xf32>, %y: memref<70x7x7xf32>,
                 %u: memref<64x14x14xf32>, %v: memref<40x64xf32>, %z: memref<40x14x14xf32>,
                 %r: memref<64x2x53xf32>, %s: memref<40x2x53xf32>) {
   kernel.contract {indexing_maps = [#tail_weight, #tail_image, #tail_result], kernel.constant = 0 : i64}
-      ins(%w, %x : memref<40x600xf32>, memref<600x7x7xf32>) outs(%y : memref<40x7x7xf32>) {
+      ins(%w, %x : memref<70x600xf32>, memref<600x7x7xf32>) outs(%y : memref<70x7x7xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }
@@ -234,7 +234,7 @@ func.func @tail(%x: memref<600x7x7xf32>, %w: memref<40x600xf32>, %y: memref<40x7
     kernel.yield %sum : f32
   }
   kernel.contract {indexing_maps = [#tail_weight, #tail_image, #tail_result]}
-      ins(%w, %x : memref<40x600xf32>, memref<600x7x7xf32>) outs(%y : memref<40x7x7xf32>) {
+      ins(%w, %x : memref<70x600xf32>, memref<600x7x7xf32>) outs(%y : memref<70x7x7xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }

@@ -175,3 +175,18 @@ func.func private @no_lines(%a: memref<30x20xf32>, %b: memref<30x49xf32>, %c: me
   }
   return
 }
+
+// -----
+
+#a = affine_map<(b, m, n, k) -> (b, m, k)>
+#b = affine_map<(b, m, n, k) -> (b, k, n)>
+#c = affine_map<(b, m, n, k) -> (b, m, n)>
+func.func private @batches(%a: memref<2x30x20xf32>, %b: memref<2x20x49xf32>, %c: memref<2x30x49xf32>) {
+  // expected-error @below {{batches are not packed ahead}}
+  kernel.contract {indexing_maps = [#a, #b, #c], config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, mc = 480, nc = 512, kc = 256, rhs_ahead = true>}
+      ins(%a, %b : memref<2x30x20xf32>, memref<2x20x49xf32>) outs(%c : memref<2x30x49xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}

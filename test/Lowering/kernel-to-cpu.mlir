@@ -20,17 +20,17 @@
 // CHECK: call @[[PRODUCT:kernel_contract[_0-9]*]](
 // CHECK: call @[[PRODUCT]](
 // CHECK: call @[[OTHER:kernel_contract[_0-9]*]](
-func.func @products(%a: memref<64x200xbf16>, %b: memref<200x6xbf16>, %c: memref<64x6xbf16>,
+func.func @products(%a: memref<64x200xbf16>, %b: memref<200x208xbf16>, %c: memref<64x208xbf16>,
                     %d: memref<?x?xbf16>, %e: memref<?x?xbf16>, %f: memref<?x?xbf16>) {
   kernel.contract {indexing_maps = [#rows, #columns, #out]}
-      ins(%a, %b : memref<64x200xbf16>, memref<200x6xbf16>) outs(%c : memref<64x6xbf16>) {
+      ins(%a, %b : memref<64x200xbf16>, memref<200x208xbf16>) outs(%c : memref<64x208xbf16>) {
   ^bb0(%sum: f32):
     %0 = arith.truncf %sum : f32 to bf16
     kernel.yield %0 : bf16
   }
   // Other sizes, the same function.
   kernel.contract {indexing_maps = [#rows, #columns, #out]}
-      ins(%a, %b : memref<64x200xbf16>, memref<200x6xbf16>) outs(%c : memref<64x6xbf16>) {
+      ins(%a, %b : memref<64x200xbf16>, memref<200x208xbf16>) outs(%c : memref<64x208xbf16>) {
   ^bb0(%sum: f32):
     %0 = arith.truncf %sum : f32 to bf16
     kernel.yield %0 : bf16

@@ -32,7 +32,8 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t f, Packing lhs, Packing rhs,
                                  int64_t mc, int64_t nc, int64_t kc,
                                  int64_t deepMC, int64_t deepNC, int64_t deepKC,
-                                 Cached cached, Store store, int64_t tail) {
+                                 Cached cached, Store store, int64_t tail,
+                                 bool rhsAhead) {
   if (mr < 1 || lanes < 1 || nr < lanes || nr % lanes != 0)
     return emitError()
            << "expected mr of one or more and nr of some vectors of "
@@ -85,6 +86,11 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a tail needs strategy = blocked, products = widen, "
                           "lhs = k_major and a right-hand side that is packed "
                           "by each call";
+  if (rhsAhead &&
+      (!isBlocked || isAMX || rhs == Packing::InPlace || cached == Cached::RHS))
+    return emitError() << "rhs_ahead needs strategy = blocked, no products by "
+                          "amx, and a right-hand side that is packed by each "
+                          "call";
   return success();
 }
 

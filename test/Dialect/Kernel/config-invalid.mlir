@@ -67,3 +67,8 @@
 
 // expected-error @below {{a tail needs strategy = blocked, products = widen, lhs = k_major and a right-hand side that is packed by each call}}
 #config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, mc = 480, nc = 512, kc = 256, tail = 1>
+
+// -----
+
+// expected-error @below {{rhs_ahead needs strategy = blocked, no products by amx, and a right-hand side that is packed by each call}}
+#config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, rhs = in_place, mc = 480, nc = 512, kc = 256, rhs_ahead = true>

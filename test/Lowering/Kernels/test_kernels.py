@@ -137,6 +137,18 @@ CASES = {
         known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
         [(1, 40, 3, 3), (17, 40, 3, 3), (1, 17, 2, 2)],
     ),
+    # Packed ahead of tasks: 70 rows and more, two panels at most.
+    "ahead": (
+        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
+        [(1, 61, 14, 14), (97, 61, 3, 3), (1, 97, 7, 7)],
+    ),
+    "ahead_whole": (
+        known(MATMUL), [(130, 600), (600, 32), (130, 32)],
+    ),
+    "ahead_turned": (
+        known(Contraction("m n k l", "m, k, l", "k, n, l", "m, n")),
+        [(75, 16, 40), (16, 17, 40), (75, 17)],
+    ),
     "tail_turned": (
         known(Contraction("m n k l", "m, k, l", "k, n, l", "m, n")),
         [(35, 16, 40), (16, 50, 40), (35, 50)],

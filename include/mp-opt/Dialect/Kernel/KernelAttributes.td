@@ -86,6 +86,8 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
       cheap, else from `memory` of the thread.
     * `tail`: columns that whole panels leave, where that is known to be few: the
       sums of so many are along vectors of K.
+    * `rhs_ahead`: all of `rhs` is packed ahead of all tasks, which are for rows:
+      where there are few columns.
 
     ```mlir
     #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48,
@@ -110,7 +112,8 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
     DefaultValuedParameter<"int64_t", "0">:$deep_kc,
     DefaultValuedParameter<"Cached", "Cached::None">:$cached,
     DefaultValuedParameter<"Store", "Store::Memory">:$store,
-    DefaultValuedParameter<"int64_t", "0">:$tail);
+    DefaultValuedParameter<"int64_t", "0">:$tail,
+    DefaultValuedParameter<"bool", "false">:$rhs_ahead);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -11,7 +11,8 @@
 // micro-panel by micro-panel. Sums between steps are kept in f32 in memory of
 // the thread, so that every element is summed up in one order whatever runs
 // where; sums of few terms, which take one step, go from registers to the
-// output. Of a last panel with a few columns, sums are along vectors of K. An
+// output. Of a last panel with a few columns, sums are along vectors of K.
+// Where there are few columns at all, they are packed ahead of all tasks. An
 // LHS whose rows are lines of K is read where it is. Others are packed once,
 // ahead of all tasks; where there are batches, by each task for itself. If that
 // is more than caches hold, as in gradients of weights that are sums over all
@@ -91,6 +92,13 @@ private:
   }
   Panels getLHSPanels() { return {rows, shape.lhsFormat, lhsPanels}; }
   Panels getRHSPanels() { return {columns, shape.rhsFormat, rhsPanels}; }
+  bool packsRHSAhead() { return config.getRhsAhead(); }
+  /// Whether a panel is the tail, which is packed in another form.
+  Value isTail(Value panel) {
+    Value left = e.sub(contraction.groups[N].total, e.mul(panel, shape.nr()));
+    return e.equal(left, e.index(config.getTail()));
+  }
+  void packColumnsAhead();
   void emitTask(Value task);
   void emitKBlocks(Value tasks);
   void emitStep(Value step);
@@ -132,7 +140,7 @@ private:
   /// What outlasts a call.
   bool keepsLHS, keepsRHS;
   /// What tasks share.
-  Value packedLHS, packedRHS;
+  Value packedLHS, packedRHS, packedTail;
   Task task;
 };
 } // namespace
@@ -166,15 +174,24 @@ void Blocked::chooseBlocks() {
   };
   Value maxLHSPanels =
       choosePanels(config.getMc(), config.getDeepMc(), shape.mr);
-  split(lhsPanels, e.ceilDiv(lhsPanels, maxLHSPanels), blockLHSPanels, mBlocks);
-  // So many tasks that threads find something to do, however long one takes.
-  Value others =
-      e.max(e.mul(contraction.groups[Batch].total, mBlocks), e.index(1));
   Value maxRHSPanels =
       choosePanels(config.getNc(), config.getDeepNc(), shape.nr());
-  Value wanted =
-      e.max(e.ceilDiv(rhsPanels, maxRHSPanels), e.ceilDiv(e.index(8), others));
-  split(rhsPanels, wanted, blockRHSPanels, nBlocks);
+  // So many tasks that threads find something to do, however long one takes:
+  // parts of rows where each may have all columns, else of columns.
+  constexpr int64_t minTasks = 8, leastRows = 32;
+  Value wantedM = e.ceilDiv(lhsPanels, maxLHSPanels);
+  Value wantedN = e.ceilDiv(rhsPanels, maxRHSPanels);
+  if (packsRHSAhead())
+    wantedM = e.max(
+        wantedM, e.min(e.index(minTasks),
+                       e.div(e.mul(lhsPanels, shape.mr), e.index(leastRows))));
+  split(lhsPanels, wantedM, blockLHSPanels, mBlocks);
+  if (!packsRHSAhead()) {
+    Value others =
+        e.max(e.mul(contraction.groups[Batch].total, mBlocks), e.index(1));
+    wantedN = e.max(wantedN, e.ceilDiv(e.index(minTasks), others));
+  }
+  split(rhsPanels, wantedN, blockRHSPanels, nBlocks);
   kBlocks = e.index(1);
   kBlockSteps = steps;
   if (!packsLHSAhead())
@@ -250,7 +267,7 @@ void Blocked::emitTask(Value number) {
   task.firstRHSPanel = e.mul(columnBlock, blockRHSPanels);
   task.rhsPanels = e.min(blockRHSPanels, e.sub(rhsPanels, task.firstRHSPanel));
   Value deepest = e.min(depth, kc);
-  if (!shape.rhsInPlace && !keepsRHS)
+  if (!shape.rhsInPlace && !keepsRHS && !packsRHSAhead())
     task.packedRHS = e.scratch(0, shape.rhsFormat.getSize(e, deepest),
                                shape.rhsFormat.element);
   task.rows = packedLHS;
@@ -321,7 +338,7 @@ void Blocked::locateRHS(Value panel, Value step, Value count,
     product.rhsPlace = columns.getPlace(e, firstColumn);
     product.kOffsets = columns.getDepthOffsets();
     product.firstK = firstDepth;
-  } else if (keepsRHS) {
+  } else if (keepsRHS || packsRHSAhead()) {
     product.rhs = packedRHS;
     product.rhsPlace = getPlace(getRHSPanels(), firstDepth, panel,
                                 shape.rhsFormat.getSize(e, count));
@@ -339,6 +356,11 @@ void Blocked::locateTail(Value panel, Value step, Value count,
   Value firstColumn = e.mul(panel, shape.nr());
   product.k = count;
   product.numColumns = e.index(config.getTail());
+  if (packsRHSAhead()) {
+    product.rhs = packedTail;
+    product.rhsPlace = e.mul(e.mul(step, kc), config.getTail());
+    return;
+  }
   product.rhs =
       e.scratch(3, tailFormat.getSize(e, e.min(depth, kc)), tailFormat.element);
   product.rhsPlace = e.index(0);
@@ -369,9 +391,8 @@ void Blocked::emitPanelProducts(Value j, Value rowPlace, Value step,
   auto whole = [&] { emitWholePanel(j, product, rowPlace, step, count); };
   if (!tail)
     return whole();
-  Value left = e.sub(contraction.groups[N].total, e.mul(panel, shape.nr()));
   e.ifElse(
-      e.equal(left, e.index(config.getTail())),
+      isTail(panel),
       [&] {
         PanelProduct ofTail = product;
         locateTail(panel, step, count, ofTail);
@@ -472,12 +493,47 @@ void Blocked::emitKBlocks(Value tasks) {
   memref::DeallocOp::create(e, kBlockSums);
 }
 
+/// Of all steps, which are packed side by side.
+void Blocked::packColumnsAhead() {
+  packedRHS =
+      e.allocate(getSize(getRHSPanels(), steps), shape.rhsFormat.element);
+  columns.enterBatch(e, e.index(0));
+  if (tail) {
+    packedTail = e.allocate(tailFormat.getSize(e, depth), tailFormat.element);
+    tail->enterBatch(e, e.index(0));
+  }
+  e.parallel(steps, [&](Value step) {
+    Value first = e.mul(step, kc);
+    Value count = e.min(e.sub(depth, first), kc);
+    Value pitch = shape.rhsFormat.getSize(e, count);
+    e.loop(rhsPanels, [&](Value panel) {
+      Value firstColumn = e.mul(panel, shape.nr());
+      auto packWhole = [&] {
+        Value at = getPlace(getRHSPanels(), first, panel, pitch);
+        columns.pack(e, PackedOperand::Place{firstColumn, at}, first, count,
+                     packedRHS);
+      };
+      auto packTail = [&] {
+        Value at = e.mul(first, tailFormat.width);
+        tail->pack(e, PackedOperand::Place{firstColumn, at}, first, count,
+                   packedTail);
+      };
+      if (tail)
+        e.ifElse(isTail(panel), packTail, packWhole);
+      else
+        packWhole();
+    });
+  });
+}
+
 void Blocked::emit() {
   chooseBlocks();
   if (keepsLHS)
     packedLHS = packOnce(getLHSPanels());
   if (keepsRHS)
     packedRHS = packOnce(getRHSPanels());
+  if (packsRHSAhead())
+    packColumnsAhead();
   Value tasks = e.mul(e.mul(contraction.groups[Batch].total, mBlocks), nBlocks);
   firstStep = e.index(0);
   lastStep = steps;
@@ -485,6 +541,11 @@ void Blocked::emit() {
     emitKBlocks(tasks);
   else
     e.parallel(tasks, [&](Value number) { emitTask(number); });
+  if (packsRHSAhead()) {
+    memref::DeallocOp::create(e, packedRHS);
+    if (tail)
+      memref::DeallocOp::create(e, packedTail);
+  }
   contraction.release(e);
 }
 

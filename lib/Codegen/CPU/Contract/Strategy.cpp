@@ -34,6 +34,7 @@ struct Config {
   Cached cached = Cached::None;
   Store store = Store::Memory;
   int64_t tail = 0;
+  bool rhsAhead = false;
 
   int64_t getElementsPerPack() const {
     return products == Products::Widen ? 1 : 2;
@@ -41,7 +42,8 @@ struct Config {
   ConfigAttr get(MLIRContext *context) const {
     return ConfigAttr::get(context, strategy, products, mr, nr, lanes, f, lhs,
                            rhs, blocks.mc, blocks.nc, blocks.kc, deepBlocks.mc,
-                           deepBlocks.nc, deepBlocks.kc, cached, store, tail);
+                           deepBlocks.nc, deepBlocks.kc, cached, store, tail,
+                           rhsAhead);
   }
 };
 } // namespace
@@ -167,6 +169,36 @@ static Cached chooseCached(ContractOp op, const ContractShape &shape,
   return config.rhs == Packing::InPlace ? Cached::None : Cached::RHS;
 }
 
+/// The size of a group, if it is known.
+static std::optional<int64_t> getSize(ContractOp op, const ContractShape &shape,
+                                      GroupKind kind) {
+  SmallVector<int64_t> sizes = getStaticSizes(op);
+  int64_t product = 1;
+  for (ArrayRef<unsigned> dims : shape.groups[kind])
+    for (unsigned dim : dims) {
+      int64_t size = sizes[shape.contract.dims[dim]];
+      if (ShapedType::isDynamic(size))
+        return std::nullopt;
+      product *= size;
+    }
+  return product;
+}
+
+/// Two panels of columns, as images of 7 x 7 have, would be two tasks, of which
+/// each goes through all rows. They are packed once, and tasks are for rows.
+static bool paysToPackAhead(ContractOp op, const ContractShape &shape,
+                            const Config &config) {
+  constexpr int64_t leastRows = 64, maxBytes = 1 << 20;
+  if (config.products == Products::AMX || config.rhs == Packing::InPlace ||
+      config.cached == Cached::RHS || shape.isBatched())
+    return false;
+  auto rows = getSize(op, shape, M), columns = getSize(op, shape, N),
+       depth = getSize(op, shape, K);
+  return rows && columns && depth && *rows >= leastRows &&
+         *columns <= 2 * config.nr &&
+         *columns * *depth * int64_t(sizeof(float)) <= maxBytes;
+}
+
 /// Columns that whole panels leave, if they are few: a panel for them would go
 /// through all rows for one vector that is hardly filled. The number is known
 /// where images are. Rows are packed by vectors of K then, whatever that takes
@@ -179,15 +211,10 @@ static int64_t findTail(ContractOp op, const ContractShape &shape,
   if (config.products != Products::Widen || !isByVector ||
       config.rhs == Packing::InPlace || config.cached == Cached::RHS)
     return 0;
-  SmallVector<int64_t> sizes = getStaticSizes(op);
-  int64_t rest = 1;
-  for (ArrayRef<unsigned> dims : shape.groups[N])
-    for (unsigned dim : dims) {
-      int64_t size = sizes[shape.contract.dims[dim]];
-      if (ShapedType::isDynamic(size))
-        return 0;
-      rest = rest * size % config.nr;
-    }
+  std::optional<int64_t> columns = getSize(op, shape, N);
+  if (!columns)
+    return 0;
+  int64_t rest = *columns % config.nr;
   return rest <= config.lanes / 2 ? rest : 0;
 }
 
@@ -208,6 +235,7 @@ static Config chooseBlocked(ContractOp op, const ContractShape &shape,
   config.tail = findTail(op, shape, config);
   if (config.tail > 0)
     config.lhs = Packing::KMajor;
+  config.rhsAhead = paysToPackAhead(op, shape, config);
   return config;
 }
 
@@ -325,6 +353,8 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
     return "k_major needs lines of K";
   if (config.getCached() != Cached::None && !canCache(shape))
     return "batches are not cached";
+  if (config.getRhsAhead() && shape.isBatched())
+    return "batches are not packed ahead";
   if (config.getStore() == Store::Registers &&
       (!shape.contract.isShallow || config.getKc() < maxShallow ||
        !canStoreFromRegisters(op, shape)))
