@@ -208,7 +208,10 @@ static int64_t findTail(ContractOp op, const ContractShape &shape,
   bool isByVector =
       config.lhs == Packing::KMajor ||
       (config.cached == Cached::LHS && shape.getStep(K, shape.lhs) != 0);
-  if (config.products != Products::Widen || !isByVector ||
+  // Of other products of matrices, either side may be a constant: sums have one
+  // order whether it is or not.
+  bool isMatrix = shape.isSingle(K) && config.cached != Cached::LHS;
+  if (config.products != Products::Widen || !isByVector || isMatrix ||
       config.rhs == Packing::InPlace || config.cached == Cached::RHS)
     return 0;
   std::optional<int64_t> columns = getSize(op, shape, N);
