@@ -202,11 +202,14 @@ static Value scatterDisjoint(NodeBuilder &b, Value zeros, Value values,
 
 /// Each plane on its own: the searches for what concerns a cell are short.
 static Value scatterInPlanes(NodeBuilder &b, Value values, Value indices,
-                             Size planes, Size cells) {
+                             Size planes, Size cells, int64_t rank) {
   SizeMath math(b);
   Type word = b.getBuilder().getI64Type();
   Value first = b.mul(math.range(planes), math.scalar(cells, word));
-  Value rows = math.vector({planes, Size(-1)});
+  Size count = 1;
+  for (const Size &size : math.from(values, 2, rank))
+    count = math.mul(count, size);
+  Value rows = math.vector({planes, count});
   Value places = b.sub(b.reshape(indices, rows),
                        b.reshape(first, ArrayRef<int64_t>{-1, 1}));
   Value zeros = b.expand(b.scalarLike(0, values), math.vector({planes, cells}));
@@ -226,7 +229,7 @@ Value scatterToCells(NodeBuilder &b, Value values, Value indices,
   Value flat;
   Operation *holder = b.getBuilder().getInsertionBlock()->getParentOp();
   if (getOpset(holder, "").value_or(1) >= 16) {
-    flat = scatterInPlanes(b, values, indices, planes, cells);
+    flat = scatterInPlanes(b, values, indices, planes, cells, image.size());
   } else {
     Size all = math.mul(planes, cells);
     Value zeros = b.expand(b.scalarLike(0, values), all.getValue(b));

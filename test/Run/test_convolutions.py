@@ -139,3 +139,37 @@ def test_16_bit_between(tmp_path, kernels):
     found = np.load(tmp_path / "out.npz")["y"]
     scale = np.sqrt(np.mean(exact**2))
     assert np.abs(found - exact).max() < 2**-5 * scale
+
+
+@pytest.mark.parametrize("edge, stride", [(3, 1), (3, 2), (5, 1), (5, 2), (7, 1)])
+def test_single_channels(tmp_path, edge, stride):
+    """By windows that slide along rows, from an image that is not copied."""
+    random = np.random.default_rng(edge)
+    pad = edge // 2
+    x = random.standard_normal((2, 20, 28, 28), np.float32)
+    w = random.standard_normal((20, 1, edge, edge), np.float32)
+    y = sum(
+        part * w[None, :, 0, k, l, None, None].astype(np.float64)
+        for k, l, part in windows(x, edge, stride, 1, pad)
+    )
+    node = helper.make_node(
+        "Conv", ["x", "w"], ["y"], pads=[pad] * 4, strides=[stride] * 2, group=20
+    )
+    graph = helper.make_graph(
+        [node], "g", [helper.make_tensor_value_info("x", 1, x.shape)],
+        [helper.make_tensor_value_info("y", 1, y.shape)],
+        [numpy_helper.from_array(w, "w")],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx")
+    np.savez(tmp_path / "x.npz", x=x)
+    for flags in (), ("--device=emulated",):
+        found = run(tmp_path, "m.onnx", "x.npz", *flags)["y"]
+        assert np.abs(found - y).max() < 1e-5 * np.abs(y).max()
+    run_mp_opt(
+        tmp_path / "m.onnx", "--convert-onnx-to-linalg", "--emit=mlir",
+        "-o", tmp_path / "m.mlir",
+    )
+    text = (tmp_path / "m.mlir").read_text()
+    assert text.count("kernel.contract") == 1 and "insert_slice" not in text

@@ -152,7 +152,10 @@ TensorValue ConvolutionEmitter::flattened(TensorValue image, TensorValue weight,
   bool grouped = groups != 1;
   Size channels = e.dim(weight, grouped + (isGradient ? 1 : 0));
   auto few = Emitter::getConstant(channels);
-  if (!axes || !isa<FloatType>(element) || !few ||
+  // Windows of one channel slide along rows, which needs no copy.
+  auto summed = Emitter::getConstant(e.dim(weight, grouped + !isGradient));
+  bool isDepthwise = grouped && few == 1 && summed == 1;
+  if (!axes || !isa<FloatType>(element) || !few || isDepthwise ||
       *few > e.numbers.flattenedChannels ||
       !layOut(*axes, e.numbers.flattenedWaste))
     return {};

@@ -51,7 +51,7 @@ SmallVector<int64_t> getStaticSizes(ContractOp op) {
     APInt known;
     if (operand >= 0)
       sizes.push_back(
-          cast<MemRefType>(operands[operand].getType()).getDimSize(position));
+          cast<ShapedType>(operands[operand].getType()).getDimSize(position));
     else if (matchPattern(op.getSizes()[position], m_ConstantInt(&known)))
       sizes.push_back(known.getSExtValue());
     else

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/Kernel/ContractShape.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -36,21 +36,6 @@ struct CutIdleTaps : public OpRewritePattern<ContractOp> {
 };
 
 } // namespace
-
-/// Of all dimensions.
-static SmallVector<int64_t> getSizes(ContractOp op) {
-  SmallVector<int64_t> sizes;
-  SmallVector<Value> operands = op.getMappedOperands();
-  for (auto [operand, position] : op.getSizeSources()) {
-    bool isKnown =
-        operand >= 0 && isa<RankedTensorType>(operands[operand].getType());
-    sizes.push_back(isKnown
-                        ? cast<RankedTensorType>(operands[operand].getType())
-                              .getDimSize(position)
-                        : ShapedType::kDynamic);
-  }
-  return sizes;
-}
 
 /// The axis that `dim` is, if it is one and `map` has it nowhere else.
 static std::optional<unsigned> findAxis(AffineMap map, unsigned dim) {
@@ -95,7 +80,7 @@ static std::optional<Taps> findTaps(const LinearForm &form, unsigned dim,
 
 static std::optional<Taps> findTaps(ContractOp op) {
   SmallVector<AffineMap> maps = op.getMaps();
-  SmallVector<int64_t> sizes = getSizes(op);
+  SmallVector<int64_t> sizes = getStaticSizes(op);
   for (unsigned image : {0, 1}) {
     auto type = dyn_cast<RankedTensorType>(op->getOperand(image).getType());
     for (auto [position, expr] : llvm::enumerate(maps[image].getResults())) {
