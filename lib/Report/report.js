@@ -435,7 +435,7 @@ function label(text, x, y, width, font, color) {
 // The warmer, the longer: nodes beside the longest one, groups by their share
 // of all time.
 function fillOf(item, usual) {
-  if (!byTime) return usual;
+  if (!byTime || !longest) return usual;
   const part = item.items ? item.time / totalTime : item.heat / longest;
   return `color-mix(in srgb, ${colors.hot} ${Math.round(100 * part)}%, ${colors.panel})`;
 }

@@ -173,7 +173,13 @@ def test_report_has_times(tmp_path):
      "expected number at profile.kernels[0].seconds"),
     ('{"kernels": [{"kind": "map", "seconds": 1, "roofline": null, '
      '"nodes": ["node \'other\' (Exp-13)"]}]}',
-     "none of its nodes is in"),
+     "0 of its 1 kernels are of nodes in"),
+    # Of three kernels one has a node that is called as one of the model.
+    (json.dumps({"kernels": [
+        {"kind": "map", "seconds": 1, "roofline": None, "nodes": [node]}
+        for node in ("node with output 'h' (Exp-13)", "node 'a' (Exp-13)",
+                     "node 'b' (Exp-13)")
+    ]}), "1 of its 3 kernels are of nodes in"),
 ])
 def test_bad_profiles(tmp_path, text, message):
     model, page = write_model(tmp_path, MODEL), tmp_path / "report.html"

@@ -33,11 +33,9 @@ namespace {
 template <typename SourceOp>
 struct Pattern : public OpRewritePattern<SourceOp> {
   Pattern(MLIRContext *context, const FusionLimits &limits)
-      : OpRewritePattern<SourceOp>(context), limits(limits),
-        states(limits.states) {}
+      : OpRewritePattern<SourceOp>(context), limits(limits) {}
 
   const FusionLimits &limits;
-  const NextStates &states;
 };
 
 /// A contraction, and an elementwise op that is all that uses it, possibly with
@@ -268,7 +266,7 @@ LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
   // It is computed where the op is, and reads its operands there.
   for (unsigned side : {0, 1})
     if (contraction.getRounding(side) &&
-        !isThereAnyway(contraction->getOperand(side), op, states))
+        !isThereAnyway(contraction->getOperand(side), op, limits.states))
       return b.notifyMatchFailure(op, "a weight may have been replaced");
   SmallVector<AffineMap> maps = contraction.getMaps();
   auto divided = read->get().getDefiningOp<tensor::ExpandShapeOp>();
@@ -356,7 +354,7 @@ LogicalResult CollapseMoved::matchAndRewrite(tensor::CollapseShapeOp op,
                                              PatternRewriter &b) const {
   OpOperand *moved = nullptr;
   for (Operation *user : op->getUsers()) {
-    moved = findMoved(op.getSrc(), user, states);
+    moved = findMoved(op.getSrc(), user, limits.states);
     if (!moved || !isa<kernel::ContractOp>(user))
       return b.notifyMatchFailure(op, "nothing that kernels read through");
   }
@@ -397,7 +395,7 @@ LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
                                             PatternRewriter &b) const {
   for (unsigned side = 0; side < 2; ++side) {
     Value value = op->getOperand(side);
-    OpOperand *moved = findMoved(value, op, states);
+    OpOperand *moved = findMoved(value, op, limits.states);
     Type from = getElementTypeOrSelf(value.getType());
     Type to = moved ? getElementTypeOrSelf(moved->get().getType()) : from;
     // Elements are cast once: widened or rounded.
