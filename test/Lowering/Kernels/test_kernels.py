@@ -37,6 +37,9 @@ CONV_INPUT = Contraction("n c i j f k l", "n, f, i-k+1, j-l+1", "f, c, k, l", "n
 DEPTHWISE = Contraction("n c i j k l", "n, c, i+k-1, j+l-1", "c, k, l", "n, c, i, j")
 DEPTHWISE_INPUT = Contraction("n c i j k l", "n, c, i-k+1, j-l+1", "c, k, l", "n, c, i, j")
 
+# The same with channels last in memory.
+DEPTHWISE_LAST = Contraction("n c i j k l", "n, i+k-1, j+l-1, c", "c, k, l", "n, i, j, c")
+
 
 def known(contraction, **changes):
     """The same with known sizes, for which convolutions are transformed."""
@@ -210,6 +213,38 @@ CASES = {
     "conv_slid_alone": (
         known(Contraction("i j k l", "i+k-1, j+l-1", "k, l", "i, j")),
         [(40, 70), (3, 3), (40, 70)],
+    ),
+    "conv_last": (known(DEPTHWISE_LAST), [(3, 40, 57, 35), (35, 3, 3), (3, 40, 57, 35)]),
+    "conv_last_small": (known(DEPTHWISE_LAST), [(2, 7, 7, 70), (70, 3, 3), (2, 7, 7, 70)]),
+    "conv_last_few": (known(DEPTHWISE_LAST), [(2, 9, 14, 3), (3, 3, 3), (2, 9, 14, 3)]),
+    "conv_last_wide": (
+        known(DEPTHWISE_LAST, a="n, i+k-3, j+l-3, c"),
+        [(2, 15, 15, 33), (33, 7, 7), (2, 15, 15, 33)],
+    ),
+    "conv_last_strided": (
+        known(DEPTHWISE_LAST, a="n, 2*i+k-2, 2*j+l-1, c"),
+        [(2, 28, 29, 20), (20, 5, 5), (2, 14, 14, 20)],
+    ),
+    "conv_last_valid": (
+        known(DEPTHWISE_LAST, a="n, i+k, j+l, c"),
+        [(2, 21, 35, 16), (16, 3, 5), (2, 19, 31, 16)],
+    ),
+    "conv_last_dilated": (
+        known(DEPTHWISE_LAST, a="n, i+3*k-3, 3*j+2*l-2, c"),
+        [(2, 21, 40, 17), (17, 3, 3), (2, 21, 14, 17)],
+    ),
+    # Windows that begin and end outside of the image.
+    "conv_last_outside": (
+        known(DEPTHWISE_LAST, a="n, 3*i+k-5, j+l-6, c"),
+        [(2, 11, 9, 18), (18, 3, 4), (2, 8, 20, 18)],
+    ),
+    "conv_last_input": (
+        known(DEPTHWISE_LAST, a="n, i-k+3, j-2*l+4, c"),
+        [(2, 9, 33, 21), (21, 7, 5), (2, 9, 33, 21)],
+    ),
+    "conv_last_1d": (
+        known(Contraction("n c i k", "n, i+k-3, c", "k, c", "n, i, c")),
+        [(3, 51, 40), (7, 40), (3, 51, 40)],
     ),
     "conv_weights": (
         dataclasses.replace(CONV, a="n, f, i, j", b="n, c, i+k-1, j+l-1", c="f, c, k, l"),
@@ -496,7 +531,7 @@ def test_wrong_accumulator_fails():
 ROUNDED = {"matmul": ["a", "b", "ab"], "matmul_row": ["a", "b", "ab"]}
 ROUNDED.update(dict.fromkeys(
     ["transposed_a", "transposed_b", "batched_transposed", "conv", "conv_strided",
-     "conv_weights_strided", "conv_depthwise", "conv_transformed",
+     "conv_weights_strided", "conv_depthwise", "conv_last", "conv_transformed",
      "conv_transformed_weights"], ["ab"]))
 
 
@@ -510,7 +545,7 @@ def build_rounded(dtype, form):
         for sides in ["", *roundings]:
             rounding = tuple(dtype if n in sides else "" for n in "ab")
             types = (*("f32" if r else dtype for r in rounding), "f32")
-            adapted = adapt(contraction, types, static=name == "matmul_row")
+            adapted = adapt(contraction, types, static=name in ("matmul_row", "conv_last"))
             text += dataclasses.replace(adapted, rounding=rounding).text(
                 shapes, f"{name}_{sides}")
     with tempfile.TemporaryDirectory() as folder:

@@ -306,8 +306,10 @@ static std::optional<Config> chooseWinograd(ContractOp op,
 }
 
 /// Eight vectors of sums: as many as keep two units for multiply-adds busy.
-/// Rows that are known to fit a vector are one each.
-static std::optional<Config> chooseDepthwise(const ContractShape &shape,
+/// Rows that are known to fit a vector are one each; where vectors are of
+/// channels, pixels of a row are as many as make the row of equal parts.
+static std::optional<Config> chooseDepthwise(ContractOp op,
+                                             const ContractShape &shape,
                                              const TargetNumbers &numbers) {
   constexpr int64_t numSums = 8;
   std::optional<SlidingWindows> windows = findSlidingWindows(shape);
@@ -318,6 +320,17 @@ static std::optional<Config> chooseDepthwise(const ContractShape &shape,
   config.lanes = numbers.vectorBytes / int64_t(sizeof(float));
   int64_t length = shape.contract.minSizes[windows->columns.kept];
   bool isKnown = length > 0 && length < minLong;
+  if (windows->channels) {
+    config.mr = isKnown ? llvm::divideCeil(
+                              length, llvm::divideCeil(length, numSums))
+                        : numSums;
+    config.nr = config.lanes;
+    auto constant = op->getAttrOfType<IntegerAttr>(constantName);
+    if (constant && constant.getInt() == shape.lhs &&
+        getPackedSizes(op, shape.lhs))
+      config.cached = Cached::LHS;
+    return config;
+  }
   int64_t vectors = isKnown && length <= config.lanes ? 1 : 2;
   config.mr = numSums / vectors;
   config.nr = vectors * config.lanes;
@@ -327,7 +340,7 @@ static std::optional<Config> chooseDepthwise(const ContractShape &shape,
 ConfigAttr selectStrategy(ContractOp op, const Target &target,
                           const TargetNumbers &numbers) {
   ContractShape shape = ContractShape::get(op);
-  std::optional<Config> config = chooseDepthwise(shape, numbers);
+  std::optional<Config> config = chooseDepthwise(op, shape, numbers);
   if (!config && !target.isDirect)
     config = chooseWinograd(op, shape, target.products, numbers);
   if (!config)
@@ -354,7 +367,8 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
                     (config.getRhs() == Packing::KMajor &&
                      shape.getStep(K, shape.rhs) == 0)))
     return "k_major needs lines of K";
-  if (config.getCached() != Cached::None && !canCache(shape))
+  bool isDepthwise = config.getStrategy() == Strategy::Depthwise;
+  if (config.getCached() != Cached::None && !isDepthwise && !canCache(shape))
     return "batches are not cached";
   if (config.getRhsAhead() && shape.isBatched())
     return "batches are not packed ahead";
@@ -365,10 +379,15 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
            "results";
   if (isBlocked)
     return "";
-  if (config.getStrategy() == Strategy::Depthwise)
-    return findSlidingWindows(shape)
-               ? ""
-               : "depthwise needs sums over windows of one channel";
+  if (isDepthwise) {
+    std::optional<SlidingWindows> windows = findSlidingWindows(shape);
+    if (!windows)
+      return "depthwise needs sums over windows of one channel";
+    bool isCached = config.getCached() != Cached::None;
+    if (isCached && (!windows->channels || config.getCached() != Cached::LHS))
+      return "of depthwise, weights of channels that are last are cached";
+    return "";
+  }
   std::optional<Windows> windows = findWindows(shape);
   bool isWeights = config.getStrategy() == Strategy::WinogradWeights;
   if (!windows || !(isWeights ? canTransformWeights(shape, *windows)

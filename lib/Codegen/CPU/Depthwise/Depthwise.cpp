@@ -17,8 +17,8 @@
 #include "Depthwise.h"
 #include "../Contract/Contraction.h"
 #include "../Contract/Lanes.h"
-#include "../Contract/Tile.h"
 #include "DepthwiseStrategy.h"
+#include "StoreVector.h"
 
 using namespace mlir;
 
@@ -35,10 +35,10 @@ constexpr int imageBuffer = 0, sumBuffer = 1;
 
 class Depthwise {
 public:
-  Depthwise(LoopBuilder &e, ContractOp op)
-      : e(e), op(op), contraction(e, op), config(*op.getConfig()),
-        windows(*findSlidingWindows(contraction.shape)),
-        image(contraction.views[windows.image]),
+  Depthwise(LoopBuilder &e, Contraction &contraction,
+            const SlidingWindows &windows)
+      : e(e), contraction(contraction), config(*contraction.op.getConfig()),
+        windows(windows), image(contraction.views[windows.image]),
         weights(contraction.views[1 - windows.image]), lanes(config.getLanes()),
         phases(windows.columns.stride) {}
 
@@ -46,19 +46,15 @@ public:
 
 private:
   const SlidingAxis &columns() const { return windows.columns; }
-  int64_t getRowStride() const {
-    return windows.rows ? windows.rows->stride : 1;
-  }
-  int64_t getRowTaps() const { return windows.rows ? windows.rows->taps : 1; }
   int64_t getPreparedRows() const {
     int64_t reach = windows.rows ? windows.rows->getReach() : 0;
     // The last register block may have rows that nobody stores.
     int64_t rows = llvm::alignTo(blockRows, config.getMr());
-    return (rows - 1) * getRowStride() + reach + 1;
+    return (rows - 1) * windows.getRowStride() + reach + 1;
   }
   /// Of a dimension of the image.
   Value getImageSize(unsigned position) {
-    return memref::DimOp::create(e, op.getMappedOperands()[windows.image],
+    return memref::DimOp::create(e, contraction.op.getMappedOperands()[windows.image],
                                  int64_t(position));
   }
   Value getPlane(Value row, int64_t phase) {
@@ -79,14 +75,11 @@ private:
   Value read(Value at);
   void multiply(Value row, Value column);
   void store(Value row, Value column);
-  void storeVector(Value row, Value column, Value sums, Value mask);
-  Value getPlace(const View &view, Value row, Value column);
 
   LoopBuilder &e;
-  ContractOp op;
-  Contraction contraction;
+  Contraction &contraction;
   ConfigAttr config;
-  SlidingWindows windows;
+  const SlidingWindows &windows;
   const View &image, &weights;
   int64_t lanes, phases;
   Value numRows, numColumns, outerTotal, rowBlocks;
@@ -224,7 +217,7 @@ void Depthwise::zeroRow(Value to) {
 void Depthwise::prepare() {
   int64_t reach = windows.rows ? windows.rows->getReach() : 0;
   Value count =
-      e.add(e.mul(e.sub(rowsHere, e.index(1)), getRowStride()), reach + 1);
+      e.add(e.mul(e.sub(rowsHere, e.index(1)), windows.getRowStride()), reach + 1);
   Value base = image.origin;
   for (auto [dim, number] : llvm::zip(windows.outer, outer))
     base = e.add(base, e.mul(number, image.getStride(e, dim)));
@@ -273,8 +266,8 @@ void Depthwise::multiply(Value row, Value column) {
     return axis.summed ? e.mul(weights.getStride(e, *axis.summed), tap)
                        : e.index(0);
   };
-  Value line = e.add(getPlane(e.mul(row, getRowStride()), 0), column);
-  for (int64_t rowTap = 0; rowTap < getRowTaps(); ++rowTap)
+  Value line = e.add(getPlane(e.mul(row, windows.getRowStride()), 0), column);
+  for (int64_t rowTap = 0; rowTap < windows.getRowTaps(); ++rowTap)
     for (int64_t tap = 0; tap < columns().taps; ++tap) {
       Value place = e.add(weightBase, getTap(columns(), tap));
       if (windows.rows)
@@ -287,7 +280,7 @@ void Depthwise::multiply(Value row, Value column) {
       int64_t rowOffset = windows.rows ? windows.rows->getOffset(rowTap) : 0;
       for (int64_t i = 0; i < config.getMr(); ++i) {
         int64_t plane =
-            (i * getRowStride() + rowOffset) * phases + offset % phases;
+            (i * windows.getRowStride() + rowOffset) * phases + offset % phases;
         Value at = e.add(e.add(line, e.mul(pitch, plane)), offset / phases);
         for (int64_t j = 0; j < vectors; ++j) {
           Value read = vector::LoadOp::create(e, type, prepared,
@@ -306,54 +299,6 @@ void Depthwise::multiply(Value row, Value column) {
 // Results
 //===----------------------------------------------------------------------===//
 
-Value Depthwise::getPlace(const View &view, Value row, Value column) {
-  Value place = view.origin;
-  for (auto [dim, number] : llvm::zip(windows.outer, outer))
-    if (view.strides[dim])
-      place = e.add(place, e.mul(number, view.strides[dim]));
-  if (windows.rows && view.strides[windows.rows->kept])
-    place = e.add(
-        place, e.mul(e.add(firstRow, row), view.strides[windows.rows->kept]));
-  if (Value stride = view.strides[columns().kept])
-    place = e.add(place, e.mul(column, stride));
-  return place;
-}
-
-/// Without a mask, all lanes are there.
-void Depthwise::storeVector(Value row, Value column, Value own, Value mask) {
-  SmallVector<Value> arguments{own};
-  unsigned last = contraction.views.size() - 1;
-  for (unsigned operand = 2; operand < last; ++operand) {
-    const View &view = contraction.views[operand];
-    Value place = getPlace(view, row, column);
-    Value stride = view.strides[columns().kept];
-    VectorType type = e.vectorType(view.shape.element, lanes);
-    if (!stride) {
-      arguments.push_back(e.splat(e.load(view.memory, place), lanes));
-    } else if (view.shape.steps[columns().kept] != 1) {
-      Value offsets =
-          e.mul(e.iota(e.getIndexType(), lanes), e.splat(stride, lanes));
-      Value all = mask ? mask : e.firstLanes(e.index(lanes), lanes);
-      arguments.push_back(e.gather(view.memory, place, offsets, all));
-    } else if (mask) {
-      arguments.push_back(vector::MaskedLoadOp::create(
-          e, type, view.memory, ValueRange{place}, mask,
-          e.zeros(view.shape.element, lanes)));
-    } else {
-      arguments.push_back(
-          vector::LoadOp::create(e, type, view.memory, ValueRange{place}));
-    }
-  }
-  Value result = applyEpilogue(e, op, arguments, lanes);
-  const View &output = contraction.views[last];
-  Value place = getPlace(output, row, column);
-  if (mask)
-    vector::MaskedStoreOp::create(e, output.memory, ValueRange{place}, mask,
-                                  result);
-  else
-    vector::StoreOp::create(e, result, output.memory, ValueRange{place});
-}
-
 void Depthwise::store(Value row, Value column) {
   int64_t vectors = config.getNr() / lanes;
   Value rows = e.min(e.index(config.getMr()), e.sub(rowsHere, row));
@@ -363,12 +308,19 @@ void Depthwise::store(Value row, Value column) {
       Value from = e.add(e.mul(i, vectors * lanes), first);
       Value own = vector::LoadOp::create(e, e.vectorType(e.getF32Type(), lanes),
                                          sums, ValueRange{from});
-      Value at = e.add(column, first), toRow = e.add(row, i);
+      SmallVector<Value> place(contraction.sizes.size());
+      for (auto [dim, number] : llvm::zip(windows.outer, outer))
+        place[dim] = number;
+      if (windows.rows)
+        place[windows.rows->kept] = e.add(firstRow, e.add(row, i));
+      place[columns().kept] = e.add(column, first);
+      auto storeLanes = [&](Value mask) {
+        storeVector(e, contraction, {place, columns().kept, lanes, mask}, own);
+      };
       Value left = e.sub(count, first);
       e.ifElse(
-          e.less(e.index(lanes - 1), left),
-          [&] { storeVector(toRow, at, own, Value()); },
-          [&] { storeVector(toRow, at, own, e.firstLanes(left, lanes)); });
+          e.less(e.index(lanes - 1), left), [&] { storeLanes(Value()); },
+          [&] { storeLanes(e.firstLanes(left, lanes)); });
     });
   });
 }
@@ -400,7 +352,7 @@ void Depthwise::emit() {
   findColumns();
   Value items = e.mul(outerTotal, rowBlocks);
   Value work = e.mul(e.mul(e.min(numRows, e.index(blockRows)), numColumns),
-                     getRowTaps() * columns().taps);
+                     windows.getRowTaps() * columns().taps);
   Value chunk = e.add(e.div(e.index(taskWork), e.max(work, e.index(1))), 1);
   e.parallel(e.ceilDiv(items, chunk), [&](Value task) {
     // Vectors may be read behind the last line.
@@ -413,9 +365,16 @@ void Depthwise::emit() {
     e.loop(first, e.min(e.add(first, chunk), items), 1,
            [&](Value item) { emitItem(item); });
   });
-  contraction.release(e);
 }
 
-void emitDepthwise(LoopBuilder &e, ContractOp op) { Depthwise(e, op).emit(); }
+void emitDepthwise(LoopBuilder &e, ContractOp op) {
+  Contraction contraction(e, op);
+  SlidingWindows windows = *findSlidingWindows(contraction.shape);
+  if (windows.channels)
+    emitChannelsLast(e, contraction, windows);
+  else
+    Depthwise(e, contraction, windows).emit();
+  contraction.release(e);
+}
 
 } // namespace mp::kernel

@@ -8,15 +8,18 @@
 #ifndef MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISE_H
 #define MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISE_H
 
-#include "../Contract/LoopBuilder.h"
-
-#include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "../Contract/Contraction.h"
+#include "DepthwiseStrategy.h"
 
 namespace mp::kernel {
 
 /// Emits the loops of `op`, where `e` stands, whose windows slide
 /// (DepthwiseStrategy.h).
 void emitDepthwise(LoopBuilder &e, ContractOp op);
+
+/// Those of windows whose channels are last in memory (ChannelsLast.cpp).
+void emitChannelsLast(LoopBuilder &e, Contraction &contraction,
+                      const SlidingWindows &windows);
 
 } // namespace mp::kernel
 

@@ -55,36 +55,71 @@ static bool isPlain(AffineMap map) {
   });
 }
 
+/// Results but constants at the end, which are dimensions of size one.
+static ArrayRef<AffineExpr> dropUnits(AffineMap map) {
+  ArrayRef<AffineExpr> results = map.getResults();
+  while (!results.empty() && isa<AffineConstantExpr>(results.back()))
+    results = results.drop_back();
+  return results;
+}
+
+/// The dimension of channels, if it is the last in memory of both images.
+static std::optional<unsigned> findChannels(const ContractShape &shape) {
+  AffineMap image = shape.contract.maps[shape.rhs];
+  AffineMap weights = shape.contract.maps[shape.lhs];
+  unsigned numOperands = shape.operands.size();
+  for (unsigned dim = 0; dim < image.getNumDims(); ++dim) {
+    bool isLast = true;
+    for (unsigned operand : {shape.rhs, numOperands - 1}) {
+      ArrayRef<AffineExpr> results = dropUnits(shape.contract.maps[operand]);
+      isLast &= !results.empty() &&
+                results.back() == getAffineDimExpr(dim, image.getContext()) &&
+                shape.operands[operand].steps[dim] == 1;
+    }
+    if (isLast && weights.isFunctionOfDim(dim))
+      return dim;
+  }
+  return std::nullopt;
+}
+
 std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape) {
   AffineMap result = shape.contract.maps.back();
   AffineMap weights = shape.contract.maps[shape.lhs];
   AffineMap image = shape.contract.maps[shape.rhs];
   MemRefType type = shape.contract.types[shape.rhs];
   bool isRow = shape.groups[M].empty() && !shape.groups[K].empty();
-  if (!isRow || !shape.accumulator.isF32() || image.getNumResults() == 0 ||
-      !type.getLayout().isIdentity() ||
+  if (!isRow || !shape.accumulator.isF32() || !type.getLayout().isIdentity() ||
       !shape.contract.types.back().getLayout().isIdentity() ||
       !isPlain(weights) || !isPlain(result))
     return std::nullopt;
-  unsigned last = image.getNumResults() - 1;
-  auto columns = findAxis(shape, last);
-  if (!columns || columns->stride > 2 ||
-      result.getResults().back() !=
-          getAffineDimExpr(columns->kept, result.getContext()))
+  SlidingWindows windows;
+  windows.image = shape.rhs;
+  windows.channels = findChannels(shape);
+  unsigned end = image.getNumResults();
+  if (windows.channels)
+    end = dropUnits(image).size() - 1;
+  if (end == 0)
     return std::nullopt;
-  SlidingWindows windows{shape.rhs, std::nullopt, *columns, {}};
-  if (last > 0)
-    windows.rows = findAxis(shape, last - 1);
+  auto columns = findAxis(shape, end - 1);
+  if (!columns ||
+      (!windows.channels &&
+       (columns->stride > 2 ||
+        result.getResults().back() !=
+            getAffineDimExpr(columns->kept, result.getContext()))))
+    return std::nullopt;
+  windows.columns = *columns;
+  if (end > 1)
+    windows.rows = findAxis(shape, end - 2);
   if (windows.rows &&
       (windows.rows->kept == columns->kept ||
        (columns->summed && windows.rows->summed == columns->summed)))
     return std::nullopt;
-  int64_t taps = columns->taps * (windows.rows ? windows.rows->taps : 1);
-  if (taps > maxTaps)
+  if (columns->taps * windows.getRowTaps() > maxTaps)
     return std::nullopt;
   for (unsigned dim = 0; dim < image.getNumDims(); ++dim) {
     bool isSummed = !result.isFunctionOfDim(dim);
     bool isOwn = dim == columns->kept || columns->summed == dim ||
+                 windows.channels == dim ||
                  (windows.rows &&
                   (dim == windows.rows->kept || windows.rows->summed == dim));
     if (isSummed && !isOwn)
@@ -93,8 +128,8 @@ std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape) {
       windows.outer.push_back(dim);
   }
   // Elsewhere in the image, dimensions stand alone, and none of them twice.
-  unsigned inner = windows.rows ? 2 : 1;
-  for (AffineExpr expr : image.getResults().drop_back(inner)) {
+  for (AffineExpr expr :
+       image.getResults().take_front(end - (windows.rows ? 2 : 1))) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!isa<AffineConstantExpr>(expr) &&
         (!dim || !llvm::is_contained(windows.outer, dim.getPosition())))

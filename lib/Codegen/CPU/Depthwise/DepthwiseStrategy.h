@@ -45,10 +45,15 @@ struct SlidingWindows {
   /// The operand, a (0) or b (1).
   unsigned image;
   std::optional<SlidingAxis> rows;
-  /// Along memory, in the image and in the result.
+  /// Along memory, in the image and in the result, unless channels are.
   SlidingAxis columns;
+  /// The dimension of channels where they are last.
+  std::optional<unsigned> channels;
   /// The other dimensions of the result.
   llvm::SmallVector<unsigned> outer;
+
+  int64_t getRowTaps() const { return rows ? rows->taps : 1; }
+  int64_t getRowStride() const { return rows ? rows->stride : 1; }
 };
 
 /// Absent where the contraction is something else.
