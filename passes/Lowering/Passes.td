@@ -34,6 +34,29 @@ def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
   ];
 }
 
+def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Store images with channels last where that costs less";
+  let description = [{
+    Before: `kernel.contract` and linalg ops on tensors, in front of all fusion.
+    After: of convolutions and of what surrounds them, those for which that
+    costs less read and write images whose channels are the last axis; values
+    that others use, too, are transposed once. Arguments and results of the
+    function stay as they are. A minimum cut over the whole graph decides: of
+    all assignments, it is the one whose kernels and transposes take the least
+    time by an estimate (`lib/Codegen/Layout`). With `channels-last`, all that
+    can have channels last do.
+
+    Example: test/Lowering/mp-assign-layouts.mlir
+  }];
+  let options = [
+    Option<"channelsLast", "channels-last", "bool", "false",
+           "whatever it costs">,
+  ];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mp::kernel::KernelDialect"];
+}
+
 def FuseContractions : Pass<"mp-fuse-contractions"> {
   let summary = "Let contractions do what surrounds them";
   let description = [{

@@ -92,6 +92,9 @@ static void simplifyOps(OpPassManager &pm) {
 /// Chains of elementwise ops become one loop nest each, casts among them.
 static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
+  // Kernels of devices have no use for it yet.
+  if (!isDevice)
+    pm.addNestedPass<func::FuncOp>(createAssignLayouts());
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(

@@ -59,7 +59,8 @@ LAYERS = (
     "Operators", "Target/ONNX", "Graph", "Folding",
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
-    "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
+    "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/Layout",
+    "Codegen/CPU",
     "Codegen/GPU", "Runtime", "Emulation", "Execution", "passes", "Codegen/Host", "API",
 )  # fmt: skip
 # Files may name fewer operators than this.

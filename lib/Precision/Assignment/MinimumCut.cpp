@@ -17,7 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AssignmentRules.h"
-#include "MaxFlow.h"
+#include "mp-opt/Support/MaxFlow.h"
 
 #include "llvm/ADT/IntEqClasses.h"
 

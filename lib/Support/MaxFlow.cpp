@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MaxFlow.h"
+#include "mp-opt/Support/MaxFlow.h"
 
 #include <algorithm>
 

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_PRECISION_ASSIGNMENT_MAXFLOW_H
-#define MPOPT_LIB_PRECISION_ASSIGNMENT_MAXFLOW_H
+#ifndef MPOPT_SUPPORT_MAXFLOW_H
+#define MPOPT_SUPPORT_MAXFLOW_H
 
 #include <cstdint>
 #include <vector>
@@ -64,4 +64,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_LIB_PRECISION_ASSIGNMENT_MAXFLOW_H
+#endif // MPOPT_SUPPORT_MAXFLOW_H

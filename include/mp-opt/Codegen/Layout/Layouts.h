@@ -1,0 +1,28 @@
+//===- Layouts.h - The order of axes in memory ------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_LAYOUT_LAYOUTS_H
+#define MPOPT_CODEGEN_LAYOUT_LAYOUTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mp {
+
+enum class LayoutChoice {
+  /// What costs less.
+  Automatic,
+  /// Channels last wherever that can be.
+  ChannelsLast,
+};
+
+/// Stores images with their channels last where that costs less. On tensors,
+/// in front of all fusion.
+void assignLayouts(mlir::func::FuncOp function, LayoutChoice choice);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_LAYOUT_LAYOUTS_H

@@ -1,0 +1,131 @@
+//===- AssignLayouts.cpp - The layouts that cost least --------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each op that can run with channels last is one vertex of a network, whose
+// minimum cut says which do: those on the side of the sink. An op on one side
+// pays what the other layout would have cost less, a value that is used on both
+// sides one transpose (p makes it, c are its users):
+//
+//   s -> o         what o costs with channels last
+//   o -> t         what it costs as it is
+//   p -> x -> c    transpose, inf    p is as it is and some c is not
+//   c -> y -> p    inf, transpose    p has channels last and some c does not
+//
+// Ops that stay as they are, arguments and results of the function are the
+// source.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/Layout/Layouts.h"
+#include "LayoutCosts.h"
+#include "LayoutRewrite.h"
+
+#include "mp-opt/Support/MaxFlow.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+class LayoutCut {
+public:
+  LayoutCut(Block &block, const ChannelAxes &axes) : block(block), axes(axes) {}
+
+  /// Those whose channels are to be last, in the block's order.
+  SmallVector<Operation *> solve();
+
+private:
+  void addOps();
+  void addValue(Value value);
+  int getVertex(Operation *op) const {
+    auto found = vertices.find(op);
+    return found == vertices.end() ? MaxFlow::source : found->second;
+  }
+
+  Block &block;
+  const ChannelAxes &axes;
+  MaxFlow flow;
+  llvm::MapVector<Operation *, int> vertices;
+};
+} // namespace
+
+/// Whether any value of an op has another order.
+static bool hasChannels(Operation *op, const ChannelAxes &axes) {
+  auto has = [&](Value value) { return axes.getOrder(value) != nullptr; };
+  return llvm::any_of(op->getOperands(), has) ||
+         llvm::any_of(op->getResults(), has);
+}
+
+void LayoutCut::addOps() {
+  for (Operation &op : block) {
+    if (!hasChannels(&op, axes) || !axes.isFlexible(&op))
+      continue;
+    int vertex = flow.addVertex();
+    vertices.insert({&op, vertex});
+    LayoutCost cost = getLayoutCost(&op, axes);
+    int64_t common = std::min(cost.asIs, cost.channelsLast);
+    flow.addEdge(MaxFlow::source, vertex, cost.channelsLast - common);
+    flow.addEdge(vertex, MaxFlow::sink, cost.asIs - common);
+  }
+}
+
+void LayoutCut::addValue(Value value) {
+  const AxisOrder *order = axes.getOrder(value);
+  // Empty tensors are made in any order.
+  if (!order || value.getDefiningOp<tensor::EmptyOp>())
+    return;
+  int64_t cost = getTransposeCost(value, *order);
+  int producer = getVertex(value.getDefiningOp());
+  llvm::SmallSetVector<int, 4> users;
+  for (Operation *user : value.getUsers())
+    users.insert(getVertex(user));
+  int last = flow.addVertex(), asIs = flow.addVertex();
+  flow.addEdge(producer, last, cost);
+  flow.addEdge(asIs, producer, cost);
+  for (int user : users) {
+    flow.addEdge(last, user, MaxFlow::infinite);
+    flow.addEdge(user, asIs, MaxFlow::infinite);
+  }
+}
+
+SmallVector<Operation *> LayoutCut::solve() {
+  addOps();
+  for (Value argument : block.getArguments())
+    addValue(argument);
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      addValue(result);
+  constexpr uint64_t budget = uint64_t(1) << 28;
+  if (!flow.run(budget))
+    return {};
+  std::vector<bool> isAsIs = flow.getLargestSourceSide();
+  SmallVector<Operation *> chosen;
+  for (auto [op, vertex] : vertices)
+    if (!isAsIs[vertex])
+      chosen.push_back(op);
+  return chosen;
+}
+
+void assignLayouts(func::FuncOp function, LayoutChoice choice) {
+  if (function.isExternal())
+    return;
+  Block &block = function.getBody().front();
+  ChannelAxes axes(block);
+  SmallVector<Operation *> chosen;
+  if (choice == LayoutChoice::Automatic) {
+    chosen = LayoutCut(block, axes).solve();
+  } else {
+    for (Operation &op : block)
+      if (hasChannels(&op, axes) && axes.isFlexible(&op))
+        chosen.push_back(&op);
+  }
+  rewriteChannelsLast(chosen, axes);
+}
+
+} // namespace mp

@@ -1,0 +1,292 @@
+//===- ChannelAxes.cpp - Which axes are channels --------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelAxes.h"
+
+using namespace mlir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// Whether an index of the image is of a window: a dimension of the result and
+/// one that is summed over.
+static bool isWindow(const kernel::LinearForm &form, AffineMap result) {
+  bool hasKept = false, hasSummed = false;
+  for (auto [dim, factor] : llvm::enumerate(form.factors))
+    if (factor != 0)
+      (result.isFunctionOfDim(dim) ? hasKept : hasSummed) = true;
+  return hasKept && hasSummed;
+}
+
+static bool isPlain(AffineMap map) {
+  return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+}
+
+std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
+  SmallVector<AffineMap> maps = op.getMaps();
+  AffineMap result = maps.back();
+  unsigned numDims = result.getNumDims();
+  if (!op.getResult() || !isPlain(result) ||
+      !llvm::all_of(ArrayRef(maps).drop_front(2), isPlain))
+    return std::nullopt;
+  auto hasWindows = [&](AffineMap map) {
+    return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+      return isWindow(*kernel::getLinearForm(expr, numDims), result);
+    });
+  };
+  for (unsigned image : {0, 1}) {
+    ConvolutionParts parts;
+    parts.image = image;
+    parts.weights = 1 - image;
+    AffineMap of = maps[image], weights = maps[parts.weights];
+    if (!hasWindows(of) || !isPlain(weights))
+      continue;
+    for (llvm::SmallBitVector *flags : {&parts.channels, &parts.pixels, &parts.taps})
+      flags->resize(numDims);
+    for (unsigned dim = 0; dim < numDims; ++dim) {
+      bool isKept = result.isFunctionOfDim(dim);
+      if (isKept && !weights.isFunctionOfDim(dim))
+        parts.pixels.set(dim);
+      else if (isKept)
+        parts.channels.set(dim);
+      else
+        parts.taps.set(dim);
+    }
+    // What stands alone in the image and is summed over is a channel.
+    for (AffineExpr expr : of.getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr);
+          dim && parts.taps.test(dim.getPosition())) {
+        parts.taps.reset(dim.getPosition());
+        parts.channels.set(dim.getPosition());
+      }
+    if (parts.pixels.any())
+      return parts;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+RankedTensorType permute(RankedTensorType type, ArrayRef<int64_t> order) {
+  SmallVector<int64_t> shape;
+  for (int64_t axis : order)
+    shape.push_back(type.getDimSize(axis));
+  return type.clone(shape);
+}
+
+AxisOrder dropUnits(RankedTensorType type, ArrayRef<int64_t> order) {
+  AxisOrder left;
+  for (int64_t axis : order)
+    if (type.getDimSize(axis) != 1)
+      left.push_back(axis);
+  return left;
+}
+
+AxisOrder ChannelAxes::getAnyOrder(Value value) const {
+  if (const AxisOrder *order = getOrder(value))
+    return *order;
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  return llvm::to_vector(llvm::seq<int64_t>(0, rank));
+}
+
+void ChannelAxes::set(Value value, const Flags &flags) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() < 3 || type.getEncoding() || flags.none() ||
+      !channels.try_emplace(value, flags).second)
+    return;
+  AxisOrder order;
+  for (bool isChannel : {false, true})
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (flags.test(axis) == isChannel)
+        order.push_back(axis);
+  if (!llvm::is_sorted(order))
+    orders.try_emplace(value, std::move(order));
+  if (Operation *producer = value.getDefiningOp();
+      producer && producer->getBlock() == &block)
+    worklist.push_back(producer);
+  for (Operation *user : value.getUsers())
+    if (user->getBlock() == &block)
+      worklist.push_back(user);
+}
+
+/// From what is known of some values to others: of dimensions, which are
+/// channels and which are not.
+void ChannelAxes::visitMaps(ArrayRef<Value> values, ArrayRef<AffineMap> maps,
+                            Flags isChannel, Flags isOther) {
+  for (auto [value, map] : llvm::zip_equal(values, maps)) {
+    auto known = channels.find(value);
+    if (known == channels.end())
+      continue;
+    auto type = cast<RankedTensorType>(value.getType());
+    for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr);
+          dim && type.getDimSize(axis) != 1)
+        (known->second.test(axis) ? isChannel : isOther)
+            .set(dim.getPosition());
+  }
+  // What one value takes for a channel and another does not.
+  if (isChannel.anyCommon(isOther))
+    return;
+  for (auto [value, map] : llvm::zip_equal(values, maps)) {
+    Flags flags(map.getNumResults());
+    bool isKnown = true;
+    for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+        flags[axis] = isChannel.test(dim.getPosition());
+        isKnown &=
+            flags[axis] || isOther.test(dim.getPosition()) ||
+            cast<RankedTensorType>(value.getType()).getDimSize(axis) == 1;
+      }
+    if (isKnown)
+      set(value, flags);
+  }
+}
+
+/// Axes of size one go either way.
+void ChannelAxes::visitReshape(Value joined, Value divided,
+                               ArrayRef<ReassociationIndices> groups) {
+  auto joinedType = cast<RankedTensorType>(joined.getType());
+  auto dividedType = cast<RankedTensorType>(divided.getType());
+  if (auto known = channels.find(joined); known != channels.end()) {
+    Flags flags(dividedType.getRank()), from = known->second;
+    for (auto [axis, group] : llvm::enumerate(groups))
+      if (from.test(axis))
+        for (int64_t inner : group)
+          flags.set(inner);
+    set(divided, flags);
+  } else if (auto known = channels.find(divided); known != channels.end()) {
+    Flags flags(joinedType.getRank()), from = known->second;
+    for (auto [axis, group] : llvm::enumerate(groups)) {
+      bool isChannel = false, isOther = false;
+      for (int64_t inner : group)
+        if (dividedType.getDimSize(inner) != 1)
+          (from.test(inner) ? isChannel : isOther) = true;
+      if (isChannel && isOther)
+        return;
+      flags[axis] = isChannel || (!isOther && from.test(group.front()));
+    }
+    set(joined, flags);
+  }
+}
+
+/// Whether an op does the same with axes in another order.
+static bool canPermute(Operation *op) {
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return generic.hasPureTensorSemantics() && op->getNumResults() == 1 &&
+           !generic.hasIndexSemantics() &&
+           llvm::all_of(generic.getIndexingMapsArray(), isPlain);
+  if (auto contract = dyn_cast<kernel::ContractOp>(op))
+    return ConvolutionParts::find(contract).has_value();
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return fill.hasPureTensorSemantics();
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return slice.getSourceType().getRank() == slice.getType().getRank();
+  if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
+    return slice.getSourceType().getRank() == slice.getType().getRank();
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+}
+
+void ChannelAxes::visit(Operation *op) {
+  auto same = [&](ArrayRef<Value> values) {
+    int64_t rank = cast<RankedTensorType>(values.front().getType()).getRank();
+    SmallVector<AffineMap> maps(
+        values.size(),
+        AffineMap::getMultiDimIdentityMap(rank, op->getContext()));
+    visitMaps(values, maps, Flags(rank), Flags(rank));
+  };
+  if (auto contract = dyn_cast<kernel::ContractOp>(op)) {
+    std::optional<ConvolutionParts> parts = ConvolutionParts::find(contract);
+    if (!parts)
+      return;
+    SmallVector<Value> values = contract.getMappedOperands();
+    SmallVector<AffineMap> maps = contract.getMaps();
+    values[parts->weights] = contract.getResult();
+    maps[parts->weights] = maps.back();
+    visitMaps(values, maps, parts->channels, parts->pixels | parts->taps);
+    return;
+  }
+  if (!canPermute(op))
+    return;
+  if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    SmallVector<Value> values(generic.getOperands());
+    SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
+    for (OpResult result : generic.getResults()) {
+      values.push_back(result);
+      maps.push_back(generic.getIndexingMapMatchingResult(result));
+    }
+    visitMaps(values, maps, Flags(generic.getNumLoops()),
+              Flags(generic.getNumLoops()));
+  } else if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+    same({fill.getOutputs().front(), fill.getResult(0)});
+  } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    same({slice.getSource(), slice.getResult()});
+  } else if (auto slice = dyn_cast<tensor::InsertSliceOp>(op)) {
+    same({slice.getSource(), slice.getDest(), slice.getResult()});
+  } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    visitReshape(expand.getSrc(), expand.getResult(),
+                 expand.getReassociationIndices());
+  } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    visitReshape(collapse.getResult(), collapse.getSrc(),
+                 collapse.getReassociationIndices());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// Whether elements follow each other in both tensors alike.
+bool ChannelAxes::keepsOrder(Value joined, Value divided,
+                             ArrayRef<ReassociationIndices> groups) const {
+  AxisOrder flat;
+  for (int64_t axis : getAnyOrder(joined))
+    llvm::append_range(flat, groups[axis]);
+  auto type = cast<RankedTensorType>(divided.getType());
+  auto joinedType = cast<RankedTensorType>(joined.getType());
+  auto reshaped = getReassociationIndicesForReshape(
+      permute(type, getAnyOrder(divided)),
+      permute(joinedType, getAnyOrder(joined)));
+  return reshaped &&
+         dropUnits(type, flat) == dropUnits(type, getAnyOrder(divided));
+}
+
+bool ChannelAxes::isFlexible(Operation *op) const {
+  if (!canPermute(op))
+    return false;
+  auto hasSameOrder = [&](Value value) {
+    return value.getDefiningOp<tensor::EmptyOp>() ||
+           getAnyOrder(value) == getAnyOrder(op->getResult(0));
+  };
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return keepsOrder(expand.getSrc(), expand.getResult(),
+                      expand.getReassociationIndices());
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return keepsOrder(collapse.getResult(), collapse.getSrc(),
+                      collapse.getReassociationIndices());
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return hasSameOrder(slice.getSource());
+  if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
+    return hasSameOrder(slice.getSource()) && hasSameOrder(slice.getDest());
+  auto destination = cast<DestinationStyleOpInterface>(op);
+  return llvm::all_of(destination.getDpsInits(), hasSameOrder);
+}
+
+ChannelAxes::ChannelAxes(Block &block) : block(block) {
+  for (Operation &op : block)
+    if (isa<kernel::ContractOp>(op))
+      worklist.push_back(&op);
+  // Convolutions first.
+  for (size_t next = 0; next < worklist.size(); ++next)
+    visit(worklist[next]);
+}
+
+} // namespace mp

@@ -1,0 +1,145 @@
+//===- LayoutCosts.cpp - What layouts cost --------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Measured on processors with AVX-512, one thread, in the second cache. What
+// counts is how costs compare, which machines agree on better than on times.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutCosts.h"
+
+#include "mp-opt/Dialect/Kernel/ContractShape.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+/// For each element of 4 bytes that is read and written.
+constexpr double transposed = 400;
+/// For each multiply-add of windows of one channel that slide along rows, and
+/// of such whose channels are last.
+constexpr double slid = 80, slidLast = 25;
+/// For each multiply-add of other convolutions; more where images of windows
+/// are packed pixel by pixel.
+constexpr double multiplied = 15, packedLast = 10;
+/// For each element that is read with a stride along memory.
+constexpr double gathered = 200;
+} // namespace
+
+static double countElements(RankedTensorType type) {
+  double count = 1;
+  for (int64_t size : type.getShape())
+    count *= ShapedType::isDynamic(size) ? 1 : size;
+  return count;
+}
+
+static double getWords(RankedTensorType type) {
+  return countElements(type) * type.getElementTypeBitWidth() / 32;
+}
+
+int64_t getTransposeCost(Value value, ArrayRef<int64_t> order) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (llvm::is_sorted(dropUnits(type, order)))
+    return 0;
+  return int64_t(transposed * getWords(type));
+}
+
+/// The sizes of a contraction's dimensions, as far as operands tell.
+static SmallVector<double> getSizes(kernel::ContractOp op) {
+  SmallVector<double> sizes;
+  SmallVector<int64_t> known = kernel::getStaticSizes(op);
+  for (int64_t size : known)
+    sizes.push_back(ShapedType::isDynamic(size) ? 1 : size);
+  return sizes;
+}
+
+static LayoutCost getCost(kernel::ContractOp op) {
+  ConvolutionParts parts = *ConvolutionParts::find(op);
+  SmallVector<double> sizes = getSizes(op);
+  AffineMap result = op.getMaps().back();
+  AffineMap image = op.getMaps()[parts.image];
+  double products = 1, taps = 1, summed = 1, made = 1;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    products *= size;
+    if (parts.taps.test(dim))
+      taps *= size;
+    else if (!result.isFunctionOfDim(dim))
+      summed *= size;
+    else if (parts.channels.test(dim) && !image.isFunctionOfDim(dim))
+      made *= size;
+  }
+  if (summed == 1 && made == 1)
+    return {int64_t(products * slid), int64_t(products * slidLast)};
+  if (taps == 1)
+    return {};
+  return {int64_t(products * multiplied),
+          int64_t(products * (multiplied + packedLast))};
+}
+
+/// Copies in another order of axes, which the other layout may do without.
+static LayoutCost getCost(linalg::GenericOp op, const ChannelAxes &axes) {
+  LayoutCost cost;
+  auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  if (!type || op.getNumParallelLoops() != op.getNumLoops())
+    return cost;
+  // The order in which memory of a value goes through the op's dimensions.
+  auto getDims = [&](Value value, AffineMap map, bool isLast) {
+    auto valueType = cast<RankedTensorType>(value.getType());
+    AxisOrder order = axes.getAnyOrder(value);
+    if (!isLast)
+      llvm::sort(order);
+    SmallVector<unsigned> dims;
+    for (int64_t axis : dropUnits(valueType, order))
+      if (auto dim = dyn_cast<AffineDimExpr>(map.getResult(axis)))
+        dims.push_back(dim.getPosition());
+    return dims;
+  };
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    if (!isa<RankedTensorType>(operand->get().getType()))
+      continue;
+    for (bool isLast : {false, true}) {
+      SmallVector<unsigned> read = getDims(
+          operand->get(), op.getMatchingIndexingMap(operand), isLast);
+      SmallVector<unsigned> written =
+          getDims(op.getResult(0),
+                  op.getIndexingMapMatchingResult(op->getResult(0)), isLast);
+      llvm::erase_if(written, [&](unsigned dim) {
+        return !llvm::is_contained(read, dim);
+      });
+      if (read != written)
+        (isLast ? cost.channelsLast : cost.asIs) +=
+            int64_t(transposed * getWords(cast<RankedTensorType>(
+                                     operand->get().getType())));
+    }
+  }
+  return cost;
+}
+
+/// Steps of a slice along memory.
+static LayoutCost getCost(tensor::ExtractSliceOp op, const ChannelAxes &axes) {
+  AxisOrder order = axes.getAnyOrder(op.getSource());
+  auto strides = op.getStaticStrides();
+  auto getCost = [&](int64_t last) {
+    return strides[last] == 1
+               ? 0
+               : int64_t(gathered * countElements(op.getType()));
+  };
+  return {getCost(int64_t(strides.size()) - 1), getCost(order.back())};
+}
+
+LayoutCost getLayoutCost(Operation *op, const ChannelAxes &axes) {
+  if (auto contract = dyn_cast<kernel::ContractOp>(op))
+    return getCost(contract);
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return getCost(generic, axes);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return getCost(slice, axes);
+  return {};
+}
+
+} // namespace mp
