@@ -7,9 +7,7 @@
 
 #include "mp-opt/Codegen/GPU/MathFunctions.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/TypeUtilities.h"
+#include "mp-opt/Codegen/Common/FloatBuilder.h"
 
 #include <cmath>
 
@@ -18,78 +16,6 @@ using namespace mlir;
 namespace mp {
 
 namespace {
-
-/// Builds on scalars and vectors of one type.
-struct FloatBuilder {
-  PatternRewriter &b;
-  Location loc;
-  Type type;
-
-  Value constant(double number) const {
-    TypedAttr value = b.getFloatAttr(getElementTypeOrSelf(type), number);
-    if (auto vector = dyn_cast<VectorType>(type))
-      value = DenseElementsAttr::get(vector, value);
-    return arith::ConstantOp::create(b, loc, value);
-  }
-  Value add(Value x, Value y) const {
-    return arith::AddFOp::create(b, loc, x, y);
-  }
-  Value subtract(Value x, Value y) const {
-    return arith::SubFOp::create(b, loc, x, y);
-  }
-  Value multiply(Value x, Value y) const {
-    return arith::MulFOp::create(b, loc, x, y);
-  }
-  Value divide(Value x, Value y) const {
-    return arith::DivFOp::create(b, loc, x, y);
-  }
-  Value negate(Value x) const { return arith::NegFOp::create(b, loc, x); }
-  /// x * y + z, rounded once.
-  Value fma(Value x, Value y, Value z) const {
-    return math::FmaOp::create(b, loc, x, y, z);
-  }
-  /// Coefficients of the highest power first.
-  Value polynomial(Value x, ArrayRef<double> coefficients) const {
-    Value sum = constant(coefficients.front());
-    for (double coefficient : coefficients.drop_front())
-      sum = fma(sum, x, constant(coefficient));
-    return sum;
-  }
-  Value isEqual(Value x, Value y) const {
-    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, y);
-  }
-  Value isLess(Value x, Value y) const {
-    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y);
-  }
-  Value select(Value condition, Value x, Value y) const {
-    return arith::SelectOp::create(b, loc, condition, x, y);
-  }
-  Value getSize(Value x) const { return math::AbsFOp::create(b, loc, x); }
-  Value getWhole(Value x) const { return math::TruncOp::create(b, loc, x); }
-  Value withSign(Value size, Value sign) const {
-    return math::CopySignOp::create(b, loc, size, sign);
-  }
-};
-
-Type withElement(Type type, Type element) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.clone(element);
-  return element;
-}
-
-/// A function of f32.
-template <typename Op> struct FunctionPattern : public OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &b) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return failure();
-    FloatBuilder f{b, op.getLoc(), op.getType()};
-    b.replaceOp(op, compute(f, op.getOperand()));
-    return success();
-  }
-  virtual Value compute(const FloatBuilder &f, Value x) const = 0;
-};
 
 //===----------------------------------------------------------------------===//
 // Circular functions

@@ -20,9 +20,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/Layout/Layouts.h"
 #include "LayoutCosts.h"
 #include "LayoutRewrite.h"
+#include "mp-opt/Codegen/Layout/Layouts.h"
 
 #include "mp-opt/Support/MaxFlow.h"
 

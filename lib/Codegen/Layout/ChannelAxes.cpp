@@ -48,7 +48,8 @@ std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
     AffineMap of = maps[image], weights = maps[parts.weights];
     if (!hasWindows(of) || !isPlain(weights))
       continue;
-    for (llvm::SmallBitVector *flags : {&parts.channels, &parts.pixels, &parts.taps})
+    for (llvm::SmallBitVector *flags :
+         {&parts.channels, &parts.pixels, &parts.taps})
       flags->resize(numDims);
     for (unsigned dim = 0; dim < numDims; ++dim) {
       bool isKept = result.isFunctionOfDim(dim);
@@ -130,8 +131,7 @@ void ChannelAxes::visitMaps(ArrayRef<Value> values, ArrayRef<AffineMap> maps,
     for (auto [axis, expr] : llvm::enumerate(map.getResults()))
       if (auto dim = dyn_cast<AffineDimExpr>(expr);
           dim && type.getDimSize(axis) != 1)
-        (known->second.test(axis) ? isChannel : isOther)
-            .set(dim.getPosition());
+        (known->second.test(axis) ? isChannel : isOther).set(dim.getPosition());
   }
   // What one value takes for a channel and another does not.
   if (isChannel.anyCommon(isOther))

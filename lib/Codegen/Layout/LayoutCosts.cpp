@@ -103,8 +103,8 @@ static LayoutCost getCost(linalg::GenericOp op, const ChannelAxes &axes) {
     if (!isa<RankedTensorType>(operand->get().getType()))
       continue;
     for (bool isLast : {false, true}) {
-      SmallVector<unsigned> read = getDims(
-          operand->get(), op.getMatchingIndexingMap(operand), isLast);
+      SmallVector<unsigned> read =
+          getDims(operand->get(), op.getMatchingIndexingMap(operand), isLast);
       SmallVector<unsigned> written =
           getDims(op.getResult(0),
                   op.getIndexingMapMatchingResult(op->getResult(0)), isLast);
@@ -113,8 +113,8 @@ static LayoutCost getCost(linalg::GenericOp op, const ChannelAxes &axes) {
       });
       if (read != written)
         (isLast ? cost.channelsLast : cost.asIs) +=
-            int64_t(transposed * getWords(cast<RankedTensorType>(
-                                     operand->get().getType())));
+            int64_t(transposed *
+                    getWords(cast<RankedTensorType>(operand->get().getType())));
     }
   }
   return cost;
@@ -125,9 +125,8 @@ static LayoutCost getCost(tensor::ExtractSliceOp op, const ChannelAxes &axes) {
   AxisOrder order = axes.getAnyOrder(op.getSource());
   auto strides = op.getStaticStrides();
   auto getCost = [&](int64_t last) {
-    return strides[last] == 1
-               ? 0
-               : int64_t(gathered * countElements(op.getType()));
+    return strides[last] == 1 ? 0
+                              : int64_t(gathered * countElements(op.getType()));
   };
   return {getCost(int64_t(strides.size()) - 1), getCost(order.back())};
 }

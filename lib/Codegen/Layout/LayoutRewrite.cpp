@@ -31,8 +31,7 @@ private:
   Type getType(Value value);
   Value transpose(Value value, RankedTensorType type, ArrayRef<int64_t> order);
   AffineMap permute(AffineMap map, Value value);
-  template <typename T>
-  SmallVector<T> permute(ArrayRef<T> list, Value value) {
+  template <typename T> SmallVector<T> permute(ArrayRef<T> list, Value value) {
     SmallVector<T> made;
     for (int64_t axis : axes.getAnyOrder(value))
       made.push_back(list[axis]);
@@ -180,8 +179,7 @@ Operation *Rewriter::makeContract(kernel::ContractOp op) {
       continue;
     bool isResult = number + 1 == operands.size();
     map = permute(map, isResult ? op.getResult() : operand);
-    operand =
-        isResult ? getDestination(operand, op.getResult()) : get(operand);
+    operand = isResult ? getDestination(operand, op.getResult()) : get(operand);
   }
   SmallVector<unsigned> order = findOrder({maps.back(), maps[parts.image]});
   // Sizes that no operand has are in the dimensions' order.
@@ -233,10 +231,9 @@ Operation *Rewriter::make(Operation *op) {
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return tensor::ExpandShapeOp::create(
         builder, loc, toType, get(from), groups,
-        permute<OpFoldResult>(
-            getMixedValues(expand.getStaticOutputShape(),
-                           expand.getOutputShape(), builder),
-            to));
+        permute<OpFoldResult>(getMixedValues(expand.getStaticOutputShape(),
+                                             expand.getOutputShape(), builder),
+                              to));
   return tensor::CollapseShapeOp::create(builder, loc, toType, get(from),
                                          groups);
 }
@@ -261,8 +258,7 @@ void Rewriter::rewrite(Operation *op) {
     AxisOrder back(order->size());
     for (auto [position, axis] : llvm::enumerate(*order))
       back[axis] = position;
-    Value same =
-        transpose(result, cast<RankedTensorType>(old.getType()), back);
+    Value same = transpose(result, cast<RankedTensorType>(old.getType()), back);
     old.replaceUsesWithIf(same, isOther);
   }
 }

@@ -142,16 +142,7 @@ Value Scalars::logicalNot(Value x) {
   return arith::XOrIOp::create(b, loc, x, integer(x.getType(), 1));
 }
 
-Value Scalars::exp(Value x) {
-  if (!x.getType().isF32())
-    return math<math::ExpOp>(x);
-  // MLIR's polynomial gives zero below the least normal number. The sum is
-  // exact: it has fewer digits in front of the point than x.
-  Value isLow = compare(LT, x, like(x, -80));
-  Value safe = select(isLow, add(x, like(x, 40)), x);
-  Value factor = select(isLow, like(x, 4.24835425529158899533e-18), like(x, 1));
-  return mul(math<math::ExpOp>(safe), factor);
-}
+Value Scalars::exp(Value x) { return math<math::ExpOp>(x); }
 
 Value Scalars::log(Value x) {
   if (!x.getType().isF32())

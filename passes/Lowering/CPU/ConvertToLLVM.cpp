@@ -9,6 +9,8 @@
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mp-opt/Codegen/CPU/RuntimeToLLVM.h"
+#include "mp-opt/Codegen/Common/Exponential.h"
+#include "mp-opt/Codegen/Target/Target.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -61,10 +63,12 @@ LogicalResult ConvertToLLVM::expand() {
   vector::populateVectorMaskMaterializationPatterns(
       patterns, /*force32BitVectorIndices=*/false);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
+  Target target = Target::get(getOperation());
+  populateExponentialPattern(patterns,
+                             target.isa == InstructionSet::AVX512);
   // Polynomials are f32; sines lose their arguments beyond some thousands.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-    return name == math::ExpOp::getOperationName() ||
-           name == math::LogOp::getOperationName() ||
+    return name == math::LogOp::getOperationName() ||
            name == math::TanhOp::getOperationName() ||
            name == math::ErfOp::getOperationName() ||
            name == math::Log1pOp::getOperationName() ||

@@ -8,6 +8,7 @@
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Codegen/Common/Exponential.h"
 #include "mp-opt/Codegen/GPU/MathFunctions.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
@@ -116,12 +117,13 @@ void ExpandKernels::runOnOperation() {
   RewritePatternSet patterns(&getContext());
   patterns.add<ExpandDraw>(&getContext());
   populateMathFunctionPatterns(patterns);
+  populateExponentialPattern(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-    return llvm::is_contained({"math.exp", "math.expm1", "math.log",
-                               "math.log1p", "math.log2", "math.tanh",
-                               "math.erf", "math.erfc", "math.asin",
-                               "math.acos", "math.atan2", "math.cbrt"},
+    return llvm::is_contained({"math.expm1", "math.log", "math.log1p",
+                               "math.log2", "math.tanh", "math.erf",
+                               "math.erfc", "math.asin", "math.acos",
+                               "math.atan2", "math.cbrt"},
                               name);
   });
   math::populateExpansionPatterns(patterns,

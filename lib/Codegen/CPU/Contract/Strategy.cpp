@@ -321,9 +321,9 @@ static std::optional<Config> chooseDepthwise(ContractOp op,
   int64_t length = shape.contract.minSizes[windows->columns.kept];
   bool isKnown = length > 0 && length < minLong;
   if (windows->channels) {
-    config.mr = isKnown ? llvm::divideCeil(
-                              length, llvm::divideCeil(length, numSums))
-                        : numSums;
+    config.mr =
+        isKnown ? llvm::divideCeil(length, llvm::divideCeil(length, numSums))
+                : numSums;
     config.nr = config.lanes;
     auto constant = op->getAttrOfType<IntegerAttr>(constantName);
     if (constant && constant.getInt() == shape.lhs &&

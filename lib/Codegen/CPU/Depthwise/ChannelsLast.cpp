@@ -51,16 +51,6 @@ private:
         e, contraction.op.getMappedOperands()[windows.image],
         int64_t(position));
   }
-  /// From one index of an axis of the image to the next, in elements.
-  Value getPitch(const SlidingAxis &axis) {
-    Value pitch = e.index(1);
-    unsigned rank =
-        contraction.shape.contract.maps[windows.image].getNumResults();
-    for (unsigned position = axis.position + 1; position < rank; ++position)
-      pitch = e.mul(pitch, getImageSize(position));
-    return pitch;
-  }
-
   /// Channels from `first` on, of a block.
   struct Channels {
     Value vector, first;
@@ -85,6 +75,7 @@ private:
   const View &image, &weights;
   int64_t lanes;
   Value numRows, numColumns, numChannels, vectors, wholeVectors;
+  /// From one index of an axis of the image to the next, in elements.
   Value rowPitch, columnPitch;
   /// [vector of channels][tap][lane]
   Value packed;
@@ -147,16 +138,16 @@ SmallVector<Value> ChannelsLast::addRow(Value rowTap, const Channels &channels,
                                         ArrayRef<Value> present,
                                         ValueRange carried) {
   VectorType type = e.vectorType(e.getF32Type(), lanes);
-  Value tap = e.add(e.mul(channels.vector, numTaps()),
-                    e.mul(rowTap, columns().taps));
+  Value tap =
+      e.add(e.mul(channels.vector, numTaps()), e.mul(rowTap, columns().taps));
   SmallVector<Value> factors;
   for (int64_t i = 0; i < columns().taps; ++i)
     factors.push_back(vector::LoadOp::create(
         e, type, packed, ValueRange{e.mul(e.add(tap, i), lanes)}));
   Value line = e.add(place, channels.first);
   if (windows.rows)
-    line = e.add(line, e.mul(e.mul(rowTap, rowPitch),
-                             std::abs(windows.rows->dilation)));
+    line = e.add(
+        line, e.mul(e.mul(rowTap, rowPitch), std::abs(windows.rows->dilation)));
   SmallVector<Value> result(carried);
   VectorType read = e.vectorType(image.shape.element, lanes);
   for (int64_t column = 0; column <= getReach(); ++column) {
@@ -178,8 +169,8 @@ SmallVector<Value> ChannelsLast::addRow(Value rowTap, const Channels &channels,
               e, read, image.memory, ValueRange{at}, mask,
               e.zeros(image.shape.element, lanes));
         else
-          pixels = vector::LoadOp::create(e, read, image.memory,
-                                          ValueRange{at});
+          pixels =
+              vector::LoadOp::create(e, read, image.memory, ValueRange{at});
         pixels = e.castFloat(pixels, image.shape.rounding, e.getF32Type());
       }
       result[pixel] =
@@ -191,8 +182,7 @@ SmallVector<Value> ChannelsLast::addRow(Value rowTap, const Channels &channels,
 
 void ChannelsLast::multiply(const Channels &channels, ArrayRef<Value> present) {
   SmallVector<Value> zeros(config.getMr(), e.zeros(e.getF32Type(), lanes));
-  auto loop =
-      scf::ForOp::create(e, firstRowTap, endRowTap, e.index(1), zeros);
+  auto loop = scf::ForOp::create(e, firstRowTap, endRowTap, e.index(1), zeros);
   {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
@@ -251,8 +241,8 @@ void ChannelsLast::emitBlock(Value column) {
       place = e.add(place, e.mul(index, stride));
   // The origin has the constants in it; windows begin elsewhere where taps go
   // backwards.
-  place = e.add(place, e.mul(columnPitch,
-                             columns().getBegin() - columns().constant));
+  place = e.add(place,
+                e.mul(columnPitch, columns().getBegin() - columns().constant));
   if (windows.rows)
     place = e.add(place, e.mul(rowPitch, windows.rows->getBegin() -
                                              windows.rows->constant));
@@ -269,8 +259,7 @@ void ChannelsLast::emitBlock(Value column) {
     e.loop(begin, end, 1, [&](Value vector) {
       Channels channels{vector, e.mul(vector, lanes), Value()};
       if (isMasked)
-        channels.mask =
-            e.firstLanes(e.sub(numChannels, channels.first), lanes);
+        channels.mask = e.firstLanes(e.sub(numChannels, channels.first), lanes);
       multiply(channels, present);
     });
   };
@@ -293,8 +282,11 @@ void ChannelsLast::emit() {
   numChannels = contraction.sizes[channelDim()];
   vectors = e.ceilDiv(numChannels, lanes);
   wholeVectors = e.div(numChannels, e.index(lanes));
-  columnPitch = getPitch(columns());
-  rowPitch = windows.rows ? getPitch(*windows.rows) : e.index(0);
+  auto strides = memref::ExtractStridedMetadataOp::create(
+                     e, contraction.op.getMappedOperands()[windows.image])
+                     .getStrides();
+  columnPitch = strides[columns().position];
+  rowPitch = windows.rows ? strides[windows.rows->position] : e.index(0);
   SmallVector<Value> outerSizes;
   Value images = e.index(1);
   for (unsigned dim : windows.outer) {
@@ -303,14 +295,16 @@ void ChannelsLast::emit() {
   }
   packed = packWeights();
   Value work = e.mul(e.mul(numColumns, numChannels), numTaps());
-  Value rowsPerTask = e.add(e.div(e.index(taskWork), e.max(work, e.index(1))), 1);
+  Value rowsPerTask =
+      e.add(e.div(e.index(taskWork), e.max(work, e.index(1))), 1);
   Value pieces = e.ceilDiv(numRows, rowsPerTask);
   e.parallel(e.mul(images, pieces), [&](Value task) {
     sums = e.scratch(0, e.index(config.getMr() * lanes), e.getF32Type());
     indices.assign(contraction.sizes.size(), Value());
     Value number = e.div(task, pieces);
     for (unsigned i = outerSizes.size(); i-- > 0;) {
-      indices[windows.outer[i]] = i == 0 ? number : e.rem(number, outerSizes[i]);
+      indices[windows.outer[i]] =
+          i == 0 ? number : e.rem(number, outerSizes[i]);
       number = e.div(number, outerSizes[i]);
     }
     Value first = e.mul(e.rem(task, pieces), rowsPerTask);

@@ -54,8 +54,9 @@ private:
   }
   /// Of a dimension of the image.
   Value getImageSize(unsigned position) {
-    return memref::DimOp::create(e, contraction.op.getMappedOperands()[windows.image],
-                                 int64_t(position));
+    return memref::DimOp::create(
+        e, contraction.op.getMappedOperands()[windows.image],
+        int64_t(position));
   }
   Value getPlane(Value row, int64_t phase) {
     return e.mul(e.add(e.mul(row, phases), phase), pitch);
@@ -216,8 +217,8 @@ void Depthwise::zeroRow(Value to) {
 /// All rows that the windows of the piece's results reach.
 void Depthwise::prepare() {
   int64_t reach = windows.rows ? windows.rows->getReach() : 0;
-  Value count =
-      e.add(e.mul(e.sub(rowsHere, e.index(1)), windows.getRowStride()), reach + 1);
+  Value count = e.add(
+      e.mul(e.sub(rowsHere, e.index(1)), windows.getRowStride()), reach + 1);
   Value base = image.origin;
   for (auto [dim, number] : llvm::zip(windows.outer, outer))
     base = e.add(base, e.mul(number, image.getStride(e, dim)));

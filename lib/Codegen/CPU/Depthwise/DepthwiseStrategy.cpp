@@ -88,9 +88,8 @@ std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape) {
   AffineMap image = shape.contract.maps[shape.rhs];
   MemRefType type = shape.contract.types[shape.rhs];
   bool isRow = shape.groups[M].empty() && !shape.groups[K].empty();
-  if (!isRow || !shape.accumulator.isF32() || !type.getLayout().isIdentity() ||
-      !shape.contract.types.back().getLayout().isIdentity() ||
-      !isPlain(weights) || !isPlain(result))
+  if (!isRow || !shape.accumulator.isF32() || !isPlain(weights) ||
+      !isPlain(result))
     return std::nullopt;
   SlidingWindows windows;
   windows.image = shape.rhs;
@@ -101,11 +100,12 @@ std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape) {
   if (end == 0)
     return std::nullopt;
   auto columns = findAxis(shape, end - 1);
-  if (!columns ||
-      (!windows.channels &&
-       (columns->stride > 2 ||
-        result.getResults().back() !=
-            getAffineDimExpr(columns->kept, result.getContext()))))
+  bool isDense = type.getLayout().isIdentity() &&
+                 shape.contract.types.back().getLayout().isIdentity();
+  if (!columns || (!windows.channels &&
+                   (!isDense || columns->stride > 2 ||
+                    result.getResults().back() !=
+                        getAffineDimExpr(columns->kept, result.getContext()))))
     return std::nullopt;
   windows.columns = *columns;
   if (end > 1)

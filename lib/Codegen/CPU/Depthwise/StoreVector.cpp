@@ -32,9 +32,8 @@ static Value readVector(LoopBuilder &e, const View &view,
   if (view.shape.steps[vector.dim] != 1) {
     Value offsets = e.mul(e.iota(e.getIndexType(), vector.lanes),
                           e.splat(stride, vector.lanes));
-    Value all = vector.mask
-                    ? vector.mask
-                    : e.firstLanes(e.index(vector.lanes), vector.lanes);
+    Value all = vector.mask ? vector.mask
+                            : e.firstLanes(e.index(vector.lanes), vector.lanes);
     return e.gather(view.memory, place, offsets, all);
   }
   if (vector.mask)
