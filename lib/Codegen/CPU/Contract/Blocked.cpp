@@ -375,6 +375,15 @@ void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
     offset = e.mul(offset, shape.mr);
     Value first = e.mul(e.add(task.firstLHSPanel, panel), shape.mr);
     product.numRows = e.sub(contraction.groups[M].total, first);
+    product.ahead = e.index(-1);
+    if (keepsRHS || packsRHSAhead()) {
+      Value next =
+          e.add(product.rhsPlace, shape.rhsFormat.getSize(e, product.k));
+      Value part = e.mul(product.k, llvm::divideCeil(shape.nr(), prefetchParts));
+      product.ahead = arith::SelectOp::create(
+          e, e.less(panel, e.index(prefetchParts)),
+          e.add(next, e.mul(panel, part)), product.ahead);
+    }
   }
   product.lhsPlace = e.add(place, offset);
 }

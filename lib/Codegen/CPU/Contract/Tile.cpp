@@ -78,6 +78,7 @@ private:
   Value getFactor(Value at);
   ValueRange emitTile(Value tile, int64_t vectors);
   void prefetchRows(Value chunk);
+  void prefetchColumns(Value begin, int64_t length);
   ValueRange emitKPacks(Value count, ValueRange sums, int64_t vectors,
                         function_ref<std::pair<Value, Value>(Value)> locate);
   ValueRange emitLines(Value tile, ValueRange sums, int64_t vectors);
@@ -187,6 +188,16 @@ void PanelProductLoops::prefetchRows(Value chunk) {
                /*write=*/false);
 }
 
+/// A part of the columns that the next panel has at `length` places of K.
+void PanelProductLoops::prefetchColumns(Value begin, int64_t length) {
+  int64_t lines = llvm::divideCeil(shape.nr(), prefetchParts);
+  e.ifThen(e.less(e.index(-1), product.ahead), [&] {
+    Value first = e.add(product.ahead, e.mul(begin, lines));
+    for (int64_t i = 0; i < lines; ++i)
+      e.prefetch(product.rhs, e.add(first, i * length), /*write=*/false);
+  });
+}
+
 /// Of rows in place, lines of memory at a time, while those of the next tile
 /// are asked for. Behind the last row, it comes again.
 ValueRange PanelProductLoops::emitLines(Value tile, ValueRange sums,
@@ -207,6 +218,8 @@ ValueRange PanelProductLoops::emitLines(Value tile, ValueRange sums,
   Value ahead = e.add(begin, e.mul(product.lhsPitch, shape.mr));
   for (Value line : lines)
     e.prefetch(product.lhs, e.add(line, ahead), false);
+  if (vectors == shape.vectors)
+    prefetchColumns(begin, length);
   Value count = e.min(e.sub(product.k, begin), e.index(length));
   ValueRange next =
       emitKPacks(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
@@ -286,8 +299,10 @@ static PanelProduct getPanelProduct(const TileShape &shape, LoopBuilder &e,
   product.accumulate = arguments[9];
   product.numColumns = arguments[10];
   unsigned next = 11;
-  if (shape.lhsInPlace)
+  if (shape.lhsInPlace) {
     product.numRows = arguments[next++];
+    product.ahead = arguments[next++];
+  }
   if (!shape.rhsInPlace)
     return product;
   product.kOffsets.type = e.getIndexType();
@@ -333,7 +348,7 @@ getPanelProductFunction(ModuleOp module, const TileShape &shape, Type offsets) {
   SmallVector<Type> types = {rows, index, index, columns,       index, index,
                              sums, index, index, e.getI1Type(), index};
   if (shape.lhsInPlace)
-    types.push_back(index);
+    types.append(2, index);
   if (shape.rhsInPlace)
     types.append({offsets, index});
   auto function = func::FuncOp::create(e, name, e.getFunctionType(types, {}));
@@ -354,7 +369,7 @@ void emitPanelProduct(LoopBuilder &e, ModuleOp module, const TileShape &shape,
       product.rhsPlace, product.k,          product.sums,      product.sumPlace,
       product.count,    product.accumulate, product.numColumns};
   if (shape.lhsInPlace)
-    arguments.push_back(product.numRows);
+    arguments.append({product.numRows, product.ahead});
   Type offsets;
   if (shape.rhsInPlace) {
     arguments.append({getOffsets(e, product), product.firstK});

@@ -52,10 +52,17 @@ struct PanelProduct {
   mlir::Value accumulate;
   /// Columns that are there.
   mlir::Value numColumns;
+  /// With an LHS in place: columns that the next panel needs, which are asked
+  /// for meanwhile; -1 for none.
+  mlir::Value ahead;
   /// Of an RHS in place: what an index of K adds, and the first of these.
   IndexFunction kOffsets;
   mlir::Value firstK;
 };
+
+/// Products of tiles after which all of the next panel has been asked for: each
+/// asks for an equal part.
+constexpr int64_t prefetchParts = 6;
 
 /// Gets a tile's sums: rows of as many vectors.
 using TakeSums = llvm::function_ref<void(mlir::Value tile, int64_t vectors,
