@@ -86,9 +86,8 @@ Value ExpandExp::compute(const FloatBuilder &f, Value x) const {
   // ln 2 in two parts, of which the first has few digits.
   Value rest = f.fma(n, f.constant(-6.93145752e-1), x);
   rest = f.fma(n, f.constant(-1.42860677e-6), rest);
-  Value power = f.polynomial(
-      rest, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2, 1.66664720e-1,
-             4.99999851e-1, 1, 1});
+  Value power = f.polynomial(rest, {1.37805939e-3, 8.37312452e-3, 4.16695364e-2,
+                                    1.66664720e-1, 4.99999851e-1, 1, 1});
   auto vector = dyn_cast<VectorType>(f.type);
   if (isAVX512 && vector && vector.getShape() == ArrayRef<int64_t>{16})
     return scaleByAVX512(f, power, n);

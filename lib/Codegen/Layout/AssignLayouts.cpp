@@ -26,7 +26,9 @@
 
 #include "mp-opt/Support/MaxFlow.h"
 
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -112,6 +114,23 @@ SmallVector<Operation *> LayoutCut::solve() {
   return chosen;
 }
 
+/// What the contraction gets, and what both layouts cost it.
+static void explain(kernel::ContractOp op, const ChannelAxes &axes,
+                    bool isLast) {
+  auto options = remark::RemarkOpts::name("layout").category("mp-codegen");
+  auto remark = remark::analysis(op.getLoc(), options);
+  if (!remark)
+    return;
+  LayoutCost cost = getLayoutCost(op, axes);
+  using Arg = remark::detail::Remark::Arg;
+  auto getMicroseconds = [](int64_t picoseconds) {
+    return llvm::formatv("{0:F1}", picoseconds * 1e-6).str();
+  };
+  remark << Arg("Layout", isLast ? "channels last" : "as it is")
+         << Arg("AsItIs", getMicroseconds(cost.asIs))
+         << Arg("ChannelsLast", getMicroseconds(cost.channelsLast));
+}
+
 void assignLayouts(func::FuncOp function, LayoutChoice choice) {
   if (function.isExternal())
     return;
@@ -125,6 +144,10 @@ void assignLayouts(func::FuncOp function, LayoutChoice choice) {
       if (hasChannels(&op, axes) && axes.isFlexible(&op))
         chosen.push_back(&op);
   }
+  llvm::DenseSet<Operation *> isLast(chosen.begin(), chosen.end());
+  for (auto op : block.getOps<kernel::ContractOp>())
+    if (ConvolutionParts::find(op))
+      explain(op, axes, isLast.contains(op));
   rewriteChannelsLast(chosen, axes);
 }
 

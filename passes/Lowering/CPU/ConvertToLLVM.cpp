@@ -64,8 +64,7 @@ LogicalResult ConvertToLLVM::expand() {
       patterns, /*force32BitVectorIndices=*/false);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
   Target target = Target::get(getOperation());
-  populateExponentialPattern(patterns,
-                             target.isa == InstructionSet::AVX512);
+  populateExponentialPattern(patterns, target.isa == InstructionSet::AVX512);
   // Polynomials are f32; sines lose their arguments beyond some thousands.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return name == math::LogOp::getOperationName() ||

@@ -379,7 +379,8 @@ void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
     if (keepsRHS || packsRHSAhead()) {
       Value next =
           e.add(product.rhsPlace, shape.rhsFormat.getSize(e, product.k));
-      Value part = e.mul(product.k, llvm::divideCeil(shape.nr(), prefetchParts));
+      Value part =
+          e.mul(product.k, llvm::divideCeil(shape.nr(), prefetchParts));
       product.ahead = arith::SelectOp::create(
           e, e.less(panel, e.index(prefetchParts)),
           e.add(next, e.mul(panel, part)), product.ahead);
