@@ -37,7 +37,7 @@ public:
   Blocked(LoopBuilder &e, ContractOp op)
       : e(e), config(*op.getConfig()), contraction(e, op),
         shape(contraction.shape, config),
-        rows(e, contraction, contraction.shape.lhs, M, shape.lhsFormat,
+        rows(e, padRows(), contraction.shape.lhs, M, shape.lhsFormat,
              config.getLhs() != Packing::MNMajor),
         columns(e, contraction, contraction.shape.rhs, N, shape.rhsFormat,
                 config.getRhs() == Packing::KMajor),
@@ -58,6 +58,12 @@ private:
   /// has tile registers to set up.
   int64_t getPanelsPerProduct() const {
     return shape.products == Products::AMX ? 4 : 1;
+  }
+  /// Rows in place have what is around their image in memory.
+  Contraction &padRows() {
+    if (shape.lhsInPlace)
+      contraction.pad(e, contraction.shape.lhs);
+    return contraction;
   }
   void chooseBlocks();
   /// All panels of an operand: [step][panel][depth][lane], the last step's
@@ -303,7 +309,7 @@ void Blocked::emitTask(Value number) {
 Value Blocked::locateLHS(Value step, Value count) {
   Value first = e.mul(step, kc);
   if (shape.lhsInPlace)
-    return e.add(rows.getPlace(e, e.mul(task.firstLHSPanel, shape.mr)), first);
+    return rows.getBase();
   Value pitch = shape.lhsFormat.getSize(e, count);
   if (!packsLHSInTasks())
     return getPlace(getLHSPanels(), e.mul(e.sub(step, firstStep), kc),
@@ -370,23 +376,21 @@ void Blocked::locateTail(Value panel, Value step, Value count,
 
 /// The rows of the task's panels from `panel` on, whose first is at `place`.
 void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
-  Value offset = e.mul(panel, product.lhsPitch);
-  if (shape.lhsInPlace) {
-    offset = e.mul(offset, shape.mr);
-    Value first = e.mul(e.add(task.firstLHSPanel, panel), shape.mr);
-    product.numRows = e.sub(contraction.groups[M].total, first);
-    product.ahead = e.index(-1);
-    if (keepsRHS || packsRHSAhead()) {
-      Value next =
-          e.add(product.rhsPlace, shape.rhsFormat.getSize(e, product.k));
-      Value part =
-          e.mul(product.k, llvm::divideCeil(shape.nr(), prefetchParts));
-      product.ahead = arith::SelectOp::create(
-          e, e.less(panel, e.index(prefetchParts)),
-          e.add(next, e.mul(panel, part)), product.ahead);
-    }
+  if (!shape.lhsInPlace) {
+    product.lhsPlace = e.add(place, e.mul(panel, product.lhsPitch));
+    return;
   }
-  product.lhsPlace = e.add(place, offset);
+  product.lhsPlace = place;
+  product.firstRow = e.mul(e.add(task.firstLHSPanel, panel), shape.mr);
+  product.numRows = e.sub(contraction.groups[M].total, product.firstRow);
+  product.ahead = e.index(-1);
+  if (!keepsRHS && !packsRHSAhead())
+    return;
+  Value next = e.add(product.rhsPlace, shape.rhsFormat.getSize(e, product.k));
+  Value part = e.mul(product.k, llvm::divideCeil(shape.nr(), prefetchParts));
+  product.ahead =
+      arith::SelectOp::create(e, e.less(panel, e.index(prefetchParts)),
+                              e.add(next, e.mul(panel, part)), product.ahead);
 }
 
 /// Multiplies a panel of columns by all rows of the task, and stores the sums
@@ -396,8 +400,12 @@ void Blocked::emitPanelProducts(Value j, Value rowPlace, Value step,
   Value panel = e.add(task.firstRHSPanel, j);
   PanelProduct product;
   product.lhs = task.rows;
-  product.lhsPitch =
-      shape.lhsInPlace ? rows.getPitch() : shape.lhsFormat.getSize(e, count);
+  product.lhsPitch = shape.lhsFormat.getSize(e, count);
+  if (shape.lhsInPlace) {
+    product.rowOffsets = rows.getLaneOffsets();
+    product.depthOffsets = rows.getDepthOffsets();
+    product.firstDepth = e.mul(step, kc);
+  }
   auto whole = [&] { emitWholePanel(j, product, rowPlace, step, count); };
   if (!tail)
     return whole();

@@ -90,7 +90,11 @@ public:
                              unsigned operand);
   mlir::Value getBatchCoordinate(LoopBuilder &e, mlir::Value batch,
                                  const Bound &bound);
-  /// Frees the tables.
+  /// Copies an operand, whose layout is the identity, to memory of its own with
+  /// all that indices reach, zeros around it, so that it has no bounds. Nothing
+  /// where it has none.
+  void pad(LoopBuilder &e, unsigned operand);
+  /// Frees the tables and the copy.
   void release(LoopBuilder &e);
 
 private:
@@ -100,6 +104,7 @@ private:
   mlir::Value sumBatch(LoopBuilder &e, mlir::Value batch,
                        llvm::ArrayRef<mlir::Value> factors);
 
+  /// What `release` frees.
   llvm::SmallVector<mlir::Value> tables;
 };
 

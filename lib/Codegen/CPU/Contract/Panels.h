@@ -61,8 +61,8 @@ public:
   mlir::Value getPlace(LoopBuilder &e, mlir::Value first) {
     return e.add(base, laneOffsets.at(e, first));
   }
-  /// From one column or row to the next, if these are lines.
-  mlir::Value getPitch() const { return laneOffsets.factor; }
+  mlir::Value getBase() const { return base; }
+  const IndexFunction &getLaneOffsets() const { return laneOffsets; }
   mlir::Value getMemory() const { return view.memory; }
   const IndexFunction &getDepthOffsets() const { return depthOffsets; }
 

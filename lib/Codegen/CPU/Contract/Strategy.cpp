@@ -58,12 +58,14 @@ static bool canReadRHSInPlace(const ContractShape &shape) {
          shape.getStep(N, shape.rhs) == 1;
 }
 
-/// Whether the left-hand side is lines of K, of what is summed up.
+/// Whether the left-hand side is of what is summed up: its elements are read
+/// one by one. Where an image has bounds, a copy of it has none.
 static bool canReadLHSInPlace(const ContractShape &shape) {
   const OperandShape &operand = shape.getLHS();
   return operand.element == shape.accumulator && !operand.rounding &&
-         shape.isSingle(M) && shape.isSingle(K) && operand.bounds.empty() &&
-         shape.getStep(K, shape.lhs) == 1;
+         !shape.groups[M].empty() && !shape.groups[K].empty() &&
+         (operand.bounds.empty() ||
+          shape.contract.types[shape.lhs].getLayout().isIdentity());
 }
 
 /// Whether all of an operand can be packed ahead of all tasks.
@@ -184,6 +186,27 @@ static std::optional<int64_t> getSize(ContractOp op, const ContractShape &shape,
   return product;
 }
 
+/// Rows are read in place where they are lines of K; where K goes through
+/// several lines, as in windows of images whose channels are last, unless it is
+/// so long that rows are better packed piece by piece. Sums of few terms are
+/// also read along rows of an image, as that of a first convolution's colours.
+static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
+                                 const Config &config) {
+  constexpr int64_t mostDepth = 8192;
+  if (config.cached == Cached::LHS || config.products != Products::Widen ||
+      !canReadLHSInPlace(shape))
+    return false;
+  int64_t step = shape.getStep(K, shape.lhs);
+  if (shape.isSingle(M) && shape.isSingle(K) && shape.getLHS().bounds.empty())
+    return config.lhs == Packing::KMajor && step == 1;
+  auto depth = getSize(op, shape, K);
+  if (!depth || *depth > mostDepth)
+    return false;
+  return step == 1 ||
+         (shape.contract.isShallow && shape.getStep(M, shape.lhs) != 0 &&
+          !shape.getLHS().bounds.empty());
+}
+
 /// Two panels of columns, as images of 7 x 7 have, would be two tasks, of which
 /// each goes through all rows. They are packed once, and tasks are for rows.
 static bool paysToPackAhead(ContractOp op, const ContractShape &shape,
@@ -229,8 +252,7 @@ static Config chooseBlocked(ContractOp op, const ContractShape &shape,
   if (isAMX)
     config.deepBlocks = adapt(numbers.deepBlocks, config);
   config.cached = chooseCached(op, shape, config);
-  if (config.cached != Cached::LHS && config.lhs == Packing::KMajor &&
-      config.products == Products::Widen && canReadLHSInPlace(shape))
+  if (paysToReadLHSInPlace(op, shape, config))
     config.lhs = Packing::InPlace;
   if (shape.contract.isShallow && config.blocks.kc >= maxShallow && !isAMX &&
       canStoreFromRegisters(op, shape))
@@ -358,7 +380,8 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
   if (config.getProducts() != Products::Widen && !areFactorsBF16(shape))
     return "products of pairs need factors of bf16";
   if (config.getLhs() == Packing::InPlace && !canReadLHSInPlace(shape))
-    return "lhs = in_place needs lines of K in the accumulator's type";
+    return "lhs = in_place needs rows of a sum in the accumulator's type, and "
+           "around an image that has bounds no other memory";
   if (config.getRhs() == Packing::InPlace && !canReadRHSInPlace(shape))
     return "rhs = in_place needs lines of N within bounds";
   bool isBlocked = config.getStrategy() == Strategy::Blocked;

@@ -30,8 +30,10 @@ TileShape::TileShape(const ContractShape &contract, ConfigAttr config)
   // Rows need not be transposed: one element after the other is read.
   lhsFormat.byLane = isAMX || config.getLhs() != Packing::MNMajor;
   rhsFormat.wholeChunks = isAMX;
-  if (config.getLhs() == Packing::InPlace)
+  if (config.getLhs() == Packing::InPlace) {
     lhsInPlace = getLineType(contract.getLHS());
+    lhsIsLine = contract.isSingle(K) && contract.getStep(K, contract.lhs) == 1;
+  }
   if (config.getRhs() != Packing::InPlace)
     return;
   rhsInPlace = getLineType(contract.getRHS());
@@ -204,29 +206,35 @@ ValueRange PanelProductLoops::emitLines(Value tile, ValueRange sums,
                                         int64_t vectors) {
   Value first = e.mul(tile, shape.mr);
   Value last = e.sub(product.numRows, e.index(1));
+  auto locate = [&](Value row) {
+    Value at = e.add(product.firstRow, e.min(row, last));
+    return e.add(product.lhsPlace, product.rowOffsets.at(e, at));
+  };
   lines.clear();
-  for (int64_t i = 0; i < shape.mr; ++i) {
-    Value row = e.min(e.add(first, i), last);
-    lines.push_back(e.add(product.lhsPlace, e.mul(row, product.lhsPitch)));
-  }
+  for (int64_t i = 0; i < shape.mr; ++i)
+    lines.push_back(locate(e.add(first, i)));
+  Value next = e.sub(locate(e.add(first, shape.mr)), lines.front());
   int64_t length = 512 / shape.element.getIntOrFloatBitWidth();
   auto loop =
       scf::ForOp::create(e, e.index(0), product.k, e.index(length), sums);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(loop.getBody());
   Value begin = loop.getInductionVar();
-  Value ahead = e.add(begin, e.mul(product.lhsPitch, shape.mr));
+  auto getOffset = [&](Value k) {
+    return product.depthOffsets.at(e, e.add(product.firstDepth, k));
+  };
+  Value ahead = e.add(getOffset(begin), next);
   for (Value line : lines)
     e.prefetch(product.lhs, e.add(line, ahead), false);
   if (vectors == shape.vectors)
     prefetchColumns(begin, length);
   Value count = e.min(e.sub(product.k, begin), e.index(length));
-  ValueRange next =
+  ValueRange after =
       emitKPacks(count, loop.getRegionIterArgs(), vectors, [&](Value k) {
         Value kPackIndex = e.add(begin, k);
-        return std::pair(kPackIndex, kPackIndex);
+        return std::pair(kPackIndex, getOffset(kPackIndex));
       });
-  scf::YieldOp::create(e, next);
+  scf::YieldOp::create(e, after);
   return loop.getResults();
 }
 
@@ -283,75 +291,103 @@ ValueRange PanelProductLoops::emitKPacks(
   return loop.getResults();
 }
 
-/// From what the function of panel products is called with.
+/// Those that do not depend on where operands are.
+constexpr unsigned numPanelArguments = 11;
+
+/// The factor or the table of a function, as an argument.
+static Value getArgument(LoopBuilder &e, const IndexFunction &function) {
+  if (function.table)
+    return function.table;
+  return function.factor ? function.factor : e.index(0);
+}
+
+static IndexFunction getFunction(LoopBuilder &e, Value argument) {
+  IndexFunction function;
+  function.type = e.getIndexType();
+  (argument.getType().isIndex() ? function.factor : function.table) = argument;
+  return function;
+}
+
+/// What the function of panel products is called with.
+static SmallVector<Value> getArguments(LoopBuilder &e, const TileShape &shape,
+                                       const PanelProduct &product) {
+  SmallVector<Value> arguments = {
+      product.lhs,      product.lhsPlace,   product.lhsPitch,  product.rhs,
+      product.rhsPlace, product.k,          product.sums,      product.sumPlace,
+      product.count,    product.accumulate, product.numColumns};
+  assert(arguments.size() == numPanelArguments);
+  if (shape.lhsInPlace) {
+    arguments.push_back(getArgument(e, product.rowOffsets));
+    if (!shape.lhsIsLine)
+      arguments.push_back(getArgument(e, product.depthOffsets));
+    arguments.append(
+        {product.firstRow, product.firstDepth, product.numRows, product.ahead});
+  }
+  if (shape.rhsInPlace)
+    arguments.append({getArgument(e, product.kOffsets), product.firstK});
+  return arguments;
+}
+
 static PanelProduct getPanelProduct(const TileShape &shape, LoopBuilder &e,
                                     ValueRange arguments) {
   PanelProduct product;
-  product.lhs = arguments[0];
-  product.lhsPlace = arguments[1];
-  product.lhsPitch = arguments[2];
-  product.rhs = arguments[3];
-  product.rhsPlace = arguments[4];
-  product.k = arguments[5];
-  product.sums = arguments[6];
-  product.sumPlace = arguments[7];
-  product.count = arguments[8];
-  product.accumulate = arguments[9];
-  product.numColumns = arguments[10];
-  unsigned next = 11;
+  Value *fields[] = {&product.lhs,        &product.lhsPlace,  &product.lhsPitch,
+                     &product.rhs,        &product.rhsPlace,  &product.k,
+                     &product.sums,       &product.sumPlace,  &product.count,
+                     &product.accumulate, &product.numColumns};
+  for (auto [field, argument] : llvm::zip(fields, arguments))
+    *field = argument;
+  unsigned next = std::size(fields);
   if (shape.lhsInPlace) {
-    product.numRows = arguments[next++];
-    product.ahead = arguments[next++];
+    product.rowOffsets = getFunction(e, arguments[next++]);
+    product.depthOffsets =
+        getFunction(e, shape.lhsIsLine ? e.index(1) : arguments[next++]);
+    for (Value *field : {&product.firstRow, &product.firstDepth,
+                         &product.numRows, &product.ahead})
+      *field = arguments[next++];
   }
-  if (!shape.rhsInPlace)
-    return product;
-  product.kOffsets.type = e.getIndexType();
-  Value offsets = arguments[next++];
-  (offsets.getType().isIndex() ? product.kOffsets.factor
-                               : product.kOffsets.table) = offsets;
-  product.firstK = arguments[next];
+  if (shape.rhsInPlace) {
+    product.kOffsets = getFunction(e, arguments[next++]);
+    product.firstK = arguments[next++];
+  }
   return product;
 }
 
-/// What is added to a place for each place in the summed dimension.
-static Value getOffsets(LoopBuilder &e, const PanelProduct &product) {
-  if (product.kOffsets.table)
-    return product.kOffsets.table;
-  return product.kOffsets.factor ? product.kOffsets.factor : e.index(0);
-}
-
-static func::FuncOp
-getPanelProductFunction(ModuleOp module, const TileShape &shape, Type offsets) {
+static func::FuncOp getPanelProductFunction(ModuleOp module,
+                                            const TileShape &shape,
+                                            TypeRange arguments) {
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "kernel_tile_" << shape.lhsFormat.element << "_" << shape.mr << "x"
      << shape.nr();
-  if (shape.lhsInPlace)
+  unsigned next = numPanelArguments;
+  auto addOffsets = [&] {
+    os << (arguments[next++].isIndex() ? "" : "_by_table");
+  };
+  if (shape.lhsInPlace) {
     os << "_rows_in_place";
-  else if (shape.lhsFormat.byLane)
+    addOffsets();
+    if (!shape.lhsIsLine) {
+      os << "_depth";
+      addOffsets();
+    }
+    next += 4;
+  } else if (shape.lhsFormat.byLane) {
     os << "_by_row";
+  }
   if (shape.rhsInPlace) {
     os << "_" << shape.rhsElement;
     if (shape.rhsRounding)
       os << "_to_" << shape.rhsRounding;
-    os << "_in_place" << (offsets.isIndex() ? "" : "_by_table");
+    os << "_in_place";
+    addOffsets();
   }
   if (auto found = module.lookupSymbol<func::FuncOp>(name))
     return found;
   LoopBuilder e(module.getLoc(), module.getContext());
   e.setInsertionPointToStart(module.getBody());
-  Type sums = MemRefType::get({ShapedType::kDynamic}, shape.element);
-  Type panel = MemRefType::get({ShapedType::kDynamic}, shape.lhsFormat.element);
-  Type index = e.getIndexType();
-  Type rows = shape.lhsInPlace ? shape.lhsInPlace : panel;
-  Type columns = shape.rhsInPlace ? shape.rhsInPlace : panel;
-  SmallVector<Type> types = {rows, index, index, columns,       index, index,
-                             sums, index, index, e.getI1Type(), index};
-  if (shape.lhsInPlace)
-    types.append(2, index);
-  if (shape.rhsInPlace)
-    types.append({offsets, index});
-  auto function = func::FuncOp::create(e, name, e.getFunctionType(types, {}));
+  auto function =
+      func::FuncOp::create(e, name, e.getFunctionType(arguments, {}));
   function.setPrivate();
   e.setInsertionPointToStart(function.addEntryBlock());
   PanelProduct product = getPanelProduct(shape, e, function.getArguments());
@@ -364,19 +400,10 @@ void emitPanelProduct(LoopBuilder &e, ModuleOp module, const TileShape &shape,
                       const PanelProduct &product) {
   if (shape.products == Products::AMX)
     return emitMatrixPanelProduct(e, module, shape, product);
-  SmallVector<Value> arguments = {
-      product.lhs,      product.lhsPlace,   product.lhsPitch,  product.rhs,
-      product.rhsPlace, product.k,          product.sums,      product.sumPlace,
-      product.count,    product.accumulate, product.numColumns};
-  if (shape.lhsInPlace)
-    arguments.append({product.numRows, product.ahead});
-  Type offsets;
-  if (shape.rhsInPlace) {
-    arguments.append({getOffsets(e, product), product.firstK});
-    offsets = arguments.end()[-2].getType();
-  }
-  func::CallOp::create(e, getPanelProductFunction(module, shape, offsets),
-                       arguments);
+  SmallVector<Value> arguments = getArguments(e, shape, product);
+  func::CallOp::create(
+      e, getPanelProductFunction(module, shape, ValueRange(arguments)),
+      arguments);
 }
 
 void emitPanelProduct(LoopBuilder &e, const TileShape &shape,

@@ -23,8 +23,9 @@ struct TileShape {
   /// NR is so many vectors of so many lanes.
   int64_t vectors, lanes;
   PanelFormat lhsFormat, rhsFormat;
-  /// The LHS is not packed: lines of this memory.
+  /// The LHS is not packed: of this memory; whether K goes along a line of it.
   mlir::Type lhsInPlace;
+  bool lhsIsLine = false;
   /// The RHS is not packed: of this type, in memory of that of its elements.
   mlir::Type rhsInPlace;
   mlir::Type rhsElement;
@@ -37,9 +38,12 @@ struct TileShape {
 
 /// The product of some micro-panels of the LHS and one of the RHS.
 struct PanelProduct {
-  /// The panels, and from one to the next; of an LHS in place, the first row,
-  /// from one row to the next, and how many there are.
-  mlir::Value lhs, lhsPlace, lhsPitch, numRows;
+  /// The panels, and from one to the next.
+  mlir::Value lhs, lhsPlace, lhsPitch;
+  /// Of an LHS in place: what rows and places of K add to `lhsPlace`, the first
+  /// of these, and how many rows there are.
+  IndexFunction rowOffsets, depthOffsets;
+  mlir::Value firstRow, firstDepth, numRows;
   /// The panel, or where the first column is.
   mlir::Value rhs, rhsPlace;
   /// What is summed up.
