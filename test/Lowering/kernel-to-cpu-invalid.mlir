@@ -43,13 +43,13 @@ func.func private @pairs(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x
 
 // -----
 
-#lhs = affine_map<(m, n, k) -> (k, m)>
+#lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
-func.func private @lhs(%a: memref<8x4xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
-  // expected-error @below {{lhs = in_place needs lines of K in the accumulator's type}}
+func.func private @lhs(%a: memref<4x8xbf16>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
+  // expected-error @below {{lhs = in_place needs rows of a sum in the accumulator's type}}
   kernel.contract {indexing_maps = [#lhs, #rhs, #out], config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, lhs = in_place, mc = 480, nc = 512, kc = 256>}
-      ins(%a, %b : memref<8x4xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
+      ins(%a, %b : memref<4x8xbf16>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }

@@ -39,6 +39,7 @@ DEPTHWISE_INPUT = Contraction("n c i j k l", "n, c, i-k+1, j-l+1", "c, k, l", "n
 
 # The same with channels last in memory.
 DEPTHWISE_LAST = Contraction("n c i j k l", "n, i+k-1, j+l-1, c", "c, k, l", "n, i, j, c")
+CONV_LAST = Contraction("n i j f k l c", "n, i+k-1, j+l-1, c", "f, c, k, l", "n, i, j, f")
 
 
 def known(contraction, **changes):
@@ -245,6 +246,42 @@ CASES = {
     "conv_last_1d": (
         known(Contraction("n c i k", "n, i+k-3, c", "k, c", "n, i, c")),
         [(3, 51, 40), (7, 40), (3, 51, 40)],
+    ),
+    # Rows are windows of an image, read in place.
+    "conv_rows": (known(CONV_LAST), [(2, 12, 20, 19), (50, 19, 3, 3), (2, 12, 20, 50)]),
+    "conv_rows_small": (
+        known(CONV_LAST, a="n, i+k-3, j+l-2, c"),
+        [(3, 5, 4, 9), (7, 9, 5, 5), (3, 3, 4, 7)],
+    ),
+    "conv_rows_valid": (
+        known(CONV_LAST, a="n, i+k, j+l, c"),
+        [(2, 12, 20, 16), (17, 16, 3, 2), (2, 10, 19, 17)],
+    ),
+    "conv_rows_strided": (
+        known(CONV_LAST, a="n, 2*i+k-1, 2*j+l-1, c"),
+        [(2, 13, 20, 33), (24, 33, 3, 3), (2, 7, 10, 24)],
+    ),
+    "conv_rows_dilated": (
+        known(CONV_LAST, a="n, i+2*k-2, j+3*l+1, c"),
+        [(2, 11, 23, 12), (24, 12, 3, 3), (2, 11, 16, 24)],
+    ),
+    # More rows and columns than the image has.
+    "conv_rows_outside": (
+        known(CONV_LAST, a="n, 3*i+k-5, j+l-6, c"),
+        [(2, 11, 9, 5), (20, 5, 3, 4), (2, 8, 20, 20)],
+    ),
+    "conv_rows_input": (
+        known(CONV_LAST, a="n, i-k+1, j-l+1, c"),
+        [(2, 12, 20, 19), (50, 19, 3, 3), (2, 12, 20, 50)],
+    ),
+    "conv_rows_grouped": (
+        known(Contraction(
+            "n i j g f k l c", "n, i+k-1, j+l-1, g, c", "g, f, c, k, l", "n, i, j, g, f")),
+        [(2, 7, 9, 3, 8), (3, 20, 8, 3, 3), (2, 7, 9, 3, 20)],
+    ),
+    "conv_rows_colours": (
+        known(CONV_LAST, a="n, c, 2*i+k-1, 2*j+l-1"),
+        [(2, 3, 30, 41), (24, 3, 3, 3), (2, 15, 21, 24)],
     ),
     "conv_weights": (
         dataclasses.replace(CONV, a="n, f, i, j", b="n, c, i+k-1, j+l-1", c="f, c, k, l"),

@@ -186,10 +186,19 @@ static std::optional<int64_t> getSize(ContractOp op, const ContractShape &shape,
   return product;
 }
 
-/// Rows are read in place where they are lines of K; where K goes through
-/// several lines, as in windows of images whose channels are last, unless it is
-/// so long that rows are better packed piece by piece. Sums of few terms are
-/// also read along rows of an image, as that of a first convolution's colours.
+/// Whether an operand is an image that is read by windows.
+static bool hasWindows(const ContractShape &shape, unsigned operand) {
+  AffineMap map = shape.contract.maps[operand];
+  return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+    LinearForm form = *getLinearForm(expr, map.getNumDims());
+    return llvm::count(form.factors, 0) + 1 < map.getNumDims();
+  });
+}
+
+/// Rows are read in place where they are lines of K, and where they are windows
+/// of an image whose channels are last, unless K is so long that rows are
+/// better packed piece by piece. Sums of few terms are also read along rows of
+/// an image, as that of a first convolution's colours.
 static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
                                  const Config &config) {
   constexpr int64_t mostDepth = 8192;
@@ -200,11 +209,10 @@ static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
   if (shape.isSingle(M) && shape.isSingle(K) && shape.getLHS().bounds.empty())
     return config.lhs == Packing::KMajor && step == 1;
   auto depth = getSize(op, shape, K);
-  if (!depth || *depth > mostDepth)
+  if (!depth || *depth > mostDepth || !hasWindows(shape, shape.lhs))
     return false;
   return step == 1 ||
-         (shape.contract.isShallow && shape.getStep(M, shape.lhs) != 0 &&
-          !shape.getLHS().bounds.empty());
+         (shape.contract.isShallow && shape.getStep(M, shape.lhs) != 0);
 }
 
 /// Two panels of columns, as images of 7 x 7 have, would be two tasks, of which
