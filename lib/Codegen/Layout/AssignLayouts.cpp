@@ -59,9 +59,12 @@ private:
 
 /// Whether any value of an op has another order.
 static bool hasChannels(Operation *op, const ChannelAxes &axes) {
-  auto has = [&](Value value) { return axes.getOrder(value) != nullptr; };
-  return llvm::any_of(op->getOperands(), has) ||
-         llvm::any_of(op->getResults(), has);
+  return llvm::any_of(op->getOpOperands(),
+                      [&](OpOperand &use) {
+                        return axes.getOrder(use.get()) && axes.isImage(use);
+                      }) ||
+         llvm::any_of(op->getResults(),
+                      [&](Value value) { return axes.getOrder(value); });
 }
 
 void LayoutCut::addOps() {
@@ -85,8 +88,9 @@ void LayoutCut::addValue(Value value) {
   int64_t cost = getTransposeCost(value, *order);
   int producer = getVertex(value.getDefiningOp());
   llvm::SmallSetVector<int, 4> users;
-  for (Operation *user : value.getUsers())
-    users.insert(getVertex(user));
+  for (OpOperand &use : value.getUses())
+    users.insert(ChannelAxes::isImage(use) ? getVertex(use.getOwner())
+                                           : MaxFlow::source);
   int last = flow.addVertex(), asIs = flow.addVertex();
   flow.addEdge(producer, last, cost);
   flow.addEdge(asIs, producer, cost);

@@ -7,6 +7,8 @@
 
 #include "ChannelAxes.h"
 
+#include "mp-opt/Dialect/Kernel/ContractShape.h"
+
 using namespace mlir;
 
 namespace mp {
@@ -15,18 +17,38 @@ namespace mp {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-/// Whether an index of the image is of a window: a dimension of the result and
-/// one that is summed over.
-static bool isWindow(const kernel::LinearForm &form, AffineMap result) {
-  bool hasKept = false, hasSummed = false;
-  for (auto [dim, factor] : llvm::enumerate(form.factors))
-    if (factor != 0)
-      (result.isFunctionOfDim(dim) ? hasKept : hasSummed) = true;
-  return hasKept && hasSummed;
-}
-
 static bool isPlain(AffineMap map) {
   return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+}
+
+/// Indices of windows: the dimensions of results and those that are summed over
+/// there, with their sizes.
+namespace {
+struct Windows {
+  llvm::SmallBitVector kept, summed;
+  double keptSize = 1, summedSize = 1;
+};
+} // namespace
+
+static Windows findWindows(kernel::ContractOp op, unsigned operand) {
+  AffineMap result = op.getMaps().back();
+  unsigned numDims = result.getNumDims();
+  SmallVector<int64_t> sizes = kernel::getStaticSizes(op);
+  Windows windows{llvm::SmallBitVector(numDims), llvm::SmallBitVector(numDims)};
+  for (AffineExpr expr : op.getMaps()[operand].getResults()) {
+    kernel::LinearForm form = *kernel::getLinearForm(expr, numDims);
+    if (llvm::count(form.factors, 0) + 1 >= numDims)
+      continue;
+    for (auto [dim, factor] : llvm::enumerate(form.factors)) {
+      if (factor == 0)
+        continue;
+      bool isKept = result.isFunctionOfDim(dim);
+      (isKept ? windows.kept : windows.summed).set(dim);
+      (isKept ? windows.keptSize : windows.summedSize) *=
+          ShapedType::isDynamic(sizes[dim]) ? 1e6 : sizes[dim];
+    }
+  }
+  return windows;
 }
 
 std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
@@ -36,41 +58,50 @@ std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
   if (!op.getResult() || !isPlain(result) ||
       !llvm::all_of(ArrayRef(maps).drop_front(2), isPlain))
     return std::nullopt;
-  auto hasWindows = [&](AffineMap map) {
-    return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
-      return isWindow(*kernel::getLinearForm(expr, numDims), result);
-    });
-  };
   for (unsigned image : {0, 1}) {
+    Windows windows = findWindows(op, image);
+    AffineMap other = maps[1 - image];
+    if (windows.kept.none() || windows.summed.none() || !isPlain(other))
+      continue;
     ConvolutionParts parts;
     parts.image = image;
-    parts.weights = 1 - image;
-    AffineMap of = maps[image], weights = maps[parts.weights];
-    if (!hasWindows(of) || !isPlain(weights))
-      continue;
-    for (llvm::SmallBitVector *flags :
-         {&parts.channels, &parts.pixels, &parts.taps})
-      flags->resize(numDims);
+    parts.other = 1 - image;
+    // Otherwise they are alike: taps are fewer than pixels.
+    parts.isWeightGradient = windows.summedSize > windows.keptSize;
+    parts.channels.resize(numDims);
     for (unsigned dim = 0; dim < numDims; ++dim) {
       bool isKept = result.isFunctionOfDim(dim);
-      if (isKept && !weights.isFunctionOfDim(dim))
-        parts.pixels.set(dim);
-      else if (isKept)
-        parts.channels.set(dim);
-      else
-        parts.taps.set(dim);
+      bool isBoth =
+          maps[image].isFunctionOfDim(dim) && other.isFunctionOfDim(dim);
+      bool isWindow = windows.kept.test(dim) || windows.summed.test(dim);
+      // Of a convolution, what weights have; of their gradient, what they have.
+      parts.channels[dim] =
+          !isWindow && (parts.isWeightGradient
+                            ? isKept
+                            : other.isFunctionOfDim(dim) || (isKept && isBoth));
     }
-    // What stands alone in the image and is summed over is a channel.
-    for (AffineExpr expr : of.getResults())
-      if (auto dim = dyn_cast<AffineDimExpr>(expr);
-          dim && parts.taps.test(dim.getPosition())) {
-        parts.taps.reset(dim.getPosition());
-        parts.channels.set(dim.getPosition());
-      }
-    if (parts.pixels.any())
-      return parts;
+    return parts;
   }
   return std::nullopt;
+}
+
+bool ConvolutionParts::isImage(kernel::ContractOp op, unsigned operand) const {
+  bool isResult = operand + 1 == op.getMaps().size();
+  if (isWeightGradient)
+    return operand == image || operand == other;
+  return operand != other || isResult;
+}
+
+bool ChannelAxes::isImage(OpOperand &use) {
+  auto op = dyn_cast<kernel::ContractOp>(use.getOwner());
+  if (!op)
+    return true;
+  std::optional<ConvolutionParts> parts = ConvolutionParts::find(op);
+  SmallVector<Value> operands = op.getMappedOperands();
+  for (auto [number, operand] : llvm::enumerate(operands))
+    if (operand == use.get() && !parts->isImage(op, number))
+      return false;
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,11 +238,19 @@ void ChannelAxes::visit(Operation *op) {
     std::optional<ConvolutionParts> parts = ConvolutionParts::find(contract);
     if (!parts)
       return;
-    SmallVector<Value> values = contract.getMappedOperands();
-    SmallVector<AffineMap> maps = contract.getMaps();
-    values[parts->weights] = contract.getResult();
-    maps[parts->weights] = maps.back();
-    visitMaps(values, maps, parts->channels, parts->pixels | parts->taps);
+    SmallVector<Value> operands = contract.getMappedOperands(), values;
+    SmallVector<AffineMap> maps;
+    for (unsigned number = 0; number < operands.size(); ++number)
+      if (parts->isImage(contract, number)) {
+        values.push_back(operands[number]);
+        maps.push_back(contract.getMaps()[number]);
+      }
+    if (!parts->isWeightGradient) {
+      values.push_back(contract.getResult());
+      maps.push_back(contract.getMaps().back());
+    }
+    llvm::SmallBitVector others = parts->channels;
+    visitMaps(values, maps, parts->channels, others.flip());
     return;
   }
   if (!canPermute(op))
@@ -276,6 +315,9 @@ bool ChannelAxes::isFlexible(Operation *op) const {
     return hasSameOrder(slice.getSource());
   if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
     return hasSameOrder(slice.getSource()) && hasSameOrder(slice.getDest());
+  if (auto contract = dyn_cast<kernel::ContractOp>(op);
+      contract && ConvolutionParts::find(contract)->isWeightGradient)
+    return !getOrder(contract.getResult());
   auto destination = cast<DestinationStyleOpInterface>(op);
   return llvm::all_of(destination.getDpsInits(), hasSameOrder);
 }

@@ -16,16 +16,22 @@
 
 namespace mp {
 
-/// What a convolution on tensors is made of, and the gradient of its image.
+/// What a convolution on tensors is made of, the gradient of its image, or that
+/// of its weights.
 struct ConvolutionParts {
-  /// The operands, a (0) or b (1).
-  unsigned image, weights;
-  /// Of the dimensions: those of channels, in the image or in the result, the
-  /// others of the result, and the taps.
-  llvm::SmallBitVector channels, pixels, taps;
+  /// The operands, a (0) or b (1): what is read by windows, and the weights, or
+  /// the gradient of the result.
+  unsigned image, other;
+  /// Whether the result is the gradient of the weights.
+  bool isWeightGradient = false;
+  /// The dimensions of channels; all others are pixels, taps or images.
+  llvm::SmallBitVector channels;
 
   /// Absent if it is something else.
   static std::optional<ConvolutionParts> find(kernel::ContractOp op);
+  /// Whether an operand, or the result for the last of them, is an image; else
+  /// weights, whose axes stay.
+  bool isImage(kernel::ContractOp op, unsigned operand) const;
 };
 
 /// An order of a tensor's axes in memory: the i-th is `order[i]`.
@@ -54,6 +60,8 @@ public:
   AxisOrder getAnyOrder(mlir::Value value) const;
   /// Whether an op can run with channels last in all values that have them.
   bool isFlexible(mlir::Operation *op) const;
+  /// Whether a flexible op reads a value in that order: not if it is weights.
+  static bool isImage(mlir::OpOperand &use);
 
 private:
   using Flags = llvm::SmallBitVector;

@@ -24,9 +24,11 @@ constexpr double transposed = 400;
 /// For each multiply-add of windows of one channel that slide along rows, and
 /// of such whose channels are last.
 constexpr double slid = 80, slidLast = 25;
-/// For each multiply-add of other convolutions; more where images of windows
-/// are packed pixel by pixel.
-constexpr double multiplied = 15, packedLast = 10;
+/// The same of sums over all pixels where channels are last: of each channel,
+/// one element after the other.
+constexpr double scattered = 1000;
+/// For each multiply-add of other convolutions, less by Winograd's transforms.
+constexpr double multiplied = 15, transformed = 10;
 /// For each element that is read with a stride along memory.
 constexpr double gathered = 200;
 } // namespace
@@ -60,25 +62,42 @@ static SmallVector<double> getSizes(kernel::ContractOp op) {
 
 static LayoutCost getCost(kernel::ContractOp op) {
   ConvolutionParts parts = *ConvolutionParts::find(op);
-  SmallVector<double> sizes = getSizes(op);
-  AffineMap result = op.getMaps().back();
-  AffineMap image = op.getMaps()[parts.image];
-  double products = 1, taps = 1, summed = 1, made = 1;
-  for (auto [dim, size] : llvm::enumerate(sizes)) {
+  SmallVector<AffineMap> maps = op.getMaps();
+  double products = 1, taps = 1, inner = 1;
+  unsigned numDims = maps.front().getNumDims();
+  bool isWinograd = !parts.isWeightGradient;
+  auto isOf = [&](unsigned operand, unsigned dim) {
+    return maps[operand].isFunctionOfDim(dim);
+  };
+  for (auto [dim, size] : llvm::enumerate(getSizes(op))) {
     products *= size;
-    if (parts.taps.test(dim))
-      taps *= size;
-    else if (!result.isFunctionOfDim(dim))
-      summed *= size;
-    else if (parts.channels.test(dim) && !image.isFunctionOfDim(dim))
-      made *= size;
+    bool isKept = maps.back().isFunctionOfDim(dim);
+    // What makes products of matrices: channels that are not of all three.
+    if (parts.channels.test(dim) && !(isKept && isOf(0, dim) && isOf(1, dim)))
+      inner *= size;
   }
-  if (summed == 1 && made == 1)
-    return {int64_t(products * slid), int64_t(products * slidLast)};
+  for (AffineExpr expr : maps[parts.image].getResults()) {
+    kernel::LinearForm form = *kernel::getLinearForm(expr, numDims);
+    if (form.getSingleDim() >= 0)
+      continue;
+    for (auto [dim, size] : llvm::enumerate(getSizes(op))) {
+      bool isKept = maps.back().isFunctionOfDim(dim);
+      if (form.factors[dim] == 0)
+        continue;
+      if (isKept == parts.isWeightGradient)
+        taps *= size;
+      isWinograd &= std::abs(form.factors[dim]) == 1 && (isKept || size == 3);
+    }
+  }
+  auto cost = [&](double asIs, double last) {
+    return LayoutCost{int64_t(products * asIs), int64_t(products * last)};
+  };
+  if (inner == 1)
+    return parts.isWeightGradient ? cost(slid, scattered)
+                                  : cost(slid, slidLast);
   if (taps == 1)
     return {};
-  return {int64_t(products * multiplied),
-          int64_t(products * (multiplied + packedLast))};
+  return cost(isWinograd ? transformed : multiplied, multiplied);
 }
 
 /// Copies in another order of axes, which the other layout may do without.

@@ -175,7 +175,7 @@ Operation *Rewriter::makeContract(kernel::ContractOp op) {
   SmallVector<AffineMap> maps = op.getMaps();
   ConvolutionParts parts = *ConvolutionParts::find(op);
   for (auto [number, map, operand] : llvm::enumerate(maps, operands)) {
-    if (number == parts.weights)
+    if (!parts.isImage(op, number))
       continue;
     bool isResult = number + 1 == operands.size();
     map = permute(map, isResult ? op.getResult() : operand);
@@ -251,7 +251,7 @@ void Rewriter::rewrite(Operation *op) {
     }
     lasts[old] = result;
     auto isOther = [&](OpOperand &use) {
-      return !chosen.contains(use.getOwner());
+      return !chosen.contains(use.getOwner()) || !ChannelAxes::isImage(use);
     };
     if (llvm::none_of(old.getUses(), isOther))
       continue;
