@@ -245,3 +245,45 @@ func.func @tail(%x: memref<600x7x7xf32>, %w: memref<70x600xf32>, %y: memref<70x7
   }
   return
 }
+
+#last_image = affine_map<(n, i, j, c, k, l) -> (n, i * 3 + k - 1, j * 3 + l - 1, c)>
+#last_weight = affine_map<(n, i, j, c, k, l) -> (c, k, l)>
+#last_result = affine_map<(n, i, j, c, k, l) -> (n, i, j, c)>
+#row_image = affine_map<(n, i, j, f, k, l, c) -> (n, i + k - 1, j + l - 1, c)>
+#colours = affine_map<(n, i, j, f, k, l, c) -> (n, c, i * 2 + k - 1, j * 2 + l - 1)>
+#row_weight = affine_map<(n, i, j, f, k, l, c) -> (f, c, k, l)>
+#row_result = affine_map<(n, i, j, f, k, l, c) -> (n, i, j, f)>
+
+// Where channels are last, vectors are of these, whatever the stride is; 10
+// pixels are two blocks of 5; constant weights are packed once. Windows of many
+// channels are rows in place, as are those of few colours.
+// CHECK-LABEL: func.func @channels_last
+// CHECK: strategy = depthwise, products = widen, mr = 5, nr = 16, lanes = 16, cached = lhs>
+// CHECK: strategy = blocked, {{.*}}lhs = in_place,
+// CHECK: strategy = blocked, {{.*}}lhs = in_place,
+// CHECK: strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, mc
+func.func @channels_last(%x: memref<2x28x28x40xf32>, %w: memref<40x3x3xf32>, %y: memref<2x10x10x40xf32>,
+                         %v: memref<50x40x3x3xf32>, %z: memref<2x28x28x50xf32>, %r: memref<2x3x56x56xf32>,
+                         %u: memref<50x3x3x3xf32>, %s: memref<2x33x56x56xf32>, %t: memref<50x33x3x3xf32>) {
+  kernel.contract {indexing_maps = [#last_image, #last_weight, #last_result], kernel.constant = 1 : i64}
+      ins(%x, %w : memref<2x28x28x40xf32>, memref<40x3x3xf32>) outs(%y : memref<2x10x10x40xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  kernel.contract {indexing_maps = [#row_image, #row_weight, #row_result]}
+      ins(%x, %v : memref<2x28x28x40xf32>, memref<50x40x3x3xf32>) outs(%z : memref<2x28x28x50xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  kernel.contract {indexing_maps = [#colours, #row_weight, #row_result]}
+      ins(%r, %u : memref<2x3x56x56xf32>, memref<50x3x3x3xf32>) outs(%z : memref<2x28x28x50xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  kernel.contract {indexing_maps = [#colours, #row_weight, #row_result]}
+      ins(%s, %t : memref<2x33x56x56xf32>, memref<50x33x3x3xf32>) outs(%z : memref<2x28x28x50xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  return
+}
