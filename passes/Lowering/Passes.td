@@ -106,10 +106,13 @@ def FuseRows : Pass<"mp-fuse-rows"> {
     op that depends on reductions of short rows (a softmax, a normalization, a
     gradient of these) is one `scf.forall` over rows together with the
     reductions and all that only they share; between them, nothing bigger than
-    a row is written.
+    a row is written. Rows that are neighbours in memory, as channels that are
+    last are, are computed in blocks of 8 to 128, which read whole vectors.
 
     Example: test/Lowering/mp-fuse-rows.mlir
   }];
+  let options = [Option<"singleRows", "single-rows", "bool",
+                        /*default=*/"false", "Compute rows one by one">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

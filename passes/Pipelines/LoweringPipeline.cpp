@@ -100,7 +100,7 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   pm.addNestedPass<func::FuncOp>(
       createFuseContractions({/*keepUpdates=*/isDevice}));
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
-  pm.addNestedPass<func::FuncOp>(createFuseRows());
+  pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
   pm.addNestedPass<func::FuncOp>(createFuseUpdates());
   pm.addNestedPass<func::FuncOp>(
       createAdvanceUpdates({/*contractionsOnly=*/isDevice}));

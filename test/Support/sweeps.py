@@ -27,7 +27,7 @@ class Sweep(typing.NamedTuple):
 
 SWEEPS = {
     "Lowering/test_kernels.py": Sweep(
-        "contractions, each in every way to compile it", 948, 1692
+        "contractions, each in every way to compile it", 1044, 1872
     ),
     "Property/test_properties.py": Sweep(
         "random models under random policies", 1500, 5000

@@ -8,7 +8,8 @@
 // A softmax or a normalization reads its rows several times: for the maximum
 // or mean, for the sum, for the result. In one loop over rows all of this
 // happens while the row is in the first cache, and what lies between has the
-// size of a row.
+// size of a row. Where rows lie beside each other in memory, as channels that
+// are last do, a block of rows is read at a time: vectors, not elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +38,7 @@ public:
   explicit RowGroup(linalg::GenericOp root) : root(root) {}
 
   /// False if there is nothing to fuse.
-  bool collect(int64_t rowElements);
+  bool collect(const RowLimits &limits);
   LogicalResult fuse(RewriterBase &rewriter);
   const llvm::SetVector<Operation *> &getOps() const { return ops; }
 
@@ -45,9 +46,14 @@ private:
   bool findRows();
   bool takes(Operation *producer, const DimMap &dims);
   bool isUsedOutside(Operation *op) const;
-  bool isShort(int64_t rowElements) const;
+  int64_t getLongestRow() const;
+  bool chooseBlock(const RowLimits &limits);
 
   linalg::GenericOp root;
+  /// The loop over rows that are neighbours in memory, or -1, and how many of
+  /// them a block has.
+  int blockDim = -1;
+  int64_t blockRows = 1;
   /// The root's loops over rows.
   llvm::SmallSetVector<int, 4> rows;
   llvm::SetVector<Operation *> ops;
@@ -137,25 +143,54 @@ bool RowGroup::isUsedOutside(Operation *op) const {
                       [&](Operation *user) { return !ops.contains(user); });
 }
 
-/// Sizes are known, and a row is short.
-bool RowGroup::isShort(int64_t rowElements) const {
+/// In elements; -1 where sizes are not known.
+int64_t RowGroup::getLongestRow() const {
+  int64_t longest = 0;
   for (Operation *op : ops) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
     int64_t row = 1;
     auto dims = dimsOf.find(op)->second;
     for (auto [dim, extent] : llvm::zip(dims, linalgOp.getStaticLoopRanges())) {
       if (ShapedType::isDynamic(extent))
-        return false;
+        return -1;
       if (dim < 0 || !rows.contains(dim))
         row *= extent;
     }
-    if (row > rowElements)
-      return false;
+    longest = std::max(longest, row);
   }
-  return true;
+  return longest;
 }
 
-bool RowGroup::collect(int64_t rowElements) {
+/// How many rows are computed at a time; false if they are too long.
+bool RowGroup::chooseBlock(const RowLimits &limits) {
+  int64_t row = getLongestRow();
+  if (row < 0)
+    return false;
+  AffineMap stored = root.getIndexingMapsArray().back();
+  SmallVector<int64_t> extents = root.getStaticLoopRanges();
+  for (AffineExpr result : llvm::reverse(stored.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(result);
+    if (!dim)
+      return false;
+    int64_t extent = extents[dim.getPosition()];
+    if (extent == 1)
+      continue;
+    if (limits.blockElements == 0 || !rows.contains(dim.getPosition()))
+      break;
+    for (int64_t size : {128, 64, 32, 16, 8})
+      if (extent % size == 0 &&
+          row * size <= (size > 16 ? limits.rowElements
+                                   : limits.blockElements)) {
+        blockDim = dim.getPosition();
+        blockRows = size;
+        return true;
+      }
+    return false;
+  }
+  return row <= limits.rowElements;
+}
+
+bool RowGroup::collect(const RowLimits &limits) {
   if (root.getNumParallelLoops() != root.getNumLoops() ||
       root->getNumResults() != 1 || !root.hasPureTensorSemantics() ||
       root.hasIndexSemantics())
@@ -189,13 +224,13 @@ bool RowGroup::collect(int64_t rowElements) {
       }
     }
   }
-  return hasReduction && isShort(rowElements);
+  return hasReduction && chooseBlock(limits);
 }
 
 LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
   SmallVector<OpFoldResult> sizes(root.getNumLoops(), rewriter.getIndexAttr(0));
   for (int dim : rows)
-    sizes[dim] = rewriter.getIndexAttr(1);
+    sizes[dim] = rewriter.getIndexAttr(dim == blockDim ? blockRows : 1);
   // Asked beforehand: fusion itself adds uses for a while.
   llvm::SmallPtrSet<Operation *, 8> outputs;
   for (Operation *op : ops)
@@ -247,7 +282,7 @@ static void separateFills(Operation *root) {
     }
 }
 
-LogicalResult fuseRows(Operation *root, int64_t rowElements) {
+LogicalResult fuseRows(Operation *root, const RowLimits &limits) {
   separateFills(root);
   SmallVector<linalg::GenericOp> roots;
   root->walk([&](linalg::GenericOp op) { roots.push_back(op); });
@@ -258,7 +293,7 @@ LogicalResult fuseRows(Operation *root, int64_t rowElements) {
     if (taken.contains(op))
       continue;
     RowGroup group(op);
-    if (!group.collect(rowElements))
+    if (!group.collect(limits))
       continue;
     for (Operation *member : group.getOps())
       taken.insert(member);

@@ -55,13 +55,14 @@ std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
   SmallVector<AffineMap> maps = op.getMaps();
   AffineMap result = maps.back();
   unsigned numDims = result.getNumDims();
-  if (!op.getResult() || !isPlain(result) ||
-      !llvm::all_of(ArrayRef(maps).drop_front(2), isPlain))
+  if (!op.getResult() || !llvm::all_of(ArrayRef(maps).drop_front(2),
+                                       kernel::hasSingleDims))
     return std::nullopt;
   for (unsigned image : {0, 1}) {
     Windows windows = findWindows(op, image);
     AffineMap other = maps[1 - image];
-    if (windows.kept.none() || windows.summed.none() || !isPlain(other))
+    if (windows.kept.none() || windows.summed.none() ||
+        !kernel::hasSingleDims(other))
       continue;
     ConvolutionParts parts;
     parts.image = image;

@@ -24,9 +24,9 @@ constexpr double transposed = 400;
 /// For each multiply-add of windows of one channel that slide along rows, and
 /// of such whose channels are last.
 constexpr double slid = 80, slidLast = 25;
-/// The same of sums over all pixels where channels are last: of each channel,
-/// one element after the other.
-constexpr double scattered = 1000;
+/// The same of sums over all pixels, which are one element after the other
+/// unless channels are last.
+constexpr double summed = 1000, summedLast = 35;
 /// For each multiply-add of other convolutions, less by Winograd's transforms.
 constexpr double multiplied = 15, transformed = 10;
 /// For each element that is read with a stride along memory.
@@ -93,7 +93,7 @@ static LayoutCost getCost(kernel::ContractOp op) {
     return LayoutCost{int64_t(products * asIs), int64_t(products * last)};
   };
   if (inner == 1)
-    return parts.isWeightGradient ? cost(slid, scattered)
+    return parts.isWeightGradient ? cost(summed, summedLast)
                                   : cost(slid, slidLast);
   if (taps == 1)
     return {};

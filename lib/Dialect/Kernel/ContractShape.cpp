@@ -391,4 +391,13 @@ MemRefType getLineType(const OperandShape &operand) {
                                                 ShapedType::kDynamic, {1}));
 }
 
+bool hasSingleDims(AffineMap map) {
+  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+    auto form = getLinearForm(expr, map.getNumDims());
+    return form && llvm::count_if(form->factors, [](int64_t factor) {
+                     return factor != 0;
+                   }) <= 1;
+  });
+}
+
 } // namespace mp::kernel

@@ -23,8 +23,10 @@ struct FuseRows : public impl::FuseRowsBase<FuseRows> {
   using FuseRowsBase::FuseRowsBase;
 
   void runOnOperation() override {
-    int64_t rowElements = getNumbers(getOperation()).rowElements;
-    if (failed(fuseRows(getOperation(), rowElements)))
+    TargetNumbers numbers = getNumbers(getOperation());
+    RowLimits limits = {numbers.rowElements,
+                        singleRows ? 0 : numbers.rowBlockElements};
+    if (failed(fuseRows(getOperation(), limits)))
       signalPassFailure();
   }
 };

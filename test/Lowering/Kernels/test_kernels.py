@@ -39,6 +39,7 @@ DEPTHWISE_INPUT = Contraction("n c i j k l", "n, c, i-k+1, j-l+1", "c, k, l", "n
 
 # The same with channels last in memory.
 DEPTHWISE_LAST = Contraction("n c i j k l", "n, i+k-1, j+l-1, c", "c, k, l", "n, i, j, c")
+WEIGHTS_LAST = Contraction("n i j k l c", "n, i, j, c", "n, i+k-1, j+l-1, c", "c, k, l")
 CONV_LAST = Contraction("n i j f k l c", "n, i+k-1, j+l-1, c", "f, c, k, l", "n, i, j, f")
 
 
@@ -294,6 +295,44 @@ CASES = {
     "conv_weights_depthwise": (
         Contraction("n c i j k l", "n, c, i, j", "n, c, i+k-1, j+l-1", "c, k, l"),
         [(2, 4, 9, 20), (2, 4, 9, 20), (4, 3, 3)],
+    ),
+    "conv_last_weights": (
+        known(WEIGHTS_LAST), [(3, 20, 29, 35), (3, 20, 29, 35), (35, 3, 3)],
+    ),
+    "conv_last_weights_small": (
+        known(WEIGHTS_LAST), [(2, 7, 7, 300), (2, 7, 7, 300), (300, 3, 3)],
+    ),
+    "conv_last_weights_few": (
+        known(WEIGHTS_LAST), [(2, 9, 14, 3), (2, 9, 14, 3), (3, 3, 3)],
+    ),
+    "conv_last_weights_wide": (
+        known(WEIGHTS_LAST, b="n, i+k-3, j+l-3, c"),
+        [(2, 15, 15, 33), (2, 15, 15, 33), (33, 7, 7)],
+    ),
+    "conv_last_weights_strided": (
+        known(WEIGHTS_LAST, b="n, 2*i+k-2, 2*j+l-1, c"),
+        [(2, 14, 14, 20), (2, 28, 29, 20), (20, 5, 5)],
+    ),
+    "conv_last_weights_valid": (
+        known(WEIGHTS_LAST, b="n, i+k, j+l, c"),
+        [(2, 19, 31, 16), (2, 21, 35, 16), (16, 3, 5)],
+    ),
+    "conv_last_weights_dilated": (
+        known(WEIGHTS_LAST, b="n, i+3*k-3, 3*j+2*l-2, c", c="k, l, c"),
+        [(2, 21, 14, 17), (2, 21, 40, 17), (3, 3, 17)],
+    ),
+    # Windows that begin and end outside of the image.
+    "conv_last_weights_outside": (
+        known(WEIGHTS_LAST, b="n, 3*i+k-5, j+l-6, c"),
+        [(2, 8, 20, 18), (2, 11, 9, 18), (18, 3, 4)],
+    ),
+    "conv_last_weights_back": (
+        known(WEIGHTS_LAST, b="n, i-k+3, j-2*l+4, c"),
+        [(2, 9, 33, 21), (2, 9, 33, 21), (21, 7, 5)],
+    ),
+    "conv_last_weights_1d": (
+        known(Contraction("n i k c", "n, i, c", "n, i+k-3, c", "c, k")),
+        [(3, 51, 40), (3, 51, 40), (40, 7)],
     ),
     "conv_input": (CONV_INPUT, [(2, 7, 12, 20), (7, 5, 3, 3), (2, 5, 12, 20)]),
     "conv_transformed": (known(CONV), [(2, 40, 12, 20), (41, 40, 3, 3), (2, 41, 12, 20)]),
@@ -568,7 +607,7 @@ def test_wrong_accumulator_fails():
 ROUNDED = {"matmul": ["a", "b", "ab"], "matmul_row": ["a", "b", "ab"]}
 ROUNDED.update(dict.fromkeys(
     ["transposed_a", "transposed_b", "batched_transposed", "conv", "conv_strided",
-     "conv_weights_strided", "conv_depthwise", "conv_last", "conv_transformed",
+     "conv_weights_strided", "conv_depthwise", "conv_last", "conv_last_weights", "conv_transformed",
      "conv_transformed_weights"], ["ab"]))
 
 

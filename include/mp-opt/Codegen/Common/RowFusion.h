@@ -14,10 +14,20 @@
 
 namespace mp {
 
+/// What stays in caches while it is read several times, in elements.
+struct RowLimits {
+  /// A row, or a block of rows, of the first cache.
+  int64_t rowElements;
+  /// A block of the fewest rows, in the second cache. Zero: rows are computed
+  /// one by one, as threads of GPUs do.
+  int64_t blockElements;
+};
+
 /// Makes one `scf.forall` over rows of each elementwise linalg op on tensors in
-/// `root` that depends on reductions of rows of at most so many elements,
-/// together with these and all that only they share.
-mlir::LogicalResult fuseRows(mlir::Operation *root, int64_t rowElements);
+/// `root` that depends on reductions of rows of sizes within limits, together
+/// with these and all that only they share. Rows that are neighbours in memory
+/// are computed in blocks.
+mlir::LogicalResult fuseRows(mlir::Operation *root, const RowLimits &limits);
 
 } // namespace mp
 

@@ -136,6 +136,10 @@ inline int64_t getMostRuns(int64_t lanes, int64_t length) {
 std::optional<llvm::SmallVector<int64_t>> getPackedSizes(ContractOp op,
                                                          unsigned operand);
 
+/// Whether each result is along one dimension at most, maybe some of its
+/// places: `d`, `2 * d + 1`, a constant.
+bool hasSingleDims(mlir::AffineMap map);
+
 /// The type of an operand as one line of memory.
 mlir::MemRefType getLineType(const OperandShape &operand);
 

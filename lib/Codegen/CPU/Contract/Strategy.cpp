@@ -348,7 +348,7 @@ static std::optional<Config> chooseDepthwise(ContractOp op,
   Config config;
   config.strategy = Strategy::Depthwise;
   config.lanes = numbers.vectorBytes / int64_t(sizeof(float));
-  int64_t length = shape.contract.minSizes[windows->columns.kept];
+  int64_t length = shape.contract.minSizes[windows->columns.pixel];
   bool isKnown = length > 0 && length < minLong;
   if (windows->channels) {
     config.mr =
@@ -356,7 +356,7 @@ static std::optional<Config> chooseDepthwise(ContractOp op,
                 : numSums;
     config.nr = config.lanes;
     auto constant = op->getAttrOfType<IntegerAttr>(constantName);
-    if (constant && constant.getInt() == shape.lhs &&
+    if (!windows->sumsPixels && constant && constant.getInt() == shape.lhs &&
         getPackedSizes(op, shape.lhs))
       config.cached = Cached::LHS;
     return config;
@@ -415,7 +415,8 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
     if (!windows)
       return "depthwise needs sums over windows of one channel";
     bool isCached = config.getCached() != Cached::None;
-    if (isCached && (!windows->channels || config.getCached() != Cached::LHS))
+    if (isCached && (!windows->channels || windows->sumsPixels ||
+                     config.getCached() != Cached::LHS))
       return "of depthwise, weights of channels that are last are cached";
     return "";
   }

@@ -98,8 +98,8 @@ private:
 } // namespace
 
 void Depthwise::findSizes() {
-  numColumns = contraction.sizes[columns().kept];
-  numRows = windows.rows ? contraction.sizes[windows.rows->kept] : e.index(1);
+  numColumns = contraction.sizes[columns().pixel];
+  numRows = windows.rows ? contraction.sizes[windows.rows->pixel] : e.index(1);
   rowBlocks = e.ceilDiv(numRows, blockRows);
   outerTotal = e.index(1);
   for (unsigned dim : windows.outer) {
@@ -264,7 +264,7 @@ void Depthwise::multiply(Value row, Value column) {
   for (auto [dim, number] : llvm::zip(windows.outer, outer))
     weightBase = e.add(weightBase, e.mul(number, weights.getStride(e, dim)));
   auto getTap = [&](const SlidingAxis &axis, int64_t tap) {
-    return axis.summed ? e.mul(weights.getStride(e, *axis.summed), tap)
+    return axis.tap ? e.mul(weights.getStride(e, *axis.tap), tap)
                        : e.index(0);
   };
   Value line = e.add(getPlane(e.mul(row, windows.getRowStride()), 0), column);
@@ -313,10 +313,10 @@ void Depthwise::store(Value row, Value column) {
       for (auto [dim, number] : llvm::zip(windows.outer, outer))
         place[dim] = number;
       if (windows.rows)
-        place[windows.rows->kept] = e.add(firstRow, e.add(row, i));
-      place[columns().kept] = e.add(column, first);
+        place[windows.rows->pixel] = e.add(firstRow, e.add(row, i));
+      place[columns().pixel] = e.add(column, first);
       auto storeLanes = [&](Value mask) {
-        storeVector(e, contraction, {place, columns().kept, lanes, mask}, own);
+        storeVector(e, contraction, {place, columns().pixel, lanes, mask}, own);
       };
       Value left = e.sub(count, first);
       e.ifElse(
@@ -371,7 +371,9 @@ void Depthwise::emit() {
 void emitDepthwise(LoopBuilder &e, ContractOp op) {
   Contraction contraction(e, op);
   SlidingWindows windows = *findSlidingWindows(contraction.shape);
-  if (windows.channels)
+  if (windows.sumsPixels)
+    emitWindowSums(e, contraction, windows);
+  else if (windows.channels)
     emitChannelsLast(e, contraction, windows);
   else
     Depthwise(e, contraction, windows).emit();

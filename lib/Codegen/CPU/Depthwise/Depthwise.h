@@ -21,6 +21,10 @@ void emitDepthwise(LoopBuilder &e, ContractOp op);
 void emitChannelsLast(LoopBuilder &e, Contraction &contraction,
                       const SlidingWindows &windows);
 
+/// Sums over the pixels of such images, for each tap (WindowSums.cpp).
+void emitWindowSums(LoopBuilder &e, Contraction &contraction,
+                    const SlidingWindows &windows);
+
 } // namespace mp::kernel
 
 #endif // MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISE_H

@@ -15,44 +15,39 @@ namespace mp::kernel {
 constexpr int64_t maxTaps = 64;
 
 /// Of one dimension of the image; absent if it is none, or too many taps.
-static std::optional<SlidingAxis> findAxis(const ContractShape &shape,
-                                           unsigned position) {
+static std::optional<SlidingAxis>
+findAxis(const ContractShape &shape, unsigned position, bool sumsPixels) {
   AffineMap result = shape.contract.maps.back();
-  AffineMap weights = shape.contract.maps[shape.lhs];
+  AffineMap other = shape.contract.maps[shape.lhs];
   AffineMap image = shape.contract.maps[shape.rhs];
   LinearForm form =
       *getLinearForm(image.getResult(position), image.getNumDims());
   SlidingAxis axis;
   axis.constant = form.constant;
   axis.position = position;
-  bool hasKept = false;
+  bool hasPixel = false;
   for (unsigned dim = 0; dim < image.getNumDims(); ++dim) {
     int64_t factor = form.factors[dim];
     if (factor == 0)
       continue;
-    if (result.isFunctionOfDim(dim)) {
-      if (hasKept || weights.isFunctionOfDim(dim) || factor < 0)
+    if (result.isFunctionOfDim(dim) != sumsPixels) {
+      if (hasPixel || other.isFunctionOfDim(dim) != sumsPixels || factor < 0)
         return std::nullopt;
-      hasKept = true;
-      axis.kept = dim;
+      hasPixel = true;
+      axis.pixel = dim;
       axis.stride = factor;
       continue;
     }
     // Only sizes below that of a vector are known.
     int64_t taps = shape.contract.minSizes[dim];
-    if (axis.summed || taps == 0 || taps >= minLong)
+    if (axis.tap || taps == 0 || taps >= minLong ||
+        (sumsPixels && other.isFunctionOfDim(dim)))
       return std::nullopt;
-    axis.summed = dim;
+    axis.tap = dim;
     axis.taps = taps;
     axis.dilation = factor;
   }
-  return hasKept ? std::optional(axis) : std::nullopt;
-}
-
-static bool isPlain(AffineMap map) {
-  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
-    return isa<AffineDimExpr, AffineConstantExpr>(expr);
-  });
+  return hasPixel ? std::optional(axis) : std::nullopt;
 }
 
 /// Results but constants at the end, which are dimensions of size one.
@@ -63,68 +58,76 @@ static ArrayRef<AffineExpr> dropUnits(AffineMap map) {
   return results;
 }
 
-/// The dimension of channels, if it is the last in memory of both images.
-static std::optional<unsigned> findChannels(const ContractShape &shape) {
+/// The dimension of channels, if it is the last in memory of what has pixels.
+static std::optional<unsigned> findChannels(const ContractShape &shape,
+                                            bool sumsPixels) {
   AffineMap image = shape.contract.maps[shape.rhs];
-  AffineMap weights = shape.contract.maps[shape.lhs];
-  unsigned numOperands = shape.operands.size();
+  unsigned result = shape.operands.size() - 1;
+  unsigned pixels = sumsPixels ? shape.lhs : result;
+  unsigned taps = sumsPixels ? result : shape.lhs;
   for (unsigned dim = 0; dim < image.getNumDims(); ++dim) {
     bool isLast = true;
-    for (unsigned operand : {shape.rhs, numOperands - 1}) {
+    for (unsigned operand : {shape.rhs, pixels}) {
       ArrayRef<AffineExpr> results = dropUnits(shape.contract.maps[operand]);
       isLast &= !results.empty() &&
                 results.back() == getAffineDimExpr(dim, image.getContext()) &&
                 shape.operands[operand].steps[dim] == 1;
     }
-    if (isLast && weights.isFunctionOfDim(dim))
+    if (isLast && shape.contract.maps[taps].isFunctionOfDim(dim))
       return dim;
   }
   return std::nullopt;
 }
 
-std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape) {
+static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
+                                                 bool sumsPixels) {
   AffineMap result = shape.contract.maps.back();
-  AffineMap weights = shape.contract.maps[shape.lhs];
   AffineMap image = shape.contract.maps[shape.rhs];
   MemRefType type = shape.contract.types[shape.rhs];
   bool isRow = shape.groups[M].empty() && !shape.groups[K].empty();
-  if (!isRow || !shape.accumulator.isF32() || !isPlain(weights) ||
-      !isPlain(result))
+  if (!isRow || !shape.accumulator.isF32() || !hasSingleDims(result) ||
+      !hasSingleDims(shape.contract.maps[shape.lhs]))
     return std::nullopt;
   SlidingWindows windows;
   windows.image = shape.rhs;
-  windows.channels = findChannels(shape);
+  windows.sumsPixels = sumsPixels;
+  windows.channels = findChannels(shape, sumsPixels);
+  if (sumsPixels && !windows.channels)
+    return std::nullopt;
   unsigned end = image.getNumResults();
   if (windows.channels)
     end = dropUnits(image).size() - 1;
   if (end == 0)
     return std::nullopt;
-  auto columns = findAxis(shape, end - 1);
+  auto columns = findAxis(shape, end - 1, sumsPixels);
   bool isDense = type.getLayout().isIdentity() &&
                  shape.contract.types.back().getLayout().isIdentity();
   if (!columns || (!windows.channels &&
                    (!isDense || columns->stride > 2 ||
                     result.getResults().back() !=
-                        getAffineDimExpr(columns->kept, result.getContext()))))
+                        getAffineDimExpr(columns->pixel, result.getContext()))))
     return std::nullopt;
   windows.columns = *columns;
   if (end > 1)
-    windows.rows = findAxis(shape, end - 2);
+    windows.rows = findAxis(shape, end - 2, sumsPixels);
   if (windows.rows &&
-      (windows.rows->kept == columns->kept ||
-       (columns->summed && windows.rows->summed == columns->summed)))
+      (windows.rows->pixel == columns->pixel ||
+       (columns->tap && windows.rows->tap == columns->tap)))
     return std::nullopt;
   if (columns->taps * windows.getRowTaps() > maxTaps)
     return std::nullopt;
+  // Without taps, either operand could be the image.
+  if (sumsPixels && !columns->tap && !(windows.rows && windows.rows->tap))
+    return std::nullopt;
   for (unsigned dim = 0; dim < image.getNumDims(); ++dim) {
-    bool isSummed = !result.isFunctionOfDim(dim);
-    bool isOwn = dim == columns->kept || columns->summed == dim ||
+    bool isTap = result.isFunctionOfDim(dim) == sumsPixels;
+    bool isOwn = dim == columns->pixel || columns->tap == dim ||
                  windows.channels == dim ||
                  (windows.rows &&
-                  (dim == windows.rows->kept || windows.rows->summed == dim));
-    if (isSummed && !isOwn)
+                  (dim == windows.rows->pixel || windows.rows->tap == dim));
+    if (isTap && !isOwn)
       return std::nullopt;
-    if (!isSummed && !isOwn)
+    if (!isTap && !isOwn)
       windows.outer.push_back(dim);
   }
   // Elsewhere in the image, dimensions stand alone, and none of them twice.
@@ -136,6 +139,12 @@ std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape) {
       return std::nullopt;
   }
   return windows;
+}
+
+std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape) {
+  if (auto windows = findWindows(shape, /*sumsPixels=*/false))
+    return windows;
+  return findWindows(shape, /*sumsPixels=*/true);
 }
 
 } // namespace mp::kernel

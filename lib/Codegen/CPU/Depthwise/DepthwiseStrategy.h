@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Convolutions whose results are sums over windows of one channel, and the
-// gradients of their images: as products of matrices they have one row.
+// gradients of their images and weights: as products of matrices they have one
+// row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +19,13 @@
 namespace mp::kernel {
 
 /// An axis of the image that is read at
-/// `stride * kept + dilation * summed + constant`, where `kept` is a dimension
-/// of the result and `summed` one of the taps.
+/// `stride * pixel + dilation * tap + constant`, where `pixel` is a dimension
+/// of the result and `tap` a dimension that is summed, of the weights.
+/// Gradients of weights have taps as results and are summed over pixels.
 struct SlidingAxis {
-  unsigned kept = 0;
+  unsigned pixel = 0;
   /// Absent where there is one tap.
-  std::optional<unsigned> summed;
+  std::optional<unsigned> tap;
   int64_t taps = 1;
   int64_t stride = 1, dilation = 0, constant = 0;
   /// The image's dimension.
@@ -42,14 +44,17 @@ struct SlidingAxis {
 };
 
 struct SlidingWindows {
-  /// The operand, a (0) or b (1).
+  /// The operand, a (0) or b (1). The other has the weights, or gradients of
+  /// the pixels.
   unsigned image;
+  /// Whether results are taps, summed over pixels. Channels are last then.
+  bool sumsPixels = false;
   std::optional<SlidingAxis> rows;
   /// Along memory, in the image and in the result, unless channels are.
   SlidingAxis columns;
   /// The dimension of channels where they are last.
   std::optional<unsigned> channels;
-  /// The other dimensions of the result.
+  /// The other dimensions that are as pixels are: images, above all.
   llvm::SmallVector<unsigned> outer;
 
   int64_t getRowTaps() const { return rows ? rows->taps : 1; }

@@ -51,7 +51,14 @@ void storeVector(LoopBuilder &e, const Contraction &contraction,
   Value result = applyEpilogue(e, contraction.op, arguments, vector.lanes);
   const View &output = contraction.views.back();
   Value place = getPlace(e, output, vector.indices);
-  if (vector.mask)
+  if (output.shape.steps[vector.dim] != 1) {
+    Value offsets = e.mul(e.iota(e.getIndexType(), vector.lanes),
+                          e.splat(output.strides[vector.dim], vector.lanes));
+    Value all = vector.mask ? vector.mask
+                            : e.firstLanes(e.index(vector.lanes), vector.lanes);
+    vector::ScatterOp::create(e, Type(), output.memory, ValueRange{place},
+                              offsets, all, result);
+  } else if (vector.mask)
     vector::MaskedStoreOp::create(e, output.memory, ValueRange{place},
                                   vector.mask, result);
   else
