@@ -133,7 +133,9 @@ AxisOrder ChannelAxes::getAnyOrder(Value value) const {
 
 void ChannelAxes::set(Value value, const Flags &flags) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || type.getRank() < 3 || type.getEncoding() || flags.none() ||
+  // Memory without contents has no axes of its own: ops that mean different
+  // things may share it.
+  if (!type || value.getDefiningOp<tensor::EmptyOp>() || type.getRank() < 3 || type.getEncoding() || flags.none() ||
       !channels.try_emplace(value, flags).second)
     return;
   AxisOrder order;

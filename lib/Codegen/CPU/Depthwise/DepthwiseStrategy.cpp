@@ -84,15 +84,15 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
   AffineMap result = shape.contract.maps.back();
   AffineMap image = shape.contract.maps[shape.rhs];
   MemRefType type = shape.contract.types[shape.rhs];
-  bool isRow = shape.groups[M].empty() && !shape.groups[K].empty();
-  if (!isRow || !shape.accumulator.isF32() || !hasSingleDims(result) ||
+  if (!shape.groups[M].empty() || !shape.accumulator.isF32() || !hasSingleDims(result) ||
       !hasSingleDims(shape.contract.maps[shape.lhs]))
     return std::nullopt;
   SlidingWindows windows;
   windows.image = shape.rhs;
   windows.sumsPixels = sumsPixels;
   windows.channels = findChannels(shape, sumsPixels);
-  if (sumsPixels && !windows.channels)
+  // Without a sum there may be one tap of several: of a gradient at stride 2.
+  if (!windows.channels && (sumsPixels || shape.groups[K].empty()))
     return std::nullopt;
   unsigned end = image.getNumResults();
   if (windows.channels)
