@@ -179,8 +179,8 @@ bool RowGroup::chooseBlock(const RowLimits &limits) {
       break;
     for (int64_t size : {128, 64, 32, 16, 8})
       if (extent % size == 0 &&
-          row * size <= (size > 16 ? limits.rowElements
-                                   : limits.blockElements)) {
+          row * size <=
+              (size > 16 ? limits.rowElements : limits.blockElements)) {
         blockDim = dim.getPosition();
         blockRows = size;
         return true;

@@ -55,8 +55,8 @@ std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
   SmallVector<AffineMap> maps = op.getMaps();
   AffineMap result = maps.back();
   unsigned numDims = result.getNumDims();
-  if (!op.getResult() || !llvm::all_of(ArrayRef(maps).drop_front(2),
-                                       kernel::hasSingleDims))
+  if (!op.getResult() ||
+      !llvm::all_of(ArrayRef(maps).drop_front(2), kernel::hasSingleDims))
     return std::nullopt;
   for (unsigned image : {0, 1}) {
     Windows windows = findWindows(op, image);
@@ -135,7 +135,8 @@ void ChannelAxes::set(Value value, const Flags &flags) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   // Memory without contents has no axes of its own: ops that mean different
   // things may share it.
-  if (!type || value.getDefiningOp<tensor::EmptyOp>() || type.getRank() < 3 || type.getEncoding() || flags.none() ||
+  if (!type || value.getDefiningOp<tensor::EmptyOp>() || type.getRank() < 3 ||
+      type.getEncoding() || flags.none() ||
       !channels.try_emplace(value, flags).second)
     return;
   AxisOrder order;

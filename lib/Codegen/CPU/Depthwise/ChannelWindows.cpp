@@ -89,12 +89,12 @@ void ChannelWindows::emitBlock(Value column, Value begin, Value end,
   auto both = [&](Value one, Value other) -> Value {
     return arith::AndIOp::create(e, one, other);
   };
-  Value isWithin = both(e.less(e.index(-1), first),
-                        e.less(e.add(first, getReach()), size));
+  Value isWithin =
+      both(e.less(e.index(-1), first), e.less(e.add(first, getReach()), size));
   // Sums over pixels read these one by one, too.
   if (windows.sumsPixels)
-    isWithin = both(isWithin,
-                    e.less(e.add(column, config.getMr() - 1), numColumns));
+    isWithin =
+        both(isWithin, e.less(e.add(column, config.getMr() - 1), numColumns));
   auto emitVectors = [&](Value begin, Value end, bool isMasked) {
     SmallVector<Value> present;
     if (isMasked)
@@ -139,9 +139,9 @@ Value ChannelWindows::readImage(Value line, int64_t column,
   }
   Value pixels;
   if (mask)
-    pixels = vector::MaskedLoadOp::create(e, type, image.memory, ValueRange{at},
-                                          mask,
-                                          e.zeros(image.shape.element, lanes));
+    pixels =
+        vector::MaskedLoadOp::create(e, type, image.memory, ValueRange{at},
+                                     mask, e.zeros(image.shape.element, lanes));
   else
     pixels = vector::LoadOp::create(e, type, image.memory, ValueRange{at});
   return e.castFloat(pixels, image.shape.rounding, e.getF32Type());

@@ -64,7 +64,7 @@ void ChannelsLast::packVector(Value packed, Value vector) {
   auto getTap = [&](const SlidingAxis &axis, int64_t place) {
     int64_t tap = axis.dilation < 0 ? axis.taps - 1 - place : place;
     return axis.tap ? e.mul(weights().getStride(e, *axis.tap), tap)
-                       : e.index(0);
+                    : e.index(0);
   };
   for (int64_t tap = 0; tap < numTaps(); ++tap) {
     Value from = e.add(base, getTap(columns(), tap % columns().taps));
@@ -166,14 +166,13 @@ void ChannelsLast::emit() {
     sums = e.scratch(0, e.index(config.getMr() * lanes), e.getF32Type());
     Value first = e.mul(e.rem(task, pieces), rowsPerTask);
     moveToImage(e.div(task, pieces));
-    e.loop(first, e.min(e.add(first, rowsPerTask), numRows), 1,
-           [&](Value row) {
-             moveToRow(row);
-             emitBlocks(e.index(0), vectors,
-                        [&](const Channels &channels, ArrayRef<Value> present) {
-                          multiply(channels, present);
-                        });
-           });
+    e.loop(first, e.min(e.add(first, rowsPerTask), numRows), 1, [&](Value row) {
+      moveToRow(row);
+      emitBlocks(e.index(0), vectors,
+                 [&](const Channels &channels, ArrayRef<Value> present) {
+                   multiply(channels, present);
+                 });
+    });
   });
   if (config.getCached() != Cached::LHS)
     memref::DeallocOp::create(e, packed);

@@ -264,8 +264,7 @@ void Depthwise::multiply(Value row, Value column) {
   for (auto [dim, number] : llvm::zip(windows.outer, outer))
     weightBase = e.add(weightBase, e.mul(number, weights.getStride(e, dim)));
   auto getTap = [&](const SlidingAxis &axis, int64_t tap) {
-    return axis.tap ? e.mul(weights.getStride(e, *axis.tap), tap)
-                       : e.index(0);
+    return axis.tap ? e.mul(weights.getStride(e, *axis.tap), tap) : e.index(0);
   };
   Value line = e.add(getPlane(e.mul(row, windows.getRowStride()), 0), column);
   for (int64_t rowTap = 0; rowTap < windows.getRowTaps(); ++rowTap)

@@ -15,8 +15,8 @@ namespace mp::kernel {
 constexpr int64_t maxTaps = 64;
 
 /// Of one dimension of the image; absent if it is none, or too many taps.
-static std::optional<SlidingAxis>
-findAxis(const ContractShape &shape, unsigned position, bool sumsPixels) {
+static std::optional<SlidingAxis> findAxis(const ContractShape &shape,
+                                           unsigned position, bool sumsPixels) {
   AffineMap result = shape.contract.maps.back();
   AffineMap other = shape.contract.maps[shape.lhs];
   AffineMap image = shape.contract.maps[shape.rhs];
@@ -84,8 +84,8 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
   AffineMap result = shape.contract.maps.back();
   AffineMap image = shape.contract.maps[shape.rhs];
   MemRefType type = shape.contract.types[shape.rhs];
-  if (!shape.groups[M].empty() || !shape.accumulator.isF32() || !hasSingleDims(result) ||
-      !hasSingleDims(shape.contract.maps[shape.lhs]))
+  if (!shape.groups[M].empty() || !shape.accumulator.isF32() ||
+      !hasSingleDims(result) || !hasSingleDims(shape.contract.maps[shape.lhs]))
     return std::nullopt;
   SlidingWindows windows;
   windows.image = shape.rhs;
@@ -110,9 +110,8 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
   windows.columns = *columns;
   if (end > 1)
     windows.rows = findAxis(shape, end - 2, sumsPixels);
-  if (windows.rows &&
-      (windows.rows->pixel == columns->pixel ||
-       (columns->tap && windows.rows->tap == columns->tap)))
+  if (windows.rows && (windows.rows->pixel == columns->pixel ||
+                       (columns->tap && windows.rows->tap == columns->tap)))
     return std::nullopt;
   if (columns->taps * windows.getRowTaps() > maxTaps)
     return std::nullopt;

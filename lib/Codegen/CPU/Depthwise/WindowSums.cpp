@@ -69,7 +69,8 @@ void WindowSums::findParts() {
   Value channels = e.min(numChannels, e.index(taskVectors * lanes));
   Value work = e.max(e.mul(e.mul(numColumns, channels), numTaps()), one);
   Value parts = e.ceilDiv(e.index(numTasks), e.max(numChunks, one));
-  linesOfPart = e.max(e.ceilDiv(lines, parts), e.ceilDiv(e.index(taskWork), work));
+  linesOfPart =
+      e.max(e.ceilDiv(lines, parts), e.ceilDiv(e.index(taskWork), work));
   numParts = e.max(e.ceilDiv(lines, linesOfPart), one);
 }
 
@@ -86,8 +87,8 @@ void WindowSums::addRow(Value rowTap, const Channels &channels,
                         ArrayRef<Value> pixels) {
   int64_t taps = columns().taps, sets = taps < fewSums ? 2 : 1;
   VectorType type = e.vectorType(e.getF32Type(), lanes);
-  Value base = e.add(getSums(part, channels.vector),
-                     e.mul(rowTap, taps * lanes));
+  Value base =
+      e.add(getSums(part, channels.vector), e.mul(rowTap, taps * lanes));
   SmallVector<Value> own(taps * sets, e.zeros(e.getF32Type(), lanes));
   for (int64_t tap = 0; tap < taps; ++tap)
     own[tap] = vector::LoadOp::create(e, type, sums,
@@ -113,8 +114,7 @@ void WindowSums::addRow(Value rowTap, const Channels &channels,
     Value sum = own[tap];
     if (sets > 1)
       sum = arith::AddFOp::create(e, sum, own[taps + tap]);
-    vector::StoreOp::create(e, sum, sums,
-                            ValueRange{e.add(base, tap * lanes)});
+    vector::StoreOp::create(e, sum, sums, ValueRange{e.add(base, tap * lanes)});
   }
 }
 
@@ -131,12 +131,12 @@ void WindowSums::addBlock(const Channels &channels, ArrayRef<Value> present) {
         e.add(at, e.mul(gradient().getStride(e, columns().pixel), pixel));
     Value value;
     if (present.empty()) {
-      value = vector::LoadOp::create(e, type, gradient().memory,
-                                     ValueRange{place});
+      value =
+          vector::LoadOp::create(e, type, gradient().memory, ValueRange{place});
     } else {
       pixels.push_back(e.less(e.add(column, pixel), numColumns));
-      Value mask = arith::AndIOp::create(
-          e, channels.mask, e.splat(pixels.back(), lanes));
+      Value mask = arith::AndIOp::create(e, channels.mask,
+                                         e.splat(pixels.back(), lanes));
       value = vector::MaskedLoadOp::create(
           e, type, gradient().memory, ValueRange{place}, mask,
           e.zeros(gradient().shape.element, lanes));
@@ -177,9 +177,8 @@ void WindowSums::store(const Channels &channels, Value tap, Value sum) {
   // Taps are numbered as they lie in the image.
   auto setTap = [&](const SlidingAxis &axis, Value place) {
     if (axis.tap)
-      at[*axis.tap] = axis.dilation < 0
-                          ? e.sub(e.index(axis.taps - 1), place)
-                          : place;
+      at[*axis.tap] =
+          axis.dilation < 0 ? e.sub(e.index(axis.taps - 1), place) : place;
   };
   Value taps = e.index(columns().taps);
   setTap(columns(), e.rem(tap, taps));
