@@ -151,3 +151,37 @@ func.func @around(%x: tensor<?x28x28x64xf32>, %w: tensor<64x1x1x3x3xf32>) -> ten
   } -> tensor<?x14x14x64xf32>
   return %9 : tensor<?x14x14x64xf32>
 }
+
+// -----
+
+// The gradient of weights of single channels, summed over pixels. There are as
+// many images as channels, and the transposed gradient goes to the memory that
+// another one goes to: what one value means by an axis is not what the other
+// does.
+
+#pixel = affine_map<(c, k, l, n, i, j) -> (c, n, i, j)>
+#windows = affine_map<(c, k, l, n, i, j) -> (n, c, i + k - 1, j + l - 1)>
+#weight = affine_map<(c, k, l, n, i, j) -> (c, k, l)>
+#turned = affine_map<(c, n, i, j) -> (n, c, i, j)>
+#all = affine_map<(c, n, i, j) -> (c, n, i, j)>
+
+// CHECK-LABEL: @weight_gradient
+// CHECK: kernel.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<16x64x64x16xf32>, tensor<16x64x64x16xf32>) outs(%{{.*}} : tensor<16x3x3xf32>)
+func.func @weight_gradient(%x: tensor<16x16x64x64xf32>, %y: tensor<16x16x64x64xf32>) -> (tensor<16x3x3xf32>, tensor<16x16x64x64xf32>) {
+  %empty = tensor.empty() : tensor<16x16x64x64xf32>
+  %double = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%y : tensor<16x16x64x64xf32>) outs(%empty : tensor<16x16x64x64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<16x16x64x64xf32>
+  %gradient = linalg.generic {indexing_maps = [#turned, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%double : tensor<16x16x64x64xf32>) outs(%empty : tensor<16x16x64x64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<16x16x64x64xf32>
+  %first = tensor.empty() : tensor<16x3x3xf32>
+  %sums = kernel.contract {indexing_maps = [#pixel, #windows, #weight]} ins(%gradient, %x : tensor<16x16x64x64xf32>, tensor<16x16x64x64xf32>) outs(%first : tensor<16x3x3xf32>) {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } -> tensor<16x3x3xf32>
+  return %sums, %double : tensor<16x3x3xf32>, tensor<16x16x64x64xf32>
+}

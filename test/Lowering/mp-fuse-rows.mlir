@@ -46,3 +46,37 @@ module attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %y : tensor<8x16xf32> {onnx.inputs = [{name = "x"}, {name = "s"}], onnx.outputs = [{name = "y"}]}
   }
 }
+
+// -----
+
+// Rows that are neighbours in memory are computed in blocks of whole vectors.
+// CHECK-LABEL: func.func @main
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (4, 256) step (1, 128)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<1x10x128xf32>) outs(%{{.*}} : tensor<1x128xf32>)
+// CHECK: arith.maximumf
+// CHECK: arith.addf
+// CHECK: arith.divf
+// CHECK: tensor.parallel_insert_slice
+// CHECK-NOT: linalg.generic
+// CHECK: return
+module attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x10x256xf32>):
+    %y = "onnx.Softmax"(%x) {axis = 1 : si64, onnx.results = ["y"]} : (tensor<4x10x256xf32>) -> tensor<4x10x256xf32>
+    onnx.yield %y : tensor<4x10x256xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "y"}]}
+  }
+}
+
+// -----
+
+// Blocks of neighbours that do not fit the second cache stay apart.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: scf.forall
+// CHECK: return
+module attributes {onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x9000x32xf32>):
+    %y = "onnx.Softmax"(%x) {axis = 1 : si64, onnx.results = ["y"]} : (tensor<4x9000x32xf32>) -> tensor<4x9000x32xf32>
+    onnx.yield %y : tensor<4x9000x32xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "y"}]}
+  }
+}

@@ -177,14 +177,16 @@ bool RowGroup::chooseBlock(const RowLimits &limits) {
       continue;
     if (limits.blockElements == 0 || !rows.contains(dim.getPosition()))
       break;
-    for (int64_t size : {128, 64, 32, 16, 8})
-      if (extent % size == 0 &&
-          row * size <=
-              (size > 16 ? limits.rowElements : limits.blockElements)) {
-        blockDim = dim.getPosition();
-        blockRows = size;
-        return true;
-      }
+    // The fewest are a line of memory, or half of one if there is no more.
+    int64_t fewest = extent % 16 == 0 ? 16 : 8;
+    for (int64_t size : {128, 64, 32, 16, 8}) {
+      int64_t most = size > fewest ? limits.rowElements : limits.blockElements;
+      if (size < fewest || extent % size != 0 || row * size > most)
+        continue;
+      blockDim = dim.getPosition();
+      blockRows = size;
+      return true;
+    }
     return false;
   }
   return row <= limits.rowElements;
