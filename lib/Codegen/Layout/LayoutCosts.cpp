@@ -28,7 +28,7 @@ constexpr double slid = 80, slidLast = 25;
 /// unless channels are last.
 constexpr double summed = 1000, summedLast = 35;
 /// For each multiply-add of other convolutions, less by Winograd's transforms.
-constexpr double multiplied = 15, transformed = 10;
+constexpr double multiplied = 17, transformed = 9;
 /// For each element that is read with a stride along memory.
 constexpr double gathered = 200;
 } // namespace
@@ -65,7 +65,7 @@ static LayoutCost getCost(kernel::ContractOp op) {
   SmallVector<AffineMap> maps = op.getMaps();
   double products = 1, taps = 1, inner = 1;
   unsigned numDims = maps.front().getNumDims();
-  bool isWinograd = !parts.isWeightGradient;
+  bool isWinograd = true;
   auto isOf = [&](unsigned operand, unsigned dim) {
     return maps[operand].isFunctionOfDim(dim);
   };
@@ -84,9 +84,10 @@ static LayoutCost getCost(kernel::ContractOp op) {
       bool isKept = maps.back().isFunctionOfDim(dim);
       if (form.factors[dim] == 0)
         continue;
-      if (isKept == parts.isWeightGradient)
+      bool isTap = isKept == parts.isWeightGradient;
+      if (isTap)
         taps *= size;
-      isWinograd &= std::abs(form.factors[dim]) == 1 && (isKept || size == 3);
+      isWinograd &= std::abs(form.factors[dim]) == 1 && (!isTap || size == 3);
     }
   }
   auto cost = [&](double asIs, double last) {
@@ -100,9 +101,28 @@ static LayoutCost getCost(kernel::ContractOp op) {
   return cost(isWinograd ? transformed : multiplied, multiplied);
 }
 
+/// Whether contractions alone read what an op only copies: they read the source
+/// themselves.
+static bool isFolded(linalg::GenericOp op) {
+  auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+  auto argument = dyn_cast<BlockArgument>(yield.getOperand(0));
+  if (!argument || argument.getOwner() != op.getBody())
+    return false;
+  std::function<bool(Value)> isRead = [&](Value value) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+        return isRead(user->getResult(0));
+      return isa<kernel::ContractOp>(user);
+    });
+  };
+  return isRead(op->getResult(0));
+}
+
 /// Copies in another order of axes, which the other layout may do without.
 static LayoutCost getCost(linalg::GenericOp op, const ChannelAxes &axes) {
   LayoutCost cost;
+  if (isFolded(op))
+    return cost;
   auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (!type || op.getNumParallelLoops() != op.getNumLoops())
     return cost;

@@ -18,7 +18,7 @@ namespace mp {
 struct RowLimits {
   /// A row, or a block of rows, of the first cache.
   int64_t rowElements;
-  /// A block of the fewest rows, in the second cache. Zero: rows are computed
+  /// A block of the fewest rows, a line of memory each. Zero: rows are computed
   /// one by one, as threads of GPUs do.
   int64_t blockElements;
 };

@@ -26,6 +26,8 @@ namespace {
 constexpr int64_t fewElements = 16;
 /// Columns that are summed up together: their sums stay in the first cache.
 constexpr int64_t columnsOfBlock = 128;
+/// Rows that are added to them at a time, if they are so many ops at most.
+constexpr int64_t rowsOfStep = 8, opsOfStep = 128;
 
 class LoopNest : private LoopStructure {
 public:
@@ -48,6 +50,10 @@ private:
   void emitMap(ArrayRef<unsigned> outer, unsigned inner);
   void emitColumns(ArrayRef<unsigned> outer, ArrayRef<unsigned> reductions,
                    unsigned inner);
+  void emitColumnRows(ArrayRef<unsigned> reductions, unsigned inner,
+                      Value begin, Value end);
+  void addRows(unsigned reduction, unsigned inner, int64_t count, Value begin,
+               Value end);
   void emitRows(ArrayRef<unsigned> outer, ArrayRef<unsigned> reductions);
   void emitReductions(ArrayRef<unsigned> dims, SmallVectorImpl<Value> &sums);
 
@@ -154,34 +160,69 @@ void LoopNest::emitMap(ArrayRef<unsigned> outer, unsigned inner) {
   });
 }
 
-/// Sums along an outer axis: block by block of columns, row by row.
+/// To each sum, `count` rows from the current one on: so it is loaded and
+/// stored once for them.
+void LoopNest::addRows(unsigned reduction, unsigned inner, int64_t count,
+                       Value begin, Value end) {
+  Value first = indices[reduction];
+  emitFor(begin, end, [&](Value i) {
+    indices[inner] = i;
+    SmallVector<Value> sums;
+    for (int64_t row = 0; row < count; ++row) {
+      Value next = arith::ConstantIndexOp::create(b, loc, row);
+      indices[reduction] = b.createOrFold<arith::AddIOp>(loc, first, next);
+      sums = emitBody(sums);
+    }
+    for (auto [output, value] : llvm::enumerate(sums))
+      store(output, value);
+  });
+}
+
+/// All rows of the columns from `begin` to `end` - 1.
+void LoopNest::emitColumnRows(ArrayRef<unsigned> reductions, unsigned inner,
+                              Value begin, Value end) {
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  unsigned dim = reductions.front();
+  Value extent = index(dims[dim].extent);
+  if (reductions.size() > 1) {
+    emitFor(zero, extent, [&](Value i) {
+      indices[dim] = i;
+      emitColumnRows(reductions.drop_front(), inner, begin, end);
+    });
+    return;
+  }
+  int64_t numOps = op.getRegion().front().getOperations().size();
+  int64_t rows = std::clamp(opsOfStep / numOps, int64_t(1), rowsOfStep);
+  auto constant = getConstantIntValue(dims[dim].extent);
+  if (constant)
+    rows = std::max(int64_t(1), std::min(rows, *constant));
+  Value step = arith::ConstantIndexOp::create(b, loc, rows);
+  Value whole = arith::SubIOp::create(
+      b, loc, extent, arith::RemUIOp::create(b, loc, extent, step));
+  auto loop = scf::ForOp::create(b, loc, zero, whole, step);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    indices[dim] = loop.getInductionVar();
+    addRows(dim, inner, rows, begin, end);
+  }
+  if (constant && *constant % rows == 0)
+    return;
+  emitFor(whole, extent, [&](Value i) {
+    indices[dim] = i;
+    addRows(dim, inner, 1, begin, end);
+  });
+}
+
+/// Sums along an outer axis: block by block of columns, some rows at a time.
 void LoopNest::emitColumns(ArrayRef<unsigned> outer,
                            ArrayRef<unsigned> reductions, unsigned inner) {
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value extent = index(dims[inner].extent);
   Value width = arith::ConstantIndexOp::create(b, loc, columnsOfBlock);
   Value blocks = b.createOrFold<arith::CeilDivSIOp>(loc, extent, width);
   OpFoldResult work = b.getIndexAttr(columnsOfBlock);
   for (unsigned dim : reductions)
     work = multiply(work, dims[dim].extent);
-  auto rows = [&](Value begin, Value end) {
-    std::function<void(unsigned)> nest = [&](unsigned depth) {
-      if (depth < reductions.size()) {
-        unsigned dim = reductions[depth];
-        emitFor(zero, index(dims[dim].extent), [&](Value i) {
-          indices[dim] = i;
-          nest(depth + 1);
-        });
-        return;
-      }
-      emitFor(begin, end, [&](Value i) {
-        indices[inner] = i;
-        for (auto [output, value] : llvm::enumerate(emitBody({})))
-          store(output, value);
-      });
-    };
-    nest(0);
-  };
   OpFoldResult count = blocks;
   if (auto constant = getConstantIntValue(blocks))
     count = b.getIndexAttr(*constant);
@@ -199,7 +240,7 @@ void LoopNest::emitColumns(ArrayRef<unsigned> outer,
       Value begin = arith::MulIOp::create(b, loc, block, width);
       Value end = arith::MinSIOp::create(
           b, loc, arith::AddIOp::create(b, loc, begin, width), extent);
-      rows(begin, end);
+      emitColumnRows(reductions, inner, begin, end);
     });
   });
 }
