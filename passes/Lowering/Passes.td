@@ -99,6 +99,20 @@ def NarrowTemporaries : Pass<"mp-narrow-temporaries"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Let readers compute elementwise values themselves";
+  let description = [{
+    Before: linalg ops on tensors, elementwise ones with a single reader fused.
+    After: each elementwise op that others read, and only they, is one op for
+    each of them, if it reads nothing larger than its result, one image at most,
+    and is cheap beside a pass over memory. Fusion then makes it a part of its
+    reader, and its result is never stored.
+
+    Example: test/Lowering/mp-recompute-elementwise.mlir
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def FuseRows : Pass<"mp-fuse-rows"> {
   let summary = "Compute reductions and what surrounds them row by row";
   let description = [{

@@ -97,6 +97,11 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
     pm.addNestedPass<func::FuncOp>(createAssignLayouts());
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   simplifyOps(pm);
+  if (!isDevice) {
+    pm.addNestedPass<func::FuncOp>(createRecomputeElementwise());
+    pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+    simplifyOps(pm);
+  }
   pm.addNestedPass<func::FuncOp>(
       createFuseContractions({/*keepUpdates=*/isDevice}));
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());

@@ -70,7 +70,7 @@ static LogicalResult batchNormGrad(NodeDecomposition &op) {
   Value sum = op.b.reduceSum(grad, axes, false);
   Value product = op.b.reduceSum(op.b.mul(grad, norm.normalized), axes, false);
   if (op.wants(0))
-    op.replace(0, getNormGradient(op.b, norm, op.b.mul(grad, spread(2))));
+    op.replace(0, op.b.mul(getNormGradient(op.b, norm, grad), spread(2)));
   if (op.wants(1))
     op.replace(1, product);
   if (op.wants(2))

@@ -123,14 +123,21 @@ unsigned LoopStructure::chooseInner() {
   SmallVector<int64_t> scores(dims.size(), 0);
   unsigned firstOutput = operands.size() - op.getNumDpsInits();
   for (auto [number, operand] : llvm::enumerate(operands)) {
-    if (operand.exprs.empty())
+    ArrayRef<AffineExpr> exprs = operand.exprs;
+    auto isUnit = [&](AffineExpr expr) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      return dim && this->isUnit(dim.getPosition());
+    };
+    while (!exprs.empty() && isUnit(exprs.back()))
+      exprs = exprs.drop_back();
+    if (exprs.empty())
       continue;
-    auto dim = dyn_cast<AffineDimExpr>(operand.exprs.back());
+    auto dim = dyn_cast<AffineDimExpr>(exprs.back());
     auto type = cast<MemRefType>(operand.memref.getType());
     SmallVector<int64_t> strides;
     int64_t offset;
     if (!dim || failed(type.getStridesAndOffset(strides, offset)) ||
-        strides.back() != 1)
+        strides[exprs.size() - 1] != 1)
       continue;
     // The bytes of a small operand do not count.
     int64_t weight = operand.exprs.size() == dims.size() ? 4 : 1;
@@ -138,7 +145,7 @@ unsigned LoopStructure::chooseInner() {
   }
   unsigned best = dims.size() - 1;
   for (unsigned dim = dims.size(); dim-- > 0;)
-    if (scores[dim] > scores[best])
+    if (!isUnit(dim) && (isUnit(best) || scores[dim] > scores[best]))
       best = dim;
   return best;
 }

@@ -41,6 +41,10 @@ protected:
   void mergeDims();
   /// The dimension that most operands hold contiguously; outputs count more.
   unsigned chooseInner();
+  /// Whether a dimension has one index.
+  bool isUnit(unsigned dim) const {
+    return getConstantIntValue(dims[dim].extent) == 1;
+  }
 
   llvm::SmallVector<mlir::Value> getIndices(const LoopOperand &operand);
   /// The body at the current indices; `sums` stand for the outputs' elements,

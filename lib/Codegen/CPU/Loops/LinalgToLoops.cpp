@@ -298,9 +298,14 @@ void LoopNest::emit() {
   }
   unsigned inner = chooseInner();
   SmallVector<unsigned> outer, reductions;
-  for (unsigned dim = 0; dim < dims.size(); ++dim)
-    if (dim != inner)
+  for (unsigned dim = 0; dim < dims.size(); ++dim) {
+    if (dim == inner)
+      continue;
+    if (isUnit(dim))
+      indices[dim] = arith::ConstantIndexOp::create(b, loc, 0);
+    else
       (dims[dim].isReduction ? reductions : outer).push_back(dim);
+  }
   if (dims[inner].isReduction) {
     reductions.push_back(inner);
     emitRows(outer, reductions);

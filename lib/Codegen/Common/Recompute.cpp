@@ -1,0 +1,178 @@
+//===- Recompute.cpp - Values that readers compute themselves -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A normalized image is read by an activation, and by both of their gradients.
+// Stored, it is written once and read by each. Computed again, each reads the
+// image behind it, which is as large and lives as long as the result would
+// have: nothing is written, and the pass that does so is gone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/Common/Recompute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+/// Of a body, in additions. Where values do not fit the caches, a pass over
+/// them takes as long as an exponential or two.
+constexpr int64_t fewElements = 1 << 18;
+constexpr int64_t lowCost = 12, highCost = 40;
+/// Ops of a reader's body, so that they do not grow without end.
+constexpr size_t mostOps = 160;
+/// What is so much smaller than a result does not count.
+constexpr double smallPart = 0.125;
+} // namespace
+
+static double getBytes(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return 0;
+  double bytes = tensor.getElementTypeBitWidth() / 8.0;
+  for (int64_t size : tensor.getShape())
+    bytes *= ShapedType::isDynamic(size) ? 1024 : size;
+  return bytes;
+}
+
+static int64_t getCost(linalg::GenericOp op) {
+  int64_t cost = 0;
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (inner.getNumRegions() > 0)
+      return highCost + 1;
+    // Rounding to 16 bit takes some ops as well.
+    if (isa<arith::DivFOp, arith::RemFOp, arith::TruncFOp, math::SqrtOp,
+            math::RsqrtOp>(inner))
+      cost += 8;
+    else if (isa<math::ExpOp, math::TanhOp, math::LogOp>(inner))
+      cost += 16;
+    else if (inner.getDialect()->getNamespace() ==
+             math::MathDialect::getDialectNamespace())
+      cost += isa<math::AbsFOp, math::FloorOp, math::CeilOp,
+                  math::CopySignOp>(inner)
+                  ? 1
+                  : 32;
+    else
+      cost += 1;
+  }
+  return cost;
+}
+
+static bool isElementwise(linalg::GenericOp op) {
+  return op.hasPureTensorSemantics() && op->getNumResults() == 1 &&
+         op.getNumParallelLoops() == op.getNumLoops() &&
+         !op.hasIndexSemantics() &&
+         op.getIndexingMapsArray().back().isIdentity();
+}
+
+namespace {
+/// An operand of an op that can have another one in its body, and the reshapes
+/// in between, the last one first.
+struct Reader {
+  linalg::GenericOp op;
+  unsigned operand;
+  SmallVector<Operation *> reshapes;
+};
+} // namespace
+
+/// False if something else reads the value.
+static bool findReaders(Value value, size_t numOps,
+                        ArrayRef<Operation *> reshapes,
+                        SmallVectorImpl<Reader> &readers) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (user->getBlock() != value.getParentBlock())
+      return false;
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
+        use.getOperandNumber() == 0) {
+      SmallVector<Operation *> longer{user};
+      llvm::append_range(longer, reshapes);
+      if (!findReaders(user->getResult(0), numOps, longer, readers))
+        return false;
+      continue;
+    }
+    auto reader = dyn_cast<linalg::GenericOp>(user);
+    if (!reader || !reader.hasPureTensorSemantics() ||
+        !reader.isDpsInput(&use) ||
+        (reshapes.empty() && !linalg::areElementwiseOpsFusable(&use)) ||
+        reader.getBody()->getOperations().size() + numOps > mostOps)
+      return false;
+    readers.push_back(
+        {reader, use.getOperandNumber(), llvm::to_vector(reshapes)});
+  }
+  return true;
+}
+
+static bool pays(linalg::GenericOp op, ArrayRef<Reader> readers) {
+  double result = getBytes(op.getResult(0).getType());
+  llvm::SmallPtrSet<Value, 4> images;
+  for (Value input : op.getInputs())
+    if (getBytes(input.getType()) > smallPart * result)
+      images.insert(input);
+  int64_t cost = getCost(op);
+  bool isLarge =
+      result > fewElements * double(sizeof(float)) && images.size() == 1;
+  if (cost > (isLarge ? highCost : lowCost))
+    return false;
+  if (images.empty())
+    return true;
+  Value image = *images.begin();
+  if (images.size() > 1 || getBytes(image.getType()) > result)
+    return false;
+  // A row that is reduced and read again is in the cache meanwhile.
+  if (cost > lowCost && llvm::any_of(readers, [](const Reader &reader) {
+        return linalg::GenericOp(reader.op).getNumReductionLoops() > 0;
+      }))
+    return false;
+  // Else it becomes a part of what stores the image, which then is not stored.
+  Operation *producer = image.getDefiningOp();
+  return !producer || isa<linalg::LinalgOp>(producer) || !image.hasOneUse();
+}
+
+void recomputeElementwise(func::FuncOp function) {
+  SmallVector<linalg::GenericOp> ops;
+  function.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  OpBuilder b(function.getContext());
+  // From the end: readers that are copied are readers of what is before them.
+  for (linalg::GenericOp op : llvm::reverse(ops)) {
+    if (!isElementwise(op))
+      continue;
+    SmallVector<Reader> readers;
+    size_t numOps = op.getBody()->getOperations().size();
+    if (!findReaders(op.getResult(0), numOps, {}, readers) ||
+        readers.size() < 2 || !pays(op, readers))
+      continue;
+    SmallVector<Operation *> old;
+    for (Reader &reader : readers) {
+      b.setInsertionPoint(reader.op);
+      Value value = b.clone(*op)->getResult(0);
+      for (Operation *reshape : llvm::reverse(reader.reshapes)) {
+        Operation *copy = b.clone(*reshape);
+        copy->setOperand(0, value);
+        value = copy->getResult(0);
+      }
+      reader.op->setOperand(reader.operand, value);
+      llvm::append_range(old, reader.reshapes);
+    }
+    llvm::SmallPtrSet<Operation *, 4> erased;
+    for (Operation *reshape : old)
+      if (!erased.contains(reshape) && reshape->use_empty()) {
+        erased.insert(reshape);
+        reshape->erase();
+      }
+    op.erase();
+  }
+}
+
+} // namespace mp
