@@ -99,6 +99,19 @@ def NarrowTemporaries : Pass<"mp-narrow-temporaries"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def FoldUnitReshapes : Pass<"mp-fold-unit-reshapes", "::mlir::func::FuncOp"> {
+  let summary = "Read what reshapes that only add or drop ones are made of";
+  let description = [{
+    Before: linalg ops on tensors. After: where one reads a reshape that only
+    adds or drops axes of size one, as a scale of channels is made one of images,
+    it reads the source instead.
+
+    Example: test/Lowering/mp-fold-unit-reshapes.mlir
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Let readers compute elementwise values themselves";
   let description = [{

@@ -93,8 +93,10 @@ static void simplifyOps(OpPassManager &pm) {
 static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
   // Kernels of devices have no use for it yet.
-  if (!isDevice)
+  if (!isDevice) {
     pm.addNestedPass<func::FuncOp>(createAssignLayouts());
+    pm.addNestedPass<func::FuncOp>(createFoldUnitReshapes());
+  }
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   simplifyOps(pm);
   if (!isDevice) {

@@ -97,9 +97,15 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
   unsigned end = image.getNumResults();
   if (windows.channels)
     end = dropUnits(image).size() - 1;
+  // Constants are dimensions of size one.
+  auto dropConstants = [&] {
+    while (end > 0 && isa<AffineConstantExpr>(image.getResult(end - 1)))
+      --end;
+  };
+  dropConstants();
   if (end == 0)
     return std::nullopt;
-  auto columns = findAxis(shape, end - 1, sumsPixels);
+  auto columns = findAxis(shape, --end, sumsPixels);
   bool isDense = type.getLayout().isIdentity() &&
                  shape.contract.types.back().getLayout().isIdentity();
   if (!columns || (!windows.channels &&
@@ -108,8 +114,11 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
                         getAffineDimExpr(columns->pixel, result.getContext()))))
     return std::nullopt;
   windows.columns = *columns;
-  if (end > 1)
-    windows.rows = findAxis(shape, end - 2, sumsPixels);
+  dropConstants();
+  if (end > 0)
+    windows.rows = findAxis(shape, end - 1, sumsPixels);
+  if (windows.rows)
+    --end;
   if (windows.rows && (windows.rows->pixel == columns->pixel ||
                        (columns->tap && windows.rows->tap == columns->tap)))
     return std::nullopt;
@@ -130,8 +139,7 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
       windows.outer.push_back(dim);
   }
   // Elsewhere in the image, dimensions stand alone, and none of them twice.
-  for (AffineExpr expr :
-       image.getResults().take_front(end - (windows.rows ? 2 : 1))) {
+  for (AffineExpr expr : image.getResults().take_front(end)) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!isa<AffineConstantExpr>(expr) &&
         (!dim || !llvm::is_contained(windows.outer, dim.getPosition())))

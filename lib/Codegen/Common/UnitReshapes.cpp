@@ -1,0 +1,145 @@
+//===- UnitReshapes.cpp - Reshapes that add or drop ones ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/Common/UnitReshapes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace mp {
+
+/// The source's indices where those of the reshape's result are `exprs`; absent
+/// if axes larger than one are joined or divided.
+static std::optional<SmallVector<AffineExpr>>
+getSourceIndices(Operation *reshape, ArrayRef<AffineExpr> exprs) {
+  SmallVector<ReassociationIndices> groups;
+  bool isExpand = isa<tensor::ExpandShapeOp>(reshape);
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
+    groups = expand.getReassociationIndices();
+  else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape))
+    groups = collapse.getReassociationIndices();
+  else
+    return std::nullopt;
+  Value source = reshape->getOperand(0), result = reshape->getResult(0);
+  auto divided = cast<RankedTensorType>((isExpand ? result : source).getType());
+  MLIRContext *context = reshape->getContext();
+  SmallVector<AffineExpr> found(
+      cast<RankedTensorType>(source.getType()).getRank(),
+      getAffineConstantExpr(0, context));
+  for (auto [axis, group] : llvm::enumerate(groups)) {
+    int64_t kept = -1;
+    for (int64_t inner : group) {
+      if (divided.getDimSize(inner) == 1)
+        continue;
+      if (kept >= 0)
+        return std::nullopt;
+      kept = inner;
+    }
+    if (kept >= 0)
+      (isExpand ? found[axis] : found[kept]) =
+          isExpand ? exprs[kept] : exprs[axis];
+  }
+  return found;
+}
+
+static void foldOperands(linalg::GenericOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    Operation *reshape = operand->get().getDefiningOp();
+    while (reshape) {
+      AffineMap &map = maps[operand->getOperandNumber()], old = map;
+      auto exprs = getSourceIndices(reshape, map.getResults());
+      if (!exprs)
+        break;
+      map = AffineMap::get(map.getNumDims(), 0, *exprs, op.getContext());
+      // Some operand has to tell the extent of each loop.
+      if (!inversePermutation(concatAffineMaps(maps, op.getContext()))) {
+        map = old;
+        break;
+      }
+      operand->set(reshape->getOperand(0));
+      if (reshape->use_empty())
+        reshape->erase();
+      reshape = operand->get().getDefiningOp();
+    }
+  }
+  OpBuilder b(op.getContext());
+  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+}
+
+/// Axes larger than one, each with what has size one before it; all that is
+/// behind the last belongs to it.
+static SmallVector<ReassociationIndices> groupUnits(RankedTensorType type) {
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    group.push_back(axis);
+    if (type.getDimSize(axis) == 1)
+      continue;
+    groups.push_back(group);
+    group.clear();
+  }
+  if (!groups.empty())
+    llvm::append_range(groups.back(), group);
+  return groups;
+}
+
+/// A copy that only moves, adds or drops ones is a reshape.
+static void foldCopy(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !llvm::hasSingleElement(*op.getBody()) ||
+      op.getBody()->getTerminator()->getOperand(0) !=
+          op.getBody()->getArgument(0))
+    return;
+  Value source = op.getInputs().front();
+  auto from = dyn_cast<RankedTensorType>(source.getType());
+  auto to = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  if (!from || !to || from.getElementType() != to.getElementType())
+    return;
+  auto getOrder = [](RankedTensorType type, AffineMap map) {
+    SmallVector<AffineExpr> order;
+    for (auto [size, expr] : llvm::zip_equal(type.getShape(), map.getResults()))
+      if (size != 1)
+        order.push_back(expr);
+    return order;
+  };
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<AffineExpr> order = getOrder(to, maps.back());
+  if (order.empty() || !maps.back().isPermutation() ||
+      getOrder(from, maps.front()) != order)
+    return;
+  OpBuilder b(op);
+  SmallVector<int64_t> shape;
+  for (auto group : groupUnits(from))
+    for (int64_t axis : group)
+      if (from.getDimSize(axis) != 1)
+        shape.push_back(from.getDimSize(axis));
+  RankedTensorType plain = from.clone(shape);
+  Value value = source;
+  if (from != plain)
+    value = tensor::CollapseShapeOp::create(b, op.getLoc(), plain, value,
+                                            groupUnits(from));
+  if (to != plain)
+    value = tensor::ExpandShapeOp::create(b, op.getLoc(), to, value,
+                                          groupUnits(to));
+  op.getResult(0).replaceAllUsesWith(value);
+  op.erase();
+}
+
+void foldUnitReshapes(func::FuncOp function) {
+  function.walk([](linalg::GenericOp op) {
+    if (!op.hasPureTensorSemantics())
+      return;
+    foldOperands(op);
+    foldCopy(op);
+  });
+}
+
+} // namespace mp
