@@ -65,14 +65,18 @@ func.func @sum_of_rows(%x: memref<512x512xf32>, %y: memref<512xf32>) {
   return
 }
 
-// Across it, rows are added to a block of sums.
+// Across it, rows are added to a block of sums, eight at a time.
 // CHECK-LABEL: @sum_of_columns
 // CHECK: runtime.parallel
-// CHECK: scf.for %[[I:.*]] = %c0 to %c512
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c512{{.*}} step %c8
 // CHECK: scf.for %[[J:.*]] =
 // CHECK: memref.load %{{.*}}[%[[I]], %[[J]]]
 // CHECK: memref.load %[[Y:.*]][%[[J]]]
+// CHECK: %[[SEVENTH:.*]] = arith.addi %[[I]], %c7
+// CHECK: memref.load %{{.*}}[%[[SEVENTH]], %[[J]]]
 // CHECK: memref.store %{{.*}}, %[[Y]][%[[J]]]
+// CHECK-NOT: memref.load
+// CHECK: return
 func.func @sum_of_columns(%x: memref<512x512xf32>, %y: memref<512xf32>) {
   linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
       ins(%x : memref<512x512xf32>) outs(%y : memref<512xf32>) {

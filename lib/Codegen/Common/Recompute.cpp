@@ -59,8 +59,8 @@ static int64_t getCost(linalg::GenericOp op) {
       cost += 16;
     else if (inner.getDialect()->getNamespace() ==
              math::MathDialect::getDialectNamespace())
-      cost += isa<math::AbsFOp, math::FloorOp, math::CeilOp,
-                  math::CopySignOp>(inner)
+      cost += isa<math::AbsFOp, math::FloorOp, math::CeilOp, math::CopySignOp>(
+                  inner)
                   ? 1
                   : 32;
     else

@@ -80,8 +80,8 @@ struct TargetNumbers {
   int64_t rangeElements = 16384;
   /// Elements of a row that stays in the first caches.
   int64_t rowElements = 16384;
-  /// Elements of a block of neighbouring rows of one line of memory: elements of
-  /// a row may all be in other pages.
+  /// Elements of a block of neighbouring rows of one line of memory: elements
+  /// of a row may all be in other pages.
   int64_t rowBlockElements = 8192;
   /// Channels of results up to which packing the windows of a convolution costs
   /// much more than it saves, and how many times as much may then be computed.

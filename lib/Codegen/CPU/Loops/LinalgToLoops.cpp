@@ -197,8 +197,8 @@ void LoopNest::emitColumnRows(ArrayRef<unsigned> reductions, unsigned inner,
   if (constant)
     rows = std::max(int64_t(1), std::min(rows, *constant));
   Value step = arith::ConstantIndexOp::create(b, loc, rows);
-  Value whole = arith::SubIOp::create(
-      b, loc, extent, arith::RemUIOp::create(b, loc, extent, step));
+  Value whole = b.createOrFold<arith::SubIOp>(
+      loc, extent, b.createOrFold<arith::RemUIOp>(loc, extent, step));
   auto loop = scf::ForOp::create(b, loc, zero, whole, step);
   {
     OpBuilder::InsertionGuard guard(b);
