@@ -7,6 +7,8 @@
 
 #include "mp-opt/Codegen/Common/UnitReshapes.h"
 
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -22,10 +24,8 @@ getSourceIndices(Operation *reshape, ArrayRef<AffineExpr> exprs) {
   bool isExpand = isa<tensor::ExpandShapeOp>(reshape);
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
     groups = expand.getReassociationIndices();
-  else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape))
-    groups = collapse.getReassociationIndices();
   else
-    return std::nullopt;
+    groups = cast<tensor::CollapseShapeOp>(reshape).getReassociationIndices();
   Value source = reshape->getOperand(0), result = reshape->getResult(0);
   auto divided = cast<RankedTensorType>((isExpand ? result : source).getType());
   MLIRContext *context = reshape->getContext();
@@ -48,11 +48,19 @@ getSourceIndices(Operation *reshape, ArrayRef<AffineExpr> exprs) {
   return found;
 }
 
+/// What reads a product becomes a part of it if it is alone, ones included.
+static bool isOfProduct(Operation *reshape) {
+  Value source = reshape->getOperand(0);
+  return source.hasOneUse() && source.getDefiningOp<kernel::ContractOp>();
+}
+
 static void foldOperands(linalg::GenericOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (OpOperand *operand : op.getDpsInputOperands()) {
     Operation *reshape = operand->get().getDefiningOp();
-    while (reshape) {
+    while (reshape &&
+           isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(reshape) &&
+           !isOfProduct(reshape)) {
       AffineMap &map = maps[operand->getOperandNumber()], old = map;
       auto exprs = getSourceIndices(reshape, map.getResults());
       if (!exprs)
