@@ -112,6 +112,20 @@ def FoldUnitReshapes : Pass<"mp-fold-unit-reshapes", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def FuseElementwise : Pass<"mp-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Make elementwise ops a part of their only reader";
+  let description = [{
+    Before: linalg ops on tensors. After: as after `linalg-fuse-elementwise-ops`,
+    but what is dear and smaller than what reads it, as the inverse deviation of
+    each channel is, stays an op of its own: it is not computed for each pixel.
+
+    Example: test/Lowering/mp-fuse-elementwise.mlir
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Let readers compute elementwise values themselves";
   let description = [{

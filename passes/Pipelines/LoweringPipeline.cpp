@@ -96,14 +96,14 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   if (!isDevice) {
     pm.addNestedPass<func::FuncOp>(createAssignLayouts());
     pm.addNestedPass<func::FuncOp>(createFoldUnitReshapes());
-  }
-  pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
-  simplifyOps(pm);
-  if (!isDevice) {
-    pm.addNestedPass<func::FuncOp>(createRecomputeElementwise());
-    pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+    pm.addNestedPass<func::FuncOp>(createFuseElementwise());
     simplifyOps(pm);
+    pm.addNestedPass<func::FuncOp>(createRecomputeElementwise());
+    pm.addNestedPass<func::FuncOp>(createFuseElementwise());
+  } else {
+    pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   }
+  simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(
       createFuseContractions({/*keepUpdates=*/isDevice}));
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());

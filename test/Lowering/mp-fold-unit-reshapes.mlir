@@ -4,15 +4,14 @@
 #channel = affine_map<(n, i, j, c) -> (0, 0, 0, c)>
 #image = affine_map<(n, i, j, c) -> (n, i, j, c)>
 
-// A vector of channels is read as such, an image without the one behind it.
+// A vector of channels is read as such; no map has a constant.
 // CHECK: #[[$CHANNEL:.*]] = affine_map<(d0, d1, d2, d3) -> (d3)>
-// CHECK: #[[$ONE:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3, 0)>
+// CHECK: #[[$ALL:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 // CHECK-LABEL: @operands
 // CHECK-SAME: %[[V:.*]]: tensor<8xf32>, %[[X:.*]]: tensor<?x4x4x8x1xf32>
-// CHECK-NOT: reshape
 // CHECK-NOT: tensor.expand_shape
-// CHECK-NOT: tensor.collapse_shape
-// CHECK: linalg.generic {indexing_maps = [#[[$CHANNEL]], #[[$ONE]], {{.*}} ins(%[[V]], %[[X]] :
+// CHECK: %[[IMAGE:.*]] = tensor.collapse_shape %[[X]]
+// CHECK: linalg.generic {indexing_maps = [#[[$CHANNEL]], #[[$ALL]], {{.*}} ins(%[[V]], %[[IMAGE]] :
 func.func @operands(%v: tensor<8xf32>, %x: tensor<?x4x4x8x1xf32>, %out: tensor<?x4x4x8xf32>) -> tensor<?x4x4x8xf32> {
   %scale = tensor.expand_shape %v [[0, 1, 2, 3]] output_shape [1, 1, 1, 8] : tensor<8xf32> into tensor<1x1x1x8xf32>
   %image = tensor.collapse_shape %x [[0], [1], [2], [3, 4]] : tensor<?x4x4x8x1xf32> into tensor<?x4x4x8xf32>

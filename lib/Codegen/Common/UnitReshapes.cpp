@@ -48,6 +48,23 @@ getSourceIndices(Operation *reshape, ArrayRef<AffineExpr> exprs) {
   return found;
 }
 
+/// Axes larger than one, each with what has size one before it; all that is
+/// behind the last belongs to it.
+static SmallVector<ReassociationIndices> groupUnits(RankedTensorType type) {
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    group.push_back(axis);
+    if (type.getDimSize(axis) == 1)
+      continue;
+    groups.push_back(group);
+    group.clear();
+  }
+  if (!groups.empty())
+    llvm::append_range(groups.back(), group);
+  return groups;
+}
+
 /// What reads a product becomes a part of it if it is alone, ones included.
 static bool isOfProduct(Operation *reshape) {
   Value source = reshape->getOperand(0);
@@ -81,21 +98,35 @@ static void foldOperands(linalg::GenericOp op) {
   op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
 }
 
-/// Axes larger than one, each with what has size one before it; all that is
-/// behind the last belongs to it.
-static SmallVector<ReassociationIndices> groupUnits(RankedTensorType type) {
-  SmallVector<ReassociationIndices> groups;
-  ReassociationIndices group;
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    group.push_back(axis);
-    if (type.getDimSize(axis) == 1)
+/// What is spread along axes of its own of size one has none of them: patterns
+/// that move reshapes know no constants in maps.
+static void dropOnes(linalg::GenericOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  OpBuilder b(op);
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap &map = maps[operand->getOperandNumber()];
+    auto type = dyn_cast<RankedTensorType>(operand->get().getType());
+    if (!type || llvm::none_of(map.getResults(), [](AffineExpr expr) {
+          return isa<AffineConstantExpr>(expr);
+        }))
       continue;
-    groups.push_back(group);
-    group.clear();
+    SmallVector<int64_t> shape;
+    SmallVector<AffineExpr> exprs;
+    for (auto [size, expr] : llvm::zip_equal(type.getShape(), map.getResults()))
+      if (size != 1) {
+        shape.push_back(size);
+        exprs.push_back(expr);
+      }
+    AffineMap old = map;
+    map = AffineMap::get(map.getNumDims(), 0, exprs, op.getContext());
+    if (!inversePermutation(concatAffineMaps(maps, op.getContext()))) {
+      map = old;
+      continue;
+    }
+    operand->set(tensor::CollapseShapeOp::create(
+        b, op.getLoc(), type.clone(shape), operand->get(), groupUnits(type)));
   }
-  if (!groups.empty())
-    llvm::append_range(groups.back(), group);
-  return groups;
+  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
 }
 
 /// A copy that only moves, adds or drops ones is a reshape.
@@ -146,6 +177,7 @@ void foldUnitReshapes(func::FuncOp function) {
     if (!op.hasPureTensorSemantics())
       return;
     foldOperands(op);
+    dropOnes(op);
     foldCopy(op);
   });
 }

@@ -1,24 +1,29 @@
-//===- Recompute.cpp - Values that readers compute themselves -------------===//
+//===- ElementwiseFusion.cpp - Chains of elementwise ops ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A normalized image is read by an activation, and by both of their gradients.
-// Stored, it is written once and read by each. Computed again, each reads the
-// image behind it, which is as large and lives as long as the result would
-// have: nothing is written, and the pass that does so is gone.
+// With a single reader, an op becomes a part of it. With several, it may still
+// become a part of each: a normalized image is read by an activation, and by
+// both of their gradients. Stored, it is written once and read by each.
+// Computed again, each reads the image behind it, which is as large and lives
+// as long as the result would have: nothing is written, and the pass that does
+// so is gone.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/Common/Recompute.h"
+#include "mp-opt/Codegen/Common/ElementwiseFusion.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -26,6 +31,8 @@ using namespace mlir;
 namespace mp {
 
 namespace {
+/// Of a vector that is spread, for each element: a scale, a shift.
+constexpr int64_t spreadCost = 4;
 /// Of a body, in additions. Where values do not fit the caches, a pass over
 /// them takes as long as an exponential or two.
 constexpr int64_t fewElements = 1 << 18;
@@ -36,14 +43,19 @@ constexpr size_t mostOps = 160;
 constexpr double smallPart = 0.125;
 } // namespace
 
+/// Sizes that are not known count the same everywhere.
+static double countElements(ArrayRef<int64_t> sizes) {
+  double count = 1;
+  for (int64_t size : sizes)
+    count *= ShapedType::isDynamic(size) ? 1024 : size;
+  return count;
+}
+
 static double getBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return 0;
-  double bytes = tensor.getElementTypeBitWidth() / 8.0;
-  for (int64_t size : tensor.getShape())
-    bytes *= ShapedType::isDynamic(size) ? 1024 : size;
-  return bytes;
+  return countElements(tensor.getShape()) * tensor.getElementTypeBitWidth() / 8;
 }
 
 static int64_t getCost(linalg::GenericOp op) {
@@ -68,6 +80,49 @@ static int64_t getCost(linalg::GenericOp op) {
   }
   return cost;
 }
+
+//===----------------------------------------------------------------------===//
+// Single readers
+//===----------------------------------------------------------------------===//
+
+/// Dear vectors, and reshapes of vectors, which would be reshapes of images.
+static bool isSpread(Operation *producer, OpOperand *operand) {
+  auto reader = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  auto type = dyn_cast<RankedTensorType>(operand->get().getType());
+  if (!reader || !type ||
+      countElements(reader.getStaticLoopRanges()) <=
+          4 * countElements(type.getShape()))
+    return false;
+  auto generic = dyn_cast<linalg::GenericOp>(producer);
+  return generic ? getCost(generic) > spreadCost
+                 : isa<tensor::CollapseShapeOp>(producer);
+}
+
+void fuseElementwise(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
+  linalg::ControlFusionFn control = [](OpOperand *operand) {
+    Operation *producer = operand->get().getDefiningOp();
+    return producer && producer->hasOneUse() && !isSpread(producer, operand);
+  };
+  // As in MLIR's linalg-fuse-elementwise-ops.
+  RewritePatternSet patterns(context);
+  linalg::populateElementwiseOpsFusionPatterns(patterns, control);
+  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, control);
+  tensor::populateBubbleUpExpandShapePatterns(patterns);
+  affine::AffineApplyOp::getCanonicalizationPatterns(patterns, context);
+  linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+  context->getLoadedDialect<linalg::LinalgDialect>()
+      ->getCanonicalizationPatterns(patterns);
+  linalg::populateConstantFoldLinalgOperations(patterns, control);
+  (void)applyPatternsGreedily(function, std::move(patterns),
+                              GreedyRewriteConfig().setUseTopDownTraversal());
+}
+
+//===----------------------------------------------------------------------===//
+// Several readers
+//===----------------------------------------------------------------------===//
 
 static bool isElementwise(linalg::GenericOp op) {
   return op.hasPureTensorSemantics() && op->getNumResults() == 1 &&

@@ -1,16 +1,21 @@
-//===- Recompute.h - Values that readers compute themselves -----*- C++ -*-===//
+//===- ElementwiseFusion.h - Chains of elementwise ops ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_CODEGEN_COMMON_RECOMPUTE_H
-#define MPOPT_CODEGEN_COMMON_RECOMPUTE_H
+#ifndef MPOPT_CODEGEN_COMMON_ELEMENTWISEFUSION_H
+#define MPOPT_CODEGEN_COMMON_ELEMENTWISEFUSION_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mp {
+
+/// Makes elementwise ops on tensors a part of their only reader, unless a
+/// vector that is dear would be computed for each element that it is spread to.
+/// Reshapes in between go through what they are behind.
+void fuseElementwise(mlir::func::FuncOp function);
 
 /// Gives each reader of an elementwise op on tensors an op of its own, to be
 /// fused with it, where that moves fewer bytes, keeps no more memory and costs
@@ -19,4 +24,4 @@ void recomputeElementwise(mlir::func::FuncOp function);
 
 } // namespace mp
 
-#endif // MPOPT_CODEGEN_COMMON_RECOMPUTE_H
+#endif // MPOPT_CODEGEN_COMMON_ELEMENTWISEFUSION_H
