@@ -139,6 +139,8 @@ class Measurement:
         for (label, compiled, autocast), layout in itertools.product(
             TORCH, layouts
         ):
+            if compiled and self.arguments.torch == "eager":
+                continue
             self.add_worker(
                 f"torch {label}{layout}", turns.venv_python("venv-torch"),
                 kind="torch", module=self.case.module, weights=weights,
@@ -301,6 +303,8 @@ def parse():
     add("--forward", default="all", help="models, images, all or none")
     add("--train", default="all", help="models, images, all or none")
     add("--engines", default="all", help=", ".join(ENGINES))
+    add("--torch", default="all", choices=["all", "eager"],
+        help="eager: without what torch.compile makes, which takes minutes")
     add("--threads", default="1,2")
     add("--images", type=int, default=1, help="per call of image networks")
     add("--rounds", type=int, default=7, help="blocks of each engine")

@@ -55,7 +55,9 @@ static double getBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return 0;
-  return countElements(tensor.getShape()) * tensor.getElementTypeBitWidth() / 8;
+  Type element = tensor.getElementType();
+  double bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+  return countElements(tensor.getShape()) * bits / 8;
 }
 
 static int64_t getCost(linalg::GenericOp op) {

@@ -98,6 +98,47 @@ static void foldOperands(linalg::GenericOp op) {
   op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
 }
 
+/// An elementwise op without the loops and axes of size one of its result,
+/// whose other readers read a reshape; null for other ops.
+static Value makeWithoutOnes(linalg::GenericOp op) {
+  if (!op || op->getNumResults() != 1 || !op.hasPureTensorSemantics() ||
+      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics() ||
+      !op.getIndexingMapsArray().back().isIdentity())
+    return Value();
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  OpBuilder b(op);
+  SmallVector<AffineExpr> dims;
+  SmallVector<int64_t> shape;
+  SmallVector<OpFoldResult> sizes;
+  for (auto [axis, size] : llvm::enumerate(type.getShape())) {
+    dims.push_back(size == 1 ? b.getAffineConstantExpr(0)
+                             : b.getAffineDimExpr(shape.size()));
+    if (size == 1)
+      continue;
+    shape.push_back(size);
+    sizes.push_back(
+        tensor::getMixedSize(b, op.getLoc(), op.getOutputs().front(), axis));
+  }
+  unsigned rank = shape.size();
+  SmallVector<AffineMap> maps;
+  for (AffineMap map : ArrayRef(op.getIndexingMapsArray()).drop_back())
+    maps.push_back(map.replaceDimsAndSymbols(dims, {}, rank, 0));
+  maps.push_back(b.getMultiDimIdentityMap(rank));
+  Value empty =
+      tensor::EmptyOp::create(b, op.getLoc(), sizes, type.getElementType());
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  auto made = linalg::GenericOp::create(
+      b, op.getLoc(), TypeRange{type.clone(shape)}, op.getInputs(),
+      ValueRange{empty}, maps, iterators);
+  made.getRegion().takeBody(op.getRegion());
+  Value expanded = tensor::ExpandShapeOp::create(
+      b, op.getLoc(), type, made.getResult(0), groupUnits(type));
+  op.getResult(0).replaceAllUsesWith(expanded);
+  op.erase();
+  return made.getResult(0);
+}
+
 /// What is spread along axes of its own of size one has none of them: patterns
 /// that move reshapes know no constants in maps.
 static void dropOnes(linalg::GenericOp op) {
@@ -123,8 +164,12 @@ static void dropOnes(linalg::GenericOp op) {
       map = old;
       continue;
     }
-    operand->set(tensor::CollapseShapeOp::create(
-        b, op.getLoc(), type.clone(shape), operand->get(), groupUnits(type)));
+    Value value =
+        makeWithoutOnes(operand->get().getDefiningOp<linalg::GenericOp>());
+    if (!value)
+      value = tensor::CollapseShapeOp::create(b, op.getLoc(), type.clone(shape),
+                                              operand->get(), groupUnits(type));
+    operand->set(value);
   }
   op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
 }
