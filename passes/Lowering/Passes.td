@@ -159,6 +159,21 @@ def FuseRows : Pass<"mp-fuse-rows"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SplitSums : Pass<"mp-split-sums", "::mlir::func::FuncOp"> {
+  let summary = "Make long sums across rows sums of parts";
+  let description = [{
+    Before: linalg ops on tensors, rows fused. After: a reduction across many rows
+    whose columns are neighbours in memory, as a sum over the pixels of images
+    whose channels are last, is two ops: parts of the rows are reduced, then the
+    parts. Sums lose fewer digits, and threads have a part each.
+
+    Example: test/Lowering/mp-split-sums.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FuseUpdates : Pass<"mp-fuse-updates"> {
   let summary = "Compute all that an optimizer does to a parameter in one op";
   let description = [{

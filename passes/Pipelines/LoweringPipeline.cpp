@@ -108,6 +108,8 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
       createFuseContractions({/*keepUpdates=*/isDevice}));
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
+  if (!isDevice)
+    pm.addNestedPass<func::FuncOp>(createSplitSums());
   pm.addNestedPass<func::FuncOp>(createFuseUpdates());
   pm.addNestedPass<func::FuncOp>(
       createAdvanceUpdates({/*contractionsOnly=*/isDevice}));

@@ -67,3 +67,37 @@ def test_sums_are_loops():
         "--threads=1", "--cache=off", "--json",
     )
     assert json.loads(done.stdout)["code_bytes"] < 8000
+
+
+def ladder(rungs):
+    """A chain of elementwise nodes, each of which a sum reads as well."""
+    make = onnx.helper
+    value = make.make_tensor_value_info
+    nodes, image, total = [], "x", "t"
+    for i in range(rungs):
+        nodes.append(make.make_node("Mul" if i % 2 else "Add", [image, "c"], [f"y{i}"]))
+        nodes.append(make.make_node("ReduceSum", [f"y{i}", "axes"], [f"s{i}"], keepdims=0))
+        nodes.append(make.make_node("Add", [total, f"s{i}"], [f"t{i}"]))
+        image, total = f"y{i}", f"t{i}"
+    axes = onnx.numpy_helper.from_array(np.array([1]), "axes")
+    lines = [value(n, onnx.TensorProto.FLOAT, [64]) for n in "ct"]
+    graph = make.make_graph(
+        nodes, "ladder", [value("x", onnx.TensorProto.FLOAT, [64, 64]), *lines],
+        [value(total, onnx.TensorProto.FLOAT, [64])], [axes],
+    )
+    opset = make.make_opsetid("", 18)
+    return make.make_model(graph, opset_imports=[opset], ir_version=9)
+
+
+def test_chains_that_others_read():
+    """Readers compute what is in front of them again, but not all of it."""
+    def code_bytes(rungs):
+        path = scratch_dir("ladder") / "m.onnx"
+        onnx.save(ladder(rungs), path)
+        done = mp_run(
+            "bench", path, "--random", "--repeat=1", "--warmup=0", "--threads=1",
+            "--cache=off", "--json",
+        )
+        return json.loads(done.stdout)["code_bytes"]
+
+    assert code_bytes(120) < 5 * code_bytes(30)

@@ -27,7 +27,7 @@ class Sweep(typing.NamedTuple):
 
 SWEEPS = {
     "Lowering/test_kernels.py": Sweep(
-        "contractions, each in every way to compile it", 1044, 1872
+        "contractions, each in every way to compile it", 1074, 1926
     ),
     "Property/test_properties.py": Sweep(
         "random models under random policies", 1500, 5000

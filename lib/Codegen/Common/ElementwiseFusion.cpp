@@ -37,8 +37,10 @@ constexpr int64_t spreadCost = 4;
 /// them takes as long as an exponential or two.
 constexpr int64_t fewElements = 1 << 18;
 constexpr int64_t lowCost = 12, highCost = 40;
-/// Ops of a reader's body, so that they do not grow without end.
-constexpr size_t mostOps = 160;
+/// What a reader computes again of all that is in front of it, in ops, and in
+/// additions `highCost`: chains of values that others read as well are stored
+/// from time to time.
+constexpr int64_t mostOps = 16;
 /// What is so much smaller than a result does not count.
 constexpr double smallPart = 0.125;
 } // namespace
@@ -118,6 +120,7 @@ void fuseElementwise(func::FuncOp function) {
   context->getLoadedDialect<linalg::LinalgDialect>()
       ->getCanonicalizationPatterns(patterns);
   linalg::populateConstantFoldLinalgOperations(patterns, control);
+  // What is not fused after the last iteration is right as it is.
   (void)applyPatternsGreedily(function, std::move(patterns),
                               GreedyRewriteConfig().setUseTopDownTraversal());
 }
@@ -141,12 +144,36 @@ struct Reader {
   unsigned operand;
   SmallVector<Operation *> reshapes;
 };
+
+class Recomputation {
+public:
+  explicit Recomputation(MLIRContext *context) : b(context) {}
+  /// Gives each reader of `op` a copy, if that pays.
+  void visit(linalg::GenericOp op);
+
+private:
+  /// What an op computes again: ops, and what they cost.
+  struct Work {
+    int64_t ops = 0, cost = 0;
+  };
+  bool findReaders(Value value, ArrayRef<Operation *> reshapes,
+                   SmallVectorImpl<Reader> &readers);
+  bool fits(linalg::GenericOp op, ArrayRef<Reader> readers);
+  /// Copies will be a part of the op that they are made for.
+  Operation *getReaderOfCopy(Operation *op) {
+    auto found = readerOfCopy.find(op);
+    return found == readerOfCopy.end() ? op : found->second;
+  }
+
+  OpBuilder b;
+  llvm::DenseMap<Operation *, Operation *> readerOfCopy;
+  llvm::DenseMap<Operation *, Work> workOfReader;
+};
 } // namespace
 
 /// False if something else reads the value.
-static bool findReaders(Value value, size_t numOps,
-                        ArrayRef<Operation *> reshapes,
-                        SmallVectorImpl<Reader> &readers) {
+bool Recomputation::findReaders(Value value, ArrayRef<Operation *> reshapes,
+                                SmallVectorImpl<Reader> &readers) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     if (user->getBlock() != value.getParentBlock())
@@ -155,20 +182,32 @@ static bool findReaders(Value value, size_t numOps,
         use.getOperandNumber() == 0) {
       SmallVector<Operation *> longer{user};
       llvm::append_range(longer, reshapes);
-      if (!findReaders(user->getResult(0), numOps, longer, readers))
+      if (!findReaders(user->getResult(0), longer, readers))
         return false;
       continue;
     }
     auto reader = dyn_cast<linalg::GenericOp>(user);
     if (!reader || !reader.hasPureTensorSemantics() ||
         !reader.isDpsInput(&use) ||
-        (reshapes.empty() && !linalg::areElementwiseOpsFusable(&use)) ||
-        reader.getBody()->getOperations().size() + numOps > mostOps)
+        (reshapes.empty() && !linalg::areElementwiseOpsFusable(&use)))
       return false;
     readers.push_back(
         {reader, use.getOperandNumber(), llvm::to_vector(reshapes)});
   }
   return true;
+}
+
+static int64_t countOps(linalg::GenericOp op) {
+  return llvm::range_size(op.getBody()->without_terminator());
+}
+
+/// Whether no reader computes too much again.
+bool Recomputation::fits(linalg::GenericOp op, ArrayRef<Reader> readers) {
+  return llvm::all_of(readers, [&](const Reader &reader) {
+    Work work = workOfReader.lookup(getReaderOfCopy(reader.op));
+    return work.ops + countOps(op) <= mostOps &&
+           work.cost + getCost(op) <= highCost;
+  });
 }
 
 static bool pays(linalg::GenericOp op, ArrayRef<Reader> readers) {
@@ -197,39 +236,45 @@ static bool pays(linalg::GenericOp op, ArrayRef<Reader> readers) {
   return !producer || isa<linalg::LinalgOp>(producer) || !image.hasOneUse();
 }
 
+void Recomputation::visit(linalg::GenericOp op) {
+  SmallVector<Reader> readers;
+  if (!isElementwise(op) || !findReaders(op.getResult(0), {}, readers) ||
+      readers.size() < 2 || !fits(op, readers) || !pays(op, readers))
+    return;
+  SmallVector<Operation *> old;
+  for (Reader &reader : readers) {
+    Operation *last = getReaderOfCopy(reader.op);
+    Work &work = workOfReader[last];
+    work.ops += countOps(op);
+    work.cost += getCost(op);
+    b.setInsertionPoint(reader.op);
+    Operation *copy = b.clone(*op);
+    readerOfCopy[copy] = last;
+    Value value = copy->getResult(0);
+    for (Operation *reshape : llvm::reverse(reader.reshapes)) {
+      Operation *same = b.clone(*reshape);
+      same->setOperand(0, value);
+      value = same->getResult(0);
+    }
+    reader.op->setOperand(reader.operand, value);
+    llvm::append_range(old, reader.reshapes);
+  }
+  llvm::SmallPtrSet<Operation *, 4> erased;
+  for (Operation *reshape : old)
+    if (!erased.contains(reshape) && reshape->use_empty()) {
+      erased.insert(reshape);
+      reshape->erase();
+    }
+  op.erase();
+}
+
 void recomputeElementwise(func::FuncOp function) {
   SmallVector<linalg::GenericOp> ops;
   function.walk([&](linalg::GenericOp op) { ops.push_back(op); });
-  OpBuilder b(function.getContext());
+  Recomputation recomputation(function.getContext());
   // From the end: readers that are copied are readers of what is before them.
-  for (linalg::GenericOp op : llvm::reverse(ops)) {
-    if (!isElementwise(op))
-      continue;
-    SmallVector<Reader> readers;
-    size_t numOps = op.getBody()->getOperations().size();
-    if (!findReaders(op.getResult(0), numOps, {}, readers) ||
-        readers.size() < 2 || !pays(op, readers))
-      continue;
-    SmallVector<Operation *> old;
-    for (Reader &reader : readers) {
-      b.setInsertionPoint(reader.op);
-      Value value = b.clone(*op)->getResult(0);
-      for (Operation *reshape : llvm::reverse(reader.reshapes)) {
-        Operation *copy = b.clone(*reshape);
-        copy->setOperand(0, value);
-        value = copy->getResult(0);
-      }
-      reader.op->setOperand(reader.operand, value);
-      llvm::append_range(old, reader.reshapes);
-    }
-    llvm::SmallPtrSet<Operation *, 4> erased;
-    for (Operation *reshape : old)
-      if (!erased.contains(reshape) && reshape->use_empty()) {
-        erased.insert(reshape);
-        reshape->erase();
-      }
-    op.erase();
-  }
+  for (linalg::GenericOp op : llvm::reverse(ops))
+    recomputation.visit(op);
 }
 
 } // namespace mp

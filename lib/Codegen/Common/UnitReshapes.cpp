@@ -103,7 +103,8 @@ static void foldOperands(linalg::GenericOp op) {
 static Value makeWithoutOnes(linalg::GenericOp op) {
   if (!op || op->getNumResults() != 1 || !op.hasPureTensorSemantics() ||
       op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics() ||
-      !op.getIndexingMapsArray().back().isIdentity())
+      !op.getIndexingMapsArray().back().isIdentity() ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
     return Value();
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   OpBuilder b(op);

@@ -174,6 +174,14 @@ Value Contraction::sumBatch(LoopBuilder &e, Value batch,
   return sum;
 }
 
+Value View::getPlace(LoopBuilder &e, ArrayRef<Value> indices) const {
+  Value place = origin;
+  for (auto [index, stride] : llvm::zip_equal(indices, strides))
+    if (index && stride)
+      place = e.add(place, e.mul(index, stride));
+  return place;
+}
+
 Value Contraction::getBatchOffset(LoopBuilder &e, Value batch,
                                   unsigned operand) {
   SmallVector<Value> factors;

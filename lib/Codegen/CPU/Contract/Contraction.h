@@ -53,6 +53,9 @@ struct View {
   mlir::Value getStride(LoopBuilder &e, unsigned dim) const {
     return strides[dim] ? strides[dim] : e.index(0);
   }
+  /// Where indices of the contraction's dimensions lie; null stands for zero.
+  mlir::Value getPlace(LoopBuilder &e,
+                       llvm::ArrayRef<mlir::Value> indices) const;
 };
 
 /// The joined dimensions of a group.

@@ -186,15 +186,6 @@ static std::optional<int64_t> getSize(ContractOp op, const ContractShape &shape,
   return product;
 }
 
-/// Whether an operand is an image that is read by windows.
-static bool hasWindows(const ContractShape &shape, unsigned operand) {
-  AffineMap map = shape.contract.maps[operand];
-  return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
-    LinearForm form = *getLinearForm(expr, map.getNumDims());
-    return llvm::count(form.factors, 0) + 1 < map.getNumDims();
-  });
-}
-
 /// Rows are read in place where they are lines of K, and where they are windows
 /// of an image whose channels are last, unless K is so long that rows are
 /// better packed piece by piece. Sums of few terms are also read along rows of
@@ -209,7 +200,8 @@ static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
   if (shape.isSingle(M) && shape.isSingle(K) && shape.getLHS().bounds.empty())
     return config.lhs == Packing::KMajor && step == 1;
   auto depth = getSize(op, shape, K);
-  if (!depth || *depth > mostDepth || !hasWindows(shape, shape.lhs))
+  if (!depth || *depth > mostDepth ||
+      hasSingleDims(shape.contract.maps[shape.lhs]))
     return false;
   return step == 1 ||
          (shape.contract.isShallow && shape.getStep(M, shape.lhs) != 0);

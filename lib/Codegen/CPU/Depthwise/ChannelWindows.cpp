@@ -75,13 +75,9 @@ void ChannelWindows::emitBlock(Value column, Value begin, Value end,
   indices[columns().pixel] = column;
   Value size = getImageSize(columns().position);
   Value first = e.add(e.mul(column, columns().stride), columns().getBegin());
-  place = image.origin;
-  for (auto [index, stride] : llvm::zip_equal(indices, image.strides))
-    if (index && stride)
-      place = e.add(place, e.mul(index, stride));
   // The origin has the constants in it; windows begin elsewhere where taps go
   // backwards.
-  place = e.add(place,
+  place = e.add(image.getPlace(e, indices),
                 e.mul(columnPitch, columns().getBegin() - columns().constant));
   if (windows.rows)
     place = e.add(place, e.mul(rowPitch, windows.rows->getBegin() -

@@ -12,19 +12,10 @@ using namespace mlir;
 
 namespace mp::kernel {
 
-static Value getPlace(LoopBuilder &e, const View &view,
-                      ArrayRef<Value> indices) {
-  Value place = view.origin;
-  for (auto [index, stride] : llvm::zip_equal(indices, view.strides))
-    if (index && stride)
-      place = e.add(place, e.mul(index, stride));
-  return place;
-}
-
 /// Elements of an operand of the epilogue.
 static Value readVector(LoopBuilder &e, const View &view,
                         const ResultVector &vector) {
-  Value place = getPlace(e, view, vector.indices);
+  Value place = view.getPlace(e, vector.indices);
   Value stride = view.strides[vector.dim];
   if (!stride)
     return e.splat(e.load(view.memory, place), vector.lanes);
@@ -50,7 +41,7 @@ void storeVector(LoopBuilder &e, const Contraction &contraction,
     arguments.push_back(readVector(e, view, vector));
   Value result = applyEpilogue(e, contraction.op, arguments, vector.lanes);
   const View &output = contraction.views.back();
-  Value place = getPlace(e, output, vector.indices);
+  Value place = output.getPlace(e, vector.indices);
   if (output.shape.steps[vector.dim] != 1) {
     Value offsets = e.mul(e.iota(e.getIndexType(), vector.lanes),
                           e.splat(output.strides[vector.dim], vector.lanes));

@@ -120,10 +120,7 @@ void WindowSums::addRow(Value rowTap, const Channels &channels,
 
 void WindowSums::addBlock(const Channels &channels, ArrayRef<Value> present) {
   Value column = indices[columns().pixel];
-  Value at = e.add(gradient().origin, channels.first);
-  for (auto [index, stride] : llvm::zip_equal(indices, gradient().strides))
-    if (index && stride)
-      at = e.add(at, e.mul(index, stride));
+  Value at = e.add(gradient().getPlace(e, indices), channels.first);
   VectorType type = e.vectorType(gradient().shape.element, lanes);
   SmallVector<Value> gradients, pixels;
   for (int64_t pixel = 0; pixel < config.getMr(); ++pixel) {
