@@ -1,15 +1,17 @@
 // RUN: kernel-opt %s --mp-set-target=isa=avx512 --kernel-select-strategy --kernel-outline-contracts --kernel-to-cpu --canonicalize --cse | FileCheck %s
 
+// CHECK: #loop_unroll = #llvm.loop_unroll<disable = true>
 #rows = affine_map<(m, n, k) -> (m, k)>
 #turned = affine_map<(m, n, k) -> (k, m)>
 #columns = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
 
 // Rows are not packed where each is a line of f32; behind the last one, a tile
-// reads it again.
+// reads it again. LLVM does not unroll the loop over K.
 // CHECK: func.func private @kernel_tile_f32_8x48_rows_in_place(%{{[^,]*}}: memref<?xf32, strided<[1], offset: ?>>
 // CHECK: arith.minsi
 // CHECK: memref.prefetch
+// CHECK: {loop_annotation = #loop_annotation}
 // CHECK-LABEL: func.func @lines
 // CHECK: call @[[LINES:kernel_contract[_0-9]*]](
 // CHECK: call @[[LANES:kernel_contract[_0-9]*]](

@@ -64,6 +64,15 @@ void LoopBuilder::loop(Value begin, Value end, int64_t step, Body body) {
   body(op.getInductionVar());
 }
 
+void LoopBuilder::keepRolled(scf::ForOp loop) {
+  auto unroll = LLVM::LoopUnrollAttr::get(getContext(), getBoolAttr(true), {},
+                                          {}, {}, {}, {}, {});
+  // The name that it has where loops have become branches.
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
+                                       getContext(), {}, {}, {}, unroll, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 void LoopBuilder::parallel(Value count, Body body) {
   auto op = scf::ParallelOp::create(*this, ValueRange{index(0)},
                                     ValueRange{count}, ValueRange{index(1)});

@@ -46,6 +46,8 @@ public:
   void loop(Value begin, Value end, int64_t step, Body body);
   void loop(Value end, Body body) { loop(index(0), end, 1, body); }
   void parallel(Value count, Body body);
+  /// Bids LLVM not to unroll a loop.
+  void keepRolled(mlir::scf::ForOp loop);
   void ifThen(Value condition, llvm::function_ref<void()> body);
   void ifElse(Value condition, llvm::function_ref<void()> yes,
               llvm::function_ref<void()> no);

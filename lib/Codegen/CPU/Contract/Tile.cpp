@@ -275,6 +275,10 @@ ValueRange PanelProductLoops::emitKPacks(
     function_ref<std::pair<Value, Value>(Value)> locate) {
   const PanelFormat &format = shape.lhsFormat;
   auto loop = scf::ForOp::create(e, e.index(0), count, e.index(1), sums);
+  // Where rows have a pointer each, sums and pointers fill the registers: those
+  // of two bodies would not fit.
+  if (shape.lhsInPlace)
+    e.keepRolled(loop);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(loop.getBody());
   auto [k, row] = locate(loop.getInductionVar());
