@@ -101,6 +101,22 @@ void Contraction::addView(LoopBuilder &e, unsigned number) {
   views.push_back(view);
 }
 
+/// Behind the last entry it comes again: vectors there are read under empty
+/// masks, but for addresses that are none processors take hundreds of cycles.
+static void fillSlack(LoopBuilder &e, Value table, Value count) {
+  constexpr int64_t lanes = 16;
+  static_assert(tableSlack % lanes == 0);
+  Value zero = e.index(0);
+  Value last = e.load(table, e.max(e.sub(count, e.index(1)), zero));
+  Value entries = e.splat(last, lanes);
+  Value none = e.zeros(last.getType(), lanes);
+  Value isEmpty = e.equal(count, zero);
+  entries = arith::SelectOp::create(e, isEmpty, none, entries);
+  e.loop(count, e.add(count, tableSlack), lanes, [&](Value i) {
+    vector::StoreOp::create(e, entries, table, ValueRange{i});
+  });
+}
+
 IndexFunction Contraction::tabulate(LoopBuilder &e, const Group &group,
                                     ArrayRef<Value> factors, Type type) {
   IndexFunction function;
@@ -127,6 +143,7 @@ IndexFunction Contraction::tabulate(LoopBuilder &e, const Group &group,
     });
   };
   fill(0, e.index(0), e.index(0));
+  fillSlack(e, table, group.total);
   tables.push_back(table);
   function.table = table;
   return function;

@@ -66,7 +66,7 @@ struct Group {
   bool isSingle() const { return dims.size() == 1; }
 };
 
-/// Room behind the entries of tables.
+/// Entries behind those of tables, which are the last one again.
 constexpr int64_t tableSlack = 192;
 
 class Contraction {
