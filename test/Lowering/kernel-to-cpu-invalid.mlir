@@ -73,13 +73,14 @@ func.func private @rhs(%a: memref<4x8xf32>, %b: memref<6x8xf32>, %c: memref<4x6x
 
 // -----
 
-#lhs = affine_map<(g, m, n, k) -> (g, m, k)>
-#rhs = affine_map<(g, m, n, k) -> (g, k, n)>
+// Lines of a few rows are batches, which have the same left-hand side.
+#lhs = affine_map<(g, m, n, k) -> (m, k)>
+#rhs = affine_map<(g, m, n, k) -> (k, g, n)>
 #out = affine_map<(g, m, n, k) -> (g, m, n)>
-func.func private @batches(%a: memref<2x4x8xf32>, %b: memref<2x8x6xf32>, %c: memref<2x4x6xf32>) {
-  // expected-error @below {{batches are not cached}}
-  kernel.contract {indexing_maps = [#lhs, #rhs, #out], config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, mc = 480, nc = 512, kc = 256, cached = rhs>}
-      ins(%a, %b : memref<2x4x8xf32>, memref<2x8x6xf32>) outs(%c : memref<2x4x6xf32>) {
+func.func private @batches(%a: memref<4x8xf32>, %b: memref<8x2x40xf32>, %c: memref<2x4x40xf32>) {
+  // expected-error @below {{what is the same for all batches is not cached}}
+  kernel.contract {indexing_maps = [#lhs, #rhs, #out], config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, mc = 480, nc = 512, kc = 256, cached = lhs>}
+      ins(%a, %b : memref<4x8xf32>, memref<8x2x40xf32>) outs(%c : memref<2x4x40xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }

@@ -11,20 +11,26 @@ from onnx import TensorProto, helper, numpy_helper
 from libraries import Library, emit, needs_linker
 from runs import mp_run
 
-SIZES = {"w": (700, 100), "v": (60, 100), "f": (40, 8, 3, 3)}
+SIZES = {
+    "w": (700, 100), "v": (60, 100), "f": (40, 8, 3, 3), "g": (48, 4, 3, 3)
+}
+OUTPUTS = ("y", "o", "p")
 NUM_WEIGHTS = sum(int(np.prod(sizes)) for sizes in SIZES.values())
 
 
 def make_model(path, constant):
     """Products of columns (with steps and parts of panels), of transposed
-    columns and of rows; weights are constants, or inputs with defaults."""
+    columns, of rows and of groups of these; weights are constants, or inputs
+    with defaults."""
     random = np.random.default_rng(5)
     weights = [
         numpy_helper.from_array(random.normal(size=sizes).astype("f") / 8, name)
         for name, sizes in SIZES.items()
     ]
     inputs = {"x": ("n", 700), "i": ("b", 8, 12, 12)}
-    outputs = {"y": ("n", 60), "o": ("b", 40, 10, 10)}
+    outputs = {
+        "y": ("n", 60), "o": ("b", 40, 10, 10), "p": ("b", 48, 5, 5)
+    }
     if not constant:
         inputs.update(SIZES)
     def declare(values):
@@ -37,6 +43,7 @@ def make_model(path, constant):
         helper.make_node("MatMul", ["x", "w"], ["t"]),
         helper.make_node("Gemm", ["t", "v"], ["y"], transB=1),
         helper.make_node("Conv", ["i", "f"], ["o"]),
+        helper.make_node("Conv", ["i", "g"], ["p"], group=2, strides=[2, 2]),
     ]
     graph = helper.make_graph(
         nodes, "g", declare(inputs), declare(outputs), weights
@@ -56,7 +63,7 @@ def make_data(rows):
 
 
 def check_equal(found, expected):
-    for name in ("y", "o"):
+    for name in OUTPUTS:
         assert found[name].dtype == expected[name].dtype
         np.testing.assert_array_equal(
             found[name].view(np.uint8), expected[name].view(np.uint8)
@@ -89,7 +96,7 @@ def test_same_bits(tmp_path, flags):
     sizes = emit(model, tmp_path / "libs.so", *flags, "--dim=n=40,b=2")
     found = Library(sizes, "s").run(data)
     jit = np.load(tmp_path / "out.npz")
-    for name in ("y", "o"):
+    for name in OUTPUTS:
         np.testing.assert_array_equal(
             jit[name].astype("f"), found[name].astype("f")
         )
@@ -151,6 +158,8 @@ def test_calls_at_a_time(tmp_path):
         ("mk,kn->mn", (48, 255), (255, 17)),
         ("km,nk->mn", (255, 48), (17, 255)),
         ("bmk,nk->nbm", (3, 16, 257), (300, 257)),
+        ("gmk,gkn->gmn", (3, 48, 300), (3, 300, 50)),
+        ("kgm,gnk->mgn", (257, 3, 20), (3, 65, 257)),
     ],
 )
 def test_either_side(tmp_path, constant, equation, a, b):

@@ -66,8 +66,8 @@ private:
     return contraction;
   }
   void chooseBlocks();
-  /// All panels of an operand: [step][panel][depth][lane], the last step's
-  /// depth padded.
+  /// All panels of an operand: [batch][step][panel][depth][lane], the last
+  /// step's depth padded.
   struct Panels {
     PackedOperand &source;
     const PanelFormat &format;
@@ -77,19 +77,18 @@ private:
   void packSteps(const Panels &panels, Value firstStep, Value count,
                  Value packed);
   Value packOnce(const Panels &panels) {
-    return makeOnce(
-        e, contraction.op, getSize(panels, steps), panels.format.element, [&] {
-          Value packed =
-              e.allocate(getSize(panels, steps), panels.format.element);
-          packSteps(panels, e.index(0), steps, packed);
-          return packed;
-        });
+    Value size = e.mul(contraction.groups[Batch].total, getSize(panels, steps));
+    return makeOnce(e, contraction.op, size, panels.format.element, [&] {
+      Value packed = e.allocate(size, panels.format.element);
+      packSteps(panels, e.index(0), steps, packed);
+      return packed;
+    });
   }
   bool packsLHSAhead() {
     return !contraction.shape.isBatched() && !keepsLHS && !shape.lhsInPlace;
   }
   bool packsLHSInTasks() {
-    return contraction.shape.isBatched() && !shape.lhsInPlace;
+    return contraction.shape.isBatched() && !keepsLHS && !shape.lhsInPlace;
   }
   /// Where those for the depths from `first` on begin.
   Value getPlace(const Panels &panels, Value first, Value panel, Value pitch) {
@@ -124,6 +123,8 @@ private:
   struct Task {
     Value firstLHSPanel, lhsPanels, firstRHSPanel, rhsPanels;
     Value rows, packedRHS, sums, firstSum;
+    /// Where the batch of an operand that is kept begins.
+    Value firstPacked;
   };
 
   LoopBuilder &e;
@@ -237,20 +238,23 @@ getGroup(LoopBuilder &e, PackedOperand &source, int64_t width, Value group,
   return places;
 }
 
-/// Panels for `count` steps from `firstStep` on.
+/// Panels of all batches for `count` steps from `firstStep` on.
 void Blocked::packSteps(const Panels &panels, Value firstStep, Value count,
                         Value packed) {
   const PanelFormat &format = panels.format;
   PackedOperand &source = panels.source;
-  source.enterBatch(e, e.index(0));
   Value groups = e.ceilDiv(panels.count, source.getNumTogether());
-  e.parallel(groups, [&](Value group) {
+  Value tasks = e.mul(contraction.groups[Batch].total, groups);
+  e.parallel(tasks, [&](Value number) {
+    Value batch = e.div(number, groups), group = e.rem(number, groups);
+    Value base = e.mul(batch, getSize(panels, count));
+    source.enterBatch(e, batch);
     e.loop(count, [&](Value step) {
       Value first = e.mul(e.add(firstStep, step), kc);
       Value size = e.min(e.sub(depth, first), kc);
       auto locate = [&](Value panel) {
-        return getPlace(panels, e.mul(step, kc), panel,
-                        format.getSize(e, size));
+        return e.add(base, getPlace(panels, e.mul(step, kc), panel,
+                                    format.getSize(e, size)));
       };
       auto places = getGroup(e, source, format.width, group, e.index(0),
                              panels.count, locate);
@@ -276,6 +280,10 @@ void Blocked::emitTask(Value number) {
   if (!shape.rhsInPlace && !keepsRHS && !packsRHSAhead())
     task.packedRHS = e.scratch(0, shape.rhsFormat.getSize(e, deepest),
                                shape.rhsFormat.element);
+  task.firstPacked = e.index(0);
+  if (keepsLHS || keepsRHS)
+    task.firstPacked = e.mul(
+        batch, getSize(keepsLHS ? getLHSPanels() : getRHSPanels(), steps));
   task.rows = packedLHS;
   if (packsLHSInTasks() || shape.lhsInPlace)
     rows.enterBatch(e, batch);
@@ -312,8 +320,9 @@ Value Blocked::locateLHS(Value step, Value count) {
     return rows.getBase();
   Value pitch = shape.lhsFormat.getSize(e, count);
   if (!packsLHSInTasks())
-    return getPlace(getLHSPanels(), e.mul(e.sub(step, firstStep), kc),
-                    task.firstLHSPanel, pitch);
+    return e.add(task.firstPacked,
+                 getPlace(getLHSPanels(), e.mul(e.sub(step, firstStep), kc),
+                          task.firstLHSPanel, pitch));
   e.loop(e.ceilDiv(task.lhsPanels, rows.getNumTogether()), [&](Value group) {
     auto places =
         getGroup(e, rows, shape.mr, group, task.firstLHSPanel, task.lhsPanels,
@@ -346,8 +355,9 @@ void Blocked::locateRHS(Value panel, Value step, Value count,
     product.firstK = firstDepth;
   } else if (keepsRHS || packsRHSAhead()) {
     product.rhs = packedRHS;
-    product.rhsPlace = getPlace(getRHSPanels(), firstDepth, panel,
-                                shape.rhsFormat.getSize(e, count));
+    product.rhsPlace =
+        e.add(task.firstPacked, getPlace(getRHSPanels(), firstDepth, panel,
+                                         shape.rhsFormat.getSize(e, count)));
   } else {
     product.rhs = task.packedRHS;
     product.rhsPlace = e.index(0);

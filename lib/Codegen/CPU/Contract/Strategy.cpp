@@ -68,8 +68,13 @@ static bool canReadLHSInPlace(const ContractShape &shape) {
           shape.contract.types[shape.lhs].getLayout().isIdentity());
 }
 
-/// Whether all of an operand can be packed ahead of all tasks.
-static bool canCache(const ContractShape &shape) { return !shape.isBatched(); }
+/// Whether all of an operand can be packed ahead of all tasks: where there are
+/// batches, each has a part of its own.
+static bool canCache(const ContractShape &shape, unsigned operand) {
+  return llvm::all_of(shape.groups[Batch], [&](ArrayRef<unsigned> dims) {
+    return shape.operands[operand].moves[dims.back()];
+  });
+}
 
 static bool areFactorsBF16(const ContractShape &shape) {
   return shape.factors[0].isBF16() && shape.factors[1].isBF16();
@@ -164,7 +169,8 @@ static CacheBlocks adapt(CacheBlocks blocks, const Config &config) {
 static Cached chooseCached(ContractOp op, const ContractShape &shape,
                            const Config &config) {
   auto constant = op->getAttrOfType<IntegerAttr>(constantName);
-  if (!constant || !canCache(shape) || !getPackedSizes(op, constant.getInt()))
+  if (!constant || !canCache(shape, constant.getInt()) ||
+      !getPackedSizes(op, constant.getInt()))
     return Cached::None;
   if (constant.getInt() == shape.lhs)
     return Cached::LHS;
@@ -391,8 +397,10 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
                      shape.getStep(K, shape.rhs) == 0)))
     return "k_major needs lines of K";
   bool isDepthwise = config.getStrategy() == Strategy::Depthwise;
-  if (config.getCached() != Cached::None && !isDepthwise && !canCache(shape))
-    return "batches are not cached";
+  bool cachesLHS = config.getCached() == Cached::LHS;
+  if (config.getCached() != Cached::None && !isDepthwise &&
+      !canCache(shape, cachesLHS ? shape.lhs : shape.rhs))
+    return "what is the same for all batches is not cached";
   if (config.getRhsAhead() && shape.isBatched())
     return "batches are not packed ahead";
   if (config.getStore() == Store::Registers &&
