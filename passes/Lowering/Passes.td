@@ -174,6 +174,21 @@ def SplitSums : Pass<"mp-split-sums", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SplitTaps : Pass<"mp-split-taps", "::mlir::func::FuncOp"> {
+  let summary = "Make convolutions of far taps sums over contractions";
+  let description = [{
+    Before: contractions on tensors with their epilogues. After: a convolution
+    whose taps mostly lie outside of its image, as with a dilation of 12 on 14 x
+    14 pixels, is a contraction for each tap, of the part of the image that the
+    tap reads. The last one has the epilogue.
+
+    Example: test/Lowering/mp-split-taps.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FuseUpdates : Pass<"mp-fuse-updates"> {
   let summary = "Compute all that an optimizer does to a parameter in one op";
   let description = [{

@@ -106,6 +106,8 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(
       createFuseContractions({/*keepUpdates=*/isDevice}));
+  if (!isDevice)
+    pm.addNestedPass<func::FuncOp>(createSplitTaps());
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
   if (!isDevice)

@@ -13,6 +13,10 @@ from runs import attempt, mp_run, run_mp_opt
 CASES = {
     "one_row_of_taps": (14, 6, 9, 3, 1, 24, 24),
     "taps_at_corners": (14, 6, 9, 3, 1, 12, 12),
+    # A contraction for each of these (mp-split-taps).
+    "far_taps": (14, 33, 40, 3, 1, 12, 12),
+    "far_strided_taps": (25, 24, 20, 3, 2, 20, 20),
+    "many_far_taps": (9, 20, 17, 5, 1, 4, 8),
     "wide_kernel": (4, 5, 7, 9, 1, 1, 4),
     "only_pads": (3, 4, 5, 2, 1, 40, 25),
     "strided_taps": (15, 4, 6, 3, 2, 11, 11),

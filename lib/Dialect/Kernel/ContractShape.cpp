@@ -400,4 +400,16 @@ bool hasSingleDims(AffineMap map) {
   });
 }
 
+std::optional<unsigned> findPlainAxis(AffineMap map, unsigned dim) {
+  std::optional<unsigned> found;
+  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(dim))
+      continue;
+    if (found || !isa<AffineDimExpr>(expr))
+      return std::nullopt;
+    found = axis;
+  }
+  return found;
+}
+
 } // namespace mp::kernel

@@ -37,19 +37,6 @@ struct CutIdleTaps : public OpRewritePattern<ContractOp> {
 
 } // namespace
 
-/// The axis that `dim` is, if it is one and `map` has it nowhere else.
-static std::optional<unsigned> findAxis(AffineMap map, unsigned dim) {
-  std::optional<unsigned> found;
-  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-    if (!expr.isFunctionOfDim(dim))
-      continue;
-    if (found || !isa<AffineDimExpr>(expr))
-      return std::nullopt;
-    found = axis;
-  }
-  return found;
-}
-
 /// The taps of `dim` that reach elements, if others do not. Places are those of
 /// `form`, of which there are `extent`.
 static std::optional<Taps> findTaps(const LinearForm &form, unsigned dim,
@@ -89,7 +76,7 @@ static std::optional<Taps> findTaps(ContractOp op) {
           form->getSingleDim() >= 0)
         continue;
       for (unsigned dim = 0; dim < sizes.size(); ++dim) {
-        auto axis = findAxis(maps[1 - image], dim);
+        auto axis = findPlainAxis(maps[1 - image], dim);
         bool isSummed = !maps.back().isFunctionOfDim(dim);
         if (form->factors[dim] == 0 || !axis || !isSummed ||
             ShapedType::isDynamic(sizes[dim]))

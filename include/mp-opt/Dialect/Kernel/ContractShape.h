@@ -140,6 +140,9 @@ std::optional<llvm::SmallVector<int64_t>> getPackedSizes(ContractOp op,
 /// places: `d`, `2 * d + 1`, a constant.
 bool hasSingleDims(mlir::AffineMap map);
 
+/// The axis that `dim` is, if it is one and `map` has it nowhere else.
+std::optional<unsigned> findPlainAxis(mlir::AffineMap map, unsigned dim);
+
 /// The type of an operand as one line of memory.
 mlir::MemRefType getLineType(const OperandShape &operand);
 

@@ -1,0 +1,25 @@
+//===- TapSplitting.h - Convolutions as sums over taps ----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_CODEGEN_COMMON_TAPSPLITTING_H
+#define MPOPT_CODEGEN_COMMON_TAPSPLITTING_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mp {
+
+/// Makes a contraction for each tap of convolutions on tensors whose taps are
+/// so far apart that most of them read what is around the image: with 3 x 3
+/// taps that are 12 pixels apart, 82 of 100 reads from an image of 14 x 14 are
+/// zeros. Each contraction adds to the results whose tap is in the image; the
+/// last one, whose tap is there for all results, has the epilogue. Sizes of
+/// images have to be known; those of batches do not matter.
+void splitTaps(mlir::func::FuncOp function);
+
+} // namespace mp
+
+#endif // MPOPT_CODEGEN_COMMON_TAPSPLITTING_H

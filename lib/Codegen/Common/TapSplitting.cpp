@@ -1,0 +1,320 @@
+//===- TapSplitting.cpp - Convolutions as sums over taps ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Codegen/Common/TapSplitting.h"
+
+#include "mp-opt/Dialect/Kernel/ContractShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace mp {
+
+namespace {
+
+/// Of all reads of an image, more are within it where taps stay together, and
+/// along axes that are left as they are.
+constexpr double fewReads = 0.4, mostReads = 0.75;
+/// Contractions that one becomes.
+constexpr size_t mostTaps = 25;
+/// Sums of fewer terms for each tap take as long as their loads and stores.
+constexpr int64_t leastDepth = 16;
+
+/// The results for which a tap is in the image.
+struct Reach {
+  int64_t first, size;
+};
+
+/// An axis of an image, at `stride * result + dilation * tap + constant`: a
+/// dimension of the results, one of the taps.
+struct WindowAxis {
+  unsigned image, axis;
+  unsigned result, tap;
+  /// Which axes of c and of the weights these are.
+  unsigned resultAxis, tapAxis;
+  int64_t stride, dilation, constant, extent;
+  /// For each tap.
+  SmallVector<Reach> reaches;
+  int64_t resultSize;
+
+  double getShare() const {
+    int64_t reads = 0;
+    for (Reach reach : reaches)
+      reads += reach.size;
+    return double(reads) / double(resultSize * reaches.size());
+  }
+};
+
+/// A tap of each axis.
+using Taps = SmallVector<unsigned>;
+
+class TapSplitter {
+public:
+  TapSplitter(kernel::ContractOp op, ArrayRef<WindowAxis> axes)
+      : op(op), axes(axes), b(op), maps(getMaps()) {}
+  void split(ArrayRef<Taps> all, const Taps &last);
+
+private:
+  /// Of a tensor.
+  struct Part {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+  };
+  SmallVector<AffineMap> getMaps();
+  Part getAll(Value value);
+  Part getResults(Value c, const Taps &taps);
+  Value cut(Value value, const Part &part);
+  Value cutFactor(unsigned operand, const Taps &taps);
+  Value add(Value partial, const Taps &taps);
+  void finish(Value partial, const Taps &taps);
+
+  kernel::ContractOp op;
+  ArrayRef<WindowAxis> axes;
+  OpBuilder b;
+  SmallVector<AffineMap> maps;
+};
+
+} // namespace
+
+/// The window along an axis, if it is a sum over taps of the results' pixels.
+static std::optional<WindowAxis> findWindow(kernel::ContractOp op,
+                                            unsigned image, unsigned axis,
+                                            ArrayRef<int64_t> sizes) {
+  SmallVector<AffineMap> maps = op.getMaps();
+  auto form = kernel::getLinearForm(maps[image].getResult(axis), sizes.size());
+  int64_t extent =
+      cast<RankedTensorType>(op->getOperand(image).getType()).getDimSize(axis);
+  if (!form || ShapedType::isDynamic(extent))
+    return std::nullopt;
+  std::optional<unsigned> result, tap;
+  for (auto [dim, factor] : llvm::enumerate(form->factors)) {
+    if (factor == 0)
+      continue;
+    auto &found = maps.back().isFunctionOfDim(dim) ? result : tap;
+    if (found || ShapedType::isDynamic(sizes[dim]))
+      return std::nullopt;
+    found = dim;
+  }
+  if (!result || !tap || form->factors[*result] < 1)
+    return std::nullopt;
+  auto resultAxis = kernel::findPlainAxis(maps.back(), *result);
+  auto tapAxis = kernel::findPlainAxis(maps[1 - image], *tap);
+  if (!resultAxis || !tapAxis)
+    return std::nullopt;
+  WindowAxis window;
+  window.image = image;
+  window.axis = axis;
+  window.result = *result;
+  window.tap = *tap;
+  window.resultAxis = *resultAxis;
+  window.tapAxis = *tapAxis;
+  window.stride = form->factors[*result];
+  window.dilation = form->factors[*tap];
+  window.constant = form->constant;
+  window.extent = extent;
+  window.resultSize = sizes[*result];
+  for (int64_t i = 0; i < sizes[*tap]; ++i) {
+    int64_t shift = window.constant + window.dilation * i;
+    int64_t first = shift < 0 ? llvm::divideCeil(-shift, window.stride) : 0;
+    int64_t end =
+        shift < extent ? llvm::divideCeil(extent - shift, window.stride) : 0;
+    end = std::min(end, window.resultSize);
+    first = std::min(first, end);
+    window.reaches.push_back({first, end - first});
+  }
+  return window;
+}
+
+/// The axes of the image along which taps are split; none if that does not pay.
+static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
+  SmallVector<int64_t> sizes = kernel::getStaticSizes(op);
+  for (unsigned image : {0, 1}) {
+    SmallVector<WindowAxis> axes;
+    unsigned rank = op.getMaps()[image].getNumResults();
+    llvm::SmallDenseSet<unsigned> seen;
+    double share = 1;
+    for (unsigned axis = 0; axis < rank; ++axis) {
+      auto window = findWindow(op, image, axis, sizes);
+      if (!window || window->getShare() > mostReads ||
+          !seen.insert(window->result).second ||
+          !seen.insert(window->tap).second)
+        continue;
+      share *= window->getShare();
+      axes.push_back(*window);
+    }
+    if (share > fewReads || axes.empty())
+      continue;
+    int64_t depth = 1;
+    for (auto [dim, size] : llvm::enumerate(sizes))
+      if (!op.getMaps().back().isFunctionOfDim(dim) && !seen.contains(dim))
+        depth *= ShapedType::isDynamic(size) ? leastDepth : size;
+    if (depth >= leastDepth)
+      return axes;
+  }
+  return {};
+}
+
+/// All combinations of taps that reach a result.
+static SmallVector<Taps> combine(ArrayRef<WindowAxis> axes) {
+  SmallVector<Taps> all = {{}};
+  for (const WindowAxis &axis : axes) {
+    SmallVector<Taps> longer;
+    for (const Taps &taps : all)
+      for (auto [tap, reach] : llvm::enumerate(axis.reaches))
+        if (reach.size > 0) {
+          longer.push_back(taps);
+          longer.back().push_back(tap);
+        }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+/// The maps of all operands for parts of a tap: without its dimensions.
+SmallVector<AffineMap> TapSplitter::getMaps() {
+  SmallVector<AffineExpr> dims(op.getNumLoops());
+  for (const WindowAxis &axis : axes)
+    dims[axis.tap] = b.getAffineConstantExpr(0);
+  unsigned numDims = 0;
+  for (AffineExpr &dim : dims)
+    if (!dim)
+      dim = b.getAffineDimExpr(numDims++);
+  SmallVector<AffineMap> maps;
+  for (auto [operand, map] : llvm::enumerate(op.getMaps())) {
+    AffineMap own = map.replaceDimsAndSymbols(dims, {}, numDims, 0);
+    SmallVector<AffineExpr> places(own.getResults());
+    if (operand == axes.front().image)
+      for (const WindowAxis &axis : axes)
+        places[axis.axis] = dims[axis.result] * axis.stride;
+    maps.push_back(AffineMap::get(numDims, 0, places, b.getContext()));
+  }
+  return maps;
+}
+
+TapSplitter::Part TapSplitter::getAll(Value value) {
+  Part part;
+  part.sizes = tensor::getMixedSizes(b, op.getLoc(), value);
+  part.offsets.resize(part.sizes.size(), b.getIndexAttr(0));
+  part.strides.resize(part.sizes.size(), b.getIndexAttr(1));
+  return part;
+}
+
+Value TapSplitter::cut(Value value, const Part &part) {
+  return tensor::ExtractSliceOp::create(b, op.getLoc(), value, part.offsets,
+                                        part.sizes, part.strides);
+}
+
+/// What the taps read of the image, or what is read of the weights.
+Value TapSplitter::cutFactor(unsigned operand, const Taps &taps) {
+  Value factor = op->getOperand(operand);
+  Part part = getAll(factor);
+  bool isAll = operand == axes.front().image;
+  for (auto [axis, tap] : llvm::zip_equal(axes, taps)) {
+    Reach reach = axis.reaches[tap];
+    if (operand == axis.image) {
+      int64_t first =
+          axis.stride * reach.first + axis.dilation * tap + axis.constant;
+      int64_t size = axis.stride * (reach.size - 1) + 1;
+      isAll &= size == axis.extent;
+      part.offsets[axis.axis] = b.getIndexAttr(first);
+      part.sizes[axis.axis] = b.getIndexAttr(size);
+    } else {
+      part.offsets[axis.tapAxis] = b.getIndexAttr(tap);
+      part.sizes[axis.tapAxis] = b.getIndexAttr(1);
+    }
+  }
+  // Memory of which this is known is read along longer lines.
+  return isAll ? factor : cut(factor, part);
+}
+
+/// The results that the taps reach.
+TapSplitter::Part TapSplitter::getResults(Value c, const Taps &taps) {
+  Part part = getAll(c);
+  for (auto [axis, tap] : llvm::zip_equal(axes, taps)) {
+    part.offsets[axis.resultAxis] = b.getIndexAttr(axis.reaches[tap].first);
+    part.sizes[axis.resultAxis] = b.getIndexAttr(axis.reaches[tap].size);
+  }
+  return part;
+}
+
+/// `partial` with the products of these taps.
+Value TapSplitter::add(Value partial, const Taps &taps) {
+  Part part = getResults(partial, taps);
+  Value c = cut(partial, part);
+  auto contract = kernel::createContract(
+      b, op.getLoc(), cutFactor(0, taps), cutFactor(1, taps), c,
+      {maps[0], maps[1], maps.back()}, {kernel::Extra{c, maps.back()}},
+      [](OpBuilder &b, Location loc, Value sum, ValueRange extras) -> Value {
+        return arith::AddFOp::create(b, loc, extras[0], sum);
+      });
+  contract.copyRounding(op);
+  return tensor::InsertSliceOp::create(b, op.getLoc(), contract.getResult(),
+                                       partial, part.offsets, part.sizes,
+                                       part.strides);
+}
+
+/// Makes `op` add the products of these taps, which reach all results, to
+/// `partial`.
+void TapSplitter::finish(Value partial, const Taps &taps) {
+  for (unsigned operand : {0, 1})
+    op->setOperand(operand, cutFactor(operand, taps));
+  op.getExtrasMutable().append(partial);
+  SmallVector<AffineMap> all = maps;
+  all.insert(all.end() - 1, maps.back());
+  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(all));
+  Block &block = op.getEpilogue().front();
+  Value sum = block.getArgument(0);
+  Value before = block.addArgument(op.getAccumulatorType(), op.getLoc());
+  b.setInsertionPointToStart(&block);
+  auto both = arith::AddFOp::create(b, op.getLoc(), before, sum);
+  sum.replaceAllUsesExcept(both, both);
+}
+
+void TapSplitter::split(ArrayRef<Taps> all, const Taps &last) {
+  Location loc = op.getLoc();
+  Type element = op.getAccumulatorType();
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, op.getC()), element);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
+  Value partial = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
+  for (const Taps &taps : all)
+    if (taps != last)
+      partial = add(partial, taps);
+  finish(partial, last);
+}
+
+static void split(kernel::ContractOp op) {
+  bool storesPlainly =
+      op.getMaps().back().isProjectedPermutation() && op.getSizes().empty();
+  if (!storesPlainly || !isa<RankedTensorType>(op.getC().getType()))
+    return;
+  SmallVector<WindowAxis> axes = findAxes(op);
+  if (axes.empty())
+    return;
+  SmallVector<Taps> all = combine(axes);
+  auto reachesAll = [&](const Taps &taps) {
+    return llvm::all_of(llvm::zip_equal(axes, taps), [](auto pair) {
+      auto [axis, tap] = pair;
+      return axis.reaches[tap].size == axis.resultSize;
+    });
+  };
+  auto last = llvm::find_if(all, reachesAll);
+  if (all.size() > mostTaps || last == all.end())
+    return;
+  TapSplitter(op, axes).split(all, *last);
+}
+
+void splitTaps(func::FuncOp function) {
+  SmallVector<kernel::ContractOp> contracts;
+  function.walk([&](kernel::ContractOp op) { contracts.push_back(op); });
+  for (kernel::ContractOp op : contracts)
+    split(op);
+}
+
+} // namespace mp
