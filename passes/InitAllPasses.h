@@ -9,6 +9,7 @@
 #define MPOPT_PASSES_INITALLPASSES_H
 
 #include "Autodiff/Passes.h"
+#include "Distribution/Passes.h"
 #include "Graph/Passes.h"
 #include "LossScaling/Passes.h"
 #include "Lowering/Passes.h"
@@ -20,6 +21,7 @@ namespace mp {
 /// Registers the passes and pipelines of mp-opt.
 inline void registerAllPasses() {
   registerAutodiffPasses();
+  registerDistributionPasses();
   registerGraphPasses();
   registerLossScalingPasses();
   registerLoweringPasses();

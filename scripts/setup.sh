@@ -35,9 +35,10 @@ packages=(
   # the allocator
   libjemalloc-dev
 )
-# For the sanitized build and for code for another processor, which only the
-# tests use.
-test_packages=(libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user)
+# For the sanitized build, code for another processor and runs of several
+# ranks, which only the tests use.
+test_packages=(libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user openmpi-bin
+  mpich)
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4
 

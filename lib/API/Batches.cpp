@@ -143,7 +143,7 @@ Error Batches::chooseSize(ArrayRef<ModelValue> inputs) {
       return createStringError("the data are batches already: --batch does not "
                                "apply");
     options.shuffle = false;
-    count = rows;
+    count = rows / options.ranks;
   } else {
     // Of a model that takes batches of one size.
     for (const Source &source : sources)
@@ -153,8 +153,14 @@ Error Batches::chooseSize(ArrayRef<ModelValue> inputs) {
     if (!options.size)
       return createStringError("the data are rows: --batch=N must say how many "
                                "make up a batch");
-    count = rows / options.size;
+    count = rows / options.size / options.ranks;
   }
+  if (count == 0 && options.ranks > 1)
+    return createStringError(
+        "the data have " + Twine(rows) +
+        (isByRow ? " rows, less than a batch of " + Twine(options.size)
+                 : Twine(" batches, less than one")) +
+        " for each of " + Twine(options.ranks) + " ranks");
   if (count == 0)
     return createStringError(
         "the data have " + Twine(rows) +
@@ -269,7 +275,8 @@ Tensor Batches::getBatch(Source &source, uint64_t batch) {
 }
 
 Error Batches::load(uint64_t step, MutableArrayRef<Tensor> inputs) {
-  uint64_t number = step / count, batch = step % count;
+  uint64_t number = step / count;
+  uint64_t batch = step % count * options.ranks + options.rank;
   if (options.shuffle && epoch != number)
     shuffleRows(number);
   for (Source &source : sources) {
@@ -296,7 +303,8 @@ std::vector<NamedTensor> Batches::getTensors() const {
 }
 
 void Batches::describe(DataAttributes &settings) const {
-  settings["batch"] = std::to_string(options.size);
+  // Of all ranks together.
+  settings["batch"] = std::to_string(options.size * options.ranks);
   settings["shuffle"] = options.shuffle ? "yes" : "no";
   settings["seed"] = std::to_string(options.seed);
   for (const Source &source : sources)

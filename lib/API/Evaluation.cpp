@@ -11,6 +11,7 @@
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Operators/NodeView.h"
+#include "mp-opt/Training/Distribution.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -66,6 +67,8 @@ static void useStatistics(Operation *node, NodeBuilder &builder) {
 void makeEvaluationModel(Model &model, const TrainingStep &step) {
   GraphOp graph = getMainGraph(model.getModule());
   keepLoss(model, graph);
+  // One rank evaluates.
+  removeReductions(model.getModule());
   eraseUnused(graph, step);
   NodeBuilder builder(model.getModule());
   SmallVector<Operation *> nodes;

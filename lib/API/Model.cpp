@@ -13,6 +13,7 @@
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
+#include "mp-opt/Training/Distribution.h"
 
 #include "Graph/Passes.h"
 #include "Pipelines/CompileProgram.h"
@@ -346,6 +347,9 @@ llvm::Error Model::writeONNX(StringRef path) {
 /// With a target.
 llvm::Expected<CompileOptions> Model::complete(const CompileOptions &given) {
   CompileOptions own = given;
+  // On a device, a step is that of one rank.
+  if (own.device != DeviceKind::CPU)
+    removeReductions(*module);
   if (own.target)
     return own;
   llvm::Expected<Target> host = getHostTarget();
@@ -391,6 +395,7 @@ llvm::Expected<DevicePlan> Model::plan(const CompileOptions &given) {
   llvm::Expected<CompileOptions> own = complete(given);
   if (!own)
     return own.takeError();
+  removeReductions(*module);
   FailureOr<DevicePlan> plan = planProgram(*module, *own);
   if (failed(plan))
     return fail(ErrorKind::NotSupported, recorder.getText());

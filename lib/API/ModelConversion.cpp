@@ -128,8 +128,10 @@ static void buildTraining(OpPassManager &pm, const TrainingRequest &request) {
 
 static void buildMixedPrecision(OpPassManager &pm,
                                 const MixedPrecisionRequest &request,
-                                StringRef lossScale, AddPassesFn addReports) {
+                                StringRef lossScale, bool distribute,
+                                AddPassesFn addReports) {
   MixedPrecisionOptions options;
+  options.distribute = distribute;
   options.policy.set(request.policy);
   options.assign = request.assign;
   options.minSaving = request.minSaving;
@@ -167,14 +169,15 @@ void buildConversion(OpPassManager &pm, const ConversionOptions &options,
   }
   auto addReports = [&](OpPassManager &inner) { reports->addEnd(inner); };
   StringRef lossScale = options.lossScale;
+  bool distribute = options.training && options.training->distribute;
   if (options.mixed)
-    buildMixedPrecision(pm, *options.mixed, lossScale,
+    buildMixedPrecision(pm, *options.mixed, lossScale, distribute,
                         isReported ? AddPassesFn(addReports) : AddPassesFn());
   else if (options.training)
     pm.addPass(createInjectLossScaling(
         {(lossScale == "auto" ? "none" : lossScale).str()}));
   if (options.training)
-    buildTrainingExport(pm);
+    buildTrainingExport(pm, distribute && !options.mixed);
   if (options.emulate)
     buildEmulationPipeline(pm);
 }

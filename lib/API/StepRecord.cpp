@@ -78,6 +78,12 @@ void TrainingResult::printJSON(raw_ostream &os) const {
       json.attribute("scale", toJSON(*last.scale));
     if (last.skipped)
       json.attribute("skipped", toJSON(*last.skipped));
+    if (ranks > 1) {
+      json.attribute("ranks", ranks);
+      json.attribute("sent_bytes", sentBytes);
+      json.attribute("send_seconds", sendSeconds);
+      json.attribute("exposed_seconds", exposedSeconds);
+    }
   });
   os << "\n";
 }

@@ -11,6 +11,7 @@
 #include "mp-opt/API/Session.h"
 #include "mp-opt/API/TrainedModel.h"
 #include "mp-opt/API/TrainingLog.h"
+#include "mp-opt/Training/Distribution.h"
 
 #include <chrono>
 #include <cmath>
@@ -55,6 +56,16 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
   auto step = TrainingStep::find(*model, options.compile.dims);
   if (!step)
     return step.takeError();
+  if (options.ranks) {
+    if (!hasReductions(model->getModule()))
+      return createStringError(
+          model->getName() +
+          ": it reduces nothing over ranks, of which there are " +
+          Twine(options.ranks->getSize()) +
+          ": mp-opt --train --distribute makes a step that does; --ranks=1 "
+          "trains alone");
+    beOneOfMany(options);
+  }
   if (Error failed = checkFolder(options))
     return failed;
   auto batches = Batches::create(*step, data, options.batches);
@@ -312,7 +323,9 @@ Error Trainer::makeStep() {
   if (Error failed = setRate())
     return failed;
   // A run that is resumed goes on with the random numbers it would have had.
-  program->setCallNumber(step);
+  // Each rank has those of its batch.
+  const BatchOptions &own = options.batches;
+  program->setCallNumber(int64_t(step * own.ranks + own.rank));
   std::optional<double> before = getScalar(skippedName);
   isBroken = true;
   if (Error failed = program->run(inputs, outputs))
@@ -450,7 +463,14 @@ Expected<TrainingEnd> Trainer::runSteps(const TrainingObserver &observer) {
     if (observer.onStep)
       if (Error failed = observer.onStep(last))
         return failed;
-    auto end = endStep(observer.shouldStop && observer.shouldStop());
+    Expected<bool> isStopped =
+        agreeOnStop(observer.shouldStop && observer.shouldStop());
+    if (!isStopped)
+      return isStopped.takeError();
+    auto end = endStep(*isStopped);
+    if (!end)
+      return end.takeError();
+    end = agreeOnEnd(*end);
     if (!end)
       return end.takeError();
     if (*end)

@@ -170,7 +170,7 @@ void ExpandLossScaling::runOnOperation() {
   ModuleOp module = getOperation();
   std::vector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa_and_nonnull<MPDialect>(op->getDialect()))
+    if (isa_and_nonnull<MPDialect>(op->getDialect()) && !isa<AllReduceOp>(op))
       ops.push_back(op);
   });
   if (ops.empty())

@@ -53,7 +53,8 @@ def InjectLossScaling : LossScalingPass<"mp-inject-loss-scaling"> {
 def ExpandLossScaling : LossScalingPass<"mp-expand-loss-scaling"> {
   let summary = "Write the mp dialect in standard ONNX ops";
   let description = [{
-    After: no op of the mp dialect is left, and no mark of passes. Updates become Where on their
+    After: no op of the mp dialect is left but `mp.all_reduce`, and no mark of
+    passes. Updates become Where on their
     condition, the finite test one sum over all gradients, the scale's update a
     few ops on scalars. All of it is fp32.
 

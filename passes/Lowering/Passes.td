@@ -189,6 +189,17 @@ def SplitTaps : Pass<"mp-split-taps", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def DelayWaits : Pass<"mp-delay-waits", "::mlir::func::FuncOp"> {
+  let summary = "Compute while ranks reduce";
+  let description = [{
+    Before: ops on memrefs, of which none is freed. After: each
+    `runtime.reduce_wait` stands in front of the first op that touches its memory;
+    what comes before that overlaps with communication.
+
+    Example: test/Lowering/mp-delay-waits.mlir
+  }];
+}
+
 def FuseUpdates : Pass<"mp-fuse-updates"> {
   let summary = "Compute all that an optimizer does to a parameter in one op";
   let description = [{

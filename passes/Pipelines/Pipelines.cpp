@@ -8,6 +8,7 @@
 #include "Pipelines/Pipelines.h"
 
 #include "Autodiff/Passes.h"
+#include "Distribution/Passes.h"
 #include "Graph/Passes.h"
 #include "LossScaling/Passes.h"
 #include "Precision/Passes.h"
@@ -61,6 +62,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (addReports)
     addReports(pm);
   pm.addPass(createMergeFunctions());
+  if (options.distribute)
+    pm.addPass(createDistribute());
   pm.addPass(createExpandLossScaling());
 }
 
@@ -127,8 +130,10 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   pm.addPass(createDecomposeGradients({/*contractions=*/true}));
 }
 
-void buildTrainingExport(OpPassManager &pm) {
+void buildTrainingExport(OpPassManager &pm, bool distribute) {
   pm.addPass(createDecomposeGradients());
+  if (distribute)
+    pm.addPass(createDistribute());
   pm.addPass(createExpandLossScaling());
 }
 

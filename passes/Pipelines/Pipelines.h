@@ -48,6 +48,10 @@ struct MixedPrecisionOptions
       llvm::cl::desc("of graphs that train: none, a number, dynamic, or auto "
                      "for dynamic with fp16 and none with bf16"),
       llvm::cl::init("auto")};
+  Option<bool> distribute{
+      *this, "distribute",
+      llvm::cl::desc("reduce the gradients of a step over all ranks"),
+      llvm::cl::init(false)};
   Option<bool> keepMarks{
       *this, "keep-marks",
       llvm::cl::desc("leave the marks of the passes in the module"),
@@ -167,7 +171,7 @@ void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
 /// the step in standard operators; both are empty for other models.
 void buildTrainingPipeline(mlir::OpPassManager &pm,
                            const TrainingOptions &options);
-void buildTrainingExport(mlir::OpPassManager &pm);
+void buildTrainingExport(mlir::OpPassManager &pm, bool distribute = false);
 
 /// Shows what 16-bit storage does in fp32: mp-emulate, in functions too.
 void buildEmulationPipeline(mlir::OpPassManager &pm);

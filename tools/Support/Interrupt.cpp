@@ -59,6 +59,8 @@ static void sayAndEnd(int signal) {
   ::raise(signal);
 }
 
+void hushInterrupts() { lastLine = ""; }
+
 void sayInterrupts(llvm::StringRef line) {
   lastLine = line;
   endsLine = ::isatty(STDERR_FILENO);

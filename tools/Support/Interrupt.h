@@ -32,6 +32,8 @@ private:
 /// says so, unless an Interrupt notes them. `line` lives as long as the
 /// process.
 void sayInterrupts(llvm::StringRef line);
+/// They still end it, but without the line: another process says it.
+void hushInterrupts();
 
 } // namespace mp
 

@@ -103,6 +103,8 @@ TrainingFlags::TrainingFlags(Flags &flags, TrainingRequest &request)
             "ema:decay=D");
   flags.add("accumulate", request.accumulate,
             "steps whose gradients make one update");
+  flags.add("distribute", request.distribute,
+            "reduce gradients over all ranks");
   flags.add("train-only", request.trainOnly, "parameters that are trained",
             "REGEX|@FILE");
   flags.add("tie", request.tie, "initializers that become one parameter",
@@ -140,11 +142,11 @@ Error TrainingFlags::check(bool isMixed) const {
   if (request.optimizer == "none" &&
       !flags
            .findGiven({"lr", "weight-decay", "clip-norm", "clip-value",
-                       "accumulate", "group", "average"})
+                       "accumulate", "group", "average", "distribute"})
            .empty())
     return error("--optimizer=none: no update is made that --lr, "
                  "--weight-decay, --clip-norm, --clip-value, --accumulate, "
-                 "--group or --average could speak of");
+                 "--group, --average or --distribute could speak of");
   return lossScale == "auto" ? Error::success() : LossScale().parse(lossScale);
 }
 

@@ -157,6 +157,9 @@ void Run::noteStop() const {
 }
 
 void Run::printResult() const {
+  const Ranks *ranks = trainer.getRanks();
+  if (ranks && ranks->getRank() > 0)
+    return;
   TrainingResult result;
   result.last = trainer.getLast();
   result.validation = trainer.getValidation();
@@ -164,6 +167,13 @@ void Run::printResult() const {
   result.rows = trainer.getBatchSize();
   result.seconds = seconds;
   result.stepSeconds = trainer.getStepSeconds();
+  if (ranks) {
+    RanksFigures figures = ranks->getFigures();
+    result.ranks = uint64_t(ranks->getSize());
+    result.sentBytes = figures.bytes;
+    result.sendSeconds = figures.busySeconds;
+    result.exposedSeconds = figures.waitSeconds;
+  }
   if (flags.json)
     result.printJSON(outs());
   else if (result.made)
@@ -222,31 +232,106 @@ readTarget(Model &step, const TrainFlags &flags,
   return target;
 }
 
-static Expected<int> readAndTrain(const TrainFlags &flags,
-                                  const mlir::DialectRegistry &registry) {
-  if (Error failed = flags.checkPaths())
-    return failed;
+static Expected<std::unique_ptr<Trainer>>
+makeTrainer(const TrainFlags &flags, Ranks *ranks,
+            std::unique_ptr<Model> &target,
+            const mlir::DialectRegistry &registry) {
+  // One rank writes.
+  if (!ranks || ranks->getRank() == 0)
+    if (Error failed = flags.checkPaths())
+      return failed;
   auto step =
       flags.model.read(flags.files[0], registry, flags.model.getPrecision());
   if (!step)
     return step.takeError();
-  auto target = readTarget(**step, flags, registry);
-  if (!target)
-    return target.takeError();
+  auto read = readTarget(**step, flags, registry);
+  if (!read)
+    return read.takeError();
+  target = std::move(*read);
   Expected<DataSet> data = flags.data.read(flags.dataFile);
   if (!data)
     return data.takeError();
   TrainerOptions options = flags.trainer;
+  options.ranks = ranks;
   if (!flags.validation.empty()) {
     auto validation = readDataSet(flags.validation);
     if (!validation)
       return validation.takeError();
     options.validation = std::move(*validation);
   }
-  auto trainer = Trainer::create(std::move(*step), *data, std::move(options));
-  if (!trainer)
-    return trainer.takeError();
-  return Run(**trainer, target->get(), flags).make();
+  return Trainer::create(std::move(*step), *data, std::move(options));
+}
+
+/// Of ranks that do not all succeed, the first that does not says why.
+static Error agree(Error error, Ranks *ranks) {
+  if (!ranks)
+    return error;
+  auto failed = ranks->gatherNumbers(char(bool(error)));
+  if (!failed)
+    return joinErrors(std::move(error), failed.takeError());
+  auto first = llvm::find(*failed, char(true)) - failed->begin();
+  if (first == ranks->getSize())
+    return Error::success();
+  ErrorDetails details;
+  if (error)
+    details = takeDetails(std::move(error));
+  details.isReported |= first != ranks->getRank();
+  details.isEverywhere = true;
+  if (first > 0)
+    details.text = "rank " + std::to_string(first) + ": " + details.text;
+  return makeError(std::move(details));
+}
+
+static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
+                                  const mlir::DialectRegistry &registry) {
+  std::unique_ptr<Model> target;
+  auto trainer = makeTrainer(flags, ranks, target, registry);
+  if (Error failed =
+          agree(trainer ? Error::success() : trainer.takeError(), ranks))
+    return failed;
+  if (Error failed = (*trainer)->joinRanks()) {
+    // All have found the same.
+    ErrorDetails details = takeDetails(std::move(failed));
+    details.isReported = ranks->getRank() > 0;
+    details.isEverywhere = true;
+    return makeError(std::move(details));
+  }
+  return Run(**trainer, target.get(), flags).make();
+}
+
+/// Returns an exit code.
+static int report(Error error) {
+  return reportError("mp-run train", std::move(error));
+}
+
+/// This process may be one of several, which mpiexec has started.
+static int trainRank(TrainFlags &flags, const mlir::DialectRegistry &registry) {
+  Expected<Launch> launch = flags.numRanks == 1 ? Launch() : Launch::find();
+  if (!launch)
+    return report(launch.takeError());
+  auto joined = flags.join(*launch);
+  if (!joined) {
+    // They all see the same.
+    ErrorDetails details = takeDetails(joined.takeError());
+    details.isReported = launch->rank > 0;
+    return report(makeError(std::move(details)));
+  }
+  std::unique_ptr<Ranks> ranks = std::move(*joined);
+  if (ranks && launch->rank > 0) {
+    flags.beQuiet();
+    hushInterrupts();
+  }
+  Expected<int> trained = readAndTrain(flags, ranks.get(), registry);
+  if (trained)
+    return *trained;
+  ErrorDetails details = takeDetails(trained.takeError());
+  // When it ends, the launcher may end this one as well.
+  if (ranks)
+    hushInterrupts();
+  // Others wait for this one, or it for what has been said.
+  if (ranks && !details.isEverywhere)
+    ranks->abandon();
+  return report(makeError(std::move(details)));
 }
 
 int runTrain(Arguments arguments, mlir::DialectRegistry &registry) {
@@ -255,9 +340,7 @@ int runTrain(Arguments arguments, mlir::DialectRegistry &registry) {
     return *code;
   // Hours of training do not end because nobody reads any more how it goes.
   ::signal(SIGPIPE, SIG_IGN);
-  Expected<int> trained = readAndTrain(flags, registry);
-  int code =
-      trained ? *trained : reportError("mp-run train", trained.takeError());
+  int code = trainRank(flags, registry);
   code = code ? code : finishOutput(exitOk);
   errs().clear_error();
   return code;

@@ -27,10 +27,9 @@ static constexpr StringLiteral help =
 
 usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
 
-  --data=FILE           an .npz or .safetensors file; its tensors have the names
-                        of inputs, and are rows, of which --batch make up a
-                        batch, or batches (with one more dimension), in order;
-                        integers of another type become the input's
+  --data=FILE           an .npz or .safetensors file: tensors by the names of
+                        inputs, of rows, of which --batch make up a batch, or
+                        of batches in order; integers get the input's type
   --raw=NAME:FILE:TYPE[SIZES]
                         the same from plain elements: x:x.bin:float32[?,784]
   --validation=FILE     the same, to evaluate the loss on after each epoch, as
@@ -55,10 +54,12 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --into=MODEL          the model whose parameters -o gets as they are trained
   --average             -o gets the averages of the parameters in their place,
                         which a step of mp-opt --average has
-  --log=FILE            a line of JSON for each step
-  --json                print the end as JSON
+  --log=FILE, --json    a line of JSON for each step; the end as JSON
   --progress=FORM       bar (on a terminal), lines (elsewhere), none or auto
   --quiet               print nothing on the way but warnings
+
+  --timeout=S           a run of N ranks, mpiexec -n N mp-run train, ends if one
+                        does not answer for so long (600); --ranks=1: alone
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
   --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
@@ -70,7 +71,7 @@ diverges writes neither.
 
 Exit codes: 0 done; 1 a file cannot be used; 2 wrong usage; 4 ops that cannot be
 compiled; 5 the last loss or a state is not finite; 7 the device has failed; 70
-internal error; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
+internal error; 75 timeout; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
 )";
 
 void noteTraining(const Twine &text) {
@@ -125,6 +126,10 @@ void TrainFlags::addTo(Flags &flags) {
   addRateTo(flags);
   addDataTo(flags);
   addFilesTo(flags);
+  flags.beginGroup("Ranks");
+  flags.add("ranks", numRanks, "1: alone, whatever has been started", 1);
+  flags.add("timeout", timeout, "seconds without an answer of other ranks",
+            0.0);
   flags.beginGroup("Printing");
   flags.add("json", json, "print the end as JSON");
   flags.addChoice("progress", progress, "how the way is shown",
@@ -229,6 +234,37 @@ Error TrainFlags::checkPaths() const {
   if (trainer.checkpoints.empty())
     return Error::success();
   return CheckpointFolder(trainer.checkpoints).checkWritable();
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
+  if (numRanks == 1 || (launch.size == 1 && numRanks == 0))
+    return nullptr;
+  if (numRanks && numRanks != uint64_t(launch.size))
+    return createStringError(
+        "--ranks=" + Twine(numRanks) + ": there are " + Twine(launch.size) +
+        (launch.kind == Launch::None ? " without mpiexec -n " + Twine(numRanks)
+                                     : Twine()));
+  if (trainer.compile.device != DeviceKind::CPU)
+    return createStringError("runs of several ranks are for --device=cpu");
+  RanksOptions options;
+  options.timeout = timeout;
+  // For tests: a network that is slower than memory.
+  if (auto slow = sys::Process::GetEnv("MPOPT_TEST_SECONDS_PER_BYTE"))
+    (void)StringRef(*slow).getAsDouble(options.secondsPerByte);
+  return Ranks::join(launch, options);
+}
+
+void TrainFlags::beQuiet() {
+  quiet = true;
+  json = false;
+  output.clear();
+  into.clear();
+  trainer.average = false;
+  trainer.compile.title.clear();
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,12 +24,20 @@ struct TrainFlags {
   std::string progress = "auto";
   bool json = false, quiet = false, noShuffle = false;
   std::vector<std::string> files;
+  /// 0 for what a launcher has started.
+  uint64_t numRanks = 0;
+  double timeout = RanksOptions().timeout;
 
   /// An exit code if the run is over.
   std::optional<int> parse(Arguments arguments,
                            mlir::DialectRegistry &registry);
   /// Fails if something could not be written that the run will write.
   llvm::Error checkPaths() const;
+
+  /// The other processes of a launcher, which `launch` tells of; null for none.
+  llvm::Expected<std::unique_ptr<Ranks>> join(const Launch &launch) const;
+  /// Of a rank but the first: it prints and writes nothing.
+  void beQuiet();
 
   /// Absent for none.
   std::optional<ProgressOptions> getProgress() const;

@@ -18,6 +18,8 @@ struct BatchOptions {
   bool shuffle = true;
   /// Of the order of rows.
   uint64_t seed = 0;
+  /// Of as many batches as there are ranks, each has one in a step.
+  uint64_t ranks = 1, rank = 0;
 };
 
 /// What is said of data that are taken, but perhaps not as they are meant.
@@ -38,7 +40,7 @@ public:
   static llvm::Expected<Batches>
   create(const TrainingStep &step, const DataSet &data, BatchOptions options);
 
-  /// Batches in an epoch.
+  /// Batches in an epoch, for each rank.
   uint64_t getCount() const { return count; }
   /// 0 if the data are no rows.
   uint64_t getBatchSize() const { return isByRow ? options.size : 0; }
@@ -48,11 +50,11 @@ public:
   bool areRows() const { return isByRow; }
   /// Those of the data that are in no batch.
   uint64_t getLeftRows() const {
-    return isByRow ? rows - count * options.size : 0;
+    return isByRow ? rows - count * options.ranks * options.size : 0;
   }
   const DataRemarks &getRemarks() const { return remarks; }
 
-  /// Puts the batch of a step into the places of its inputs.
+  /// Puts this rank's batch of a step into the places of its inputs.
   llvm::Error load(uint64_t step, llvm::MutableArrayRef<Tensor> inputs);
 
   /// What a checkpoint must agree with.

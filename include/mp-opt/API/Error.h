@@ -30,6 +30,8 @@ struct ErrorDetails {
   std::string text;
   /// The text has been said before, in diagnostics.
   bool isReported = false;
+  /// Of a run of several ranks: all of them have ended with it.
+  bool isEverywhere = false;
 };
 
 llvm::Error makeError(ErrorDetails details);

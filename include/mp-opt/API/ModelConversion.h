@@ -50,6 +50,8 @@ struct TrainingRequest {
   std::string average;
   /// Steps whose mean gradient makes one update.
   int64_t accumulate = 1;
+  /// Gradients are reduced over all ranks that run the step.
+  bool distribute = false;
 };
 
 /// What runs in 16 bit.

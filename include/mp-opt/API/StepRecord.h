@@ -48,6 +48,10 @@ struct TrainingResult {
   uint64_t made = 0, rows = 0;
   /// Of the whole run without compilation, and of the steps alone.
   double seconds = 0, stepSeconds = 0;
+  /// How many ranks have made the steps, and what one of them has sent: bytes,
+  /// the time that took, and that of waiting for it.
+  uint64_t ranks = 1, sentBytes = 0;
+  double sendSeconds = 0, exposedSeconds = 0;
 
   double getStepsPerSecond() const;
   /// "steps 40  epochs 5  loss 0.25  1.2 s  33 steps/s".

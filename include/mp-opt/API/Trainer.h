@@ -15,6 +15,7 @@
 #include "mp-opt/API/LearningRate.h"
 #include "mp-opt/API/Model.h"
 #include "mp-opt/API/StepRecord.h"
+#include "mp-opt/Collectives/Ranks.h"
 #include "mp-opt/Data/Checkpoint.h"
 
 namespace mp {
@@ -42,6 +43,10 @@ struct TrainerOptions {
   /// Data on which the loss is evaluated at the end of each epoch, and of the
   /// run: that of the averages, if these are the result.
   std::optional<DataSet> validation;
+  /// Of a run of several, each of which trains on batches of its own, with a
+  /// step that reduces gradients (mp-opt --distribute); null for one. Rank 0
+  /// reads and writes files.
+  Ranks *ranks = nullptr;
   /// Get what is said of data that are not used or not compared, of checkpoints
   /// that are not whole, of steps that are skipped.
   std::function<void(const llvm::Twine &text)> onWarning, onNote;
@@ -78,6 +83,10 @@ public:
   /// Replaces states by those of the same names; the others stay.
   llvm::Error setStates(llvm::ArrayRef<NamedTensor> states);
 
+  /// Of a run of several ranks, before `run`: they compare what they are about
+  /// to do, and take rank 0's states. Fails on all where one differs.
+  llvm::Error joinRanks();
+
   /// Makes the remaining steps. Errors are for files and for what the model
   /// refuses.
   llvm::Expected<TrainingEnd> run(const TrainingObserver &observer = {});
@@ -89,9 +98,14 @@ public:
   /// That of the newest checkpoint of this run.
   std::optional<uint64_t> getCheckpointStep() const { return writer.getStep(); }
   const StepRecord &getLast() const { return last; }
-  /// Batches in an epoch, and rows in a batch, 0 if they are not made of rows.
+  /// Steps in an epoch, and rows in a step, of all ranks together, 0 if batches
+  /// are not made of rows.
   uint64_t getEpochSteps() const { return batches.getCount(); }
-  uint64_t getBatchSize() const { return batches.getBatchSize(); }
+  uint64_t getBatchSize() const {
+    return batches.getBatchSize() * options.batches.ranks;
+  }
+  /// Null for a run of one.
+  const Ranks *getRanks() const { return options.ranks; }
   /// The newest loss on validation data, and the time that this run's steps
   /// took.
   std::optional<double> getValidation() const { return validation; }
@@ -118,6 +132,16 @@ public:
 private:
   Trainer(std::unique_ptr<Model> model, TrainingStep step, Batches batches,
           TrainerOptions options);
+
+  static void beOneOfMany(TrainerOptions &options);
+  DataAttributes describeRun();
+  llvm::Error compareRuns();
+  llvm::Error shareStates();
+  llvm::Error compareStates();
+  void flipForTest();
+  llvm::Expected<bool> agreeOnStop(bool isStopped);
+  llvm::Expected<std::optional<TrainingEnd>>
+  agreeOnEnd(std::optional<TrainingEnd> end);
 
   void say(const llvm::Twine &what, const DataRemarks &remarks) const;
   llvm::Error readCheckpoint();

@@ -63,7 +63,9 @@ enum {
      the model. */
   MP_NO_DEVICE = 4,
   /* The driver refuses something, or a kernel has failed. */
-  MP_DEVICE_FAILED = 5
+  MP_DEVICE_FAILED = 5,
+  /* Other ranks of a distributed step cannot be reached. */
+  MP_RANKS_FAILED = 6
 };
 
 /* A compiled model: one of the codes above. Inputs without data take what the
@@ -86,6 +88,26 @@ const char *mp_last_error(void);
    mp_set_threads. */
 void mp_set_threads(int32_t count);
 int32_t mp_get_threads(void);
+
+/* What steps for data-parallel training (mp-opt --distribute) call: each rank
+   calls the same functions in the same order. Both return 0, or fail the call
+   of the model with `error`'s text.
+   `start` is given memory that is one member of a bucket, of so many; elements
+   of type 1 (float) and 11 (double) are to become their mean over all ranks,
+   those of 9 (bool) true where they are so on all. It returns at once; when the
+   last member is there, the operation may begin, and until `wait` for the
+   bucket returns, the model leaves the memory alone. */
+typedef struct mp_collectives {
+  void *context;
+  int32_t (*start)(void *context, int32_t bucket, int32_t members, int32_t type,
+                   void *data, int64_t count);
+  int32_t (*wait)(void *context, int32_t bucket);
+  const char *(*error)(void *context);
+} mp_collectives;
+
+/* Of this process, for all its models; it is not copied. Null, the default,
+   stands for one rank, which has what it has. No model runs meanwhile. */
+void mp_set_collectives(const mp_collectives *collectives);
 
 void mp_release(void *data);
 

@@ -17,6 +17,7 @@
 
 #include "mp-opt/Codegen/Common/ContractionFusion.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -35,6 +36,7 @@ public:
 
 private:
   void findUpdates();
+  bool isLate(Operation *op) const;
   Operation *findLatest(Operation *op);
   void findReaders(Value value, Operation *except, Operation *&latest) const;
 
@@ -43,6 +45,8 @@ private:
   llvm::DenseMap<OpOperand *, Value> states;
   /// Ops that only these operands and other such ops read.
   llvm::SetVector<Operation *> updates;
+  /// Those that stay where they are.
+  llvm::DenseSet<Operation *> late;
 };
 
 } // namespace
@@ -88,6 +92,20 @@ void UpdateOrder::findReaders(Value value, Operation *except,
   }
 }
 
+/// Whether it needs what ranks reduce: the sooner it came, the longer it would
+/// wait.
+bool UpdateOrder::isLate(Operation *op) const {
+  return op
+      ->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *source = operand.getDefiningOp())
+            if (isa<runtime::AllReduceOp>(source) || late.contains(source))
+              return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// The op behind which `op` can be; none if that is the block's begin.
 Operation *UpdateOrder::findLatest(Operation *op) {
   Operation *latest = nullptr;
@@ -112,6 +130,10 @@ void UpdateOrder::run(bool contractionsOnly) {
   findUpdates();
   // In the order of the block: sources of updates first.
   for (Operation *op : llvm::reverse(updates)) {
+    if (isLate(op)) {
+      late.insert(op);
+      continue;
+    }
     bool isProduct = isa<kernel::ContractOp>(op) &&
                      llvm::any_of(op->getUses(), [&](OpOperand &use) {
                        return states.contains(&use);

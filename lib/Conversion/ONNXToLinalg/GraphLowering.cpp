@@ -13,6 +13,8 @@
 #include "GraphLowering.h"
 
 #include "mp-opt/Conversion/ONNXToLinalg.h"
+#include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 #include "mp-opt/Target/ONNX/ConstantData.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -60,6 +62,12 @@ FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
       if (!initializer.getOverridable() &&
           failed(addConstant(initializer.getResult(), getElements(&op))))
         return failure();
+    } else if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+      TensorValue value = get(reduce.getValue());
+      value.value = runtime::AllReduceOp::create(
+          e.b, e.loc, value.value.getType(), value.value, reduce.getBucket(),
+          reduce.getMembers());
+      bind(reduce.getResult(), value);
     } else if (isNode(&op)) {
       if (failed(lowerNode(&op)))
         return failure();

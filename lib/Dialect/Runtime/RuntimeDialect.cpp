@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 
 #include "mp-opt/Dialect/Runtime/RuntimeDialect.cpp.inc"
@@ -61,3 +62,62 @@ mp::runtime::LaunchOp::verifySymbolUses(mlir::SymbolTableCollection &symbols) {
            << FunctionType::get(getContext(), expected, {});
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// AllReduceOp
+//===----------------------------------------------------------------------===//
+
+namespace mp::runtime {
+
+using namespace mlir;
+
+bool AllReduceOp::bufferizesToMemoryRead(OpOperand &,
+                                         const bufferization::AnalysisState &) {
+  return true;
+}
+
+bool AllReduceOp::bufferizesToMemoryWrite(
+    OpOperand &, const bufferization::AnalysisState &) {
+  return true;
+}
+
+bufferization::AliasingValueList
+AllReduceOp::getAliasingValues(OpOperand &,
+                               const bufferization::AnalysisState &) {
+  return {{getResult(), bufferization::BufferRelation::Equivalent}};
+}
+
+LogicalResult
+AllReduceOp::bufferize(RewriterBase &rewriter,
+                       const bufferization::BufferizationOptions &options,
+                       bufferization::BufferizationState &state) {
+  FailureOr<Value> buffer =
+      bufferization::getBuffer(rewriter, getValue(), options, state);
+  if (failed(buffer))
+    return failure();
+  auto type = cast<MemRefType>(buffer->getType());
+  Value line = *buffer;
+  bool isLine = type.getLayout().isIdentity();
+  // Of a part of something else, a copy is one line.
+  if (!isLine) {
+    auto own = MemRefType::get(type.getShape(), type.getElementType());
+    SmallVector<Value> sizes;
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (type.isDynamicDim(axis))
+        sizes.push_back(
+            memref::DimOp::create(rewriter, getLoc(), *buffer, axis));
+    line = memref::AllocOp::create(rewriter, getLoc(), own, sizes);
+    memref::CopyOp::create(rewriter, getLoc(), *buffer, line);
+  }
+  ReduceStartOp::create(rewriter, getLoc(), line, getBucket(), getMembers());
+  ReduceWaitOp::create(rewriter, getLoc(), line, getBucket());
+  if (!isLine) {
+    memref::CopyOp::create(rewriter, getLoc(), line, *buffer);
+    memref::DeallocOp::create(rewriter, getLoc(), line);
+  }
+  bufferization::replaceOpWithBufferizedValues(rewriter, getOperation(),
+                                               *buffer);
+  return success();
+}
+
+} // namespace mp::runtime

@@ -112,6 +112,16 @@ static void askForTiles() {
 #endif
 }
 
+void endCall(int32_t code) {
+  // The call's stack is another thread's.
+  if (isWorker) {
+    std::fprintf(stderr, "mp-opt: %s\n", getLastError());
+    std::_Exit(70);
+  }
+  current->code = code;
+  std::longjmp(current->end, 1);
+}
+
 } // namespace mp::runtime
 
 using namespace mp::runtime;
@@ -180,17 +190,6 @@ void *mp_output(void **data, int64_t bytes) {
             0);
   current->outputs[current->numOutputs++] = data;
   return *data = made;
-}
-
-/// Ends the call, whose error has been written down.
-[[noreturn]] static void endCall(int32_t code) {
-  // The call's stack is another thread's.
-  if (isWorker) {
-    std::fprintf(stderr, "mp-opt: %s\n", getLastError());
-    std::_Exit(70);
-  }
-  current->code = code;
-  std::longjmp(current->end, 1);
 }
 
 void mp_check_inputs(const mp_tensor *inputs, int64_t count,

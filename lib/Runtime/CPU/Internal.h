@@ -47,6 +47,8 @@ struct Call;
 Call *getCurrentCall();
 /// Of a thread of the pool.
 void workFor(Call *call);
+/// Ends the call, whose error has been written down.
+[[noreturn]] void endCall(int32_t code);
 
 /// Says why a call cannot be made: what is wrong with its input `name`, or at
 /// all. Returns `code`.

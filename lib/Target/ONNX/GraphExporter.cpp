@@ -8,6 +8,8 @@
 #include "GraphExporter.h"
 #include "ProtoAttr.h"
 
+#include "mp-opt/Dialect/MP/MP.h"
+
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
@@ -179,6 +181,11 @@ LogicalResult GraphExporter::forEachNode(
     if (isNode(&op)) {
       if (failed(visit(&op)))
         return failure();
+    } else if (isa<AllReduceOp>(op)) {
+      return op.emitError()
+             << "a distributed step cannot be written as ONNX, which has no "
+                "collective operators: write MLIR (.mlirbc), or a step of "
+                "--optimizer=none, whose gradients the caller reduces";
     } else if (!isa<InitializerOp, AbsentOp, OuterOp, YieldOp>(op)) {
       return op.emitError()
              << "'" << op.getName() << "' cannot be exported to ONNX";

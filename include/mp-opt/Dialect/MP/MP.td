@@ -31,7 +31,8 @@ def MP_Dialect : Dialect {
     A training step, as ops: where the backward pass starts, where the gradients of parameters
     leave it, which value takes the place of which state. Loss scaling is
     written in these ops, and all of them become standard ONNX ops
-    (`mp-expand-loss-scaling`) before a model is written.
+    (`mp-expand-loss-scaling`) before a model is written, but for `mp.all_reduce`,
+    which ONNX has no op for.
 
     A step with dynamic loss scaling:
 
@@ -176,6 +177,27 @@ def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "resul
   let assemblyFormat = [{
     $state `to` $value (`if` $condition^)? (`always` $always^)? attr-dict `:`
     type($result)
+  }];
+}
+
+def MP_AllReduceOp : MP_Op<"all_reduce", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "makes one value of those of all ranks";
+  let description = [{
+    Of data-parallel training, where each rank runs the step on a batch of its
+    own: the mean of gradients and losses, summed up in the order of the ranks;
+    of a flag, whether it is true on all. Reductions of one `bucket` travel
+    together; it has `members` of them. All ranks come to the same reductions in
+    the same order. With one rank the result is the value.
+
+    ```mlir
+    %mean = mp.all_reduce %g bucket 0 of 3 : tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[MP_F32Tensor, MP_Flag]>:$value,
+                       I64Attr:$bucket, I64Attr:$members);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $value `bucket` $bucket `of` $members attr-dict `:` type($result)
   }];
 }
 

@@ -9,6 +9,7 @@
 #define MPOPT_DIALECT_RUNTIME_RUNTIME_TD
 
 include "mlir/IR/OpBase.td"
+include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
 include "mlir/Dialect/LLVMIR/LLVMTypes.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -216,6 +217,53 @@ def Runtime_LaunchOp
   let assemblyFormat = [{
     $callee `of` $count `by` $grain `(` $captures `)` attr-dict `:` type($captures)
   }];
+}
+
+def Runtime_AllReduceOp
+    : Runtime_Op<"all_reduce", [AllTypesMatch<["value", "result"]>,
+        DeclareOpInterfaceMethods<BufferizableOpInterface,
+          ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+           "getAliasingValues", "bufferize"]>]> {
+  let summary = "makes one value of those of all ranks";
+  let description = [{
+    `mp.all_reduce` on tensors. In memory it is a `runtime.reduce_start` and the
+    `runtime.reduce_wait` for the same bytes.
+
+    `%1 = runtime.all_reduce %0 bucket 0 of 3 : tensor<8xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$value, I64Attr:$bucket,
+                       I64Attr:$members);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $value `bucket` $bucket `of` $members attr-dict `:` type($result)
+  }];
+}
+
+def Runtime_ReduceStartOp : Runtime_Op<"reduce_start"> {
+  let summary = "hands memory to the collective operation of a bucket";
+  let description = [{
+    The operation begins when all members of the bucket have been handed over,
+    and goes on beside the model: floats become their mean over the ranks, and
+    bytes zero unless they are not zero on any rank. Until the wait, nobody else
+    reads or writes the memory, which is one line of elements.
+
+    `runtime.reduce_start %m bucket 0 of 3 : memref<8xf32>`
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$memory,
+                       I64Attr:$bucket, I64Attr:$members);
+  let assemblyFormat = [{
+    $memory `bucket` $bucket `of` $members attr-dict `:` type($memory)
+  }];
+}
+
+def Runtime_ReduceWaitOp : Runtime_Op<"reduce_wait"> {
+  let summary = "waits until the operation of a bucket is done";
+  let description = [{
+    `runtime.reduce_wait %m bucket 0 : memref<8xf32>`
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$memory,
+                       I64Attr:$bucket);
+  let assemblyFormat = "$memory `bucket` $bucket attr-dict `:` type($memory)";
 }
 
 #endif // MPOPT_DIALECT_RUNTIME_RUNTIME_TD

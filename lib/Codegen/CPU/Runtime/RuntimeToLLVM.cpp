@@ -357,6 +357,51 @@ struct LowerStamp : public RuntimePattern<runtime::StampOp> {
   }
 };
 
+/// What is handed over, and of which type it is, as ONNX numbers them.
+struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::ReduceStartOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getMemory().getType());
+    Type element = type.getElementType();
+    if (!type.getLayout().isIdentity() ||
+        !(element.isF32() || element.isF64() || element.isInteger(8)))
+      return b.notifyMatchFailure(op, "no line of floats or flags");
+    MemRefDescriptor memory(adaptor.getMemory());
+    Value count = wide(b, loc, 1);
+    for (auto [axis, extent] : llvm::enumerate(type.getShape()))
+      count = LLVM::MulOp::create(b, loc, count,
+                                  ShapedType::isDynamic(extent)
+                                      ? memory.size(b, loc, axis)
+                                      : wide(b, loc, extent));
+    constexpr int32_t floatType = 1, boolType = 9, doubleType = 11;
+    int32_t number = element.isF32()   ? floatType
+                     : element.isF64() ? doubleType
+                                       : boolType;
+    Type i32 = b.getI32Type();
+    call(b, op, "mp_reduce_start",
+         {integer(b, loc, i32, op.getBucket()),
+          integer(b, loc, i32, op.getMembers()), integer(b, loc, i32, number),
+          memory.alignedPtr(b, loc), count});
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerReduceWait : public RuntimePattern<runtime::ReduceWaitOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult matchAndRewrite(runtime::ReduceWaitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    call(b, op, "mp_reduce_wait",
+         integer(b, op.getLoc(), b.getI32Type(), op.getBucket()));
+    b.eraseOp(op);
+    return success();
+  }
+};
+
 struct LowerAlloc : public RuntimePattern<memref::AllocOp> {
   using RuntimePattern::RuntimePattern;
 
@@ -533,8 +578,8 @@ void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
   auto symbols = std::make_shared<MadeSymbols>();
   patterns.add<LowerAlloc, LowerCacheInsert, LowerCacheLookup, LowerCheckInputs,
                LowerConstant, LowerDealloc, LowerDraw, LowerFail, LowerInput,
-               LowerInputSize, LowerLaunch, LowerOutput, LowerStamp>(converter,
-                                                                     symbols);
+               LowerInputSize, LowerLaunch, LowerOutput, LowerReduceStart,
+               LowerReduceWait, LowerStamp>(converter, symbols);
   populateScratchToLLVMPatterns(converter, patterns);
 }
 

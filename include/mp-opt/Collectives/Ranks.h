@@ -1,0 +1,96 @@
+//===- Ranks.h - What the ranks of a training run share ---------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One thread makes all calls of the communicator, one after the other, beside
+// the model: buckets of gradients begin when their last member is there, in the
+// order in which that happens, which is the same on all ranks.
+//
+// Sums are made here, the library carries bytes: each rank gets its part of a
+// bucket from all others, adds these up in the order of ranks, from +0 on and
+// in the elements' own type, divides by their number, and sends the result to
+// all. So the bits do not depend on the library, and are those of one rank that
+// accumulates as many batches (mp-opt --accumulate).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_COLLECTIVES_RANKS_H
+#define MPOPT_COLLECTIVES_RANKS_H
+
+#include "mp-opt/Collectives/Communicator.h"
+#include "mp-opt/Runtime/Runtime.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <vector>
+
+namespace mp {
+
+struct RanksOptions {
+  /// Seconds after which a collective operation that is not done ends the
+  /// process: its ranks have stopped, or never came to it. 0 for no limit.
+  double timeout = 600;
+  /// Slows every operation down, for tests: seconds for each byte.
+  double secondsPerByte = 0;
+};
+
+/// The exit code of a process that the time limit ends: EX_TEMPFAIL.
+constexpr int exitTimedOut = 75;
+
+/// What this rank's steps have communicated so far.
+struct RanksFigures {
+  /// Sent.
+  uint64_t bytes = 0;
+  /// Of operations, and of the model waiting for them: what does not overlap.
+  double busySeconds = 0, waitSeconds = 0;
+};
+
+class Ranks {
+public:
+  /// Connects to the launcher's other processes.
+  static llvm::Expected<std::unique_ptr<Ranks>> join(const Launch &launch,
+                                                     RanksOptions options = {});
+  ~Ranks();
+
+  int getRank() const;
+  int getSize() const;
+  const std::string &getLibrary() const;
+  RanksFigures getFigures() const;
+
+  /// Leaves the others alone: the end of this object waits for nobody. When the
+  /// process ends, its launcher ends them.
+  void abandon();
+
+  // Each of these is called by all ranks, by one thread.
+
+  /// Rank 0's bytes, to all others.
+  llvm::Error broadcast(void *data, size_t bytes);
+  /// Of each rank as many bytes as of this one.
+  llvm::Expected<std::vector<char>> gather(llvm::ArrayRef<char> own);
+  template <typename T> llvm::Expected<std::vector<T>> gatherNumbers(T own) {
+    auto bytes = gather(
+        llvm::ArrayRef<char>(reinterpret_cast<const char *>(&own), sizeof(T)));
+    if (!bytes)
+      return bytes.takeError();
+    std::vector<T> all(bytes->size() / sizeof(T));
+    std::copy(bytes->begin(), bytes->end(),
+              reinterpret_cast<char *>(all.data()));
+    return all;
+  }
+
+  /// What the models of this process call from now on, until the end of this
+  /// object.
+  void serveModels();
+
+private:
+  struct Impl;
+  explicit Ranks(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace mp
+
+#endif // MPOPT_COLLECTIVES_RANKS_H

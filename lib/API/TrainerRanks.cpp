@@ -1,0 +1,255 @@
+//===- TrainerRanks.cpp - One run of several ranks ------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All ranks have the same states, and make the same decisions: what these
+// depend on is reduced in the step, or agreed upon here. Before the first step
+// they compare what they are about to do, and take rank 0's states; after every
+// hundred steps, and before states are kept, they compare states.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/API/Trainer.h"
+
+#include "mp-opt/API/Error.h"
+#include "mp-opt/Codegen/Host/HostTarget.h"
+#include "mp-opt/Training/Distribution.h"
+
+#include "llvm/Support/xxhash.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace mp {
+
+static constexpr uint64_t stepsBetweenChecks = 100;
+
+void Trainer::beOneOfMany(TrainerOptions &options) {
+  options.batches.ranks = uint64_t(options.ranks->getSize());
+  options.batches.rank = uint64_t(options.ranks->getRank());
+  if (options.ranks->getRank() == 0)
+    return;
+  // One rank reads and writes; the others get what it has.
+  options.init.clear();
+  options.checkpoints.clear();
+  options.log.clear();
+  options.resume = false;
+  options.validation.reset();
+  options.onWarning = nullptr;
+  options.onNote = nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Before the first step
+//===----------------------------------------------------------------------===//
+
+/// What all ranks must have, by names that can be told to users.
+DataAttributes Trainer::describeRun() {
+  DataAttributes run = getSettings();
+  run["version"] = MPOPT_VERSION;
+  run["training step"] = content;
+  run["steps in all"] = std::to_string(total);
+  run["average"] = options.average ? "yes" : "no";
+  run["device"] = stringifyDevice(options.compile.device).str();
+  std::optional<Target> target = options.compile.target;
+  if (Expected<Target> host = getHostTarget(); !host)
+    consumeError(host.takeError());
+  else if (!target)
+    target = *host;
+  if (target)
+    run["instructions and kernels"] =
+        (stringifyInstructionSet(target->isa) + ", " +
+         stringifyProducts(target->products) +
+         (target->isDirect ? ", direct" : ""))
+            .str();
+  for (const auto &[name, hash] : getDataHash())
+    run["elements of '" + name + "'"] = hash;
+  return run;
+}
+
+/// Texts of all ranks.
+static Expected<std::vector<std::string>> gatherTexts(Ranks &ranks,
+                                                      StringRef own) {
+  auto sizes = ranks.gatherNumbers(uint64_t(own.size()));
+  if (!sizes)
+    return sizes.takeError();
+  uint64_t most = std::max<uint64_t>(*llvm::max_element(*sizes), 1);
+  std::vector<char> padded(own.begin(), own.end());
+  padded.resize(most);
+  auto bytes = ranks.gather(padded);
+  if (!bytes)
+    return bytes.takeError();
+  std::vector<std::string> texts;
+  for (auto [rank, size] : llvm::enumerate(*sizes))
+    texts.emplace_back(bytes->data() + rank * most, size_t(size));
+  return texts;
+}
+
+/// A line for each, which begins with the name.
+static SmallVector<StringRef> split(StringRef text) {
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  return lines;
+}
+
+Error Trainer::compareRuns() {
+  std::string own;
+  for (const auto &[name, value] : describeRun())
+    own += name + " = " + value + "\n";
+  auto texts = gatherTexts(*options.ranks, own);
+  if (!texts)
+    return texts.takeError();
+  SmallVector<StringRef> first = split(texts->front());
+  for (auto [rank, text] : llvm::enumerate(*texts)) {
+    SmallVector<StringRef> lines = split(text);
+    for (StringRef line : lines)
+      if (!llvm::is_contained(first, line)) {
+        StringRef name = line.split(" = ").first;
+        const auto *there = llvm::find_if(first, [&](StringRef other) {
+          return other.split(" = ").first == name;
+        });
+        return createStringError(
+            "rank " + Twine(rank) + " is about to do something else: " + line +
+            "; rank 0 has " +
+            (there == first.end() ? "nothing of this name" : *there));
+      }
+    if (lines.size() != first.size())
+      return createStringError("rank " + Twine(rank) +
+                               " is about to do something else: it has fewer "
+                               "inputs than rank 0");
+  }
+  return Error::success();
+}
+
+Error Trainer::shareStates() {
+  struct Position {
+    uint64_t step, epoch;
+    double loss, epochLoss;
+  } position = {step, last.epoch, last.loss, last.epochLoss};
+  if (Error failed = options.ranks->broadcast(&position, sizeof(position)))
+    return failed;
+  step = last.step = position.step;
+  last.epoch = position.epoch;
+  last.loss = position.loss;
+  last.epochLoss = position.epochLoss;
+  for (unsigned index : states)
+    if (Error failed = options.ranks->broadcast(inputs[index].getData(),
+                                                inputs[index].getNumBytes()))
+      return failed;
+  return Error::success();
+}
+
+Error Trainer::joinRanks() {
+  if (!options.ranks)
+    return Error::success();
+  if (Error failed = compareRuns())
+    return failed;
+  if (Error failed = shareStates())
+    return failed;
+  options.ranks->serveModels();
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// On the way
+//===----------------------------------------------------------------------===//
+
+/// For tests: "rank=1,step=37,state=w2" flips a bit of one rank's state.
+void Trainer::flipForTest() {
+  const char *text = std::getenv("MPOPT_TEST_FLIP");
+  if (!text)
+    return;
+  std::string own = ("rank=" + Twine(options.ranks->getRank()) +
+                     ",step=" + Twine(step) + ",state=")
+                        .str();
+  StringRef wanted(text);
+  if (!wanted.consume_front(own))
+    return;
+  for (unsigned index : states)
+    if (program->getInputs()[index].name == wanted)
+      *static_cast<char *>(inputs[index].getData()) ^= 1;
+}
+
+static uint64_t hash(const Tensor &tensor) {
+  return xxh3_64bits(ArrayRef<uint8_t>(
+      static_cast<const uint8_t *>(tensor.getData()), tensor.getNumBytes()));
+}
+
+Error Trainer::compareStates() {
+  std::vector<uint64_t> own;
+  for (unsigned index : states)
+    own.push_back(hash(inputs[index]));
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(own.data()),
+                       own.size() * sizeof(uint64_t));
+  // All of them in one number, first.
+  auto sums = options.ranks->gatherNumbers(xxh3_64bits(ArrayRef<uint8_t>(
+      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size())));
+  if (!sums)
+    return sums.takeError();
+  if (llvm::all_equal(*sums))
+    return Error::success();
+  auto all = options.ranks->gather(bytes);
+  if (!all)
+    return all.takeError();
+  for (size_t place = 0; place < own.size(); ++place)
+    for (size_t rank = 1; rank < sums->size(); ++rank) {
+      auto isEqual = [&](size_t one, size_t other) {
+        auto at = [&](size_t of) {
+          return all->data() + (of * own.size() + place) * sizeof(uint64_t);
+        };
+        return std::equal(at(one), at(one) + sizeof(uint64_t), at(other));
+      };
+      if (isEqual(0, rank))
+        continue;
+      // What there is is nothing to keep.
+      isBroken = true;
+      std::string text = "after step " + std::to_string(step) + ", rank " +
+                         std::to_string(rank) +
+                         " has other states than rank 0: '" +
+                         program->getInputs()[states[place]].name +
+                         "' is the first of them; the last checkpoint is from "
+                         "before";
+      // All have found the same.
+      return makeError({ErrorKind::BadInput, std::move(text),
+                        /*isReported=*/options.ranks->getRank() > 0,
+                        /*isEverywhere=*/true});
+    }
+  return Error::success();
+}
+
+/// Whether a rank has been asked to stop.
+Expected<bool> Trainer::agreeOnStop(bool isStopped) {
+  if (!options.ranks)
+    return isStopped;
+  flipForTest();
+  auto all = options.ranks->gatherNumbers(char(isStopped));
+  if (!all)
+    return all.takeError();
+  isStopped = llvm::is_contained(*all, char(true));
+  if (isStopped || step == total || step % stepsBetweenChecks == 0 ||
+      step % every == 0)
+    if (Error failed = compareStates())
+      return failed;
+  return isStopped;
+}
+
+/// What rank 0 has found, which writes checkpoints: an end that others do not
+/// see, such as a state that is not finite, is theirs as well.
+Expected<std::optional<TrainingEnd>>
+Trainer::agreeOnEnd(std::optional<TrainingEnd> end) {
+  if (!options.ranks)
+    return end;
+  constexpr int8_t goesOn = -1;
+  int8_t code = end ? int8_t(*end) : goesOn;
+  if (Error failed = options.ranks->broadcast(&code, sizeof(code)))
+    return failed;
+  if (code == goesOn)
+    return std::nullopt;
+  return TrainingEnd(code);
+}
+
+} // namespace mp

@@ -1,0 +1,227 @@
+//===- MPI.cpp - Ranks that MPI has started -------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Functions of MPI have the same names everywhere; what differs are handles, as
+// that of all ranks: Open MPI's are addresses of data in the library, MPICH's
+// numbers, and those of MPI 5's ABI small numbers as pointers. Only bytes
+// travel, so few of them are needed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Collectives/Communicator.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace llvm;
+
+namespace mp {
+
+namespace {
+
+template <typename Handle> struct Handles {
+  Handle world, byte, errorsReturn;
+  /// All calls come from one thread, which need not be the main one.
+  int serialized;
+};
+
+/// What is used of the library.
+template <typename Handle> struct Functions {
+  int (*MPI_Init_thread)(int *, char ***, int, int *);
+  int (*MPI_Finalize)();
+  int (*MPI_Comm_rank)(Handle, int *);
+  int (*MPI_Comm_size)(Handle, int *);
+  int (*MPI_Comm_set_errhandler)(Handle, Handle);
+  int (*MPI_Error_string)(int, char *, int *);
+  int (*MPI_Get_library_version)(char *, int *);
+  int (*MPI_Alltoall)(const void *, int, Handle, void *, int, Handle, Handle);
+  int (*MPI_Allgather)(const void *, int, Handle, void *, int, Handle, Handle);
+  int (*MPI_Bcast)(void *, int, Handle, int, Handle);
+};
+
+/// Of any library: room for the texts that it writes.
+constexpr size_t textBytes = 1 << 14;
+
+template <typename Handle> class MPICommunicator : public Communicator {
+public:
+  MPICommunicator(const Handles<Handle> &handles) : handles(handles) {}
+  ~MPICommunicator() override {
+    if (isStarted)
+      mpi.MPI_Finalize();
+  }
+
+  /// The first function that `open` has not; null if there is none.
+  const char *findFunctions(void *open);
+  Error start();
+
+  Error exchange(const void *parts, void *from, size_t bytes) override {
+    return check("MPI_Alltoall",
+                 mpi.MPI_Alltoall(parts, int(bytes), handles.byte, from,
+                                  int(bytes), handles.byte, handles.world));
+  }
+  Error gather(const void *own, void *all, size_t bytes) override {
+    return check("MPI_Allgather",
+                 mpi.MPI_Allgather(own, int(bytes), handles.byte, all,
+                                   int(bytes), handles.byte, handles.world));
+  }
+  Error broadcast(void *data, size_t bytes) override {
+    // Counts are ints.
+    constexpr size_t most = 1 << 30;
+    for (size_t at = 0; at < bytes; at += most)
+      if (Error failed =
+              check("MPI_Bcast",
+                    mpi.MPI_Bcast(static_cast<char *>(data) + at,
+                                  int(std::min(most, bytes - at)), handles.byte,
+                                  /*root=*/0, handles.world)))
+        return failed;
+    return Error::success();
+  }
+
+private:
+  Error check(const char *function, int code) {
+    if (code == 0)
+      return Error::success();
+    char text[textBytes] = "";
+    int length = 0;
+    mpi.MPI_Error_string(code, text, &length);
+    return createStringError(Twine(function) + ": " + text);
+  }
+
+  Handles<Handle> handles;
+  Functions<Handle> mpi = {};
+  bool isStarted = false;
+};
+
+} // namespace
+
+template <typename Handle>
+const char *MPICommunicator<Handle>::findFunctions(void *open) {
+#define FIND(NAME)                                                             \
+  mpi.NAME = reinterpret_cast<decltype(mpi.NAME)>(dlsym(open, #NAME));         \
+  if (!mpi.NAME)                                                               \
+    return #NAME;
+  FIND(MPI_Init_thread)
+  FIND(MPI_Finalize)
+  FIND(MPI_Comm_rank)
+  FIND(MPI_Comm_size)
+  FIND(MPI_Comm_set_errhandler)
+  FIND(MPI_Error_string)
+  FIND(MPI_Get_library_version)
+  FIND(MPI_Alltoall)
+  FIND(MPI_Allgather)
+  FIND(MPI_Bcast)
+#undef FIND
+  return nullptr;
+}
+
+template <typename Handle> Error MPICommunicator<Handle>::start() {
+  int provided = 0;
+  if (int code =
+          mpi.MPI_Init_thread(nullptr, nullptr, handles.serialized, &provided))
+    return createStringError("MPI does not start: MPI_Init_thread returns " +
+                             Twine(code));
+  isStarted = true;
+  char text[textBytes] = "";
+  int length = 0;
+  mpi.MPI_Get_library_version(text, &length);
+  library = StringRef(text).split('\n').first.split(',').first.rtrim().str();
+  mpi.MPI_Comm_set_errhandler(handles.world, handles.errorsReturn);
+  mpi.MPI_Comm_rank(handles.world, &rank);
+  mpi.MPI_Comm_size(handles.world, &size);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+/// A library to be tried.
+static constexpr const char *libraryVariable = "MPOPT_MPI_LIBRARY";
+
+static SmallVector<const char *> getNames(const Launch &launch) {
+  if (const char *given = std::getenv(libraryVariable))
+    return {given};
+  if (launch.kind == Launch::OpenMPI)
+    return {"libmpi.so.40", "libmpi_abi.so.1", "libmpi_abi.so.0"};
+  return {"libmpi_abi.so.1", "libmpi_abi.so.0", "libmpich.so.12",
+          "libmpi.so.12"};
+}
+
+/// The first that there is. Symbols are global: parts of Open MPI that it opens
+/// itself look for them.
+static Expected<void *> open(const Launch &launch, std::string &name) {
+  std::string tried;
+  for (const char *candidate : getNames(launch)) {
+    if (void *found = dlopen(candidate, RTLD_NOW | RTLD_GLOBAL)) {
+      name = candidate;
+      return found;
+    }
+    tried += (tried.empty() ? "" : ", ") + std::string(candidate);
+  }
+  return createStringError("there is no MPI library (" + tried +
+                           "): " + dlerror() + "; " + libraryVariable +
+                           " may name one");
+}
+
+template <typename Handle>
+static Expected<std::unique_ptr<Communicator>>
+start(void *library, StringRef name, const Handles<Handle> &handles) {
+  auto made = std::make_unique<MPICommunicator<Handle>>(handles);
+  if (const char *missing = made->findFunctions(library))
+    return createStringError(name + " has no " + missing);
+  if (Error failed = made->start())
+    return failed;
+  return made;
+}
+
+static void *asPointer(uintptr_t number) {
+  return reinterpret_cast<void *>(number);
+}
+
+static Expected<std::unique_ptr<Communicator>> startAny(void *library,
+                                                        StringRef name) {
+  if (name.contains("mpi_abi"))
+    return start<void *>(library, name,
+                         {asPointer(0x101), asPointer(0x247), asPointer(0x143),
+                          /*serialized=*/2048});
+  if (void *world = dlsym(library, "ompi_mpi_comm_world")) {
+    void *byte = dlsym(library, "ompi_mpi_byte");
+    void *errorsReturn = dlsym(library, "ompi_mpi_errors_return");
+    if (!byte || !errorsReturn)
+      return createStringError(
+          name + " is no Open MPI: it has no " +
+          (byte ? "ompi_mpi_errors_return" : "ompi_mpi_byte"));
+    return start<void *>(library, name,
+                         {world, byte, errorsReturn, /*serialized=*/2});
+  }
+  return start<int>(library, name,
+                    {0x44000000, 0x4c00010d, 0x54000001, /*serialized=*/2});
+}
+
+Expected<std::unique_ptr<Communicator>> connect(const Launch &launch) {
+  std::string name;
+  Expected<void *> library = open(launch, name);
+  if (!library)
+    return library.takeError();
+  auto made = startAny(*library, name);
+  if (!made)
+    return made.takeError();
+  if ((*made)->getSize() != launch.size)
+    return createStringError("the launcher has started " + Twine(launch.size) +
+                             " processes, " + (*made)->getLibrary() + " (" +
+                             name + ") sees " + Twine((*made)->getSize()) +
+                             ": launcher and library do not belong together; " +
+                             libraryVariable + " may name another library");
+  return made;
+}
+
+} // namespace mp

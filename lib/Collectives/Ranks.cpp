@@ -1,0 +1,336 @@
+//===- Ranks.cpp - What the ranks of a training run share -----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Collectives/Ranks.h"
+
+#include "OrderedMean.h"
+#include "Watchdog.h"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+
+using namespace llvm;
+
+namespace mp {
+
+using Clock = std::chrono::steady_clock;
+
+static double getSeconds(Clock::time_point since) {
+  return std::chrono::duration<double>(Clock::now() - since).count();
+}
+
+namespace {
+
+/// As ONNX numbers them.
+enum ElementType : int32_t { FloatType = 1, BoolType = 9, DoubleType = 11 };
+
+struct BucketMember {
+  int32_t type;
+  void *data;
+  int64_t count;
+};
+
+/// A collective operation, which the thread makes.
+struct Job {
+  std::string what;
+  std::function<Error(Communicator &, uint64_t &sent)> run;
+  /// A bucket of a step; others come between steps.
+  bool isOfStep = false;
+  bool isDone = false;
+};
+
+} // namespace
+
+struct Ranks::Impl {
+  RanksOptions options;
+  std::unique_ptr<Communicator> communicator;
+  std::optional<Watchdog> watchdog;
+
+  std::thread thread;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<Job>> jobs;
+  bool isOver = false, isAbandoned = false;
+  /// The first failure; nothing is done after that.
+  std::string failure;
+  RanksFigures figures;
+
+  // Of the model's thread.
+  struct Bucket {
+    /// Those that no operation has yet, and how many have come in this step.
+    std::vector<BucketMember> members;
+    int32_t count = 0;
+    std::shared_ptr<Job> job;
+  };
+  std::map<int32_t, Bucket> buckets;
+  std::string text;
+  mp_collectives collectives = {};
+
+  void serve();
+  void make(Job &job);
+  std::shared_ptr<Job> add(std::string what,
+                           std::function<Error(Communicator &, uint64_t &)> run,
+                           bool isOfStep = false);
+  /// False after a failure.
+  bool wait(Job &job);
+  Error finish(Job &job);
+
+  void begin(int32_t number, Bucket &bucket);
+  int32_t startMember(int32_t bucket, int32_t members, BucketMember member);
+  int32_t waitForBucket(int32_t bucket);
+};
+
+//===----------------------------------------------------------------------===//
+// The thread
+//===----------------------------------------------------------------------===//
+
+void Ranks::Impl::make(Job &job) {
+  Clock::time_point start = Clock::now();
+  uint64_t sent = 0;
+  watchdog->begin(job.what);
+  Error failed = job.run(*communicator, sent);
+  watchdog->end();
+  if (options.secondsPerByte > 0)
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(options.secondsPerByte * double(sent)));
+  std::lock_guard<std::mutex> lock(mutex);
+  if (job.isOfStep) {
+    figures.bytes += sent;
+    figures.busySeconds += getSeconds(start);
+  }
+  if (failed) {
+    failure = job.what + ": " + toString(std::move(failed));
+    jobs.clear();
+  }
+  job.isDone = true;
+}
+
+void Ranks::Impl::serve() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (true) {
+    changed.wait(lock, [&] { return isOver || !jobs.empty(); });
+    if (jobs.empty())
+      return;
+    std::shared_ptr<Job> job = jobs.front();
+    jobs.pop_front();
+    lock.unlock();
+    make(*job);
+    changed.notify_all();
+    lock.lock();
+  }
+}
+
+std::shared_ptr<Job>
+Ranks::Impl::add(std::string what,
+                 std::function<Error(Communicator &, uint64_t &)> run,
+                 bool isOfStep) {
+  auto job = std::make_shared<Job>();
+  job->what = std::move(what);
+  job->run = std::move(run);
+  job->isOfStep = isOfStep;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (failure.empty())
+      jobs.push_back(job);
+  }
+  changed.notify_all();
+  return job;
+}
+
+bool Ranks::Impl::wait(Job &job) {
+  Clock::time_point start = Clock::now();
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return job.isDone || !failure.empty(); });
+  if (job.isOfStep)
+    figures.waitSeconds += getSeconds(start);
+  return failure.empty();
+}
+
+Error Ranks::Impl::finish(Job &job) {
+  if (wait(job))
+    return Error::success();
+  std::lock_guard<std::mutex> lock(mutex);
+  return createStringError(failure);
+}
+
+Ranks::Ranks(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+
+Expected<std::unique_ptr<Ranks>> Ranks::join(const Launch &launch,
+                                             RanksOptions options) {
+  auto impl = std::make_unique<Impl>();
+  Impl *made = impl.get();
+  made->options = options;
+  made->watchdog.emplace(options.timeout,
+                         "mp-run: rank " + std::to_string(launch.rank));
+  // The thread that starts MPI makes all calls of it, the last one included.
+  std::string failure;
+  bool isConnected = false;
+  std::unique_lock<std::mutex> lock(made->mutex);
+  made->thread = std::thread([made, &launch, &failure, &isConnected] {
+    made->watchdog->begin("the start of MPI");
+    auto communicator = connect(launch);
+    made->watchdog->end();
+    {
+      std::lock_guard<std::mutex> inner(made->mutex);
+      isConnected = true;
+      if (communicator)
+        made->communicator = std::move(*communicator);
+      else
+        failure = toString(communicator.takeError());
+    }
+    made->changed.notify_all();
+    if (!made->communicator)
+      return;
+    made->serve();
+    if (made->isAbandoned) {
+      // Its end would wait.
+      (void)made->communicator.release();
+      return;
+    }
+    made->watchdog->begin("the end of MPI");
+    made->communicator.reset();
+    made->watchdog->end();
+  });
+  made->changed.wait(lock, [&] { return isConnected; });
+  lock.unlock();
+  std::unique_ptr<Ranks> ranks(new Ranks(std::move(impl)));
+  if (!failure.empty())
+    return createStringError(failure);
+  return ranks;
+}
+
+void Ranks::abandon() {
+  std::lock_guard<std::mutex> lock(impl->mutex);
+  impl->isAbandoned = true;
+  impl->jobs.clear();
+}
+
+Ranks::~Ranks() {
+  if (impl->collectives.context)
+    mp_set_collectives(nullptr);
+  {
+    std::lock_guard<std::mutex> lock(impl->mutex);
+    impl->isOver = true;
+  }
+  impl->changed.notify_all();
+  impl->thread.join();
+}
+
+int Ranks::getRank() const { return impl->communicator->getRank(); }
+int Ranks::getSize() const { return impl->communicator->getSize(); }
+const std::string &Ranks::getLibrary() const {
+  return impl->communicator->getLibrary();
+}
+
+RanksFigures Ranks::getFigures() const {
+  std::lock_guard<std::mutex> lock(impl->mutex);
+  return impl->figures;
+}
+
+//===----------------------------------------------------------------------===//
+// Between steps
+//===----------------------------------------------------------------------===//
+
+Error Ranks::broadcast(void *data, size_t bytes) {
+  auto job = impl->add("what rank 0 sends to all",
+                       [=](Communicator &ranks, uint64_t &sent) {
+                         sent += bytes;
+                         return ranks.broadcast(data, bytes);
+                       });
+  return impl->finish(*job);
+}
+
+Expected<std::vector<char>> Ranks::gather(ArrayRef<char> own) {
+  std::vector<char> all(own.size() * size_t(getSize()));
+  auto job = impl->add(
+      "what ranks tell each other", [&](Communicator &ranks, uint64_t &sent) {
+        sent += own.size() * (all.size() / own.size() - 1);
+        return ranks.gather(own.data(), all.data(), own.size());
+      });
+  if (Error failed = impl->finish(*job))
+    return failed;
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// In steps
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static std::vector<Member<T>> getMembers(ArrayRef<BucketMember> members) {
+  std::vector<Member<T>> typed;
+  for (const BucketMember &member : members)
+    typed.emplace_back(static_cast<T *>(member.data), size_t(member.count));
+  return typed;
+}
+
+static Error reduce(Communicator &ranks, ArrayRef<BucketMember> members,
+                    uint64_t &sent) {
+  switch (members.front().type) {
+  case FloatType:
+    return makeMeans(ranks, getMembers<float>(members), sent);
+  case DoubleType:
+    return makeMeans(ranks, getMembers<double>(members), sent);
+  default:
+    return makeConjunctions(ranks, getMembers<char>(members), sent);
+  }
+}
+
+void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
+  auto run = [members = std::move(bucket.members)](Communicator &ranks,
+                                                   uint64_t &sent) {
+    return reduce(ranks, members, sent);
+  };
+  bucket.job = add("bucket " + std::to_string(number) + " of gradients",
+                   std::move(run), /*isOfStep=*/true);
+  bucket.members.clear();
+}
+
+int32_t Ranks::Impl::startMember(int32_t number, int32_t count,
+                                 BucketMember member) {
+  Bucket &bucket = buckets[number];
+  bucket.members.push_back(member);
+  if (++bucket.count < count)
+    return 0;
+  bucket.count = 0;
+  begin(number, bucket);
+  return 0;
+}
+
+/// Each member is waited for: the first takes the time. What is needed before
+/// all of its bucket is there travels without the rest, on all ranks.
+int32_t Ranks::Impl::waitForBucket(int32_t number) {
+  Bucket &bucket = buckets[number];
+  if (!bucket.members.empty())
+    begin(number, bucket);
+  if (!bucket.job || wait(*bucket.job))
+    return 0;
+  std::lock_guard<std::mutex> lock(mutex);
+  text = failure;
+  return 1;
+}
+
+void Ranks::serveModels() {
+  impl->collectives.context = impl.get();
+  impl->collectives.start = [](void *context, int32_t bucket, int32_t members,
+                               int32_t type, void *data, int64_t count) {
+    return static_cast<Impl *>(context)->startMember(bucket, members,
+                                                     {type, data, count});
+  };
+  impl->collectives.wait = [](void *context, int32_t bucket) {
+    return static_cast<Impl *>(context)->waitForBucket(bucket);
+  };
+  impl->collectives.error = [](void *context) {
+    return static_cast<Impl *>(context)->text.c_str();
+  };
+  mp_set_collectives(&impl->collectives);
+}
+
+} // namespace mp

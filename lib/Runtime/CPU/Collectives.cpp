@@ -1,0 +1,41 @@
+//===- Collectives.cpp - What the ranks of a distributed step share -------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Internal.h"
+#include "LastError.h"
+
+using namespace mp::runtime;
+
+namespace {
+const mp_collectives *collectives = nullptr;
+} // namespace
+
+/// Ends the call if the ranks cannot do what it asks for.
+static void check(int32_t code) {
+  if (code == 0)
+    return;
+  refuseWith(MP_RANKS_FAILED, "%s", collectives->error(collectives->context));
+  endCall(MP_RANKS_FAILED);
+}
+
+extern "C" {
+
+void mp_set_collectives(const mp_collectives *given) { collectives = given; }
+
+void mp_reduce_start(int32_t bucket, int32_t members, int32_t type, void *data,
+                     int64_t count) {
+  if (collectives)
+    check(collectives->start(collectives->context, bucket, members, type, data,
+                             count));
+}
+
+void mp_reduce_wait(int32_t bucket) {
+  if (collectives)
+    check(collectives->wait(collectives->context, bucket));
+}
+
+} // extern "C"

@@ -1,0 +1,192 @@
+//===- Distribution.cpp - Steps of which each rank computes a part --------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// N ranks make one step of N batches. Gradients are reduced where they leave
+// the backward pass, unscaled and in fp32, in front of accumulation, clipping
+// and the optimizer, so that all of these see what one big rank would see.
+// Whether they are finite is tested on each rank, in front of the sum, as it is
+// for steps that accumulate batches: the answer is everyone's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Training/Distribution.h"
+
+#include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+class Distributor {
+public:
+  Distributor(GraphOp graph, NodeBuilder &nodes,
+              const DistributionSettings &settings)
+      : graph(graph), editor(graph), nodes(nodes), settings(settings),
+        b(graph) {}
+
+  LogicalResult run();
+
+private:
+  void advance(GradientOp gradient);
+  AllReduceOp reduce(Value value, bool isOutput = false);
+  void reduceOutputs();
+  void fillBuckets();
+
+  GraphOp graph;
+  GraphEditor editor;
+  NodeBuilder &nodes;
+  const DistributionSettings &settings;
+  OpBuilder b;
+  /// Of each type of elements, in the order of the graph.
+  llvm::MapVector<Type, SmallVector<AllReduceOp>> reductions;
+  int64_t numBuckets = 0;
+};
+} // namespace
+
+/// Behind the last of two definitions; inputs are at the beginning.
+static Operation *findLast(Value first, Value second) {
+  Operation *one = first.getDefiningOp(), *other = second.getDefiningOp();
+  if (!one || !other)
+    return one ? one : other;
+  return one->isBeforeInBlock(other) ? other : one;
+}
+
+/// To where its gradient is computed: loss scaling unscales all gradients
+/// behind the backward pass.
+void Distributor::advance(GradientOp gradient) {
+  Operation *place = gradient.getGradient().getDefiningOp();
+  if (auto unscale = dyn_cast_or_null<UnscaleOp>(place))
+    if (Operation *last = findLast(unscale.getGradient(), unscale.getScale()))
+      unscale->moveAfter(last);
+  if (place)
+    gradient->moveAfter(place);
+}
+
+/// Everything else reads the result; of an output, only callers do.
+AllReduceOp Distributor::reduce(Value value, bool isOutput) {
+  b.setInsertionPointAfterValue(value);
+  auto op =
+      AllReduceOp::create(b, value.getLoc(), value.getType(), value, 0, 1);
+  if (!isOutput) {
+    value.replaceAllUsesExcept(op.getResult(), op);
+    return op;
+  }
+  value.replaceUsesWithIf(op.getResult(), [](OpOperand &use) {
+    return isa<YieldOp>(use.getOwner());
+  });
+  std::string name = onnxir::getValueName(value).str();
+  nodes.rename(value, name + "_own");
+  setValueName(cast<OpResult>(op.getResult()), name);
+  return op;
+}
+
+static bool isFloat(Value value) {
+  Type element = getTensorElementType(value.getType());
+  return element && (element.isF32() || element.isF64());
+}
+
+/// Losses, and states that neither the optimizer nor loss scaling updates: the
+/// running statistics of normalizations, which each rank has of its own batch.
+void Distributor::reduceOutputs() {
+  llvm::StringSet<> inputs;
+  for (BlockArgument input : editor.getBlock().getArguments())
+    inputs.insert(onnxir::getValueName(input));
+  SmallVector<Value> values(editor.getYield().getValues());
+  for (Value value : values) {
+    StringRef name = onnxir::getValueName(value);
+    bool isLoss = name == "loss" || name.starts_with("loss.");
+    StringRef state = name;
+    bool isState = state.consume_back("_new") && inputs.contains(state);
+    Operation *source = value.getDefiningOp();
+    if ((isLoss || isState) && source && isFloat(value) &&
+        !isa<UpdateOp, UpdateScaleOp, AllReduceOp>(source))
+      reductions[getTensorElementType(value.getType())].push_back(
+          reduce(value, /*isOutput=*/true));
+  }
+}
+
+static int64_t countBytes(AllReduceOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getResult().getType());
+  if (!type || !type.hasStaticShape())
+    return 0;
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+/// In the order in which values are computed. Nothing is left to be computed
+/// while the last bucket travels, so buckets become smaller towards the end.
+void Distributor::fillBuckets() {
+  for (auto &[element, ops] : reductions) {
+    llvm::sort(ops, [](AllReduceOp one, AllReduceOp other) {
+      return one->isBeforeInBlock(other);
+    });
+    int64_t bytesLeft = 0;
+    for (AllReduceOp op : ops)
+      bytesLeft += countBytes(op);
+    ArrayRef<AllReduceOp> left(ops);
+    int64_t limit = settings.firstBytes;
+    while (!left.empty()) {
+      size_t count = 0;
+      int64_t bytes = 0;
+      for (; count < left.size() && bytes < limit; ++count)
+        bytes += countBytes(left[count]);
+      for (AllReduceOp op : left.take_front(count)) {
+        op.setBucket(numBuckets);
+        op.setMembers(int64_t(count));
+      }
+      ++numBuckets;
+      left = left.drop_front(count);
+      bytesLeft -= bytes;
+      limit = std::min(settings.bucketBytes,
+                       std::max(settings.firstBytes, bytesLeft / 2));
+    }
+  }
+}
+
+LogicalResult Distributor::run() {
+  Block &block = editor.getBlock();
+  SmallVector<GradientOp> gradients(block.getOps<GradientOp>());
+  if (gradients.empty() || block.getOps<UpdateOp>().empty())
+    return graph.emitError("a distributed step updates parameters: expected "
+                           "--train with an optimizer; gradients that leave a "
+                           "step are reduced by those who apply them");
+  for (GradientOp gradient : gradients)
+    advance(gradient);
+  for (GradientOp gradient : gradients)
+    reductions[getTensorElementType(gradient.getResult().getType())].push_back(
+        reduce(gradient.getResult()));
+  reduceOutputs();
+  fillBuckets();
+  // Tests come last: each is needed at once.
+  SmallVector<AllFiniteOp> tests(block.getOps<AllFiniteOp>());
+  for (AllFiniteOp test : tests)
+    reduce(test.getResult()).setBucket(numBuckets++);
+  return success();
+}
+
+LogicalResult distribute(GraphOp graph, NodeBuilder &nodes,
+                         const DistributionSettings &settings) {
+  return Distributor(graph, nodes, settings).run();
+}
+
+bool hasReductions(ModuleOp module) {
+  return module.walk([](AllReduceOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+void removeReductions(ModuleOp module) {
+  module.walk([](AllReduceOp op) {
+    op.getResult().replaceAllUsesWith(op.getValue());
+    op.erase();
+  });
+}
+
+} // namespace mp

@@ -1,0 +1,34 @@
+//===- Passes.td - Passes for data-parallel training -------*- tablegen -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PASSES_DISTRIBUTION_PASSES_TD
+#define MPOPT_PASSES_DISTRIBUTION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Distribute : Pass<"mp-distribute", "::mlir::ModuleOp"> {
+  let summary = "Reduce the gradients of a training step over all ranks";
+  let description = [{
+    Before: a training step, with its loss scaling if it has any. After: each
+    rank computes the gradients of its own batch, and all make the update of
+    their mean. `mp.all_reduce` stands behind each gradient, where it is
+    computed; losses, tests whether gradients are finite, and running statistics
+    are reduced as well. Gradients travel in buckets, in the order in which they
+    are computed.
+
+    Example: test/Distribution/mp-distribute.mlir
+  }];
+  let options = [
+    Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400",
+           "Bytes of gradients that make a bucket full">,
+    Option<"firstBytes", "first-bytes", "int64_t", /*default=*/"1048576",
+           "The same of the first one">,
+  ];
+  let dependentDialects = ["::mp::onnxir::ONNXDialect", "::mp::MPDialect"];
+}
+
+#endif // MPOPT_PASSES_DISTRIBUTION_PASSES_TD

@@ -1,0 +1,41 @@
+// RUN: mp-opt %s --mp-delay-waits | FileCheck %s
+
+// Other memory may be read and written meanwhile; a view of the same is no use
+// yet, but what is done with it is.
+// CHECK-LABEL: @wait
+// CHECK-SAME: %[[G:.*]]: memref<8xf32>, %[[X:.*]]: memref<8xf32>, %[[Y:.*]]: memref<4xf32>
+// CHECK: runtime.reduce_start %[[G]] bucket 0 of 1
+// CHECK-NEXT: memref.copy %[[X]]
+// CHECK-NEXT: %[[VIEW:.*]] = memref.subview %[[G]]
+// CHECK-NEXT: runtime.reduce_wait %[[G]] bucket 0
+// CHECK-NEXT: memref.copy %[[VIEW]], %[[Y]]
+func.func @wait(%g: memref<8xf32>, %x: memref<8xf32>, %y: memref<4xf32>, %z: memref<8xf32>) {
+  runtime.reduce_start %g bucket 0 of 1 : memref<8xf32>
+  runtime.reduce_wait %g bucket 0 : memref<8xf32>
+  memref.copy %x, %z : memref<8xf32> to memref<8xf32>
+  %view = memref.subview %g[4] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: 4>>
+  memref.copy %view, %y : memref<4xf32, strided<[1], offset: 4>> to memref<4xf32>
+  return
+}
+
+// In a loop, and at the end.
+// CHECK-LABEL: @inside
+// CHECK: runtime.reduce_start %{{.*}} bucket 3 of 2
+// CHECK-NEXT: runtime.reduce_start %{{.*}} bucket 3 of 2
+// CHECK-NEXT: runtime.reduce_wait %[[A:.*]] bucket 3
+// CHECK-NEXT: scf.for
+// CHECK: runtime.reduce_wait %{{.*}} bucket 3
+// CHECK-NEXT: return
+func.func @inside(%a: memref<8xf32>, %b: memref<8xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  runtime.reduce_start %a bucket 3 of 2 : memref<8xf32>
+  runtime.reduce_wait %a bucket 3 : memref<8xf32>
+  runtime.reduce_start %b bucket 3 of 2 : memref<8xf32>
+  runtime.reduce_wait %b bucket 3 : memref<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %a[%i] : memref<8xf32>
+  }
+  return
+}

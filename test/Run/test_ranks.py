@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mpiexec -n N mp-run train: N ranks come to the bits of one that accumulates
+N batches, and whatever one of them meets ends all of them."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from runs import BAD_INPUT, MP_RUN, attempt, command, load_safetensors
+from runs import mp_run, read_log
+from support import MP_OPT, run_mp_opt
+
+# EX_TEMPFAIL, of a rank that waits in vain.
+TIMED_OUT = 75
+ENVIRONMENT = {
+    **os.environ,
+    # More ranks than cores, in a container; no other fabric than memory.
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_btl": "self,vader",
+}
+LAUNCHERS = {"openmpi": "mpiexec.openmpi", "mpich": "mpiexec.mpich"}
+
+
+@pytest.fixture(params=LAUNCHERS)
+def launcher(request):
+    found = shutil.which(LAUNCHERS[request.param])
+    if not found:
+        pytest.skip(f"{LAUNCHERS[request.param]} is not installed")
+    return found
+
+
+def launch(launcher, ranks, *arguments, **options):
+    """A run of so many ranks, whatever its exit code is."""
+    options = {"timeout": 120, "env": ENVIRONMENT, **options}
+    return subprocess.run(
+        [launcher, "-n", str(ranks), *command(*arguments)],
+        capture_output=True, text=True, **options,
+    )
+
+
+def make_model(folder, name="m.onnx", dropout=False):
+    random = np.random.default_rng(0)
+    weights = {
+        "w1": random.standard_normal((4, 16)) / 2, "b1": np.zeros(16),
+        "w2": random.standard_normal((16, 3)) / 4,
+    }
+    nodes = [
+        helper.make_node("Gemm", ["x", "w1", "b1"], ["h"]),
+        helper.make_node("Relu", ["h"], ["a"]),
+        helper.make_node("Dropout", ["a", "ratio", "mode"], ["d"], seed=3),
+        helper.make_node("MatMul", ["d", "w2"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, ["batch", 4])],
+        [helper.make_tensor_value_info("y", 1, ["batch", 3])],
+        [
+            *(numpy_helper.from_array(w.astype("f"), n) for n, w in weights.items()),
+            numpy_helper.from_array(np.float32(0.2), "ratio"),
+            numpy_helper.from_array(np.bool_(dropout), "mode"),
+        ],
+    )
+    opsets = [helper.make_opsetid("", 21)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    onnx.save(model, folder / name)
+    return folder / name
+
+
+def make_data(folder, batches, name="data.npz", overflow=()):
+    """Batches of eight rows, some of which fp16 cannot multiply."""
+    random = np.random.default_rng(1)
+    x = random.standard_normal((batches, 8, 4)).astype("f")
+    labels = x[:, :, :3].argmax(2)
+    for batch in overflow:
+        x[batch] = 3e4
+    np.savez(folder / name, x=x, labels=labels)
+    return folder / name
+
+
+def make_steps(folder, model, ranks, *flags):
+    """The step for ranks, and that of one which accumulates as many batches."""
+    common = ("--train", "--loss=softmax-cross-entropy", "--summary=none", *flags)
+    distributed, accumulated = folder / "ranks.mlirbc", folder / "one.onnx"
+    run_mp_opt(model, *common, "--distribute", "-o", distributed)
+    run_mp_opt(model, *common, f"--accumulate={ranks}", "-o", accumulated)
+    return distributed, accumulated
+
+
+def train(launcher, ranks, step, data, out, *flags):
+    done = launch(launcher, ranks, "train", step, f"--data={data}", "-o", out, *flags)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return load_safetensors(out)
+
+
+CASES = {
+    "sgd": (),
+    "adamw": ("--optimizer=adamw",),
+    "clipped": ("--optimizer=momentum", "--clip-norm=0.1"),
+    "bf16": ("--optimizer=adamw", "--mixed-bf16"),
+    "fp16": ("--optimizer=adamw", "--mixed-fp16"),
+    "dropout": ("--optimizer=adamw",),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bits_of_one(tmp_path, launcher, case):
+    """In fp16 one rank's batch overflows: all skip that step."""
+    many = launcher.endswith("openmpi")
+    ranks, steps = (4, 200) if many else (2, 20)
+    model = make_model(tmp_path, dropout=case == "dropout")
+    step, one = make_steps(tmp_path, model, ranks, *CASES[case])
+    data = make_data(
+        tmp_path, 10 * ranks, overflow=[3 * ranks + 1] if case == "fp16" else []
+    )
+    threads = 1 + (case in ("adamw", "dropout"))
+    found = train(
+        launcher, ranks, step, data, tmp_path / "r.safetensors", "--quiet",
+        f"--steps={steps}", f"--threads={threads}", f"--log={tmp_path / 'log'}",
+    )
+    mp_run(
+        "train", one, f"--data={data}", f"--steps={ranks * steps}", "--quiet",
+        "-o", tmp_path / "o.safetensors",
+    )
+    expected = load_safetensors(tmp_path / "o.safetensors")
+    assert len(found) >= 4
+    for name, value in found.items():
+        if case == "clipped":
+            # The sum of squares is one loop with what makes the mean there, so
+            # that its terms may come in another order.
+            np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-8)
+        else:
+            np.testing.assert_array_equal(value, expected[name], err_msg=name)
+    log = read_log(tmp_path / "log")
+    assert len(log) == steps
+    assert not many or log[-1]["loss"] < log[0]["loss"]
+    if case == "fp16":
+        assert log[-1]["skipped"] >= 1
+
+
+def test_rows_are_shared(tmp_path, launcher):
+    """Each rank has rows of its own, in one order for all, and the loss is the
+    mean."""
+    model = make_model(tmp_path)
+    step, _ = make_steps(tmp_path, model, 2)
+    one = tmp_path / "alone.onnx"
+    run_mp_opt(
+        model, "--train", "--loss=softmax-cross-entropy", "--summary=none",
+        "-o", one,
+    )
+    random = np.random.default_rng(2)
+    x = random.standard_normal((67, 4)).astype("f")
+    np.savez(tmp_path / "rows.npz", x=x, labels=x[:, :3].argmax(1))
+    common = (f"--data={tmp_path / 'rows.npz'}", "--epochs=3", "--quiet", "--lr=0")
+    logs = {}
+    for name, ranks, file, batch in (("two", 2, step, 8), ("one", 1, one, 16)):
+        logs[name] = tmp_path / f"{name}.log"
+        done = launch(
+            launcher, ranks, "train", file, *common, f"--batch={batch}",
+            f"--log={logs[name]}",
+        )
+        assert done.returncode == 0, done.stderr
+    found, expected = (read_log(logs[name]) for name in ("two", "one"))
+    assert len(found) == len(expected) == 3 * 4
+    np.testing.assert_allclose(
+        [r["loss"] for r in found], [r["loss"] for r in expected], rtol=1e-5
+    )
+
+
+def test_overlap(tmp_path):
+    """While the backward pass goes on, gradients travel, though the network is
+    slower than memory."""
+    launcher = shutil.which(LAUNCHERS["openmpi"])
+    if not launcher:
+        pytest.skip("mpiexec.openmpi is not installed")
+    random, layers, size = np.random.default_rng(0), 12, 1024
+    nodes, weights = [], []
+    for i in range(layers):
+        value = random.standard_normal((size, size)).astype("f") / 32
+        weights.append(numpy_helper.from_array(value, f"w{i}"))
+        nodes += [
+            helper.make_node("MatMul", [f"a{i}", f"w{i}"], [f"h{i}"]),
+            helper.make_node("Relu", [f"h{i}"], [f"a{i + 1}"]),
+        ]
+    sizes = ["batch", size]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("a0", 1, sizes)],
+        [helper.make_tensor_value_info(f"a{layers}", 1, sizes)], weights,
+    )
+    opsets = [helper.make_opsetid("", 21)]
+    onnx.save(
+        helper.make_model(graph, opset_imports=opsets, ir_version=9),
+        tmp_path / "m.onnx",
+    )
+    step = tmp_path / "step.mlirbc"
+    run_mp_opt(
+        tmp_path / "m.onnx", "--train", "--loss=mse", "--distribute",
+        "--summary=none", "-o", step,
+    )
+    x = random.standard_normal((2048, size)).astype("f")
+    np.savez(tmp_path / "data.npz", a0=x, labels=np.abs(x))
+    shares = []
+    # Others use the machine, too.
+    for _ in range(3):
+        done = launch(
+            launcher, 2, "train", step, f"--data={tmp_path / 'data.npz'}",
+            "--batch=512", "--steps=6", "--threads=1", "--json", "--quiet",
+            env={**ENVIRONMENT, "MPOPT_TEST_SECONDS_PER_BYTE": "5e-10"},
+        )
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        bytes_sent = 6 * layers * size * size * 4
+        assert bytes_sent < result["sent_bytes"] < 1.01 * bytes_sent
+        assert result["ranks"] == 2 and result["send_seconds"] > 5e-10 * bytes_sent
+        shares.append(result["exposed_seconds"] / result["send_seconds"])
+        if shares[-1] < 0.4:
+            return
+    assert min(shares) < 0.4, shares
+
+
+def test_one_rank_needs_no_mpi(tmp_path):
+    """A distributed step trains alone, too."""
+    model = make_model(tmp_path)
+    step, _ = make_steps(tmp_path, model, 2, "--optimizer=adamw")
+    alone = tmp_path / "alone.onnx"
+    run_mp_opt(
+        model, "--train", "--loss=softmax-cross-entropy", "--summary=none",
+        "--optimizer=adamw", "-o", alone,
+    )
+    data = make_data(tmp_path, 10)
+    results = []
+    for file in (step, alone):
+        out = tmp_path / "o.safetensors"
+        mp_run("train", file, f"--data={data}", "-o", out, "--quiet")
+        results.append(load_safetensors(out))
+    for name, value in results[0].items():
+        np.testing.assert_array_equal(value, results[1][name])
+
+
+def test_devices_are_one_rank(tmp_path):
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    data = make_data(tmp_path, 4)
+    results = []
+    for device in ("cpu", "emulated"):
+        out = tmp_path / f"{device}.safetensors"
+        mp_run("train", step, f"--data={data}", "-o", out, f"--device={device}")
+        results.append(load_safetensors(out))
+    for name, value in results[0].items():
+        np.testing.assert_allclose(value, results[1][name], rtol=1e-4, atol=1e-6)
+
+
+def test_resume(tmp_path, launcher):
+    """With as many ranks, to the same bits; only the first one writes."""
+    model = make_model(tmp_path, dropout=True)
+    step, _ = make_steps(tmp_path, model, 2, "--optimizer=adamw")
+    data = make_data(tmp_path, 12)
+    whole = train(
+        launcher, 2, step, data, tmp_path / "w.safetensors", "--steps=9", "--quiet"
+    )
+    for steps in (4, 9):
+        resumed = train(
+            launcher, 2, step, data, tmp_path / "r.safetensors", "--quiet",
+            f"--checkpoint={tmp_path / 'c'}", "--resume", f"--steps={steps}",
+        )
+    for name, value in whole.items():
+        np.testing.assert_array_equal(value, resumed[name])
+
+
+def refuse(launcher, ranks, *arguments, code=BAD_INPUT, **options):
+    """The one line of mp-run about a run that ends before its first step."""
+    done = launch(launcher, ranks, *arguments, **options)
+    assert done.returncode == code, done.stdout + done.stderr
+    lines = [l for l in done.stderr.splitlines() if l.startswith("mp-run")]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_steps_that_reduce_nothing(tmp_path, launcher):
+    step, one = make_steps(tmp_path, make_model(tmp_path), 2)
+    data = make_data(tmp_path, 4)
+    message = refuse(launcher, 2, "train", one, f"--data={data}")
+    assert "reduces nothing over ranks" in message and "--distribute" in message
+
+
+def test_too_few_rows(tmp_path, launcher):
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    data = make_data(tmp_path, 1)
+    message = refuse(launcher, 2, "train", step, f"--data={data}")
+    assert "1 batches, less than one for each of 2 ranks" in message
+
+
+def test_ranks_that_differ(tmp_path, launcher):
+    """Another step, other data, or none: one message, before the first step."""
+    model = make_model(tmp_path)
+    step, _ = make_steps(tmp_path, model, 2)
+    other = tmp_path / "other"
+    other.mkdir()
+    other_step, _ = make_steps(other, model, 2, "--weight-decay=0.1")
+    data = make_data(tmp_path, 4)
+    other_data = make_data(other, 4, overflow=[2])
+    missing = other / "missing.npz"
+    for file, values, expected in (
+        (other_step, data, "rank 1 is about to do something else: training step"),
+        (step, other_data, "something else: elements of 'x'"),
+        (step, missing, "rank 1: "),
+    ):
+        text = (
+            'if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ]; '
+            f"then exec {MP_RUN} train {file} --data={values}; "
+            f"else exec {MP_RUN} train {step} --data={data}; fi"
+        )
+        done = subprocess.run(
+            [launcher, "-n", "2", "sh", "-c", text], capture_output=True,
+            text=True, timeout=60, env=ENVIRONMENT,
+        )
+        lines = [l for l in done.stderr.splitlines() if l.startswith("mp-run train:")
+                 and "error" in l]
+        assert done.returncode == BAD_INPUT and len(lines) == 1, done.stderr
+        assert expected in lines[0]
+
+
+def test_torchrun(tmp_path):
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    data = make_data(tmp_path, 4)
+    environment = {
+        **os.environ, "RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost"
+    }
+    done = attempt("train", step, f"--data={data}", env=environment)
+    assert done.returncode == BAD_INPUT and "mpiexec -n N" in done.stderr
+    mp_run("train", step, f"--data={data}", "--ranks=1", env=environment)
+    done = attempt("train", step, f"--data={data}", "--ranks=3")
+    assert done.returncode == BAD_INPUT and "mpiexec -n 3" in done.stderr
+
+
+def test_other_library(tmp_path):
+    """Of another MPI than the launcher's, each process is a run of its own."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    data = make_data(tmp_path, 4)
+    for launcher, library in (
+        ("mpiexec.openmpi", "libmpich.so.12"), ("mpiexec.mpich", "libmpi.so.40")
+    ):
+        if not shutil.which(launcher):
+            pytest.skip(f"{launcher} is not installed")
+        message = refuse(
+            launcher, 2, "train", step, f"--data={data}",
+            env={**ENVIRONMENT, "MPOPT_MPI_LIBRARY": library},
+        )
+        assert "the launcher has started 2 processes" in message
+        assert "sees 1" in message
+    message = refuse(
+        launcher, 2, "train", step, f"--data={data}",
+        env={**ENVIRONMENT, "MPOPT_MPI_LIBRARY": "libnone.so.1"},
+    )
+    assert "there is no MPI library (libnone.so.1)" in message
+
+
+def test_onnx_has_no_collectives(tmp_path):
+    model = make_model(tmp_path)
+    out = tmp_path / "step.onnx"
+    done = subprocess.run(
+        [MP_OPT, model, "--train", "--loss=softmax-cross-entropy", "--distribute",
+         "-o", out],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode == 1 and "--optimizer=none" in done.stderr
+    assert not out.exists()
+
+
+def find_ranks(step):
+    """The processes of a run by their ranks."""
+    ranks = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            words = open(f"/proc/{name}/cmdline", "rb").read().split(b"\0")
+            variables = open(f"/proc/{name}/environ", "rb").read().split(b"\0")
+        except OSError:
+            continue
+        if os.fsencode(step) not in words or not words[0].endswith(b"mp-run"):
+            continue
+        for variable in variables:
+            found = re.match(rb"(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)$", variable)
+            if found:
+                ranks[int(found[1])] = int(name)
+    return ranks
+
+
+@pytest.mark.parametrize(
+    "rank, number", [(0, signal.SIGKILL), (2, signal.SIGKILL), (1, signal.SIGSTOP)]
+)
+def test_lost_ranks(tmp_path, launcher, rank, number):
+    """All others end, within the time limit and some seconds."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 3)
+    data, log = make_data(tmp_path, 30), tmp_path / "log"
+    with subprocess.Popen(
+        [
+            launcher, "-n", "3",
+            *command("train", step, f"--data={data}", "--steps=10000000",
+                     "--timeout=3", f"--log={log}", "--quiet"),
+        ],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
+    ) as run:
+        deadline = time.time() + 60
+        while time.time() < deadline and not (log.exists() and log.stat().st_size):
+            time.sleep(0.1)
+        processes = find_ranks(step)
+        assert sorted(processes) == [0, 1, 2], run.poll()
+        start = time.time()
+        os.kill(processes[rank], number)
+        try:
+            _, errors = run.communicate(timeout=30)
+        finally:
+            for process in find_ranks(step).values():
+                os.kill(process, signal.SIGKILL)
+        assert run.returncode != 0
+        assert time.time() - start < 3 + 5
+        if number == signal.SIGSTOP:
+            assert "no answer from other ranks for 3 s (--timeout)" in errors
+        assert not find_ranks(step)
+
+
+def test_states_that_part(tmp_path, launcher):
+    """A flipped bit on one rank is found, and named."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    data = make_data(tmp_path, 10)
+    environment = {**ENVIRONMENT, "MPOPT_TEST_FLIP": "rank=1,step=37,state=w2"}
+    message = refuse(
+        launcher, 2, "train", step, f"--data={data}", "--steps=150", "--quiet",
+        env=environment,
+    )
+    # The end of an epoch, at which states may be kept.
+    assert "after step 40, rank 1 has other states than rank 0: 'w2'" in message
