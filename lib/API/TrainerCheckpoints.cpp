@@ -9,6 +9,9 @@
 
 #include "mp-opt/API/Error.h"
 
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
 #include <cmath>
 
 using namespace llvm;
@@ -156,6 +159,16 @@ Error Trainer::writeCheckpoint(StringRef folder) {
   if (!made)
     return made.takeError();
   return CheckpointFolder(folder).write(*made, unsigned(options.keep));
+}
+
+/// For those who cannot send a signal, as to a run whose launcher ends it at
+/// once: a file `stop` beside the checkpoints. It is taken away.
+bool Trainer::hasStopFile() const {
+  if (options.checkpoints.empty())
+    return false;
+  SmallString<128> path(options.checkpoints);
+  sys::path::append(path, "stop");
+  return sys::fs::exists(path) && !sys::fs::remove(path);
 }
 
 /// Steps on a device go on while it is written: they change other memory.

@@ -223,6 +223,7 @@ Error Trainer::compareStates() {
 
 /// Whether a rank has been asked to stop.
 Expected<bool> Trainer::agreeOnStop(bool isStopped) {
+  isStopped |= hasStopFile();
   if (!options.ranks)
     return isStopped;
   flipForTest();

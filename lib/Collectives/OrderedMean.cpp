@@ -63,52 +63,99 @@ private:
 };
 } // namespace
 
-/// Of the same element of all ranks.
-template <typename T>
-static void add(ArrayRef<T> parts, size_t numRanks, MutableArrayRef<T> means) {
-  size_t count = means.size();
-  std::fill(means.begin(), means.end(), T(0));
-  for (size_t rank = 0; rank < numRanks; ++rank) {
-    const T *part = parts.data() + rank * count;
-    for (size_t i = 0; i < count; ++i)
-      means[i] += part[i];
+//===----------------------------------------------------------------------===//
+// What travels
+//===----------------------------------------------------------------------===//
+
+/// The upper half of an f32, as bf16 is.
+using BFloat16 = uint16_t;
+
+/// To nearest, ties to even; NaN stays NaN.
+static void convert(ArrayRef<float> from, MutableArrayRef<BFloat16> to) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, &from[i], sizeof(bits));
+    uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
+    bool isNaN = (bits & 0x7fffffff) > 0x7f800000;
+    to[i] = BFloat16((isNaN ? bits | 0x400000 : rounded) >> 16);
   }
-  for (T &mean : means)
-    mean /= T(numRanks);
+}
+
+static void convert(ArrayRef<BFloat16> from, MutableArrayRef<float> to) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    uint32_t bits = uint32_t(from[i]) << 16;
+    std::memcpy(&to[i], &bits, sizeof(bits));
+  }
 }
 
 template <typename T>
-static Error makeMeansOf(Communicator &ranks, ArrayRef<Member<T>> bucket,
+static void convert(ArrayRef<T> from, MutableArrayRef<T> to) {
+  std::memcpy(to.data(), from.data(), from.size() * sizeof(T));
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Adds one rank's elements.
+template <typename T>
+static void add(ArrayRef<T> part, MutableArrayRef<T> sums) {
+  for (size_t i = 0; i < sums.size(); ++i)
+    sums[i] += part[i];
+}
+
+static void add(ArrayRef<BFloat16> part, MutableArrayRef<float> sums) {
+  for (size_t i = 0; i < sums.size(); ++i) {
+    uint32_t bits = uint32_t(part[i]) << 16;
+    float element;
+    std::memcpy(&element, &bits, sizeof(bits));
+    sums[i] += element;
+  }
+}
+
+/// `T` is what is added, `Wire` what is sent.
+template <typename T, typename Wire>
+static Error makeMeansBy(Communicator &ranks, ArrayRef<Member<T>> bucket,
                          uint64_t &sent) {
   Line<T> line(bucket);
   size_t numRanks = size_t(ranks.getSize());
   size_t chunk = std::min(line.size, mostElements);
   size_t part = (chunk + numRanks - 1) / numRanks;
   // The last part of all is filled up with zeros.
-  std::vector<T> own(part * numRanks), parts(part * numRanks), means(part);
+  std::vector<T> elements(part * numRanks), means(part);
+  std::vector<Wire> own(part * numRanks), parts(part * numRanks), mean(part);
   for (size_t first = 0; first < line.size; first += chunk) {
     size_t count = std::min(chunk, line.size - first);
-    line.read(first, MutableArrayRef<T>(own).take_front(count));
-    size_t bytes = part * sizeof(T);
+    line.read(first, MutableArrayRef<T>(elements).take_front(count));
+    convert(ArrayRef<T>(elements), MutableArrayRef<Wire>(own));
+    size_t bytes = part * sizeof(Wire);
     if (Error failed = ranks.exchange(own.data(), parts.data(), bytes))
       return failed;
-    add<T>(parts, numRanks, means);
-    if (Error failed = ranks.gather(means.data(), own.data(), bytes))
+    std::fill(means.begin(), means.end(), T(0));
+    for (size_t rank = 0; rank < numRanks; ++rank)
+      add(ArrayRef<Wire>(parts).slice(rank * part, part),
+          MutableArrayRef<T>(means));
+    for (T &element : means)
+      element /= T(numRanks);
+    convert(ArrayRef<T>(means), MutableArrayRef<Wire>(mean));
+    if (Error failed = ranks.gather(mean.data(), own.data(), bytes))
       return failed;
-    line.write(first, ArrayRef<T>(own).take_front(count));
+    convert(ArrayRef<Wire>(own), MutableArrayRef<T>(elements));
+    line.write(first, ArrayRef<T>(elements).take_front(count));
     sent += 2 * bytes * (numRanks - 1);
   }
   return Error::success();
 }
 
 Error makeMeans(Communicator &ranks, ArrayRef<Member<float>> bucket,
-                uint64_t &sent) {
-  return makeMeansOf(ranks, bucket, sent);
+                bool isWireBF16, uint64_t &sent) {
+  return isWireBF16 ? makeMeansBy<float, BFloat16>(ranks, bucket, sent)
+                    : makeMeansBy<float, float>(ranks, bucket, sent);
 }
 
 Error makeMeans(Communicator &ranks, ArrayRef<Member<double>> bucket,
                 uint64_t &sent) {
-  return makeMeansOf(ranks, bucket, sent);
+  return makeMeansBy<double, double>(ranks, bucket, sent);
 }
 
 Error makeConjunctions(Communicator &ranks, ArrayRef<Member<char>> bucket,

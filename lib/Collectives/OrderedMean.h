@@ -20,9 +20,10 @@ template <typename T> using Member = llvm::MutableArrayRef<T>;
 
 /// Replaces elements by their means over all ranks: the sum, in the order of
 /// ranks and from +0 on, divided by the number of ranks. The bytes that this
-/// rank sends are added to `sent`.
+/// rank sends are added to `sent`. With `isWireBF16`, what is sent is rounded
+/// to bf16: elements, and means.
 llvm::Error makeMeans(Communicator &ranks, llvm::ArrayRef<Member<float>> bucket,
-                      uint64_t &sent);
+                      bool isWireBF16, uint64_t &sent);
 llvm::Error makeMeans(Communicator &ranks,
                       llvm::ArrayRef<Member<double>> bucket, uint64_t &sent);
 

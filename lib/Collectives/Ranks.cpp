@@ -272,10 +272,10 @@ static std::vector<Member<T>> getMembers(ArrayRef<BucketMember> members) {
 }
 
 static Error reduce(Communicator &ranks, ArrayRef<BucketMember> members,
-                    uint64_t &sent) {
+                    bool isWireBF16, uint64_t &sent) {
   switch (members.front().type) {
   case FloatType:
-    return makeMeans(ranks, getMembers<float>(members), sent);
+    return makeMeans(ranks, getMembers<float>(members), isWireBF16, sent);
   case DoubleType:
     return makeMeans(ranks, getMembers<double>(members), sent);
   default:
@@ -284,9 +284,10 @@ static Error reduce(Communicator &ranks, ArrayRef<BucketMember> members,
 }
 
 void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
-  auto run = [members = std::move(bucket.members)](Communicator &ranks,
-                                                   uint64_t &sent) {
-    return reduce(ranks, members, sent);
+  auto run = [members = std::move(bucket.members),
+              isWireBF16 = options.isWireBF16](Communicator &ranks,
+                                               uint64_t &sent) {
+    return reduce(ranks, members, isWireBF16, sent);
   };
   bucket.job = add("bucket " + std::to_string(number) + " of gradients",
                    std::move(run), /*isOfStep=*/true);

@@ -227,6 +227,30 @@ def test_overlap(tmp_path):
     assert min(shares) < 0.4, shares
 
 
+def test_bf16_between_ranks(tmp_path, launcher):
+    """Half of the bytes, and what rounding explains: two roundings of 2^-9 of
+    each gradient."""
+    model = make_model(tmp_path)
+    step, _ = make_steps(tmp_path, model, 2, "--optimizer=momentum:momentum=0")
+    data = make_data(tmp_path, 2)
+    results, sent = {}, {}
+    for wire in ("fp32", "bf16"):
+        out = tmp_path / f"{wire}.safetensors"
+        done = launch(
+            launcher, 2, "train", step, f"--data={data}", "-o", out, "--quiet",
+            "--json", f"--wire={wire}",
+        )
+        assert done.returncode == 0, done.stderr
+        results[wire] = load_safetensors(out)
+        sent[wire] = json.loads(done.stdout)["sent_bytes"]
+    assert sent["bf16"] < 0.6 * sent["fp32"]
+    # After one step, the velocity is the gradient.
+    for name in ("w1.velocity", "w2.velocity"):
+        exact, found = results["fp32"][name], results["bf16"][name]
+        error = np.sqrt(np.mean((found - exact) ** 2) / np.mean(exact**2))
+        assert 0 < error < 3e-3
+
+
 def test_one_rank_needs_no_mpi(tmp_path):
     """A distributed step trains alone, too."""
     model = make_model(tmp_path)
@@ -273,6 +297,26 @@ def test_resume(tmp_path, launcher):
         )
     for name, value in whole.items():
         np.testing.assert_array_equal(value, resumed[name])
+
+
+def test_stop_file(tmp_path, launcher):
+    """All ranks end after the same step, with a checkpoint."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    data, folder = make_data(tmp_path, 10), tmp_path / "c"
+    common = ("train", step, f"--data={data}", f"--checkpoint={folder}", "--quiet")
+    with subprocess.Popen(
+        [launcher, "-n", "2", *command(*common, "--steps=10000000")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
+    ) as run:
+        deadline = time.time() + 60
+        while time.time() < deadline and not list(folder.glob("*")):
+            time.sleep(0.1)
+        (folder / "stop").touch()
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 0, errors
+    assert not (folder / "stop").exists()
+    again = launch(launcher, 2, *common, "--resume", "--steps=1", "--json")
+    assert again.returncode == 0, again.stderr
 
 
 def refuse(launcher, ranks, *arguments, code=BAD_INPUT, **options):

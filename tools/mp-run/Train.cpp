@@ -40,7 +40,10 @@ private:
   Error keep(Error error) const;
   std::string keepElsewhere() const;
   std::string describeCheckpoint() const;
-  void noteStop() const;
+  void noteStop(bool isSignal) const;
+  bool isFirst() const {
+    return !trainer.getRanks() || trainer.getRanks()->getRank() == 0;
+  }
   void printResult() const;
 
   Trainer &trainer;
@@ -145,10 +148,14 @@ Error Run::keep(Error error) const {
   return makeError(std::move(details));
 }
 
-void Run::noteStop() const {
+void Run::noteStop(bool isSignal) const {
+  if (!isFirst())
+    return;
   bool hasCheckpoint = trainer.getCheckpointStep() == trainer.getStep();
   bool isKept = hasCheckpoint || !flags.output.empty();
-  noteTraining("stopped by a signal after step " + Twine(trainer.getStep()) +
+  noteTraining((isSignal ? Twine("stopped by a signal after step ")
+                         : Twine("stopped as asked after step ")) +
+               Twine(trainer.getStep()) +
                (hasCheckpoint ? ", with a checkpoint" : "") +
                (flags.output.empty()
                     ? Twine()
@@ -157,8 +164,7 @@ void Run::noteStop() const {
 }
 
 void Run::printResult() const {
-  const Ranks *ranks = trainer.getRanks();
-  if (ranks && ranks->getRank() > 0)
+  if (!isFirst())
     return;
   TrainingResult result;
   result.last = trainer.getLast();
@@ -167,7 +173,7 @@ void Run::printResult() const {
   result.rows = trainer.getBatchSize();
   result.seconds = seconds;
   result.stepSeconds = trainer.getStepSeconds();
-  if (ranks) {
+  if (const Ranks *ranks = trainer.getRanks()) {
     RanksFigures figures = ranks->getFigures();
     result.ranks = uint64_t(ranks->getSize());
     result.sentBytes = figures.bytes;
@@ -195,19 +201,22 @@ Expected<int> Run::make() {
   if (!end)
     return keep(end.takeError());
   if (*end == TrainingEnd::Diverged) {
-    printMessage("mp-run train", mlir::DiagnosticSeverity::Error,
-                 trainer.describeDivergence() +
-                     (flags.output.empty()
-                          ? ""
-                          : "; '" + flags.output + "' is not written"));
+    if (isFirst())
+      printMessage("mp-run train", mlir::DiagnosticSeverity::Error,
+                   trainer.describeDivergence() +
+                       (flags.output.empty()
+                            ? ""
+                            : "; '" + flags.output + "' is not written"));
     return exitDiverged;
   }
   if (Error failed = writeOutput())
     return keep(std::move(failed));
+  // Of ranks, one gets a signal, or none if it was a file.
+  int signal = interrupt.get();
   if (*end == TrainingEnd::Stopped)
-    noteStop();
+    noteStop(signal != 0);
   printResult();
-  return *end == TrainingEnd::Stopped ? 128 + interrupt.get() : exitOk;
+  return *end == TrainingEnd::Stopped && signal ? 128 + signal : exitOk;
 }
 
 /// The model that gets what is trained; null for none. Fails where it would not

@@ -57,9 +57,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --log=FILE, --json    a line of JSON for each step; the end as JSON
   --progress=FORM       bar (on a terminal), lines (elsewhere), none or auto
   --quiet               print nothing on the way but warnings
-
-  --timeout=S           a run of N ranks, mpiexec -n N mp-run train, ends if one
-                        does not answer for so long (600); --ranks=1: alone
+  --timeout=S           mpiexec -n N mp-run train: end if a rank does not answer
+                        (600 s); --wire=fp32|bf16: gradients; --ranks=1: alone
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
   --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
@@ -128,6 +127,7 @@ void TrainFlags::addTo(Flags &flags) {
   addFilesTo(flags);
   flags.beginGroup("Ranks");
   flags.add("ranks", numRanks, "1: alone, whatever has been started", 1);
+  flags.addChoice("wire", wire, "what gradients travel in", {"fp32", "bf16"});
   flags.add("timeout", timeout, "seconds without an answer of other ranks",
             0.0);
   flags.beginGroup("Printing");
@@ -252,6 +252,7 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
     return createStringError("runs of several ranks are for --device=cpu");
   RanksOptions options;
   options.timeout = timeout;
+  options.isWireBF16 = wire == "bf16";
   // For tests: a network that is slower than memory.
   if (auto slow = sys::Process::GetEnv("MPOPT_TEST_SECONDS_PER_BYTE"))
     (void)StringRef(*slow).getAsDouble(options.secondsPerByte);
