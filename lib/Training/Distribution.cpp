@@ -37,7 +37,10 @@ public:
 
 private:
   void advance(GradientOp gradient);
-  AllReduceOp reduce(Value value, bool isOutput = false);
+  void findWindow();
+  Value getReduced(GradientOp gradient);
+  AllReduceOp reduce(Value value, Value condition, bool isOutput = false);
+  void add(AllReduceOp op);
   void reduceOutputs();
   void fillBuckets();
 
@@ -46,11 +49,20 @@ private:
   NodeBuilder &nodes;
   const DistributionSettings &settings;
   OpBuilder b;
-  /// Of each type of elements, in the order of the graph.
-  llvm::MapVector<Type, SmallVector<AllReduceOp>> reductions;
+  /// Of each type of elements and condition, in the order of the graph.
+  llvm::MapVector<std::pair<Type, Value>, SmallVector<AllReduceOp>> reductions;
+  /// Of steps that accumulate batches: sums, and what tells that this is the
+  /// last one of a window; null without.
+  llvm::DenseSet<Value> sums;
+  Value isLast;
   int64_t numBuckets = 0;
 };
 } // namespace
+
+static bool isFloat(Value value) {
+  Type element = getTensorElementType(value.getType());
+  return element && (element.isF32() || element.isF64());
+}
 
 /// Behind the last of two definitions; inputs are at the beginning.
 static Operation *findLast(Value first, Value second) {
@@ -71,11 +83,55 @@ void Distributor::advance(GradientOp gradient) {
     gradient->moveAfter(place);
 }
 
+/// With what it is computed from, to in front of `place`.
+static void hoist(Operation *op, Operation *place) {
+  if (!op || op->isBeforeInBlock(place))
+    return;
+  for (Value operand : op->getOperands())
+    hoist(operand.getDefiningOp(), place);
+  op->moveBefore(place);
+}
+
+/// Accumulation sets its sums back where a window ends.
+void Distributor::findWindow() {
+  for (auto update : editor.getBlock().getOps<UpdateOp>()) {
+    Operation *source = update.getValue().getDefiningOp();
+    if (!update.getAlways() || !isFloat(update.getState()) || !source ||
+        !isStandardOp(source, "Where"))
+      continue;
+    sums.insert(update.getState());
+    isLast = source->getOperand(0);
+  }
+  // A count of steps: no batch has to be computed for it.
+  if (isLast)
+    hoist(isLast.getDefiningOp(), &editor.getBlock().front());
+}
+
+/// What is reduced of a gradient: where batches are accumulated, the sum.
+Value Distributor::getReduced(GradientOp gradient) {
+  Value value = gradient.getResult();
+  if (!isLast || !value.hasOneUse())
+    return value;
+  Operation *user = *value.user_begin();
+  bool isSum = isStandardOp(user, "Add") &&
+               llvm::any_of(user->getOperands(),
+                            [&](Value other) { return sums.contains(other); });
+  if (!isSum)
+    return value;
+  user->moveAfter(gradient);
+  return user->getResult(0);
+}
+
+void Distributor::add(AllReduceOp op) {
+  Type element = getTensorElementType(op.getResult().getType());
+  reductions[{element, op.getCondition()}].push_back(op);
+}
+
 /// Everything else reads the result; of an output, only callers do.
-AllReduceOp Distributor::reduce(Value value, bool isOutput) {
+AllReduceOp Distributor::reduce(Value value, Value condition, bool isOutput) {
   b.setInsertionPointAfterValue(value);
-  auto op =
-      AllReduceOp::create(b, value.getLoc(), value.getType(), value, 0, 1);
+  auto op = AllReduceOp::create(b, value.getLoc(), value.getType(), value,
+                                condition, 0, 1);
   if (!isOutput) {
     value.replaceAllUsesExcept(op.getResult(), op);
     return op;
@@ -87,11 +143,6 @@ AllReduceOp Distributor::reduce(Value value, bool isOutput) {
   nodes.rename(value, name + "_own");
   setValueName(cast<OpResult>(op.getResult()), name);
   return op;
-}
-
-static bool isFloat(Value value) {
-  Type element = getTensorElementType(value.getType());
-  return element && (element.isF32() || element.isF64());
 }
 
 /// Losses, and states that neither the optimizer nor loss scaling updates: the
@@ -109,8 +160,7 @@ void Distributor::reduceOutputs() {
     Operation *source = value.getDefiningOp();
     if ((isLoss || isState) && source && isFloat(value) &&
         !isa<UpdateOp, UpdateScaleOp, AllReduceOp>(source))
-      reductions[getTensorElementType(value.getType())].push_back(
-          reduce(value, /*isOutput=*/true));
+      add(reduce(value, Value(), /*isOutput=*/true));
   }
 }
 
@@ -124,7 +174,7 @@ static int64_t countBytes(AllReduceOp op) {
 /// In the order in which values are computed. Nothing is left to be computed
 /// while the last bucket travels, so buckets become smaller towards the end.
 void Distributor::fillBuckets() {
-  for (auto &[element, ops] : reductions) {
+  for (auto &[key, ops] : reductions) {
     llvm::sort(ops, [](AllReduceOp one, AllReduceOp other) {
       return one->isBeforeInBlock(other);
     });
@@ -160,15 +210,18 @@ LogicalResult Distributor::run() {
                            "step are reduced by those who apply them");
   for (GradientOp gradient : gradients)
     advance(gradient);
-  for (GradientOp gradient : gradients)
-    reductions[getTensorElementType(gradient.getResult().getType())].push_back(
-        reduce(gradient.getResult()));
+  findWindow();
+  for (GradientOp gradient : gradients) {
+    Value reduced = getReduced(gradient);
+    bool isSum = reduced != gradient.getResult();
+    add(reduce(reduced, isSum ? isLast : Value()));
+  }
   reduceOutputs();
   fillBuckets();
   // Tests come last: each is needed at once.
   SmallVector<AllFiniteOp> tests(block.getOps<AllFiniteOp>());
   for (AllFiniteOp test : tests)
-    reduce(test.getResult()).setBucket(numBuckets++);
+    reduce(test.getResult(), isLast).setBucket(numBuckets++);
   return success();
 }
 

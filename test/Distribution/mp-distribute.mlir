@@ -1,5 +1,5 @@
-// RUN: mp-opt %s --mp-distribute | FileCheck %s
-// RUN: mp-opt %s --mp-distribute="bucket-bytes=64 first-bytes=1" | FileCheck %s --check-prefix=SMALL
+// RUN: mp-opt %s --split-input-file --mp-distribute | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-distribute="bucket-bytes=64 first-bytes=1" | FileCheck %s --check-prefix=SMALL
 
 // Gradients are reduced where they are computed, in front of the optimizer and
 // of whatever else comes; with them the loss, and statistics that no optimizer
@@ -47,5 +47,41 @@ module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [[""
     %vnew = mp.update %v to %nv if %finite {onnx.results = ["v_new"]} : tensor<8xf32>
     // CHECK: onnx.yield {{.*}}%[[MEAN]], %[[NEW]], %[[NEWV]], %[[ALLS]]
     onnx.yield %loss, %wnew, %vnew, %statistics : tensor<f32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32> {onnx.inputs = [{name = "x"}, {name = "w"}, {name = "v"}, {name = "running"}, {name = "scale"}], onnx.outputs = [{name = "loss"}, {name = "w_new"}, {name = "v_new"}, {name = "running_new"}]}
+  }
+}
+
+// -----
+
+// Where batches are accumulated, the sum is reduced, in the last step of a
+// window; what tells that it is the last comes first.
+// CHECK: onnx.graph
+// CHECK: %[[NEXT:.*]] = "onnx.Add"(%count, %one)
+// CHECK: %[[LAST:.*]] = "onnx.Equal"(%[[NEXT]], %four)
+// CHECK: %[[G:.*]] = "onnx.Mul"
+// CHECK-NEXT: %[[D:.*]] = mp.gradient %[[G]]
+// CHECK-NEXT: %[[SUM:.*]] = "onnx.Add"(%sums, %[[D]])
+// CHECK-NEXT: %[[ALL:.*]] = mp.all_reduce %[[SUM]] if %[[LAST]] bucket 0 of 1 : tensor<8xf32>
+// CHECK: "onnx.Where"(%[[LAST]], %zero, %[[ALL]])
+// CHECK: "onnx.Div"(%[[ALL]], %fours)
+module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [["", 21]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<8xf32>, %w: tensor<8xf32>, %sums: tensor<8xf32>, %count: tensor<i64>):
+    %gw = "onnx.Mul"(%x, %w) {onnx.results = ["gw"]} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %other = "onnx.Neg"(%x) {onnx.results = ["other"]} : (tensor<8xf32>) -> tensor<8xf32>
+    %dw = mp.gradient %gw of %w : tensor<8xf32>, tensor<8xf32>
+    %one = "onnx.Constant"() {onnx.results = ["one"], value = dense<1> : tensor<i64>} : () -> tensor<i64>
+    %four = "onnx.Constant"() {onnx.results = ["four"], value = dense<4> : tensor<i64>} : () -> tensor<i64>
+    %fours = "onnx.Constant"() {onnx.results = ["fours"], value = dense<4.0> : tensor<f32>} : () -> tensor<f32>
+    %zero = "onnx.Constant"() {onnx.results = ["zero"], value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+    %next = "onnx.Add"(%count, %one) {onnx.results = ["next"]} : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %applies = "onnx.Equal"(%next, %four) {onnx.results = ["applies"]} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %countnew = mp.update %count to %next always {onnx.results = ["count_new"]} : tensor<i64>
+    %sum = "onnx.Add"(%sums, %dw) {onnx.results = ["sum"]} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %reset = "onnx.Where"(%applies, %zero, %sum) {onnx.results = ["reset"]} : (tensor<i1>, tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
+    %sumsnew = mp.update %sums to %reset always {onnx.results = ["sums_new"]} : tensor<8xf32>
+    %mean = "onnx.Div"(%sum, %fours) {onnx.results = ["mean"]} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %nw = "onnx.Sub"(%w, %mean) {onnx.results = ["nw"]} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %wnew = mp.update %w to %nw if %applies {onnx.results = ["w_new"]} : tensor<8xf32>
+    onnx.yield %other, %wnew, %sumsnew, %countnew : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<i64> {onnx.inputs = [{name = "x"}, {name = "w"}, {name = "sums"}, {name = "count"}], onnx.outputs = [{name = "other"}, {name = "w_new"}, {name = "sums_new"}, {name = "count_new"}]}
   }
 }

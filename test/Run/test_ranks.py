@@ -147,6 +147,35 @@ def test_bits_of_one(tmp_path, launcher, case):
         assert log[-1]["skipped"] >= 1
 
 
+def test_accumulation(tmp_path, launcher):
+    """Ranks add up batches, and reduce the sum where they make an update."""
+    model, data = make_model(tmp_path), make_data(tmp_path, 16)
+    results, sent = [], []
+    for ranks, accumulate in ((2, 4), (1, 8)):
+        step = tmp_path / "step.mlirbc"
+        run_mp_opt(
+            model, "--train", "--loss=softmax-cross-entropy", "--optimizer=adamw",
+            "--summary=none", "--mixed-fp16", f"--accumulate={accumulate}",
+            "--distribute", "-o", step,
+        )
+        out = tmp_path / "o.safetensors"
+        done = launch(
+            launcher, ranks, "train", step, f"--data={data}", "-o", out, "--quiet",
+            "--json", f"--steps={6 * accumulate}",
+        )
+        assert done.returncode == 0, done.stderr
+        results.append(load_safetensors(out))
+        sent.append(json.loads(done.stdout).get("sent_bytes"))
+    # Sums of sums: as near as another order of terms.
+    for name, value in results[0].items():
+        np.testing.assert_allclose(
+            value, results[1][name], rtol=1e-4, atol=1e-5, err_msg=name
+        )
+    # The loss in each step, gradients in six of them.
+    gradients = 4 * (4 * 16 + 16 + 16 * 3)
+    assert 6 * gradients < sent[0] < 6 * gradients + 24 * 64
+
+
 def test_rows_are_shared(tmp_path, launcher):
     """Each rank has rows of its own, in one order for all, and the loss is the
     mean."""

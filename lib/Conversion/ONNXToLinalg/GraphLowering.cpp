@@ -64,9 +64,12 @@ FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
         return failure();
     } else if (auto reduce = dyn_cast<AllReduceOp>(op)) {
       TensorValue value = get(reduce.getValue());
+      Value condition;
+      if (Value flag = reduce.getCondition())
+        condition = e.load(get(flag), {});
       value.value = runtime::AllReduceOp::create(
-          e.b, e.loc, value.value.getType(), value.value, reduce.getBucket(),
-          reduce.getMembers());
+          e.b, e.loc, value.value.getType(), value.value, condition,
+          reduce.getBucket(), reduce.getMembers());
       bind(reduce.getResult(), value);
     } else if (isNode(&op)) {
       if (failed(lowerNode(&op)))

@@ -109,8 +109,9 @@ AllReduceOp::bufferize(RewriterBase &rewriter,
     line = memref::AllocOp::create(rewriter, getLoc(), own, sizes);
     memref::CopyOp::create(rewriter, getLoc(), *buffer, line);
   }
-  ReduceStartOp::create(rewriter, getLoc(), line, getBucket(), getMembers());
-  ReduceWaitOp::create(rewriter, getLoc(), line, getBucket());
+  ReduceStartOp::create(rewriter, getLoc(), line, getCondition(), getBucket(),
+                        getMembers());
+  ReduceWaitOp::create(rewriter, getLoc(), line, getCondition(), getBucket());
   if (!isLine) {
     memref::CopyOp::create(rewriter, getLoc(), line, *buffer);
     memref::DeallocOp::create(rewriter, getLoc(), line);

@@ -26,15 +26,15 @@ extern "C" {
 
 void mp_set_collectives(const mp_collectives *given) { collectives = given; }
 
-void mp_reduce_start(int32_t bucket, int32_t members, int32_t type, void *data,
-                     int64_t count) {
-  if (collectives)
+void mp_reduce_start(int32_t condition, int32_t bucket, int32_t members,
+                     int32_t type, void *data, int64_t count) {
+  if (collectives && condition)
     check(collectives->start(collectives->context, bucket, members, type, data,
                              count));
 }
 
-void mp_reduce_wait(int32_t bucket) {
-  if (collectives)
+void mp_reduce_wait(int32_t condition, int32_t bucket) {
+  if (collectives && condition)
     check(collectives->wait(collectives->context, bucket));
 }
 

@@ -187,17 +187,21 @@ def MP_AllReduceOp : MP_Op<"all_reduce", [AllTypesMatch<["value", "result"]>]> {
     own: the mean of gradients and losses, summed up in the order of the ranks;
     of a flag, whether it is true on all. Reductions of one `bucket` travel
     together; it has `members` of them. All ranks come to the same reductions in
-    the same order. With one rank the result is the value.
+    the same order. With one rank the result is the value; so it is where
+    `condition`, which is the same on all ranks, is false.
 
     ```mlir
     %mean = mp.all_reduce %g bucket 0 of 3 : tensor<8xf32>
+    %sum = mp.all_reduce %s if %applies bucket 1 of 1 : tensor<8xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[MP_F32Tensor, MP_Flag]>:$value,
+                       Optional<MP_Flag>:$condition,
                        I64Attr:$bucket, I64Attr:$members);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $value `bucket` $bucket `of` $members attr-dict `:` type($result)
+    $value (`if` $condition^)? `bucket` $bucket `of` $members attr-dict `:`
+    type($result)
   }];
 }
 

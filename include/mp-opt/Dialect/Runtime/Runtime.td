@@ -231,11 +231,12 @@ def Runtime_AllReduceOp
 
     `%1 = runtime.all_reduce %0 bucket 0 of 3 : tensor<8xf32>`
   }];
-  let arguments = (ins AnyRankedTensor:$value, I64Attr:$bucket,
-                       I64Attr:$members);
+  let arguments = (ins AnyRankedTensor:$value, Optional<I1>:$condition,
+                       I64Attr:$bucket, I64Attr:$members);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $value `bucket` $bucket `of` $members attr-dict `:` type($result)
+    $value (`if` $condition^)? `bucket` $bucket `of` $members attr-dict `:`
+    type($result)
   }];
 }
 
@@ -245,14 +246,17 @@ def Runtime_ReduceStartOp : Runtime_Op<"reduce_start"> {
     The operation begins when all members of the bucket have been handed over,
     and goes on beside the model: floats become their mean over the ranks, and
     bytes zero unless they are not zero on any rank. Until the wait, nobody else
-    reads or writes the memory, which is one line of elements.
+    reads or writes the memory, which is one line of elements. Where `condition`
+    is false, nothing is done, neither here nor by the wait.
 
     `runtime.reduce_start %m bucket 0 of 3 : memref<8xf32>`
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$memory,
-                       I64Attr:$bucket, I64Attr:$members);
+                       Optional<I1>:$condition, I64Attr:$bucket,
+                       I64Attr:$members);
   let assemblyFormat = [{
-    $memory `bucket` $bucket `of` $members attr-dict `:` type($memory)
+    $memory (`if` $condition^)? `bucket` $bucket `of` $members attr-dict `:`
+    type($memory)
   }];
 }
 
@@ -262,8 +266,10 @@ def Runtime_ReduceWaitOp : Runtime_Op<"reduce_wait"> {
     `runtime.reduce_wait %m bucket 0 : memref<8xf32>`
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$memory,
-                       I64Attr:$bucket);
-  let assemblyFormat = "$memory `bucket` $bucket attr-dict `:` type($memory)";
+                       Optional<I1>:$condition, I64Attr:$bucket);
+  let assemblyFormat = [{
+    $memory (`if` $condition^)? `bucket` $bucket attr-dict `:` type($memory)
+  }];
 }
 
 #endif // MPOPT_DIALECT_RUNTIME_RUNTIME_TD

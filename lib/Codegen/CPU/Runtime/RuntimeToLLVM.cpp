@@ -89,6 +89,14 @@ protected:
     return integer(b, loc, b.getI64Type(), value);
   }
 
+  /// Of an op that is done in any case, or where a flag is true.
+  Value getCondition(ConversionPatternRewriter &b, Operation *op,
+                     Value flag) const {
+    if (!flag)
+      return integer(b, op->getLoc(), b.getI32Type(), 1);
+    return LLVM::ZExtOp::create(b, op->getLoc(), b.getI32Type(), flag);
+  }
+
   /// The address of field `field` of entry `number` of an array of mp_tensor.
   Value getField(ConversionPatternRewriter &b, Location loc, Value array,
                  int64_t number, int32_t field) const {
@@ -382,7 +390,8 @@ struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
                                        : boolType;
     Type i32 = b.getI32Type();
     call(b, op, "mp_reduce_start",
-         {integer(b, loc, i32, op.getBucket()),
+         {getCondition(b, op, adaptor.getCondition()),
+          integer(b, loc, i32, op.getBucket()),
           integer(b, loc, i32, op.getMembers()), integer(b, loc, i32, number),
           memory.alignedPtr(b, loc), count});
     b.eraseOp(op);
@@ -396,7 +405,8 @@ struct LowerReduceWait : public RuntimePattern<runtime::ReduceWaitOp> {
   LogicalResult matchAndRewrite(runtime::ReduceWaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     call(b, op, "mp_reduce_wait",
-         integer(b, op.getLoc(), b.getI32Type(), op.getBucket()));
+         {getCondition(b, op, adaptor.getCondition()),
+          integer(b, op.getLoc(), b.getI32Type(), op.getBucket())});
     b.eraseOp(op);
     return success();
   }
