@@ -23,6 +23,7 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry);
 int runBench(Arguments arguments, mlir::DialectRegistry &registry);
 int runCompare(Arguments arguments, mlir::DialectRegistry &registry);
 int runTrain(Arguments arguments, mlir::DialectRegistry &registry);
+int runPlan(Arguments arguments, mlir::DialectRegistry &registry);
 int runShow(Arguments arguments, mlir::DialectRegistry &registry);
 
 /// Prints `mp-run: error: ...`, unless diagnostics have told the error; returns

@@ -34,6 +34,7 @@ usage: mp-run COMMAND ...       mp-run COMMAND --help says more, and --help=json
                         float64
   train STEP --data=FILE
                         trains with a step that mp-opt --train has made
+  plan STEP             what a step of mp-opt --distribute takes on many ranks
   show FILE             lists the tensors of a data file or a checkpoint
 
 DATA is an .npz, .npy or .safetensors file or an ONNX test_data_set folder.
@@ -75,7 +76,7 @@ int main(int argc, char **argv) {
   Arguments rest(argv + std::min(argc, 2), argv + argc);
   static const std::pair<llvm::StringRef, decltype(&runRun)> commands[] = {
       {"run", runRun},     {"bench", runBench}, {"compare", runCompare},
-      {"train", runTrain}, {"show", runShow},
+      {"train", runTrain}, {"plan", runPlan},   {"show", runShow},
   };
   for (auto [name, run] : commands)
     if (command == name)

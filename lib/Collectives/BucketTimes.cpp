@@ -1,0 +1,71 @@
+//===- BucketTimes.cpp - When gradients are ready to travel ---------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Collectives/BucketTimes.h"
+
+namespace mp {
+
+/// As ONNX numbers them.
+static constexpr int32_t floatType = 1, boolType = 9;
+
+BucketRecorder::BucketRecorder() {
+  collectives.context = this;
+  collectives.start = [](void *context, int32_t bucket, int32_t members,
+                         int32_t type, void *, int64_t count) {
+    static_cast<BucketRecorder *>(context)->add(bucket, members, type, count);
+    return int32_t(0);
+  };
+  collectives.wait = [](void *context, int32_t bucket) {
+    static_cast<BucketRecorder *>(context)->need(bucket);
+    return int32_t(0);
+  };
+  collectives.error = [](void *) { return ""; };
+  mp_set_collectives(&collectives);
+}
+
+BucketRecorder::~BucketRecorder() { mp_set_collectives(nullptr); }
+
+void BucketRecorder::begin() {
+  buckets.clear();
+  pending.clear();
+  start = Clock::now();
+}
+
+void BucketRecorder::make(int32_t number, Pending &open) {
+  open.time.number = number;
+  open.time.ready = now();
+  open.made = int64_t(buckets.size());
+  buckets.push_back(open.time);
+  open.time = BucketTime();
+  open.members = 0;
+}
+
+void BucketRecorder::add(int32_t number, int32_t members, int32_t type,
+                         int64_t count) {
+  Pending &open = pending[number];
+  uint64_t width = type == floatType ? 4 : type == boolType ? 1 : 8;
+  open.time.bytes += uint64_t(count) * width;
+  open.time.isF32 = type == floatType;
+  ++open.members;
+  if (++open.count < members)
+    return;
+  open.count = 0;
+  make(number, open);
+}
+
+/// As Ranks: what is needed before all of its bucket is there travels alone.
+void BucketRecorder::need(int32_t number) {
+  Pending &open = pending[number];
+  if (open.members > 0)
+    make(number, open);
+  if (open.made < 0)
+    return;
+  buckets[size_t(open.made)].needed = now();
+  open.made = -1;
+}
+
+} // namespace mp

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mp-run plan: what a step on many ranks would take, from its own buckets."""
+
+import json
+
+import pytest
+
+from runs import BAD_INPUT, MODELS, USAGE, fail, mp_run
+from support import run_mp_opt, scratch_dir
+
+
+@pytest.fixture(scope="module")
+def step():
+    path = scratch_dir("plan") / "step.mlirbc"
+    run_mp_opt(
+        MODELS / "train" / "mlp_mse" / "forward.onnx", "--train", "--loss=mse",
+        "--optimizer=adamw", "--distribute", "--summary=none", "-o", path,
+    )
+    return path
+
+
+def plan(step, *flags):
+    done = mp_run("plan", step, "--random", "--dim=batch=64", "--json", *flags)
+    return json.loads(done.stdout)
+
+
+def simulate(found, ranks, share, bandwidth):
+    """The seconds that a step waits, of a network without latency: a bucket
+    travels when it is ready and the one before has arrived; what waits moves
+    all that comes later."""
+    events = []
+    for number, bucket in enumerate(found["buckets"]):
+        events.append((bucket["ready"], 0, number))
+        if bucket["needed"]:
+            events.append((bucket["needed"], 1, number))
+    waited, free, ends = 0, 0, {}
+    for time, is_need, number in sorted(events):
+        now = time + waited
+        if is_need:
+            waited += max(0, ends[number] - now)
+            continue
+        sent = found["buckets"][number]["bytes"] * share
+        free = ends[number] = (
+            max(now, free) + 2 * sent * (ranks - 1) / ranks / bandwidth
+        )
+    return waited
+
+
+def test_waits(step):
+    """Of a network that is slow beside the step, all of it is a wait."""
+    found = plan(step, "--ranks=2,8", "--network=0.001,0", "--jitter=0")
+    assert found["gradient_bytes"] == sum(b["bytes"] for b in found["buckets"])
+    for case in found["plans"]:
+        share = (0.5 if case["wire"] == "bf16" else 1) * (0.75 if case["sharded"] else 1)
+        expected = simulate(found, case["ranks"], share, 1e6) / case["accumulate"]
+        assert case["exposed_seconds"] == pytest.approx(expected, rel=1e-3)
+        total = found["seconds"] + expected
+        assert case["step_seconds"] == pytest.approx(total, rel=1e-3)
+        assert case["efficiency"] == pytest.approx(found["seconds"] / total, rel=1e-3)
+        assert case["exposed_seconds"] > 0
+    assert found["ranks_at_90_percent_fp32"] == 1
+
+
+def test_order(step):
+    """More ranks, more bytes and latency never help; sizes are the step's."""
+    found = plan(step, "--ranks=8,64,1024", "--network=nvlink+400g")
+    by = {
+        (c["ranks"], c["wire"], c["accumulate"], c["sharded"]): c
+        for c in found["plans"]
+    }
+    for ranks in (8, 64, 1024):
+        fp32 = by[ranks, "fp32", 1, False]
+        assert fp32["sent_bytes"] == pytest.approx(
+            2 * found["gradient_bytes"] * (ranks - 1) / ranks, rel=0.01
+        )
+        assert by[ranks, "bf16", 1, False]["efficiency"] >= fp32["efficiency"]
+        assert by[ranks, "fp32", 4, False]["efficiency"] >= fp32["efficiency"]
+        assert by[ranks, "fp32", 1, True]["sent_bytes"] < fp32["sent_bytes"]
+    assert (
+        by[8, "fp32", 1, False]["exposed_seconds"]
+        <= by[64, "fp32", 1, False]["exposed_seconds"]
+        <= by[1024, "fp32", 1, False]["exposed_seconds"]
+    )
+
+
+def test_text(step):
+    done = mp_run(
+        "plan", step, "--random", "--dim=batch=64", "--network=25g", "--ranks=4"
+    )
+    assert "of gradients in" in done.stdout and "with 4 ranks, in fp32:" in done.stdout
+    assert "2.9 GB/s and 15 us between ranks" in done.stdout
+    nodes = mp_run(
+        "plan", step, "--random", "--dim=batch=64", "--network=48,4:8,370,1.9"
+    )
+    assert "between nodes of 8, 370 GB/s and 1.9 us within" in nodes.stdout
+
+
+@pytest.mark.parametrize(
+    "flags, expected",
+    [
+        ((), "expected --network=NAME"),
+        (("--network=400",), "did you mean '400g'?"),
+        (("--network=1,2:0,3,4",), "expected 10g"),
+        (("--network=-1,2",), "expected 10g"),
+        (("--network=25g", "--ranks=0"), "--ranks: expected N,N,... from 1 on, got '0'"),
+        (("--network=25g", "--ranks=8,"), "got '8,'"),
+        (("--network=25g", "--jitter=-1"), "--jitter"),
+        (("--network=25g", "--device=emulated"), "--device=cpu"),
+    ],
+)
+def test_wrong_usage(step, flags, expected):
+    assert expected in fail(USAGE, "plan", step, "--random", *flags)
+
+
+def test_steps_that_reduce_nothing(tmp_path):
+    alone = tmp_path / "step.onnx"
+    run_mp_opt(
+        MODELS / "train" / "mlp_mse" / "forward.onnx", "--train", "--loss=mse",
+        "--summary=none", "-o", alone,
+    )
+    message = fail(BAD_INPUT, "plan", alone, "--random", "--network=25g")
+    assert "reduces nothing over ranks" in message

@@ -1,0 +1,105 @@
+//===- Plan.cpp - mp-run plan ---------------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+
+#include "mp-opt/API/ScalingPlan.h"
+
+using namespace llvm;
+
+namespace mp {
+
+static constexpr StringLiteral help =
+    R"(mp-run plan: what a distributed step would take on many ranks
+
+usage: mp-run plan STEP [DATA | --random] --ranks=N,N,... --network=NAME [options]
+
+Measures one rank's step, which mp-opt --train --distribute has made, and when
+its buckets of gradients are ready and needed. Prints for each number of ranks
+what travels, how much of it the step waits for, and the efficiency, with each
+rank on a batch of the same size: in fp32, in bf16 (--wire), with four batches
+for an update (--accumulate), and with a sharded optimizer; and when each bucket
+travels. Communication takes time by latency and bandwidth; what else slows
+ranks down is --jitter.
+
+  --ranks=N,N,...       how many there may be (8,64,1024)
+  --network=NAME        10g, 25g, 100g, 400g, one rank a node, or nvlink+400g,
+                        eight; or GB/S,US: bytes per second of each rank and the
+                        latency of a message, with :RANKS,GB/S,US within a node
+  --jitter=SHARE        standard deviation of ranks' times (0.01)
+  --input=NAME=FILE, --raw=NAME:FILE:TYPE[SIZES], --random[=SEED]
+                        inputs, as for mp-run run
+  --json                print as JSON
+
+  --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
+  --kernels=FORM --in-place --mixed-bf16 --mixed-fp16 --schemas=FILE
+  --external-data-root=DIR --model-check=strict --cache=WHERE --mlir-timing
+                        as for mp-run run
+
+Exit codes: 0 done; 1 a file cannot be used, or the step reduces nothing; 2
+wrong usage; 4 the model has ops that cannot be compiled; 70 internal error.
+)";
+
+/// "8,64,1024"; false for anything else.
+static bool parseRanks(StringRef text, SmallVectorImpl<unsigned> &ranks) {
+  constexpr unsigned most = 1 << 20;
+  SmallVector<StringRef> entries;
+  text.split(entries, ',');
+  for (StringRef entry : entries) {
+    unsigned count = 0;
+    if (entry.getAsInteger(10, count) || count < 1 || count > most)
+      return false;
+    ranks.push_back(count);
+  }
+  return true;
+}
+
+int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
+  SessionFlags session;
+  std::string ranks = "8,64,1024", name;
+  double jitter = 0.01;
+  bool asJSON = false;
+  Flags flags("mp-run plan", help);
+  session.addTo(flags);
+  flags.beginGroup("Scaling");
+  flags.add("ranks", ranks, "how many there may be", "N,N,...");
+  flags.add("network", name, "what is between ranks", "NAME");
+  flags.add("jitter", jitter, "standard deviation of ranks' times", 0.0);
+  flags.add("json", asJSON, "print as JSON");
+  if (auto code = session.parse(flags, arguments, registry))
+    return *code;
+  SmallVector<unsigned> counts;
+  if (!parseRanks(ranks, counts))
+    return flags.usageError("--ranks: expected N,N,... from 1 on, got '" +
+                            ranks + "'");
+  if (name.empty())
+    return flags.usageError("expected --network=NAME");
+  Expected<Network> network = Network::parse(name);
+  if (!network)
+    return flags.usageError("--network: " + toString(network.takeError()));
+  if (session.model.device != DeviceKind::CPU)
+    return flags.usageError("steps are measured on --device=cpu");
+  // As in training.
+  session.model.inPlace = true;
+  DataSet data;
+  Expected<Session> opened = session.open(registry, data);
+  if (!opened)
+    return reportError(opened.takeError());
+  if (Error failed = opened->takeStates())
+    return reportError(std::move(failed));
+  Expected<MeasuredStep> step = measureStep(*opened);
+  if (!step)
+    return reportError(step.takeError());
+  ScalingPlan plan = planScaling(std::move(*step), *network, counts, jitter);
+  if (asJSON)
+    plan.printJSON(outs());
+  else
+    plan.print(outs());
+  return finishOutput(exitOk);
+}
+
+} // namespace mp
