@@ -72,8 +72,10 @@ struct Ranks::Impl {
   std::map<int32_t, Bucket> buckets;
   std::string text;
   mp_collectives collectives = {};
+  bool isServing = false;
 
   void serve();
+  void serveToTheEnd();
   void make(Job &job);
   std::shared_ptr<Job> add(std::string what,
                            std::function<Error(Communicator &, uint64_t &)> run,
@@ -127,6 +129,18 @@ void Ranks::Impl::serve() {
   }
 }
 
+void Ranks::Impl::serveToTheEnd() {
+  serve();
+  if (isAbandoned) {
+    // Its end would wait.
+    (void)communicator.release();
+    return;
+  }
+  watchdog->begin("the end of MPI");
+  communicator.reset();
+  watchdog->end();
+}
+
 std::shared_ptr<Job>
 Ranks::Impl::add(std::string what,
                  std::function<Error(Communicator &, uint64_t &)> run,
@@ -160,43 +174,53 @@ Error Ranks::Impl::finish(Job &job) {
   return createStringError(failure);
 }
 
-Ranks::Ranks(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Ranks::Ranks(std::unique_ptr<Impl> made) : impl(std::move(made)) {
+  impl->collectives.context = impl.get();
+  impl->collectives.start = [](void *context, int32_t bucket, int32_t members,
+                               int32_t type, void *data, int64_t count) {
+    return static_cast<Impl *>(context)->startMember(bucket, members,
+                                                     {type, data, count});
+  };
+  impl->collectives.wait = [](void *context, int32_t bucket) {
+    return static_cast<Impl *>(context)->waitForBucket(bucket);
+  };
+  impl->collectives.error = [](void *context) {
+    return static_cast<Impl *>(context)->text.c_str();
+  };
+}
 
 Expected<std::unique_ptr<Ranks>> Ranks::join(const Launch &launch,
+                                             RanksOptions options) {
+  return join([launch] { return connect(launch); },
+              "mp-run: rank " + std::to_string(launch.rank), options);
+}
+
+Expected<std::unique_ptr<Ranks>> Ranks::join(ConnectFn connect, std::string who,
                                              RanksOptions options) {
   auto impl = std::make_unique<Impl>();
   Impl *made = impl.get();
   made->options = options;
-  made->watchdog.emplace(options.timeout,
-                         "mp-run: rank " + std::to_string(launch.rank));
+  made->watchdog.emplace(options.timeout, std::move(who));
   // The thread that starts MPI makes all calls of it, the last one included.
   std::string failure;
   bool isConnected = false;
   std::unique_lock<std::mutex> lock(made->mutex);
-  made->thread = std::thread([made, &launch, &failure, &isConnected] {
+  made->thread = std::thread([made, &connect, &failure, &isConnected] {
     made->watchdog->begin("the start of MPI");
-    auto communicator = connect(launch);
+    auto communicator = connect();
     made->watchdog->end();
+    bool isThere = bool(communicator);
     {
       std::lock_guard<std::mutex> inner(made->mutex);
       isConnected = true;
-      if (communicator)
+      if (isThere)
         made->communicator = std::move(*communicator);
       else
         failure = toString(communicator.takeError());
+      made->changed.notify_all();
     }
-    made->changed.notify_all();
-    if (!made->communicator)
-      return;
-    made->serve();
-    if (made->isAbandoned) {
-      // Its end would wait.
-      (void)made->communicator.release();
-      return;
-    }
-    made->watchdog->begin("the end of MPI");
-    made->communicator.reset();
-    made->watchdog->end();
+    if (isThere)
+      made->serveToTheEnd();
   });
   made->changed.wait(lock, [&] { return isConnected; });
   lock.unlock();
@@ -213,7 +237,7 @@ void Ranks::abandon() {
 }
 
 Ranks::~Ranks() {
-  if (impl->collectives.context)
+  if (impl->isServing)
     mp_set_collectives(nullptr);
   {
     std::lock_guard<std::mutex> lock(impl->mutex);
@@ -318,19 +342,12 @@ int32_t Ranks::Impl::waitForBucket(int32_t number) {
   return 1;
 }
 
+const mp_collectives &Ranks::getCollectives() const {
+  return impl->collectives;
+}
+
 void Ranks::serveModels() {
-  impl->collectives.context = impl.get();
-  impl->collectives.start = [](void *context, int32_t bucket, int32_t members,
-                               int32_t type, void *data, int64_t count) {
-    return static_cast<Impl *>(context)->startMember(bucket, members,
-                                                     {type, data, count});
-  };
-  impl->collectives.wait = [](void *context, int32_t bucket) {
-    return static_cast<Impl *>(context)->waitForBucket(bucket);
-  };
-  impl->collectives.error = [](void *context) {
-    return static_cast<Impl *>(context)->text.c_str();
-  };
+  impl->isServing = true;
   mp_set_collectives(&impl->collectives);
 }
 

@@ -25,6 +25,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <functional>
 #include <vector>
 
 namespace mp {
@@ -58,6 +59,13 @@ public:
   /// Connects to the launcher's other processes.
   static llvm::Expected<std::unique_ptr<Ranks>> join(const Launch &launch,
                                                      RanksOptions options = {});
+  /// The same by another way to connect, which is asked from the thread that
+  /// uses what it gives. `who` begins the line of a process that the time limit
+  /// ends.
+  using ConnectFn =
+      std::function<llvm::Expected<std::unique_ptr<Communicator>>()>;
+  static llvm::Expected<std::unique_ptr<Ranks>>
+  join(ConnectFn connect, std::string who, RanksOptions options);
   ~Ranks();
 
   int getRank() const;
@@ -86,7 +94,9 @@ public:
     return all;
   }
 
-  /// What the models of this process call from now on, until the end of this
+  /// What models call.
+  const mp_collectives &getCollectives() const;
+  /// The models of this process call it from now on, until the end of this
   /// object.
   void serveModels();
 

@@ -1,0 +1,320 @@
+//===- Collectives.cpp - Ranks of one process -----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks that are threads, and a communicator that copies: means to the bit of
+// sums in the order of ranks, of sizes that do not divide, buckets that are
+// waited for before all of them is there, failures in the middle. Also built
+// with the thread sanitizer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Collectives/Ranks.h"
+
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+using namespace mp;
+
+namespace {
+
+std::mutex reporting;
+unsigned failures = 0;
+
+void expect(bool holds, const std::string &what) {
+  std::lock_guard<std::mutex> lock(reporting);
+  if (holds)
+    return;
+  ++failures;
+  std::fprintf(stderr, "failed: %s\n", what.c_str());
+}
+
+/// Where ranks meet: each call of all of them is one round.
+class Meeting {
+public:
+  explicit Meeting(int size) : size(size), own(size) {}
+
+  /// Shows `data` to all, calls `read` while everyone's is there, and returns
+  /// when everyone has read.
+  template <typename Read> void meet(int rank, const void *data, Read read) {
+    std::unique_lock<std::mutex> lock(mutex);
+    own[rank] = static_cast<const char *>(data);
+    wait(lock);
+    lock.unlock();
+    read(own);
+    lock.lock();
+    wait(lock);
+  }
+
+  const int size;
+
+private:
+  void wait(std::unique_lock<std::mutex> &lock) {
+    uint64_t round = rounds;
+    if (++count == size) {
+      count = 0;
+      ++rounds;
+      changed.notify_all();
+      return;
+    }
+    changed.wait(lock, [&] { return rounds != round; });
+  }
+
+  std::vector<const char *> own;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int count = 0;
+  uint64_t rounds = 0;
+};
+
+class Copies : public Communicator {
+public:
+  Copies(Meeting &meeting, int number, int failsAt)
+      : meeting(meeting), failsAt(failsAt) {
+    rank = number;
+    size = meeting.size;
+    library = "copies";
+  }
+
+  llvm::Error exchange(const void *parts, void *from, size_t bytes) override {
+    if (llvm::Error failed = count())
+      return failed;
+    meeting.meet(rank, parts, [&](const std::vector<const char *> &all) {
+      for (int other = 0; other < size; ++other)
+        std::memcpy(static_cast<char *>(from) + other * bytes,
+                    all[other] + rank * bytes, bytes);
+    });
+    return llvm::Error::success();
+  }
+  llvm::Error gather(const void *own, void *all, size_t bytes) override {
+    if (llvm::Error failed = count())
+      return failed;
+    meeting.meet(rank, own, [&](const std::vector<const char *> &each) {
+      for (int other = 0; other < size; ++other)
+        std::memcpy(static_cast<char *>(all) + other * bytes, each[other],
+                    bytes);
+    });
+    return llvm::Error::success();
+  }
+  llvm::Error broadcast(void *data, size_t bytes) override {
+    if (llvm::Error failed = count())
+      return failed;
+    meeting.meet(rank, data, [&](const std::vector<const char *> &all) {
+      if (rank > 0)
+        std::memcpy(data, all[0], bytes);
+    });
+    return llvm::Error::success();
+  }
+
+private:
+  llvm::Error count() {
+    if (calls++ != failsAt)
+      return llvm::Error::success();
+    return llvm::createStringError("the cable is out");
+  }
+
+  Meeting &meeting;
+  const int failsAt;
+  int calls = 0;
+};
+
+/// Calls `body` for each of so many ranks, in threads of their own.
+template <typename Body>
+void run(int size, Body body, RanksOptions options = {}, int failsAt = -1) {
+  Meeting meeting(size);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      auto ranks = Ranks::join(
+          [&]() -> llvm::Expected<std::unique_ptr<Communicator>> {
+            return std::make_unique<Copies>(meeting, rank, failsAt);
+          },
+          "rank " + std::to_string(rank), options);
+      if (!ranks)
+        expect(false, llvm::toString(ranks.takeError()));
+      else
+        body(**ranks);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// What rank `rank` has for element `index`.
+float getElement(int rank, size_t index) {
+  uint32_t bits = uint32_t(index * 2654435761u) ^ uint32_t(rank * 40503u + 1);
+  bits ^= bits >> 13;
+  bits *= 2246822519u;
+  return std::ldexp(float(int32_t(bits)), int(bits % 29) - 45);
+}
+
+float getMean(int size, size_t index) {
+  float sum = 0;
+  for (int rank = 0; rank < size; ++rank)
+    sum += getElement(rank, index);
+  return sum / float(size);
+}
+
+constexpr int32_t floatType = 1, boolType = 9, doubleType = 11;
+
+/// Steps of a model of two buckets of floats and a flag.
+void checkSteps(Ranks &ranks, const std::vector<size_t> &sizes) {
+  const mp_collectives &calls = ranks.getCollectives();
+  void *context = calls.context;
+  int size = ranks.getSize(), rank = ranks.getRank();
+  for (int step = 0; step < 5; ++step) {
+    std::vector<std::vector<float>> members;
+    size_t index = 0;
+    for (size_t count : sizes) {
+      members.emplace_back(count);
+      for (float &element : members.back())
+        element = getElement(rank, index++ + step);
+    }
+    std::vector<double> wide = {double(rank), 1e300};
+    // One rank has false in the second place.
+    char flags[] = {1, char(rank != size - 1)};
+    int32_t count = int32_t(members.size());
+    for (std::vector<float> &member : members)
+      calls.start(context, 0, count, floatType, member.data(),
+                  int64_t(member.size()));
+    calls.start(context, 1, 1, doubleType, wide.data(), 2);
+    calls.start(context, 2, 1, boolType, flags, 2);
+    bool isGood = true;
+    for (int32_t bucket : {2, 0, 1})
+      isGood &= calls.wait(context, bucket) == 0;
+    expect(isGood, "waits succeed");
+    index = 0;
+    bool areMeans = true;
+    for (const std::vector<float> &member : members)
+      for (float element : member)
+        areMeans &= element == getMean(size, index++ + step);
+    expect(areMeans, "means have the bits of sums in the order of ranks");
+    double mean = 0;
+    for (int other = 0; other < size; ++other)
+      mean += other;
+    expect(wide[0] == mean / size && std::isfinite(wide[1]),
+           "doubles are added as doubles");
+    expect(flags[0] == 1 && flags[1] == 0, "flags are true where all are");
+  }
+}
+
+void testSteps() {
+  for (int size : {1, 2, 3, 4})
+    for (const std::vector<size_t> &sizes :
+         {std::vector<size_t>{1}, {5, 0, 3}, {1000, 1, 4096, 7}, {70001}})
+      run(size, [&](Ranks &ranks) { checkSteps(ranks, sizes); });
+}
+
+/// What is needed early travels alone, and the rest of its bucket later.
+void testEarlyWaits() {
+  run(3, [](Ranks &ranks) {
+    const mp_collectives &calls = ranks.getCollectives();
+    void *context = calls.context;
+    for (int step = 0; step < 3; ++step) {
+      float first = float(ranks.getRank()), second = 10 * first;
+      calls.start(context, 7, 2, floatType, &first, 1);
+      expect(calls.wait(context, 7) == 0 && first == 1, "the early member");
+      expect(second == 10 * float(ranks.getRank()), "the other one is its own");
+      calls.start(context, 7, 2, floatType, &second, 1);
+      expect(calls.wait(context, 7) == 0 && second == 10, "the late member");
+    }
+    expect(calls.wait(context, 99) == 0, "nothing is waited for");
+  });
+}
+
+void testBF16() {
+  RanksOptions options;
+  options.isWireBF16 = true;
+  run(
+      4,
+      [](Ranks &ranks) {
+        const mp_collectives &calls = ranks.getCollectives();
+        std::vector<float> values(1001);
+        for (size_t i = 0; i < values.size(); ++i)
+          values[i] = getElement(ranks.getRank(), i);
+        float special[] = {INFINITY, NAN, -0.0f, 1.00390625f, 3.4e38f};
+        calls.start(calls.context, 0, 2, floatType, values.data(),
+                    int64_t(values.size()));
+        calls.start(calls.context, 0, 2, floatType, special, 5);
+        expect(calls.wait(calls.context, 0) == 0, "the wait succeeds");
+        bool areNear = true;
+        for (size_t i = 0; i < values.size(); ++i) {
+          float scale = 0;
+          for (int rank = 0; rank < ranks.getSize(); ++rank)
+            scale += std::fabs(getElement(rank, i));
+          areNear &= std::fabs(values[i] - getMean(ranks.getSize(), i)) <=
+                     scale * 0x1p-8f;
+        }
+        expect(areNear, "two roundings to bf16");
+        expect(std::isinf(special[0]) && std::isnan(special[1]) &&
+                   special[2] == 0 && !std::signbit(special[2]) &&
+                   special[3] == 1.0f,
+               "infinite, NaN, zero, and ties to even");
+        RanksFigures figures = ranks.getFigures();
+        // Of 1006 elements, two bytes each, three quarters twice.
+        expect(figures.bytes == 2 * 3 * 252 * 2, "bytes that are sent");
+      },
+      options);
+}
+
+void testBetweenSteps() {
+  run(4, [](Ranks &ranks) {
+    int data[] = {ranks.getRank() + 5, ranks.getRank()};
+    expect(!ranks.broadcast(data, sizeof data) && data[0] == 5 && data[1] == 0,
+           "rank 0's bytes");
+    auto all = ranks.gatherNumbers(ranks.getRank() * 3);
+    bool isGood = bool(all);
+    expect(isGood, "a gather succeeds");
+    if (!isGood)
+      llvm::consumeError(all.takeError());
+    else
+      expect(*all == std::vector<int>({0, 3, 6, 9}), "in the order of ranks");
+    expect(ranks.getFigures().bytes == 0, "that is no step");
+  });
+}
+
+/// Everything fails from there on, with the first reason.
+void testFailures() {
+  run(
+      2,
+      [](Ranks &ranks) {
+        const mp_collectives &calls = ranks.getCollectives();
+        float value = 1;
+        expect(!ranks.broadcast(&value, sizeof value), "before it fails");
+        calls.start(calls.context, 3, 1, floatType, &value, 1);
+        expect(calls.wait(calls.context, 3) != 0, "the wait fails");
+        std::string text = calls.error(calls.context);
+        expect(text == "bucket 3 of gradients: the cable is out", text);
+        auto all = ranks.gatherNumbers(1);
+        expect(!all, "the next one as well");
+        if (!all)
+          text = llvm::toString(all.takeError());
+        expect(text.find("the cable is out") != std::string::npos, text);
+        ranks.abandon();
+      },
+      RanksOptions(), /*failsAt=*/1);
+  auto refused = Ranks::join(
+      []() -> llvm::Expected<std::unique_ptr<Communicator>> {
+        return llvm::createStringError("no line");
+      },
+      "nobody", RanksOptions());
+  expect(!refused, "no connection");
+  if (!refused)
+    expect(llvm::toString(refused.takeError()) == "no line", "its reason");
+}
+
+} // namespace
+
+int main() {
+  testSteps();
+  testEarlyWaits();
+  testBF16();
+  testBetweenSteps();
+  testFailures();
+  return failures ? 1 : 0;
+}
