@@ -221,6 +221,23 @@ Error Trainer::compareStates() {
   return Error::success();
 }
 
+/// In a window of accumulated batches each rank has sums of its own: for states
+/// that may be kept, their means are what all go on with.
+Error Trainer::shareSums() {
+  if (getScalar("accumulated_steps").value_or(0) == 0)
+    return Error::success();
+  for (unsigned index : states) {
+    Tensor &tensor = inputs[index];
+    if (StringRef(program->getInputs()[index].name).ends_with(".accumulated") &&
+        tensor.getKind() == ElementKind::Float)
+      if (Error failed =
+              options.ranks->average({static_cast<float *>(tensor.getData()),
+                                      size_t(tensor.getNumElements())}))
+        return failed;
+  }
+  return Error::success();
+}
+
 /// Whether a rank has been asked to stop.
 Expected<bool> Trainer::agreeOnStop(bool isStopped) {
   isStopped |= hasStopFile();
@@ -232,9 +249,12 @@ Expected<bool> Trainer::agreeOnStop(bool isStopped) {
     return all.takeError();
   isStopped = llvm::is_contained(*all, char(true));
   if (isStopped || step == total || step % stepsBetweenChecks == 0 ||
-      step % every == 0)
+      step % every == 0) {
+    if (Error failed = shareSums())
+      return failed;
     if (Error failed = compareStates())
       return failed;
+  }
   return isStopped;
 }
 

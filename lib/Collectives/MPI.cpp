@@ -148,7 +148,7 @@ template <typename Handle> Error MPICommunicator<Handle>::start() {
 static constexpr const char *libraryVariable = "MPOPT_MPI_LIBRARY";
 
 static SmallVector<const char *> getNames(const Launch &launch) {
-  if (const char *given = std::getenv(libraryVariable))
+  if (const char *given = std::getenv(libraryVariable); given && *given)
     return {given};
   if (launch.kind == Launch::OpenMPI)
     return {"libmpi.so.40", "libmpi_abi.so.1", "libmpi_abi.so.0"};

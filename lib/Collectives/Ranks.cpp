@@ -283,6 +283,14 @@ Expected<std::vector<char>> Ranks::gather(ArrayRef<char> own) {
   return all;
 }
 
+Error Ranks::average(MutableArrayRef<float> elements) {
+  auto job =
+      impl->add("a mean over ranks", [=](Communicator &ranks, uint64_t &sent) {
+        return makeMeans(ranks, elements, /*isWireBF16=*/false, sent);
+      });
+  return impl->finish(*job);
+}
+
 //===----------------------------------------------------------------------===//
 // In steps
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 
 #include "mp-opt/Training/Distribution.h"
 
+#include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 
@@ -39,9 +40,11 @@ private:
   void advance(GradientOp gradient);
   void findWindow();
   Value getReduced(GradientOp gradient);
-  AllReduceOp reduce(Value value, Value condition, bool isOutput = false);
+  AllReduceOp reduce(Value value, Value condition = {},
+                     Operation *onlyUser = nullptr);
   void add(AllReduceOp op);
-  void reduceOutputs();
+  void findOwn();
+  LogicalResult reduceOutputs();
   void fillBuckets();
 
   GraphOp graph;
@@ -55,6 +58,8 @@ private:
   /// last one of a window; null without.
   llvm::DenseSet<Value> sums;
   Value isLast;
+  /// What each rank has of its own.
+  llvm::DenseSet<Value> own;
   int64_t numBuckets = 0;
 };
 } // namespace
@@ -127,27 +132,48 @@ void Distributor::add(AllReduceOp op) {
   reductions[{element, op.getCondition()}].push_back(op);
 }
 
-/// Everything else reads the result; of an output, only callers do.
-AllReduceOp Distributor::reduce(Value value, Value condition, bool isOutput) {
+/// Everything else reads the result, or one user alone; an output keeps its
+/// name.
+AllReduceOp Distributor::reduce(Value value, Value condition,
+                                Operation *onlyUser) {
   b.setInsertionPointAfterValue(value);
   auto op = AllReduceOp::create(b, value.getLoc(), value.getType(), value,
                                 condition, 0, 1);
-  if (!isOutput) {
-    value.replaceAllUsesExcept(op.getResult(), op);
-    return op;
-  }
-  value.replaceUsesWithIf(op.getResult(), [](OpOperand &use) {
-    return isa<YieldOp>(use.getOwner());
+  value.replaceUsesWithIf(op.getResult(), [&](OpOperand &use) {
+    return use.getOwner() != op && (!onlyUser || use.getOwner() == onlyUser);
   });
-  std::string name = onnxir::getValueName(value).str();
-  nodes.rename(value, name + "_own");
-  setValueName(cast<OpResult>(op.getResult()), name);
+  if (isa_and_nonnull<YieldOp>(onlyUser)) {
+    std::string name = onnxir::getValueName(value).str();
+    nodes.rename(value, name + "_own");
+    setValueName(cast<OpResult>(op.getResult()), name);
+  }
   return op;
 }
 
-/// Losses, and states that neither the optimizer nor loss scaling updates: the
-/// running statistics of normalizations, which each rank has of its own batch.
-void Distributor::reduceOutputs() {
+/// Values that ranks have for themselves: computed from the batch, which is
+/// what has no default and no next value, and not reduced yet.
+void Distributor::findOwn() {
+  Block &block = editor.getBlock();
+  llvm::StringSet<> outputs;
+  for (Value value : editor.getYield().getValues())
+    outputs.insert(onnxir::getValueName(value));
+  for (BlockArgument input : block.getArguments())
+    if (!editor.getDefault(input) &&
+        !outputs.contains((onnxir::getValueName(input) + "_new").str()))
+      own.insert(input);
+  for (Operation &op : block) {
+    if (isa<AllReduceOp>(op))
+      continue;
+    auto sources = getCaptured(&op);
+    sources.insert(op.operand_begin(), op.operand_end());
+    if (llvm::any_of(sources, [&](Value value) { return own.contains(value); }))
+      own.insert(op.result_begin(), op.result_end());
+  }
+}
+
+/// Losses, and states that hang on a rank's batch: running statistics.
+LogicalResult Distributor::reduceOutputs() {
+  findOwn();
   llvm::StringSet<> inputs;
   for (BlockArgument input : editor.getBlock().getArguments())
     inputs.insert(onnxir::getValueName(input));
@@ -157,11 +183,19 @@ void Distributor::reduceOutputs() {
     bool isLoss = name == "loss" || name.starts_with("loss.");
     StringRef state = name;
     bool isState = state.consume_back("_new") && inputs.contains(state);
-    Operation *source = value.getDefiningOp();
-    if ((isLoss || isState) && source && isFloat(value) &&
-        !isa<UpdateOp, UpdateScaleOp, AllReduceOp>(source))
-      add(reduce(value, Value(), /*isOutput=*/true));
+    if ((!isLoss && !isState) || !own.contains(value))
+      continue;
+    auto update = value.getDefiningOp<UpdateOp>();
+    Value reduced = update ? update.getValue() : value;
+    if (!isFloat(reduced))
+      return graph.emitError("state '")
+             << state << "' depends on a rank's batch, and is of type "
+             << reduced.getType()
+             << ": only floats have a mean over ranks, expected f32 or f64";
+    add(reduce(reduced, Value(),
+               update ? update.getOperation() : editor.getYield()));
   }
+  return success();
 }
 
 static int64_t countBytes(AllReduceOp op) {
@@ -216,12 +250,15 @@ LogicalResult Distributor::run() {
     bool isSum = reduced != gradient.getResult();
     add(reduce(reduced, isSum ? isLast : Value()));
   }
-  reduceOutputs();
+  SmallVector<AllReduceOp> flags;
+  for (auto test : llvm::make_early_inc_range(block.getOps<AllFiniteOp>()))
+    flags.push_back(reduce(test.getResult(), isLast));
+  if (failed(reduceOutputs()))
+    return failure();
   fillBuckets();
-  // Tests come last: each is needed at once.
-  SmallVector<AllFiniteOp> tests(block.getOps<AllFiniteOp>());
-  for (AllFiniteOp test : tests)
-    reduce(test.getResult(), isLast).setBucket(numBuckets++);
+  // Each is needed at once.
+  for (AllReduceOp flag : flags)
+    flag.setBucket(numBuckets++);
   return success();
 }
 

@@ -16,8 +16,8 @@ module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [[""
     // CHECK: %[[GV:.*]] = "onnx.Mul"
     // CHECK-NEXT: %[[UV:.*]] = mp.unscale %[[GV]] by
     // CHECK-NEXT: %[[V:.*]] = mp.gradient %[[UV]] of
-    // CHECK-NEXT: %[[ALLV:.*]] = mp.all_reduce %[[V]] bucket 0 of 4 : tensor<8xf32>
-    // SMALL: mp.all_reduce {{.*}} bucket 1 of 2 : tensor<8xf32>
+    // CHECK-NEXT: %[[ALLV:.*]] = mp.all_reduce %[[V]] bucket 0 of 4 : tensor<8xf32> to tensor<8xf32>
+    // SMALL: mp.all_reduce {{.*}} bucket 1 of 2 : tensor<8xf32> to tensor<8xf32>
     %gv = "onnx.Mul"(%x, %v) {onnx.results = ["gv"]} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     // CHECK: %[[STATISTICS:.*]] = "onnx.Add"
     // CHECK-NEXT: %[[ALLS:.*]] = mp.all_reduce %[[STATISTICS]] bucket 0 of 4
@@ -27,15 +27,15 @@ module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [[""
     // CHECK-NEXT: mp.unscale
     // CHECK-NEXT: %[[W:.*]] = mp.gradient
     // CHECK-NEXT: %[[ALLW:.*]] = mp.all_reduce %[[W]] bucket 0 of 4
-    // SMALL: mp.all_reduce {{.*}} bucket 2 of 1 : tensor<8xf32>
+    // SMALL: mp.all_reduce {{.*}} bucket 2 of 1 : tensor<8xf32> to tensor<8xf32>
     %gw = "onnx.Mul"(%x, %w) {onnx.results = ["gw"]} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     %uw = mp.unscale %gw by %scale : tensor<8xf32>
     %uv = mp.unscale %gv by %scale : tensor<8xf32>
     %dw = mp.gradient %uw of %w : tensor<8xf32>, tensor<8xf32>
     %dv = mp.gradient %uv of %v : tensor<8xf32>, tensor<8xf32>
     // CHECK: %[[FINITE:.*]] = mp.all_finite %[[GW]], %[[GV]]
-    // CHECK-NEXT: %[[ALL:.*]] = mp.all_reduce %[[FINITE]] bucket 1 of 1 : tensor<i1>
-    // SMALL: mp.all_reduce {{.*}} bucket 3 of 1 : tensor<i1>
+    // CHECK-NEXT: %[[ALL:.*]] = mp.all_reduce %[[FINITE]] bucket 1 of 1 : tensor<i1> to tensor<i1>
+    // SMALL: mp.all_reduce {{.*}} bucket 3 of 1 : tensor<i1> to tensor<i1>
     %finite = mp.all_finite %gw, %gv : tensor<8xf32>, tensor<8xf32>
     // CHECK: %[[NEXTW:.*]] = "onnx.Sub"(%{{.*}}, %[[ALLW]])
     // CHECK: %[[NEXTV:.*]] = "onnx.Sub"(%{{.*}}, %[[ALLV]])
@@ -60,7 +60,7 @@ module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [[""
 // CHECK: %[[G:.*]] = "onnx.Mul"
 // CHECK-NEXT: %[[D:.*]] = mp.gradient %[[G]]
 // CHECK-NEXT: %[[SUM:.*]] = "onnx.Add"(%sums, %[[D]])
-// CHECK-NEXT: %[[ALL:.*]] = mp.all_reduce %[[SUM]] if %[[LAST]] bucket 0 of 1 : tensor<8xf32>
+// CHECK-NEXT: %[[ALL:.*]] = mp.all_reduce %[[SUM]] if %[[LAST]] bucket 0 of 1 : tensor<8xf32> to tensor<8xf32>
 // CHECK: "onnx.Where"(%[[LAST]], %zero, %[[ALL]])
 // CHECK: "onnx.Div"(%[[ALL]], %fours)
 module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [["", 21]]} {

@@ -175,7 +175,7 @@ def test_needs_libc_alone(tmp_path, small, device):
     assert names == {
         "small_run", "small_interface", "small_release", "small_set_device",
         "mp_get_threads", "mp_last_error", "mp_peak_bytes", "mp_release",
-        "mp_reset_peak", "mp_set_threads",
+        "mp_reset_peak", "mp_set_collectives", "mp_set_threads",
     }
 
 

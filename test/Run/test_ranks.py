@@ -152,7 +152,7 @@ def test_accumulation(tmp_path, launcher):
     model, data = make_model(tmp_path), make_data(tmp_path, 16)
     results, sent = [], []
     for ranks, accumulate in ((2, 4), (1, 8)):
-        step = tmp_path / "step.mlirbc"
+        step = tmp_path / ("two.mlirbc" if ranks == 2 else "one.mlirbc")
         run_mp_opt(
             model, "--train", "--loss=softmax-cross-entropy", "--optimizer=adamw",
             "--summary=none", "--mixed-fp16", f"--accumulate={accumulate}",
@@ -166,6 +166,16 @@ def test_accumulation(tmp_path, launcher):
         assert done.returncode == 0, done.stderr
         results.append(load_safetensors(out))
         sent.append(json.loads(done.stdout).get("sent_bytes"))
+    # In the middle of a window, sums are each rank's own until they are kept.
+    for steps in (7, 24):
+        resumed = train(
+            launcher, 2, tmp_path / "two.mlirbc", data, tmp_path / "r.safetensors",
+            "--quiet", f"--checkpoint={tmp_path / 'c'}", "--resume", f"--steps={steps}",
+        )
+    for name, value in resumed.items():
+        np.testing.assert_allclose(
+            value, results[0][name], rtol=1e-5, atol=1e-7, err_msg=name
+        )
     # Sums of sums: as near as another order of terms.
     for name, value in results[0].items():
         np.testing.assert_allclose(
@@ -174,6 +184,43 @@ def test_accumulation(tmp_path, launcher):
     # The loss in each step, gradients in six of them.
     gradients = 4 * (4 * 16 + 16 + 16 * 3)
     assert 6 * gradients < sent[0] < 6 * gradients + 24 * 64
+
+
+def test_running_statistics(tmp_path, launcher):
+    """Are the means over ranks: of two ranks with the same rows, what one has,
+    and of others, the mean of what each alone would have."""
+    text = """
+<ir_version: 9, opset_import: ["" : 21]>
+net (float[n,3,4,4] x) => (float[n,2] y)
+<float[3] scale = {1, 1, 1}, float[3] bias = {0, 0, 0}, float[3] mean = {0, 0, 0},
+ float[3] var = {1, 1, 1}, float[3,2] w = {1, 2, 3, 4, 5, 6}>
+{
+  z, mean_out, var_out = BatchNormalization<training_mode = 1>(x, scale, bias, mean, var)
+  p = GlobalAveragePool(z)
+  f = Flatten(p)
+  y = MatMul(f, w)
+}
+"""
+    model, step = tmp_path / "m.onnxtxt", tmp_path / "step.mlirbc"
+    model.write_text(text)
+    run_mp_opt(
+        model, "--train", "--loss=mse", "--distribute", "--summary=none", "-o", step
+    )
+    x = np.random.default_rng(3).standard_normal((2, 8, 3, 4, 4)).astype("f") * 2 + 1
+    labels = np.zeros((2, 8, 2), "f")
+    found = {}
+    for name, ranks, batches in (("both", 2, x), ("0", 1, x[:1]), ("1", 1, x[1:])):
+        data, out = tmp_path / f"{name}.npz", tmp_path / f"{name}.safetensors"
+        np.savez(data, x=batches, labels=labels[: len(batches)])
+        done = launch(
+            launcher, ranks, "train", step, f"--data={data}", "-o", out, "--quiet"
+        )
+        assert done.returncode == 0, done.stderr
+        found[name] = load_safetensors(out)
+    for name in ("mean", "var"):
+        mean = (found["0"][name] + found["1"][name]) / 2
+        np.testing.assert_allclose(found["both"][name], mean, rtol=1e-6)
+        assert (found["0"][name] != found["1"][name]).all()
 
 
 def test_rows_are_shared(tmp_path, launcher):

@@ -138,6 +138,7 @@ private:
   llvm::Error compareRuns();
   llvm::Error shareStates();
   llvm::Error compareStates();
+  llvm::Error shareSums();
   void flipForTest();
   llvm::Expected<bool> agreeOnStop(bool isStopped);
   llvm::Expected<std::optional<TrainingEnd>>

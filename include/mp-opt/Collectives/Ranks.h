@@ -94,6 +94,9 @@ public:
     return all;
   }
 
+  /// Means over all ranks in the places of these elements.
+  llvm::Error average(llvm::MutableArrayRef<float> elements);
+
   /// What models call.
   const mp_collectives &getCollectives() const;
   /// The models of this process call it from now on, until the end of this

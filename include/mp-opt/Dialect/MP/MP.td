@@ -180,7 +180,7 @@ def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "resul
   }];
 }
 
-def MP_AllReduceOp : MP_Op<"all_reduce", [AllTypesMatch<["value", "result"]>]> {
+def MP_AllReduceOp : MP_Op<"all_reduce"> {
   let summary = "makes one value of those of all ranks";
   let description = [{
     Of data-parallel training, where each rank runs the step on a batch of its
@@ -188,11 +188,13 @@ def MP_AllReduceOp : MP_Op<"all_reduce", [AllTypesMatch<["value", "result"]>]> {
     of a flag, whether it is true on all. Reductions of one `bucket` travel
     together; it has `members` of them. All ranks come to the same reductions in
     the same order. With one rank the result is the value; so it is where
-    `condition`, which is the same on all ranks, is false.
+    `condition`, which is the same on all ranks, is false. The result's type may
+    say more sizes than the value's.
 
     ```mlir
-    %mean = mp.all_reduce %g bucket 0 of 3 : tensor<8xf32>
-    %sum = mp.all_reduce %s if %applies bucket 1 of 1 : tensor<8xf32>
+    %mean = mp.all_reduce %g bucket 0 of 3 : tensor<?xf32> to tensor<8xf32>
+    %sum = mp.all_reduce %s if %applies bucket 1 of 1
+        : tensor<8xf32> to tensor<8xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[MP_F32Tensor, MP_Flag]>:$value,
@@ -201,7 +203,7 @@ def MP_AllReduceOp : MP_Op<"all_reduce", [AllTypesMatch<["value", "result"]>]> {
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
     $value (`if` $condition^)? `bucket` $bucket `of` $members attr-dict `:`
-    type($result)
+    type($value) `to` type($result)
   }];
 }
 
