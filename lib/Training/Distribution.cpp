@@ -216,7 +216,8 @@ void Distributor::fillBuckets() {
     for (AllReduceOp op : ops)
       bytesLeft += countBytes(op);
     ArrayRef<AllReduceOp> left(ops);
-    int64_t limit = settings.firstBytes;
+    int64_t first = std::max<int64_t>(settings.firstBytes, 1);
+    int64_t most = std::max(settings.bucketBytes, first), limit = first;
     while (!left.empty()) {
       size_t count = 0;
       int64_t bytes = 0;
@@ -229,8 +230,7 @@ void Distributor::fillBuckets() {
       ++numBuckets;
       left = left.drop_front(count);
       bytesLeft -= bytes;
-      limit = std::min(settings.bucketBytes,
-                       std::max(settings.firstBytes, bytesLeft / 2));
+      limit = std::min(most, std::max(first, bytesLeft / 2));
     }
   }
 }

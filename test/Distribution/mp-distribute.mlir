@@ -1,9 +1,14 @@
 // RUN: mp-opt %s --split-input-file --mp-distribute | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-distribute="bucket-bytes=-1 first-bytes=0" \
+// RUN:   | FileCheck %s --check-prefix=NONE
 // RUN: mp-opt %s --split-input-file --mp-distribute="bucket-bytes=64 first-bytes=1" | FileCheck %s --check-prefix=SMALL
 
 // Gradients are reduced where they are computed, in front of the optimizer and
 // of whatever else comes; with them the loss, and statistics that no optimizer
 // updates. The test whether they are finite is everyone's.
+// Whatever is asked for, a bucket has a member.
+// NONE: mp.all_reduce %{{.*}} bucket 0 of 1
+// NONE: mp.all_reduce %{{.*}} bucket 1 of 1
 module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [["", 21]]} {
   // CHECK: onnx.graph
   // SMALL: onnx.graph
