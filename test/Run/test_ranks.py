@@ -411,6 +411,13 @@ def test_steps_that_reduce_nothing(tmp_path, launcher):
     assert "reduces nothing over ranks" in message and "--distribute" in message
 
 
+def test_wrong_usage(tmp_path, launcher):
+    """Said once, though all have the same command line."""
+    done = launch(launcher, 2, "train", "step.mlirbc", "--data=x.npz", "--tiemout=3")
+    lines = [l for l in done.stderr.splitlines() if l.startswith("mp-run train:")]
+    assert done.returncode != 0 and len(lines) == 1 and "--timeout" in lines[0]
+
+
 def test_too_few_rows(tmp_path, launcher):
     step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
     data = make_data(tmp_path, 1)

@@ -19,6 +19,9 @@
 
 #include "llvm/Support/FileSystem.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 using namespace llvm;
 
 namespace mp {
@@ -343,9 +346,30 @@ static int trainRank(TrainFlags &flags, const mlir::DialectRegistry &registry) {
   return report(makeError(std::move(details)));
 }
 
+/// Of processes that have one command line, one says what is wrong with it.
+static std::optional<int> parseAsRank(TrainFlags &flags, Arguments arguments,
+                                      mlir::DialectRegistry &registry) {
+  Expected<Launch> launch = Launch::find();
+  bool isOther = launch && launch->rank > 0;
+  if (!launch)
+    consumeError(launch.takeError());
+  int nowhere = isOther ? ::open("/dev/null", O_WRONLY) : -1;
+  int before = nowhere < 0 ? -1 : ::dup(STDERR_FILENO);
+  if (before >= 0)
+    ::dup2(nowhere, STDERR_FILENO);
+  std::optional<int> code = flags.parse(arguments, registry);
+  errs().flush();
+  if (before >= 0)
+    ::dup2(before, STDERR_FILENO);
+  for (int file : {nowhere, before})
+    if (file >= 0)
+      ::close(file);
+  return code;
+}
+
 int runTrain(Arguments arguments, mlir::DialectRegistry &registry) {
   TrainFlags flags;
-  if (std::optional<int> code = flags.parse(arguments, registry))
+  if (std::optional<int> code = parseAsRank(flags, arguments, registry))
     return *code;
   // Hours of training do not end because nobody reads any more how it goes.
   ::signal(SIGPIPE, SIG_IGN);
