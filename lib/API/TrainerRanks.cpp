@@ -53,7 +53,7 @@ DataAttributes Trainer::describeRun() {
   run["version"] = MPOPT_VERSION;
   run["training step"] = content;
   run["steps in all"] = std::to_string(total);
-  run["average"] = options.average ? "yes" : "no";
+  run["wire"] = options.ranks->getOptions().isWireBF16 ? "bf16" : "fp32";
   run["device"] = stringifyDevice(options.compile.device).str();
   std::optional<Target> target = options.compile.target;
   if (Expected<Target> host = getHostTarget(); !host)

@@ -253,6 +253,8 @@ const std::string &Ranks::getLibrary() const {
   return impl->communicator->getLibrary();
 }
 
+const RanksOptions &Ranks::getOptions() const { return impl->options; }
+
 RanksFigures Ranks::getFigures() const {
   std::lock_guard<std::mutex> lock(impl->mutex);
   return impl->figures;

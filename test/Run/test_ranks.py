@@ -375,6 +375,20 @@ def test_resume(tmp_path, launcher):
         np.testing.assert_array_equal(value, resumed[name])
 
 
+def test_averages(tmp_path, launcher):
+    """What the first rank alone writes is no difference between ranks."""
+    step, _ = make_steps(
+        tmp_path, make_model(tmp_path), 2, "--average=ema:decay=0.5"
+    )
+    data = make_data(tmp_path, 8)
+    plain, averages = (
+        train(launcher, 2, step, data, tmp_path / "o.safetensors", "--quiet", *flags)
+        for flags in ((), ("--average", f"--validation={data}"))
+    )
+    np.testing.assert_array_equal(averages["w1"], plain["w1.ema"])
+    assert (averages["w1"] != plain["w1"]).any()
+
+
 def test_stop_file(tmp_path, launcher):
     """All ranks end after the same step, with a checkpoint."""
     step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
@@ -436,6 +450,7 @@ def test_ranks_that_differ(tmp_path, launcher):
     other_data = make_data(other, 4, overflow=[2])
     missing = other / "missing.npz"
     for file, values, expected in (
+        (f"{step} --wire=bf16", data, "something else: wire = bf16; rank 0 has wire = fp32"),
         (other_step, data, "rank 1 is about to do something else: training step"),
         (step, other_data, "something else: elements of 'x'"),
         (step, missing, "rank 1: "),

@@ -71,6 +71,7 @@ public:
   int getRank() const;
   int getSize() const;
   const std::string &getLibrary() const;
+  const RanksOptions &getOptions() const;
   RanksFigures getFigures() const;
 
   /// Leaves the others alone: the end of this object waits for nobody. When the
