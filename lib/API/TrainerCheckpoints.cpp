@@ -163,7 +163,7 @@ Error Trainer::writeCheckpoint(StringRef folder) {
 
 /// For those who cannot send a signal, as to a run whose launcher ends it at
 /// once: a file `stop` beside the checkpoints. It is taken away.
-bool Trainer::hasStopFile() const {
+bool Trainer::takeStopFile() const {
   if (options.checkpoints.empty())
     return false;
   SmallString<128> path(options.checkpoints);

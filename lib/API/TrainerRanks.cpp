@@ -17,6 +17,7 @@
 #include "mp-opt/API/Error.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Training/Distribution.h"
+#include "mp-opt/Training/Optimizers.h"
 
 #include "llvm/Support/xxhash.h"
 
@@ -224,11 +225,12 @@ Error Trainer::compareStates() {
 /// In a window of accumulated batches each rank has sums of its own: for states
 /// that may be kept, their means are what all go on with.
 Error Trainer::shareSums() {
-  if (getScalar("accumulated_steps").value_or(0) == 0)
+  if (getScalar(accumulatedSteps).value_or(0) == 0)
     return Error::success();
   for (unsigned index : states) {
     Tensor &tensor = inputs[index];
-    if (StringRef(program->getInputs()[index].name).ends_with(".accumulated") &&
+    StringRef name = program->getInputs()[index].name;
+    if (name.consume_back(accumulatedSum) && name.ends_with(".") &&
         tensor.getKind() == ElementKind::Float)
       if (Error failed =
               options.ranks->average({static_cast<float *>(tensor.getData()),
@@ -240,7 +242,7 @@ Error Trainer::shareSums() {
 
 /// Whether a rank has been asked to stop.
 Expected<bool> Trainer::agreeOnStop(bool isStopped) {
-  isStopped |= hasStopFile();
+  isStopped |= takeStopFile();
   if (!options.ranks)
     return isStopped;
   flipForTest();

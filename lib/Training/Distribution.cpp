@@ -18,6 +18,7 @@
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Training/Losses.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -180,7 +181,7 @@ LogicalResult Distributor::reduceOutputs() {
   SmallVector<Value> values(editor.getYield().getValues());
   for (Value value : values) {
     StringRef name = onnxir::getValueName(value);
-    bool isLoss = name == "loss" || name.starts_with("loss.");
+    bool isLoss = name == lossName || name.starts_with(lossPartPrefix);
     StringRef state = name;
     bool isState = state.consume_back("_new") && inputs.contains(state);
     if ((!isLoss && !isState) || !own.contains(value))

@@ -323,7 +323,7 @@ static Value addTotal(GraphEditor &editor, NodeBuilder &b,
   SmallVector<Value> parts;
   for (auto [request, loss] : llvm::zip(requests, losses)) {
     if (request.kind) {
-      b.rename(loss, "loss." + request.kind->name);
+      b.rename(loss, lossPartPrefix + request.kind->name);
       parts.push_back(loss);
     }
     Value share = request.weight == 1 ? loss : b.scale(loss, request.weight);
@@ -391,7 +391,7 @@ FailureOr<Value> addLosses(GraphOp graph, NodeBuilder &builder,
   bool isOutput = llvm::is_contained(editor.getYield().getValues(), loss);
   markMade(editor.getBlock(), before);
   if (!isOutput) {
-    builder.rename(loss, "loss");
+    builder.rename(loss, lossName);
     editor.addFirstOutput(loss);
   }
   return loss;

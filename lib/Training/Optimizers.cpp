@@ -85,12 +85,12 @@ void OptimizerBuilder::accumulate() {
   b.setBase("accumulate");
   Builder &types = b.getBuilder();
   auto countType = RankedTensorType::get({}, types.getI64Type());
-  Value count = addState("accumulated_steps",
-                         DenseElementsAttr::get(countType, int64_t(0)));
+  Value count =
+      addState(accumulatedSteps, DenseElementsAttr::get(countType, int64_t(0)));
   Value next = b.add(count, b.intScalar(1));
   applies = b.create("Equal", {next, b.intScalar(settings.accumulate)});
   addUpdate(count, b.where(applies, b.intScalar(0), next), /*always=*/true);
-  SmallVector<Value> states = addZeros({"accumulated"});
+  SmallVector<Value> states = addZeros({accumulatedSum});
   for (auto [entry, sums] : llvm::zip(gradients, states)) {
     Value &gradient = entry.second;
     Value sum = b.add(sums, gradient);

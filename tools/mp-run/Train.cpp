@@ -308,6 +308,8 @@ static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
     details.isEverywhere = true;
     return makeError(std::move(details));
   }
+  if (ranks && !flags.quiet)
+    noteTraining(Twine(ranks->getSize()) + " ranks, by " + ranks->getLibrary());
   return Run(**trainer, target.get(), flags).make();
 }
 

@@ -168,7 +168,7 @@ private:
   llvm::Expected<TrainingEnd> runSteps(const TrainingObserver &observer);
   llvm::Expected<Checkpoint> makeCheckpoint();
   llvm::Error writeCheckpoint();
-  bool hasStopFile() const;
+  bool takeStopFile() const;
   DataAttributes getSettings() const;
   llvm::Error checkOrigin(const Checkpoint &checkpoint) const;
   llvm::Error checkSettings(const Checkpoint &checkpoint) const;

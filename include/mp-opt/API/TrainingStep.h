@@ -9,12 +9,11 @@
 #define MPOPT_API_TRAININGSTEP_H
 
 #include "mp-opt/API/Model.h"
+#include "mp-opt/Training/Losses.h"
 
 namespace mp {
 
 // The names that mp-opt --train gives.
-constexpr llvm::StringLiteral lossName = "loss";
-constexpr llvm::StringLiteral lossPartPrefix = "loss.";
 constexpr llvm::StringLiteral rateName = "learning_rate";
 
 /// What is known of a step before it is compiled.

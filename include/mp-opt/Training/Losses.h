@@ -34,6 +34,10 @@
 
 namespace mp {
 
+/// Outputs of a training step: the loss, and what it is a sum of.
+inline constexpr llvm::StringLiteral lossName = "loss";
+inline constexpr llvm::StringLiteral lossPartPrefix = "loss.";
+
 struct LossKind;
 
 struct LossRequest {

@@ -38,6 +38,11 @@
 
 namespace mp {
 
+/// States of a step that accumulates batches: how many there are, and of each
+/// parameter, behind its name and a dot, the sum of gradients.
+inline constexpr llvm::StringLiteral accumulatedSteps = "accumulated_steps";
+inline constexpr llvm::StringLiteral accumulatedSum = "accumulated";
+
 struct OptimizerRule;
 
 /// Settings of the parameters whose names match.

@@ -14,34 +14,34 @@ using namespace mlir;
 
 namespace mp {
 
-/// Whether `op`, or an op in it, has a view of `memory`.
-static bool touches(Operation *op, Value memory) {
-  return op
-      ->walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands())
-          if (isa<BaseMemRefType>(operand.getType()) &&
-              getRoot(operand) == memory)
-            return WalkResult::interrupt();
-        return WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-/// Views alone touch nothing.
-static bool isView(Operation *op) {
-  return op->getNumRegions() == 0 && isMemoryEffectFree(op);
+/// The first op behind `wait` that does more with `memory` than view it; null
+/// if there is none.
+static Operation *findFirstUse(runtime::ReduceWaitOp wait, Value memory) {
+  Block *block = wait->getBlock();
+  Operation *first = nullptr;
+  SmallVector<Value> views = {memory};
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (user->getNumRegions() == 0 && isMemoryEffectFree(user)) {
+        for (Value result : user->getResults())
+          if (isa<BaseMemRefType>(result.getType()))
+            views.push_back(result);
+        continue;
+      }
+      Operation *op = block->findAncestorOpInBlock(*user);
+      if (op && wait->isBeforeInBlock(op) &&
+          (!first || op->isBeforeInBlock(first)))
+        first = op;
+    }
+  return first;
 }
 
 void delayWaits(func::FuncOp function) {
   SmallVector<runtime::ReduceWaitOp> waits;
   function.walk([&](runtime::ReduceWaitOp op) { waits.push_back(op); });
   for (runtime::ReduceWaitOp wait : waits) {
-    Value memory = getRoot(wait.getMemory());
-    Operation *next = wait->getNextNode();
-    while (!next->hasTrait<OpTrait::IsTerminator>() &&
-           (isView(next) || !touches(next, memory)))
-      next = next->getNextNode();
-    wait->moveBefore(next);
+    Operation *next = findFirstUse(wait, getRoot(wait.getMemory()));
+    wait->moveBefore(next ? next : wait->getBlock()->getTerminator());
   }
 }
 
