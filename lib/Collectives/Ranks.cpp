@@ -31,12 +31,6 @@ namespace {
 /// As ONNX numbers them.
 enum ElementType : int32_t { FloatType = 1, BoolType = 9, DoubleType = 11 };
 
-struct BucketMember {
-  int32_t type;
-  void *data;
-  int64_t count;
-};
-
 /// A collective operation, which the thread makes.
 struct Job {
   std::string what;
@@ -65,7 +59,7 @@ struct Ranks::Impl {
   // Of the model's thread.
   struct Bucket {
     /// Those that no operation has yet, and how many have come in this step.
-    std::vector<BucketMember> members;
+    std::vector<mp_member> members;
     int32_t count = 0;
     std::shared_ptr<Job> job;
   };
@@ -85,7 +79,7 @@ struct Ranks::Impl {
   Error finish(Job &job);
 
   void begin(int32_t number, Bucket &bucket);
-  int32_t startMember(int32_t bucket, int32_t members, BucketMember member);
+  int32_t startMember(int32_t bucket, int32_t members, mp_member member);
   int32_t waitForBucket(int32_t bucket);
 };
 
@@ -177,9 +171,8 @@ Error Ranks::Impl::finish(Job &job) {
 Ranks::Ranks(std::unique_ptr<Impl> made) : impl(std::move(made)) {
   impl->collectives.context = impl.get();
   impl->collectives.start = [](void *context, int32_t bucket, int32_t members,
-                               int32_t type, void *data, int64_t count) {
-    return static_cast<Impl *>(context)->startMember(bucket, members,
-                                                     {type, data, count});
+                               const mp_member *member) {
+    return static_cast<Impl *>(context)->startMember(bucket, members, *member);
   };
   impl->collectives.wait = [](void *context, int32_t bucket) {
     return static_cast<Impl *>(context)->waitForBucket(bucket);
@@ -288,7 +281,7 @@ Expected<std::vector<char>> Ranks::gather(ArrayRef<char> own) {
 Error Ranks::average(MutableArrayRef<float> elements) {
   auto job =
       impl->add("a mean over ranks", [=](Communicator &ranks, uint64_t &sent) {
-        return makeMeans(ranks, elements, /*isWireBF16=*/false, sent);
+        return makeMeans<float>(ranks, elements, /*isWireBF16=*/false, sent);
       });
   return impl->finish(*job);
 }
@@ -298,23 +291,60 @@ Error Ranks::average(MutableArrayRef<float> elements) {
 //===----------------------------------------------------------------------===//
 
 template <typename T>
-static std::vector<Member<T>> getMembers(ArrayRef<BucketMember> members) {
+static std::vector<Member<T>> getMembers(ArrayRef<mp_member> members) {
   std::vector<Member<T>> typed;
-  for (const BucketMember &member : members)
+  for (const mp_member &member : members)
     typed.emplace_back(static_cast<T *>(member.data), size_t(member.count));
   return typed;
 }
 
-static Error reduce(Communicator &ranks, ArrayRef<BucketMember> members,
-                    bool isWireBF16, uint64_t &sent) {
+template <typename T>
+static Error reduce(Communicator &ranks, ArrayRef<Member<T>> members,
+                    int32_t operation, bool isWireBF16, uint64_t &sent) {
+  switch (operation) {
+  case MP_SUM:
+    return makeSums(ranks, members, sent);
+  case MP_SCATTER:
+    return scatterMeans(ranks, members, isWireBF16, sent);
+  case MP_GATHER:
+  case MP_GATHER_BF16:
+    return gatherRanges(ranks, members, operation == MP_GATHER_BF16, sent);
+  default:
+    return makeMeans(ranks, members, isWireBF16, sent);
+  }
+}
+
+/// Of one type, which is to become the same.
+static Error reduceAlike(Communicator &ranks, ArrayRef<mp_member> members,
+                         bool isWireBF16, uint64_t &sent) {
+  int32_t operation = members.front().operation;
   switch (members.front().type) {
   case FloatType:
-    return makeMeans(ranks, getMembers<float>(members), isWireBF16, sent);
+    return reduce<float>(ranks, getMembers<float>(members), operation,
+                         isWireBF16, sent);
   case DoubleType:
-    return makeMeans(ranks, getMembers<double>(members), sent);
+    return reduce<double>(ranks, getMembers<double>(members), operation,
+                          isWireBF16, sent);
   default:
     return makeConjunctions(ranks, getMembers<char>(members), sent);
   }
+}
+
+static Error reduce(Communicator &ranks, std::vector<mp_member> members,
+                    bool isWireBF16, uint64_t &sent) {
+  // In the order in which the kinds have come, which all ranks have.
+  while (!members.empty()) {
+    std::vector<mp_member> alike, others;
+    for (const mp_member &member : members) {
+      bool isAlike = member.operation == members.front().operation &&
+                     member.type == members.front().type;
+      (isAlike ? alike : others).push_back(member);
+    }
+    if (Error failed = reduceAlike(ranks, alike, isWireBF16, sent))
+      return failed;
+    members = std::move(others);
+  }
+  return Error::success();
 }
 
 void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
@@ -329,7 +359,7 @@ void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
 }
 
 int32_t Ranks::Impl::startMember(int32_t number, int32_t count,
-                                 BucketMember member) {
+                                 mp_member member) {
   Bucket &bucket = buckets[number];
   bucket.members.push_back(member);
   if (++bucket.count < count)

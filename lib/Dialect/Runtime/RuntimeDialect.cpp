@@ -110,7 +110,7 @@ AllReduceOp::bufferize(RewriterBase &rewriter,
     memref::CopyOp::create(rewriter, getLoc(), *buffer, line);
   }
   ReduceStartOp::create(rewriter, getLoc(), line, getCondition(), getBucket(),
-                        getMembers());
+                        getMembers(), getKind());
   ReduceWaitOp::create(rewriter, getLoc(), line, getCondition(), getBucket());
   if (!isLine) {
     memref::CopyOp::create(rewriter, getLoc(), line, *buffer);

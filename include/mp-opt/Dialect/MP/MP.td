@@ -10,6 +10,7 @@
 
 include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def MP_Dialect : Dialect {
@@ -180,6 +181,17 @@ def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "resul
   }];
 }
 
+/// As mp_operation of Runtime/Runtime.h numbers them.
+def MP_Reduction : I32EnumAttr<"RankReduction", "what becomes of ranks' values", [
+  I32EnumAttrCase<"mean", 0>, I32EnumAttrCase<"sum", 1>,
+  I32EnumAttrCase<"scatter", 2>, I32EnumAttrCase<"gather", 3>,
+  I32EnumAttrCase<"gather_bf16", 4>
+]> {
+  let cppNamespace = "::mp";
+  let genSpecializedAttr = 0;
+}
+def MP_ReductionAttr : EnumAttr<MP_Dialect, MP_Reduction, "reduction">;
+
 def MP_AllReduceOp : MP_Op<"all_reduce"> {
   let summary = "makes one value of those of all ranks";
   let description = [{
@@ -191,6 +203,11 @@ def MP_AllReduceOp : MP_Op<"all_reduce"> {
     `condition`, which is the same on all ranks, is false. The result's type may
     say more sizes than the value's.
 
+    Where each rank has a range of the elements of its own (`mp.take_range`),
+    `as scatter` is the mean in that range, and nothing of use elsewhere; `as
+    gather` has of each element what its owner has, `as gather_bf16` that
+    rounded to bf16, but for the rank's own. `as sum` is no mean.
+
     ```mlir
     %mean = mp.all_reduce %g bucket 0 of 3 : tensor<?xf32> to tensor<8xf32>
     %sum = mp.all_reduce %s if %applies bucket 1 of 1
@@ -199,12 +216,46 @@ def MP_AllReduceOp : MP_Op<"all_reduce"> {
   }];
   let arguments = (ins AnyTypeOf<[MP_F32Tensor, MP_Flag]>:$value,
                        Optional<MP_Flag>:$condition,
-                       I64Attr:$bucket, I64Attr:$members);
+                       I64Attr:$bucket, I64Attr:$members,
+                       DefaultValuedAttr<MP_ReductionAttr,
+                                         "::mp::RankReduction::mean">:$reduction);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $value (`if` $condition^)? `bucket` $bucket `of` $members attr-dict `:`
-    type($value) `to` type($result)
+    $value (`as` $reduction^)? (`if` $condition^)? `bucket` $bucket `of`
+    $members attr-dict `:` type($value) `to` type($result)
   }];
+}
+
+def MP_TakeRangeOp : MP_Op<"take_range", [Pure]> {
+  let summary = "the elements from one place on, in row-major order";
+  let description = [{
+    What a rank owns of a value whose update ranks share: of n elements, rank r
+    of N has those from r n / N on and in front of (r + 1) n / N.
+
+    `%1 = mp.take_range %0 from 16 : tensor<4x8xf32> to tensor<16xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value, I64Attr:$first);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $value `from` $first attr-dict `:` type($value) `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MP_PutRangeOp
+    : MP_Op<"put_range", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "a value of which some elements are replaced";
+  let description = [{
+    `%2 = mp.put_range %1 into %0 from 16 : tensor<16xf32> into tensor<4x8xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$range, AnyStaticShapeTensor:$value,
+                       I64Attr:$first);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $range `into` $value `from` $first attr-dict `:` type($range) `into`
+    type($value)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // MPOPT_DIALECT_MP_MP_TD

@@ -227,12 +227,14 @@ def Runtime_AllReduceOp
   let summary = "makes one value of those of all ranks";
   let description = [{
     `mp.all_reduce` on tensors. In memory it is a `runtime.reduce_start` and the
-    `runtime.reduce_wait` for the same bytes.
+    `runtime.reduce_wait` for the same bytes. `kind` is an mp_operation of
+    Runtime/Runtime.h.
 
     `%1 = runtime.all_reduce %0 bucket 0 of 3 : tensor<8xf32>`
   }];
   let arguments = (ins AnyRankedTensor:$value, Optional<I1>:$condition,
-                       I64Attr:$bucket, I64Attr:$members);
+                       I64Attr:$bucket, I64Attr:$members,
+                       DefaultValuedAttr<I32Attr, "0">:$kind);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $value (`if` $condition^)? `bucket` $bucket `of` $members attr-dict `:`
@@ -244,16 +246,18 @@ def Runtime_ReduceStartOp : Runtime_Op<"reduce_start"> {
   let summary = "hands memory to the collective operation of a bucket";
   let description = [{
     The operation begins when all members of the bucket have been handed over,
-    and goes on beside the model: floats become their mean over the ranks, and
-    bytes zero unless they are not zero on any rank. Until the wait, nobody else
-    reads or writes the memory, which is one line of elements. Where `condition`
+    and goes on beside the model: floats become their mean over the ranks, or
+    what else `kind` says, an mp_operation of Runtime/Runtime.h; bytes
+    become zero unless they are not zero on any rank. Until the wait, nobody
+    else reads or writes the memory, which is one line of elements. Where `condition`
     is false, nothing is done, neither here nor by the wait.
 
     `runtime.reduce_start %m bucket 0 of 3 : memref<8xf32>`
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$memory,
                        Optional<I1>:$condition, I64Attr:$bucket,
-                       I64Attr:$members);
+                       I64Attr:$members,
+                       DefaultValuedAttr<I32Attr, "0">:$kind);
   let assemblyFormat = [{
     $memory (`if` $condition^)? `bucket` $bucket `of` $members attr-dict `:`
     type($memory)

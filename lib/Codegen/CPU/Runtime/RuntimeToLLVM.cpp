@@ -238,7 +238,8 @@ struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
     call(b, op, "mp_reduce_start",
          {getCondition(b, op, adaptor.getCondition()),
           integer(b, loc, i32, op.getBucket()),
-          integer(b, loc, i32, op.getMembers()), integer(b, loc, i32, number),
+          integer(b, loc, i32, op.getMembers()),
+          integer(b, loc, i32, op.getKind()), integer(b, loc, i32, number),
           memory.alignedPtr(b, loc), count});
     b.eraseOp(op);
     return success();
