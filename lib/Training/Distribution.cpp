@@ -243,6 +243,8 @@ LogicalResult Distributor::run() {
     return graph.emitError("a distributed step updates parameters: expected "
                            "--train with an optimizer; gradients that leave a "
                            "step are reduced by those who apply them");
+  for (auto op : block.getOps<AllReduceOp>())
+    numBuckets = std::max(numBuckets, int64_t(op.getBucket()) + 1);
   for (GradientOp gradient : gradients)
     advance(gradient);
   findWindow();

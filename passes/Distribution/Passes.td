@@ -31,6 +31,21 @@ def Distribute : Pass<"mp-distribute", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mp::onnxir::ONNXDialect", "::mp::MPDialect"];
 }
 
+def SyncBatchNorm : Pass<"mp-sync-batch-norm", "::mlir::ModuleOp"> {
+  let summary = "Normalize batches by statistics of all ranks";
+  let description = [{
+    Before: BatchNormalization in training mode takes the mean and the variance
+    of a rank's batch. After: those of the batches of all ranks, which
+    `mp.all_reduce` averages, in the forward and the backward pass, as one rank
+    with all rows would have it. Such a node becomes arithmetic in fp32. Comes
+    behind `mp-differentiate`, with its `com.microsoft.BatchNormalizationGrad`,
+    and before `mp-distribute`.
+
+    Example: test/Distribution/mp-sync-batch-norm.mlir
+  }];
+  let dependentDialects = ["::mp::onnxir::ONNXDialect", "::mp::MPDialect"];
+}
+
 def ShardOptimizer : Pass<"mp-shard-optimizer", "::mlir::ModuleOp"> {
   let summary = "Share the optimizer of a distributed step among ranks";
   let description = [{
