@@ -272,6 +272,106 @@ MPOPT_INSTANTIATE(float)
 MPOPT_INSTANTIATE(double)
 #undef MPOPT_INSTANTIATE
 
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The rows of all ranks: of each as many as of the one that has the most, with
+/// whatever there is behind its own.
+template <typename Wire> struct RankRows {
+  std::vector<int64_t> counts, indices;
+  std::vector<Wire> elements;
+  size_t most = 0;
+};
+} // namespace
+
+template <typename Wire>
+static Error gatherRows(Communicator &ranks, Member<float> table,
+                        ArrayRef<int64_t> rows, size_t width,
+                        RankRows<Wire> &all) {
+  std::vector<int64_t> own(all.most);
+  std::vector<Wire> elements(all.most * width);
+  std::copy(rows.begin(), rows.end(), own.begin());
+  for (size_t i = 0; i < rows.size(); ++i)
+    convert(ArrayRef<float>(table.slice(size_t(rows[i]) * width, width)),
+            MutableArrayRef<Wire>(elements).slice(i * width, width));
+  size_t numRanks = size_t(ranks.getSize());
+  all.indices.resize(own.size() * numRanks);
+  all.elements.resize(elements.size() * numRanks);
+  if (Error failed = ranks.gather(own.data(), all.indices.data(),
+                                  own.size() * sizeof(int64_t)))
+    return failed;
+  return ranks.gather(elements.data(), all.elements.data(),
+                      elements.size() * sizeof(Wire));
+}
+
+/// In the order of ranks, from +0 on.
+template <typename Wire>
+static void addRows(const RankRows<Wire> &all, Member<float> table,
+                    size_t width) {
+  std::vector<bool> isTouched(table.size() / width);
+  std::vector<size_t> touched;
+  for (size_t rank = 0; rank < all.counts.size(); ++rank)
+    for (size_t i = 0; i < size_t(all.counts[rank]); ++i) {
+      size_t place = rank * all.most + i, row = size_t(all.indices[place]);
+      Member<float> sums = table.slice(row * width, width);
+      if (!isTouched[row]) {
+        isTouched[row] = true;
+        touched.push_back(row);
+        std::fill(sums.begin(), sums.end(), 0.0f);
+      }
+      add(ArrayRef<Wire>(all.elements).slice(place * width, width), sums);
+    }
+  for (size_t row : touched)
+    for (float &element : table.slice(row * width, width))
+      element /= float(all.counts.size());
+}
+
+template <typename Wire>
+static Expected<bool> makeRowMeansBy(Communicator &ranks, Member<float> table,
+                                     ArrayRef<int64_t> rows, int64_t size,
+                                     uint64_t &sent) {
+  size_t numRanks = size_t(ranks.getSize());
+  constexpr int64_t unknown = -1;
+  bool isUsual = size > 0 && !table.empty() &&
+                 (rows.empty() || (rows.front() >= 0 && rows.back() < size));
+  int64_t own = isUsual ? int64_t(rows.size()) : unknown;
+  RankRows<Wire> all;
+  all.counts.resize(numRanks);
+  if (Error failed = ranks.gather(&own, all.counts.data(), sizeof(own)))
+    return std::move(failed);
+  sent += sizeof(own) * (numRanks - 1);
+  for (int64_t count : all.counts) {
+    if (count == unknown)
+      return false;
+    all.most = std::max(all.most, size_t(count));
+  }
+  size_t width = table.size() / size_t(size);
+  uint64_t bytes = all.most * (sizeof(int64_t) + width * sizeof(Wire));
+  uint64_t whole = 2 * (table.size() / numRanks) * sizeof(Wire);
+  if (bytes >= std::min<uint64_t>(whole, INT32_MAX))
+    return false;
+  if (all.most == 0)
+    return true;
+  if (Error failed = gatherRows(ranks, table, rows, width, all))
+    return std::move(failed);
+  sent += bytes * (numRanks - 1);
+  addRows(all, table, width);
+  return true;
+}
+
+Expected<bool> makeRowMeans(Communicator &ranks, Member<float> table,
+                            ArrayRef<int64_t> rows, int64_t size,
+                            bool isWireBF16, uint64_t &sent) {
+  return isWireBF16 ? makeRowMeansBy<BFloat16>(ranks, table, rows, size, sent)
+                    : makeRowMeansBy<float>(ranks, table, rows, size, sent);
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
 Error makeConjunctions(Communicator &ranks, ArrayRef<Member<char>> bucket,
                        uint64_t &sent) {
   Line<char> line;

@@ -43,6 +43,14 @@ template <typename T>
 llvm::Error gatherRanges(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
                          bool isWireBF16, uint64_t &sent);
 
+/// The means of a table of `size` rows, of which all but `rows`, in ascending
+/// order, are zero on this rank: rows travel with their indices. False where
+/// all of them are fewer bytes, or where a rank has a row that there is not:
+/// the table is as it was then, on all ranks.
+llvm::Expected<bool> makeRowMeans(Communicator &ranks, Member<float> table,
+                                  llvm::ArrayRef<int64_t> rows, int64_t size,
+                                  bool isWireBF16, uint64_t &sent);
+
 /// Replaces flags, bytes, by 1 where all ranks have not 0, else by 0.
 llvm::Error makeConjunctions(Communicator &ranks,
                              llvm::ArrayRef<Member<char>> bucket,

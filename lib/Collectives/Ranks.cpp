@@ -10,6 +10,7 @@
 #include "OrderedMean.h"
 #include "Watchdog.h"
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -30,6 +31,27 @@ namespace {
 
 /// As ONNX numbers them.
 enum ElementType : int32_t { FloatType = 1, BoolType = 9, DoubleType = 11 };
+
+struct BucketMember {
+  explicit BucketMember(const mp_member &given)
+      : operation(given.operation), type(given.type), data(given.data),
+        count(given.count), size(given.size) {
+    // Where there are rows, one rank may have none.
+    if (size == 0)
+      return;
+    rows.emplace(given.rows, given.rows + given.num_rows);
+    for (int64_t &row : *rows)
+      row += row < 0 ? size : 0;
+    std::sort(rows->begin(), rows->end());
+    rows->erase(std::unique(rows->begin(), rows->end()), rows->end());
+  }
+
+  int32_t operation, type;
+  void *data;
+  int64_t count, size;
+  /// Those that are not zero, each once and in order; absent for all.
+  std::optional<std::vector<int64_t>> rows;
+};
 
 /// A collective operation, which the thread makes.
 struct Job {
@@ -59,7 +81,7 @@ struct Ranks::Impl {
   // Of the model's thread.
   struct Bucket {
     /// Those that no operation has yet, and how many have come in this step.
-    std::vector<mp_member> members;
+    std::vector<BucketMember> members;
     int32_t count = 0;
     std::shared_ptr<Job> job;
   };
@@ -79,7 +101,7 @@ struct Ranks::Impl {
   Error finish(Job &job);
 
   void begin(int32_t number, Bucket &bucket);
-  int32_t startMember(int32_t bucket, int32_t members, mp_member member);
+  int32_t startMember(int32_t bucket, int32_t members, BucketMember member);
   int32_t waitForBucket(int32_t bucket);
 };
 
@@ -172,7 +194,8 @@ Ranks::Ranks(std::unique_ptr<Impl> made) : impl(std::move(made)) {
   impl->collectives.context = impl.get();
   impl->collectives.start = [](void *context, int32_t bucket, int32_t members,
                                const mp_member *member) {
-    return static_cast<Impl *>(context)->startMember(bucket, members, *member);
+    return static_cast<Impl *>(context)->startMember(bucket, members,
+                                                     BucketMember(*member));
   };
   impl->collectives.wait = [](void *context, int32_t bucket) {
     return static_cast<Impl *>(context)->waitForBucket(bucket);
@@ -291,9 +314,9 @@ Error Ranks::average(MutableArrayRef<float> elements) {
 //===----------------------------------------------------------------------===//
 
 template <typename T>
-static std::vector<Member<T>> getMembers(ArrayRef<mp_member> members) {
+static std::vector<Member<T>> getMembers(ArrayRef<BucketMember> members) {
   std::vector<Member<T>> typed;
-  for (const mp_member &member : members)
+  for (const BucketMember &member : members)
     typed.emplace_back(static_cast<T *>(member.data), size_t(member.count));
   return typed;
 }
@@ -315,7 +338,7 @@ static Error reduce(Communicator &ranks, ArrayRef<Member<T>> members,
 }
 
 /// Of one type, which is to become the same.
-static Error reduceAlike(Communicator &ranks, ArrayRef<mp_member> members,
+static Error reduceAlike(Communicator &ranks, ArrayRef<BucketMember> members,
                          bool isWireBF16, uint64_t &sent) {
   int32_t operation = members.front().operation;
   switch (members.front().type) {
@@ -330,12 +353,36 @@ static Error reduceAlike(Communicator &ranks, ArrayRef<mp_member> members,
   }
 }
 
-static Error reduce(Communicator &ranks, std::vector<mp_member> members,
+/// Tables of which few rows are not zero; the others remain.
+static Error reduceRows(Communicator &ranks, std::vector<BucketMember> &members,
+                        bool isWireBF16, uint64_t &sent) {
+  std::vector<BucketMember> others;
+  for (BucketMember &member : members) {
+    bool isDone = false;
+    if (member.rows && member.operation == MP_MEAN &&
+        member.type == FloatType) {
+      auto made = makeRowMeans(
+          ranks, {static_cast<float *>(member.data), size_t(member.count)},
+          *member.rows, member.size, isWireBF16, sent);
+      if (!made)
+        return made.takeError();
+      isDone = *made;
+    }
+    if (!isDone)
+      others.push_back(std::move(member));
+  }
+  members = std::move(others);
+  return Error::success();
+}
+
+static Error reduce(Communicator &ranks, std::vector<BucketMember> members,
                     bool isWireBF16, uint64_t &sent) {
+  if (Error failed = reduceRows(ranks, members, isWireBF16, sent))
+    return failed;
   // In the order in which the kinds have come, which all ranks have.
   while (!members.empty()) {
-    std::vector<mp_member> alike, others;
-    for (const mp_member &member : members) {
+    std::vector<BucketMember> alike, others;
+    for (BucketMember &member : members) {
       bool isAlike = member.operation == members.front().operation &&
                      member.type == members.front().type;
       (isAlike ? alike : others).push_back(member);
@@ -359,9 +406,9 @@ void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
 }
 
 int32_t Ranks::Impl::startMember(int32_t number, int32_t count,
-                                 mp_member member) {
+                                 BucketMember member) {
   Bucket &bucket = buckets[number];
-  bucket.members.push_back(member);
+  bucket.members.push_back(std::move(member));
   if (++bucket.count < count)
     return 0;
   bucket.count = 0;

@@ -251,6 +251,7 @@ void Sharder::shard(Update &update) {
   rangeType = RankedTensorType::get({last - first}, type.getElementType());
   ranges.clear();
   update.gradient.setReduction(RankReduction::scatter);
+  update.gradient.getRowsMutable().clear();
   for (auto [next, state] : update.states)
     if (isApart(update, state))
       shardState(state);
@@ -271,8 +272,9 @@ void Sharder::addSums(Update &update) {
     Value own = node->getResult(0);
     b.setInsertionPointAfter(node);
     Value condition = update.gradient.getCondition();
-    auto sum = AllReduceOp::create(b, node->getLoc(), own.getType(), own,
-                                   condition, 0, 1, RankReduction::sum);
+    auto sum =
+        AllReduceOp::create(b, node->getLoc(), own.getType(), own, condition,
+                            /*rows=*/Value(), 0, 1, RankReduction::sum);
     own.replaceAllUsesExcept(sum.getResult(), sum);
     sums[condition].push_back(sum);
   }
@@ -306,7 +308,7 @@ void Sharder::gather(Update &update) {
     bool isNarrow = isReadInBF16(state);
     auto gathering = AllReduceOp::create(
         b, range.getLoc(), state.getType(), whole,
-        update.gradient.getCondition(), 0, 1,
+        update.gradient.getCondition(), /*rows=*/Value(), 0, 1,
         isNarrow ? RankReduction::gather_bf16 : RankReduction::gather);
     setValueName(cast<OpResult>(gathering.getResult()), name);
     next->set(gathering.getResult());

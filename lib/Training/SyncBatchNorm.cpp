@@ -63,9 +63,9 @@ SmallVector<Value> Synchronizer::reduce(ArrayRef<Value> values) {
   SmallVector<Value> means;
   for (Value value : values) {
     builder.setInsertionPointAfterValue(value);
-    means.push_back(AllReduceOp::create(builder, value.getLoc(),
-                                        value.getType(), value, Value(),
-                                        numBuckets, int64_t(values.size())));
+    means.push_back(AllReduceOp::create(
+        builder, value.getLoc(), value.getType(), value, Value(), Value(),
+        numBuckets, int64_t(values.size())));
   }
   ++numBuckets;
   return means;

@@ -165,7 +165,7 @@ constexpr int32_t floatType = 1, boolType = 9, doubleType = 11;
 void start(const mp_collectives &calls, int32_t bucket, int32_t members,
            int32_t type, void *data, int64_t count,
            int32_t operation = MP_MEAN) {
-  mp_member member = {operation, type, data, count};
+  mp_member member = {operation, type, data, count, nullptr, 0, 0};
   expect(calls.start(calls.context, bucket, members, &member) == 0,
          "a member is taken");
 }
@@ -303,6 +303,64 @@ void checkRanges(Ranks &ranks, size_t count) {
          "sums are not divided");
 }
 
+/// Tables of which each rank has a few rows: the bits of all rows, in fewer
+/// bytes where that is so.
+void checkRows(Ranks &ranks, std::vector<int64_t> rows, bool areFew) {
+  const mp_collectives &calls = ranks.getCollectives();
+  constexpr int64_t size = 100, width = 7;
+  std::vector<float> table(size * width), dense;
+  for (int64_t row : rows)
+    for (int64_t i = 0; i < width && row < size; ++i) {
+      size_t place = size_t((row < 0 ? row + size : row) * width + i);
+      table[place] = getElement(ranks.getRank(), place);
+    }
+  dense = table;
+  uint64_t before = ranks.getFigures().bytes;
+  start(calls, 0, 1, floatType, dense.data(), int64_t(dense.size()));
+  expect(calls.wait(calls.context, 0) == 0, "the wait succeeds");
+  uint64_t all = ranks.getFigures().bytes - before;
+  mp_member member = {MP_MEAN,      floatType,
+                      table.data(), int64_t(table.size()),
+                      rows.data(),  int64_t(rows.size()),
+                      size};
+  expect(calls.start(calls.context, 1, 1, &member) == 0, "rows are taken");
+  // They are not looked at any more.
+  rows.assign(rows.size(), -1);
+  expect(calls.wait(calls.context, 1) == 0, "the wait for rows succeeds");
+  uint64_t sent = ranks.getFigures().bytes - before - all;
+  expect(std::memcmp(table.data(), dense.data(),
+                     table.size() * sizeof(float)) == 0,
+         "rows have the bits of the table");
+  expect(areFew ? sent < all : sent == all + 8 * uint64_t(ranks.getSize() - 1),
+         "rows travel where they are fewer bytes");
+}
+
+void testRows() {
+  for (int size : {2, 3}) {
+    run(size, [&](Ranks &ranks) { checkRows(ranks, {}, true); });
+    run(size, [&](Ranks &ranks) {
+      checkRows(ranks, {3, 3, 99 - ranks.getRank(), -1, 0}, true);
+    });
+    // One rank has none.
+    run(size, [&](Ranks &ranks) {
+      std::vector<int64_t> rows;
+      if (ranks.getRank() > 0)
+        rows = {8, 2};
+      checkRows(ranks, rows, true);
+    });
+    run(size, [&](Ranks &ranks) {
+      std::vector<int64_t> rows(100);
+      for (size_t i = 0; i < rows.size(); ++i)
+        rows[i] = int64_t(i);
+      checkRows(ranks, rows, false);
+    });
+    // An index that there is not.
+    run(size, [&](Ranks &ranks) {
+      checkRows(ranks, {1, ranks.getRank() > 0 ? 100 : 2}, false);
+    });
+  }
+}
+
 void testRanges() {
   for (int size : {1, 2, 3, 4})
     for (size_t count : {size_t(1), size_t(2), size_t(1001)})
@@ -362,6 +420,7 @@ int main() {
   testEarlyWaits();
   testBF16();
   testRanges();
+  testRows();
   testBetweenSteps();
   testFailures();
   return failures ? 1 : 0;

@@ -116,6 +116,12 @@ typedef struct mp_member {
   int32_t operation, type;
   void *data;
   int64_t count;
+  /* Where `size` is not 0, the memory has so many rows, and these are indices
+     of those that are not zero: others need not travel. Negative ones count
+     from the end, and an index may come twice. They are good until `start`
+     returns. */
+  const int64_t *rows;
+  int64_t num_rows, size;
 } mp_member;
 
 typedef struct mp_collectives {

@@ -111,8 +111,11 @@ FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
       Value condition;
       if (Value flag = reduce.getCondition())
         condition = e.load(get(flag), {});
+      Value rows;
+      if (Value indices = reduce.getRows())
+        rows = flatten(e.b, e.loc, get(indices).value);
       value.value = runtime::AllReduceOp::create(
-          e.b, e.loc, value.value.getType(), value.value, condition,
+          e.b, e.loc, value.value.getType(), value.value, condition, rows,
           reduce.getBucket(), reduce.getMembers(),
           int32_t(reduce.getReduction()));
       bind(reduce.getResult(), value);

@@ -72,6 +72,7 @@ class MP_Scalar<string builderMethod, string description>
 def MP_F32Tensor : TensorOf<[F32, F64]>;
 def MP_Scale : MP_Scalar<"getF32Type", "tensor<f32>">;
 def MP_Count : 0DTensorOf<[I32, I64]>;
+def MP_Indices : TensorOf<[I64]>;
 def MP_Flag : MP_Scalar<"getI1Type", "tensor<i1>">;
 
 def MP_LossSeedOp : MP_Op<"loss_seed", [Pure, AllTypesMatch<["loss", "result"]>]> {
@@ -192,7 +193,7 @@ def MP_Reduction : I32EnumAttr<"RankReduction", "what becomes of ranks' values",
 }
 def MP_ReductionAttr : EnumAttr<MP_Dialect, MP_Reduction, "reduction">;
 
-def MP_AllReduceOp : MP_Op<"all_reduce"> {
+def MP_AllReduceOp : MP_Op<"all_reduce", [AttrSizedOperandSegments]> {
   let summary = "makes one value of those of all ranks";
   let description = [{
     Of data-parallel training, where each rank runs the step on a batch of its
@@ -208,6 +209,10 @@ def MP_AllReduceOp : MP_Op<"all_reduce"> {
     gather` has of each element what its owner has, `as gather_bf16` that
     rounded to bf16, but for the rank's own. `as sum` is no mean.
 
+    Where `rows` are given, all rows of a rank's value that these indices do not
+    name, as those of a table for lookups, are zero: where that is less, the
+    others travel with their indices. Negative ones count from the end.
+
     ```mlir
     %mean = mp.all_reduce %g bucket 0 of 3 : tensor<?xf32> to tensor<8xf32>
     %sum = mp.all_reduce %s if %applies bucket 1 of 1
@@ -216,13 +221,15 @@ def MP_AllReduceOp : MP_Op<"all_reduce"> {
   }];
   let arguments = (ins AnyTypeOf<[MP_F32Tensor, MP_Flag]>:$value,
                        Optional<MP_Flag>:$condition,
+                       Optional<MP_Indices>:$rows,
                        I64Attr:$bucket, I64Attr:$members,
                        DefaultValuedAttr<MP_ReductionAttr,
                                          "::mp::RankReduction::mean">:$reduction);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $value (`as` $reduction^)? (`if` $condition^)? `bucket` $bucket `of`
-    $members attr-dict `:` type($value) `to` type($result)
+    $value (`as` $reduction^)? (`if` $condition^)?
+    (`rows` $rows^ `:` type($rows) `,`)? `bucket` $bucket `of` $members
+    attr-dict `:` type($value) `to` type($result)
   }];
 }
 
