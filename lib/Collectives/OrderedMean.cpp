@@ -21,9 +21,10 @@ using namespace llvm;
 namespace mp {
 
 namespace {
-/// Elements of a bucket that are exchanged at once: what is needed beside the
-/// gradients themselves is three times as much.
-constexpr size_t mostElements = 1 << 24;
+/// Elements that a rank adds up at once: so many of each rank, and what they
+/// are packed into, stay in the cache; messages are longer than what latency
+/// would be felt with.
+constexpr size_t mostElements = 1 << 17;
 
 /// Elements in several places as one line of them.
 template <typename T> class Line {
@@ -165,7 +166,7 @@ static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
   for (const Line<T> &line : lines)
     longest = std::max(longest, line.size);
   Line<T> &ownLine = lines[size_t(ranks.getRank())];
-  size_t part = std::min(longest, std::max<size_t>(1, mostElements / numRanks));
+  size_t part = std::min(longest, mostElements);
   std::vector<T> elements(part);
   std::vector<Wire> own(part * numRanks), parts(part * numRanks);
   for (size_t first = 0; first < longest; first += part) {
