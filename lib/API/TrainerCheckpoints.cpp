@@ -122,7 +122,7 @@ Error Trainer::resume() {
     return fail(std::move(failed));
   if (Error failed = checkData(*checkpoint))
     return fail(std::move(failed));
-  if (Error failed = setStates(checkpoint->states, /*needsAll=*/true))
+  if (Error failed = compiled->setStates(checkpoint->states, /*needsAll=*/true))
     return fail(std::move(failed));
   step = checkpoint->step;
   writer.setStep(step);
@@ -182,7 +182,8 @@ Error Trainer::writeCheckpoint() {
     return made.takeError();
   if (Error failed = writer.start(std::move(*made)))
     return failed;
-  return program->hasStatesApart() ? Error::success() : writer.finish();
+  return compiled->getProgram().hasStatesApart() ? Error::success()
+                                                 : writer.finish();
 }
 
 } // namespace mp
