@@ -103,27 +103,28 @@ typedef void (*mp_opt_message_fn)(const mp_opt_diagnostic *diagnostic,
 |* Options
 \*===----------------------------------------------------------------------===*/
 
-typedef struct mp_options mp_options;
+typedef struct mp_opt_options mp_opt_options;
 
 /** Whose flags they are: "convert" (mp-opt's), "compile" (mp-run run's) or
  *  "train" (mp-run train's, as far as they are not about data and files). */
-MP_OPT_API mp_opt_status mp_options_create(const char *command,
-                                           mp_options **options);
-MP_OPT_API void mp_options_destroy(mp_options *options);
+MP_OPT_API mp_opt_status mp_opt_options_create(const char *command,
+                                               mp_opt_options **options);
+MP_OPT_API void mp_opt_options_destroy(mp_opt_options *options);
 
 /** Sets a flag, whose `name` has no dashes in front. `value` is null for flags
  *  that are given without one; those that are given several times on a command
  *  line are set several times. Fails where the program would refuse it. */
-MP_OPT_API mp_opt_status mp_options_set(mp_options *options, const char *name,
-                                        const char *value);
+MP_OPT_API mp_opt_status mp_opt_options_set(mp_opt_options *options,
+                                            const char *name,
+                                            const char *value);
 /** Gets the messages of all calls that these options are given to, and of the
  *  models that are read with them. */
-MP_OPT_API mp_opt_status mp_options_set_callback(mp_options *options,
-                                                 mp_opt_message_fn callback,
-                                                 void *user);
+MP_OPT_API mp_opt_status mp_opt_options_set_callback(mp_opt_options *options,
+                                                     mp_opt_message_fn callback,
+                                                     void *user);
 /** The flags that there are, as the programs' --help=json prints them. */
-MP_OPT_API mp_opt_status mp_options_describe(const mp_options *options,
-                                             const char **json);
+MP_OPT_API mp_opt_status mp_opt_options_describe(const mp_opt_options *options,
+                                                 const char **json);
 
 /*===----------------------------------------------------------------------===*\
 |* Models
@@ -142,13 +143,13 @@ typedef struct mp_opt_model mp_opt_model;
  *  may be null; `schemas`, `external-data-root` and `check` (`model-check`) are
  *  obeyed. */
 MP_OPT_API mp_opt_status mp_opt_model_read(const char *path,
-                                           const mp_options *options,
+                                           const mp_opt_options *options,
                                            mp_opt_model **model);
 /** The same of the content of a file, which is copied. External data lie beside
  *  the file that `name` would be. */
 MP_OPT_API mp_opt_status mp_opt_model_parse(const void *content, size_t size,
                                             const char *name,
-                                            const mp_options *options,
+                                            const mp_opt_options *options,
                                             mp_opt_model **model);
 MP_OPT_API void mp_opt_model_destroy(mp_opt_model *model);
 
@@ -160,7 +161,7 @@ MP_OPT_API mp_opt_status mp_opt_model_bytes(mp_opt_model *model,
  *  ("convert", or null) or else its name says; code uses the model up. */
 MP_OPT_API mp_opt_status mp_opt_model_write(mp_opt_model *model,
                                             const char *path,
-                                            const mp_options *options);
+                                            const mp_opt_options *options);
 
 /*===----------------------------------------------------------------------===*\
 |* Converting
@@ -182,7 +183,7 @@ MP_OPT_API void mp_opt_report_destroy(mp_opt_report *report);
  *  reports are written. With `verify`, the status is MP_OPT_STATUS_OUTSIDE
  * where the result is further off than it may be, and the report is made. */
 MP_OPT_API mp_opt_status mp_opt_convert(mp_opt_model *model,
-                                        const mp_options *options,
+                                        const mp_opt_options *options,
                                         const char *kinds,
                                         mp_opt_report **report);
 
@@ -190,7 +191,7 @@ MP_OPT_API mp_opt_status mp_opt_convert(mp_opt_model *model,
  *  verdict, in `text`, whatever the status. */
 MP_OPT_API mp_opt_status mp_opt_verify(mp_opt_model *model,
                                        mp_opt_model *result,
-                                       const mp_options *options,
+                                       const mp_opt_options *options,
                                        mp_opt_bytes **text);
 
 /** What differs between two models, as text or JSON. `differs` gets 0 or 1. */
@@ -199,7 +200,7 @@ MP_OPT_API mp_opt_status mp_opt_diff(mp_opt_model *before, mp_opt_model *after,
                                      int *differs);
 
 /** The policy that the options of a conversion ask for, in YAML. */
-MP_OPT_API mp_opt_status mp_opt_policy_text(const mp_options *options,
+MP_OPT_API mp_opt_status mp_opt_policy_text(const mp_opt_options *options,
                                             mp_opt_bytes **text);
 
 /*===----------------------------------------------------------------------===*\
@@ -242,7 +243,7 @@ typedef struct mp_opt_program mp_opt_program;
 
 /** Compiles the model, which is used up, as options of "compile" say. */
 MP_OPT_API mp_opt_status mp_opt_compile(mp_opt_model *model,
-                                        const mp_options *options,
+                                        const mp_opt_options *options,
                                         mp_opt_program **program);
 MP_OPT_API void mp_opt_program_destroy(mp_opt_program *program);
 MP_OPT_API size_t mp_opt_program_num_inputs(const mp_opt_program *program);
@@ -271,7 +272,7 @@ typedef struct mp_opt_step mp_opt_step;
 
 /** Compiles the model, which is used up, as options of "train" say. */
 MP_OPT_API mp_opt_status mp_opt_step_create(mp_opt_model *model,
-                                            const mp_options *options,
+                                            const mp_opt_options *options,
                                             mp_opt_step **step);
 MP_OPT_API void mp_opt_step_destroy(mp_opt_step *step);
 

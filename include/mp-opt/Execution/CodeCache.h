@@ -37,7 +37,7 @@ public:
   /// Hexadecimal digits.
   using Key = std::string;
 
-  /// Warnings are printed as those of `tool`. Nothing is opened before the
+  /// Warnings are printed as those of `tool`, if that is not empty. Nothing is opened before the
   /// first use.
   CodeCache(CodeCacheOptions options, llvm::StringRef tool);
 
