@@ -8,7 +8,8 @@ here on its way in, but for bfloat16 of ml_dtypes, which numpy does not know.
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+
+from ._records import Record
 
 BFLOAT16 = 16
 # ONNX's numbers and names.
@@ -22,13 +23,11 @@ NAMES = {
 _BY_NAME = {name: number for number, name in NAMES.items()}
 
 
-class Value(NamedTuple):
+class Value(Record):
     """An input, output or state: None stands for sizes known in calls."""
 
-    name: str
-    dtype: str
-    shape: tuple[int | None, ...]
-    has_default: bool = False
+    __slots__ = ()
+    _fields = ("name", "dtype", "shape", "has_default")
 
     @property
     def type(self) -> str:

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Mapping
 
 from . import _mp_opt
 from ._errors import OUTSIDE, UsageError, check
@@ -31,7 +29,7 @@ def _run(model, arguments, kinds="", output=None, name=None, wants_bytes=False):
     return (None if made is None else source.wrap(made)), texts
 
 
-def _refuse(arguments: Mapping, names: tuple[str, ...], why: str) -> None:
+def _refuse(arguments, names: tuple[str, ...], why: str) -> None:
     for name in names:
         if arguments.get(name) not in (None, False):
             raise UsageError(f"{name}: {why}", 2)
@@ -177,8 +175,10 @@ class _data_file:
         self.data, self.folder = data, None
 
     def __enter__(self):
-        if not isinstance(self.data, Mapping):
+        if not hasattr(self.data, "items"):
             return None if self.data is None else os.fspath(self.data)
+        import tempfile
+
         import numpy
 
         self.folder = tempfile.TemporaryDirectory(prefix="mp_opt-")

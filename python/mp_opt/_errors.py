@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import warnings
+
+from ._records import Record
 
 _SEVERITIES = ("note", "warning", "error", "remark")
 
 
-@dataclasses.dataclass(frozen=True)
-class Diagnostic:
+class Diagnostic(Record):
     """One message; fields are empty where it says nothing of them."""
 
-    severity: str
-    file: str
-    node: str
-    op: str
-    attribute: str
-    message: str
+    __slots__ = ()
+    _fields = ("severity", "file", "node", "op", "attribute", "message")
 
     def __str__(self) -> str:
         prefix = f"{self.file}: " if self.file else ""

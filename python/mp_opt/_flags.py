@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
-from collections.abc import Mapping
 
 from . import _mp_opt
 from ._errors import UsageError, check
 
 
-@functools.cache
-def _describe(command: str) -> tuple[dict, ...]:
-    return tuple(json.loads(check(_mp_opt.describe_options(command))))
+_described: dict[str, list[dict]] = {}
+
+
+def _describe(command: str) -> list[dict]:
+    import json
+
+    if command not in _described:
+        text = check(_mp_opt.describe_options(command))
+        _described[command] = json.loads(text)
+    return _described[command]
 
 
 def flags(command: str = "convert") -> list[dict]:
@@ -43,7 +47,7 @@ def _text(name: str, value) -> str:
     )
 
 
-def to_flags(arguments: Mapping) -> list[tuple[str, str | None]]:
+def to_flags(arguments) -> list[tuple[str, str | None]]:
     """``{"deny_node": ["a", "b"], "dim": {"batch": 4}, "train": True}`` as
     ``--deny-node=a --deny-node=b --dim=batch=4 --train``; None is not given."""
     made: list[tuple[str, str | None]] = []
@@ -53,7 +57,7 @@ def to_flags(arguments: Mapping) -> list[tuple[str, str | None]]:
             continue
         if value is True:
             made.append((flag, None))
-        elif isinstance(value, Mapping):
+        elif hasattr(value, "items"):
             made += [
                 (flag, f"{key}={_text(name, item)}")
                 for key, item in value.items()
@@ -66,7 +70,7 @@ def to_flags(arguments: Mapping) -> list[tuple[str, str | None]]:
     return made
 
 
-def precision_flags(precision, arguments: Mapping) -> dict:
+def precision_flags(precision, arguments) -> dict:
     """What runs in 16 bit: bf16, unless something else says so."""
     if precision not in (None, "bf16", "fp16", "fp32"):
         raise UsageError(

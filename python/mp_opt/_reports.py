@@ -3,44 +3,88 @@
 
 from __future__ import annotations
 
-import dataclasses
-import html
-import json
 import os
-import pathlib
 
 
-def _pre(text: str) -> str:
-    return f"<pre>{html.escape(text)}</pre>"
+def _escape(text: str, quote: bool = False) -> str:
+    # Not at the top: most of what imports this package prints nothing.
+    import html
+
+    return html.escape(text, quote)
 
 
-@dataclasses.dataclass(frozen=True)
-class Summary:
-    """The table at the end of a run of mp-opt, and ``data``, the same and more
-    as docs/reports.md names it."""
+class _Text:
+    """What has a text."""
 
-    text: str
-    data: dict
+    def __init__(self, text: str):
+        self.text = text
 
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        line = self.text.rstrip().rpartition("\n")[2]
+        return f"<mp_opt.{type(self).__name__}: {line}>"
+
     def _repr_html_(self) -> str:
-        return _pre(self.text)
+        return f"<pre>{_escape(self.text)}</pre>"
 
 
-@dataclasses.dataclass(frozen=True)
+class Summary(_Text):
+    """The table at the end of a run of mp-opt, and ``data``, the same and more
+    as docs/reports.md names it."""
+
+    def __init__(self, text: str, data: dict):
+        super().__init__(text)
+        self.data = data
+
+
+class Explanation(_Text):
+    """Why nodes have their precision."""
+
+
+class Diff(_Text):
+    """What differs between two models; true if anything does."""
+
+    def __init__(self, text: str, data: dict, differs: bool):
+        super().__init__(text)
+        self.data = data
+        self.differs = differs
+
+    def __bool__(self) -> bool:
+        return self.differs
+
+
+class Verification(_Text):
+    """Whether a result is as near to float64 as rounding explains; ``text`` has
+    a table, and the verdict in its last line. True if it is."""
+
+    def __init__(self, text: str, verified: bool):
+        super().__init__(text)
+        self.verified = verified
+
+    def __bool__(self) -> bool:
+        return self.verified
+
+
 class Report:
     """A page that needs no other file."""
 
-    html: str
+    def __init__(self, html: str):
+        self.html = html
 
     def save(self, path) -> None:
         # Whole or not at all.
-        path = pathlib.Path(path)
-        new = path.with_name(path.name + f".{os.getpid()}.new")
-        new.write_text(self.html, encoding="utf-8")
-        new.replace(path)
+        path = os.fspath(path)
+        new = f"{path}.{os.getpid()}.new"
+        try:
+            with open(new, "w", encoding="utf-8") as file:
+                file.write(self.html)
+            os.replace(new, path)
+        except BaseException:
+            if os.path.exists(new):
+                os.unlink(new)
+            raise
 
     def __repr__(self) -> str:
         return f"<mp_opt.Report of {len(self.html)} bytes: save(path)>"
@@ -50,57 +94,12 @@ class Report:
         return (
             '<iframe style="width:100%;height:640px;border:0" '
             'sandbox="allow-scripts" srcdoc="'
-            + html.escape(self.html, quote=True)
+            + _escape(self.html, quote=True)
             + '"></iframe>'
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Explanation:
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return _pre(self.text)
-
-
-@dataclasses.dataclass(frozen=True)
-class Diff:
-    """What differs between two models; true if anything does."""
-
-    text: str
-    data: dict
-    differs: bool
-
-    def __bool__(self) -> bool:
-        return self.differs
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return _pre(self.text)
-
-
-@dataclasses.dataclass(frozen=True)
-class Verification:
-    """Whether a result is as near to float64 as rounding explains; ``text`` has
-    a table, and the verdict in its last line. True if it is."""
-
-    text: str
-    verified: bool
-
-    def __bool__(self) -> bool:
-        return self.verified
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return _pre(self.text)
-
-
 def parse(text: str) -> dict:
+    import json
+
     return json.loads(text)

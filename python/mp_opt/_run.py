@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 
 from . import _mp_opt
 from ._arrays import Value, describe, finish, is_torch, prepare
@@ -86,7 +85,7 @@ class Program:
         made = self._call(names, values, like_torch)
         return made[0] if len(made) == 1 else tuple(made)
 
-    def run(self, names, feeds: Mapping) -> list:
+    def run(self, names, feeds) -> list:
         """As ``onnxruntime.InferenceSession.run``: the outputs of these names,
         all if it is None, as a list."""
         values = list(feeds.values())
@@ -152,7 +151,7 @@ class TrainingStep:
         """The learning rate of the last step; NaN if there is none."""
         return self._step.rate()
 
-    def step(self, batch: Mapping | None = None, *, lr=None, **arrays) -> dict:
+    def step(self, batch=None, *, lr=None, **arrays) -> dict:
         """One step. The batch is given by the inputs' names; the loss and the
         other outputs come back by theirs. ``lr`` takes the place of the
         schedule's."""
@@ -224,7 +223,7 @@ class TrainingStep:
         }
 
     def load_state_dict(
-        self, states: Mapping, *, strict=False, count=None
+        self, states, *, strict=False, count=None
     ) -> None:
         """Replaces states by copies of arrays of the same names: parameters, or
         any of ``all_states()``. With ``strict`` none may be missing."""
