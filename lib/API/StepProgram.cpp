@@ -93,6 +93,7 @@ Error StepProgram::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   if (needsAll && !places.empty())
     return createStringError("state '" + places.begin()->getKey() +
                              "' is missing");
+  broken &= !places.empty();
   return Error::success();
 }
 

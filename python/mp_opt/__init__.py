@@ -39,8 +39,9 @@ from ._reports import Diff, Explanation, Report, Summary, Verification
 from ._run import Program, TrainingStep, compile, num_threads, set_num_threads
 
 __version__ = _mp_opt.version().split()[0]
-# Compilations that Ctrl-C has left alone end before the process does.
-_atexit.register(_mp_opt.wait_for_abandoned)
+# Calls of other threads, and those that Ctrl-C has left alone, end before the
+# interpreter does.
+_atexit.register(_mp_opt.close)
 
 __all__ = [
     "DeviceError",

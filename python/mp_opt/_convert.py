@@ -17,6 +17,7 @@ def _run(model, arguments, kinds="", output=None, name=None, wants_bytes=False):
     source = model if isinstance(model, Source) else Source(model, name)
     if output is not None:
         output = os.fspath(output)
+        arguments = {**arguments, "output": output}
     result = _mp_opt.convert(
         source.content,
         source.name,

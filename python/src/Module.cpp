@@ -98,6 +98,56 @@ Outcome conclude(mp_opt_status status, std::vector<Message> messages = {}) {
 }
 
 //===----------------------------------------------------------------------===//
+// Calls without Python's lock
+//===----------------------------------------------------------------------===//
+
+/// Calls of all threads that are on their way. A thread that comes back to an
+/// interpreter that is gone is ended by an exception that no frame of C++ may
+/// see: so the interpreter waits, and takes no more calls.
+struct Calls {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int count = 0;
+  bool isClosed = false;
+
+  void begin() {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (isClosed)
+      throw std::runtime_error("the interpreter is shutting down");
+    ++count;
+  }
+  void end() {
+    std::lock_guard<std::mutex> lock(mutex);
+    --count;
+    changed.notify_all();
+  }
+  void close() {
+    std::unique_lock<std::mutex> lock(mutex);
+    isClosed = true;
+    changed.wait(lock, [&] { return count == 0; });
+  }
+};
+// Never destroyed: threads may outlive what static destructors take away.
+Calls &calls() {
+  static auto *only = new Calls;
+  return *only;
+}
+
+/// While it lives, the interpreter waits for this call.
+struct Counted {
+  Counted() { calls().begin(); }
+  ~Counted() { calls().end(); }
+  Counted(const Counted &) = delete;
+};
+
+/// While it lives, other threads of Python run. In this order: the call ends
+/// when it has the lock again.
+struct Unlocked {
+  Counted counted;
+  nb::gil_scoped_release release;
+};
+
+//===----------------------------------------------------------------------===//
 // Long calls
 //===----------------------------------------------------------------------===//
 
@@ -107,7 +157,6 @@ struct Abandoned {
   std::condition_variable changed;
   int count = 0;
 };
-// Never destroyed: threads may outlive what static destructors take away.
 Abandoned &abandoned() {
   static auto *only = new Abandoned;
   return *only;
@@ -117,6 +166,7 @@ Abandoned &abandoned() {
 /// signals are seen meanwhile: where one raises an exception (Ctrl-C does), the
 /// work goes on to its end, and what it makes is dropped.
 template <typename Work> void runInterruptibly(std::shared_ptr<Work> work) {
+  Counted counted;
   struct Wait {
     std::mutex mutex;
     std::condition_variable ended;
@@ -158,9 +208,10 @@ template <typename Work> void runInterruptibly(std::shared_ptr<Work> work) {
   }
 }
 
-/// At exit.
-void waitForAbandoned() {
+/// At exit: no call is on its way from then on.
+void close() {
   nb::gil_scoped_release release;
+  calls().close();
   std::unique_lock<std::mutex> lock(abandoned().mutex);
   abandoned().changed.wait(lock, [] { return abandoned().count == 0; });
 }
@@ -324,9 +375,9 @@ struct Comparison : Work {
     if (status != MP_OPT_STATUS_OK)
       return status;
     mp_opt_bytes *made = nullptr;
-    status = isDiff ? mp_opt_diff(first.get(), second.get(), asJSON, &made,
-                                  &differs)
-                    : mp_opt_verify(first.get(), second.get(), handle, &made);
+    status =
+        isDiff ? mp_opt_diff(first.get(), second.get(), asJSON, &made, &differs)
+               : mp_opt_verify(first.get(), second.get(), handle, &made);
     text = takeText(made);
     return status;
   }
@@ -380,7 +431,10 @@ int32_t getType(nb::dlpack::dtype type) {
     return 0;
   switch (Code(type.code)) {
   case Code::Float:
-    return type.bits == 32 ? 1 : type.bits == 64 ? 11 : type.bits == 16 ? 10 : 0;
+    return type.bits == 32   ? 1
+           : type.bits == 64 ? 11
+           : type.bits == 16 ? 10
+                             : 0;
   case Code::Bfloat:
     return type.bits == 16 ? 16 : 0;
   case Code::Int:
@@ -509,11 +563,10 @@ nb::object makeArray(BufferHandle buffer, bool isTorch) {
   std::vector<size_t> sizes(array.sizes, array.sizes + array.rank);
   nb::dlpack::dtype type = getDType(array.type, !isTorch);
   if (isTorch)
-    return nb::cast(nb::ndarray<nb::pytorch>(array.data, sizes.size(),
-                                             sizes.data(), owner, nullptr,
-                                             type));
-  return nb::cast(nb::ndarray<nb::numpy>(array.data, sizes.size(),
-                                         sizes.data(), owner, nullptr, type));
+    return nb::cast(nb::ndarray<nb::pytorch>(
+        array.data, sizes.size(), sizes.data(), owner, nullptr, type));
+  return nb::cast(nb::ndarray<nb::numpy>(array.data, sizes.size(), sizes.data(),
+                                         owner, nullptr, type));
 }
 
 /// [(name, type, array)]
@@ -563,11 +616,11 @@ struct Program {
   nb::tuple run(nb::object names, nb::sequence values, nb::object prepare,
                 bool isTorch) {
     Arrays arrays(names, values, prepare);
-    std::vector<mp_opt_buffer *> made(
-        mp_opt_program_num_outputs(handle.get()) + 1);
+    std::vector<mp_opt_buffer *> made(mp_opt_program_num_outputs(handle.get()) +
+                                      1);
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
+      Unlocked unlocked;
       outcome = conclude(mp_opt_program_run(handle.get(), arrays.data(),
                                             arrays.size(), made.data()),
                          listener->take());
@@ -605,9 +658,9 @@ nb::tuple compile(nb::object model, std::string name, nb::list flags) {
   runInterruptibly(work);
   nb::object program = nb::none();
   if (work->program)
-    program = nb::cast(
-        new Program{work->options.listener, std::move(work->program)},
-        nb::rv_policy::take_ownership);
+    program =
+        nb::cast(new Program{work->options.listener, std::move(work->program)},
+                 nb::rv_policy::take_ownership);
   return give(work->outcome, program);
 }
 
@@ -635,7 +688,7 @@ struct Step {
                                       1);
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
+      Unlocked unlocked;
       outcome = conclude(mp_opt_step_run(handle.get(), arrays.data(),
                                          arrays.size(), rate, made.data()),
                          listener->take());
@@ -647,7 +700,7 @@ struct Step {
     std::vector<mp_opt_buffer *> made(mp_opt_step_num_states(handle.get()) + 1);
     Outcome outcome;
     {
-      nb::gil_scoped_release release;
+      Unlocked unlocked;
       outcome = conclude(mp_opt_step_get_states(handle.get(), made.data()),
                          listener->take());
     }
@@ -657,30 +710,33 @@ struct Step {
   nb::tuple setStates(nb::object names, nb::sequence values, bool needsAll,
                       uint64_t count, nb::object prepare) {
     Arrays arrays(names, values, prepare);
-    nb::gil_scoped_release release;
-    Outcome outcome =
-        conclude(mp_opt_step_set_states(handle.get(), arrays.data(),
-                                        arrays.size(), needsAll, count),
-                 listener->take());
-    nb::gil_scoped_acquire acquire;
+    Outcome outcome;
+    {
+      Unlocked unlocked;
+      outcome = conclude(mp_opt_step_set_states(handle.get(), arrays.data(),
+                                                arrays.size(), needsAll, count),
+                         listener->take());
+    }
     return give(outcome);
   }
 
   nb::tuple save(std::string path, uint32_t keep) {
-    nb::gil_scoped_release release;
-    Outcome outcome =
-        conclude(mp_opt_step_save(handle.get(), path.c_str(), keep),
-                 listener->take());
-    nb::gil_scoped_acquire acquire;
+    Outcome outcome;
+    {
+      Unlocked unlocked;
+      outcome = conclude(mp_opt_step_save(handle.get(), path.c_str(), keep),
+                         listener->take());
+    }
     return give(outcome);
   }
 
   nb::tuple load(std::string path) {
-    nb::gil_scoped_release release;
-    Outcome outcome =
-        conclude(mp_opt_step_load(handle.get(), path.c_str()),
-                 listener->take());
-    nb::gil_scoped_acquire acquire;
+    Outcome outcome;
+    {
+      Unlocked unlocked;
+      outcome = conclude(mp_opt_step_load(handle.get(), path.c_str()),
+                         listener->take());
+    }
     return give(outcome);
   }
 
@@ -745,7 +801,7 @@ NB_MODULE(_mp_opt, module) {
   module.def("create_step", &createStep);
   module.def("set_num_threads", &setThreads);
   module.def("num_threads", &mp_opt_num_threads);
-  module.def("wait_for_abandoned", &waitForAbandoned);
+  module.def("close", &close);
   nb::class_<Program>(module, "Program")
       .def("describe", &Program::describe)
       .def("run", &Program::run, nb::arg("names").none(), nb::arg("values"),
@@ -758,9 +814,9 @@ NB_MODULE(_mp_opt, module) {
       .def("set_states", &Step::setStates)
       .def("save", &Step::save)
       .def("load", &Step::load)
-      .def("count", [](const Step &step) {
-        return mp_opt_step_count(step.handle.get());
-      })
+      .def(
+          "count",
+          [](const Step &step) { return mp_opt_step_count(step.handle.get()); })
       .def("rate", [](const Step &step) {
         return mp_opt_step_rate(step.handle.get());
       });

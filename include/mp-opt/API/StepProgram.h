@@ -61,7 +61,7 @@ public:
   llvm::Error setRate(double rate);
 
   /// One step. Random numbers are a function of `number`. Until it has ended
-  /// well it `isBroken`: it may have changed some states.
+  /// well, or all states are set, it `isBroken`: it may have changed some.
   llvm::Error run(int64_t number);
   bool isBroken() const { return broken; }
   void setBroken() { broken = true; }
