@@ -11,6 +11,7 @@
 #include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Training/Distribution.h"
@@ -157,6 +158,7 @@ llvm::Error Model::convert(const ConversionOptions &conversion,
       reports->addEnd(manager);
     watchStrictCheck(manager, isRefused);
   });
+  (*module)->removeDiscardableAttr(mark::summary);
   if (!failed || !isRefused)
     return failed;
   ErrorDetails details = takeDetails(std::move(failed));

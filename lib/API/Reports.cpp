@@ -66,7 +66,8 @@ bool Reports::isWanted() const {
 bool Reports::needsNodes() const {
   return options.summary == SummaryForm::JSON || options.annotate ||
          !options.explain.empty() || !options.report.empty() ||
-         !options.overlay.empty();
+         !options.overlay.empty() || options.keepsReport ||
+         options.keepsOverlay;
 }
 
 void Reports::addStart(OpPassManager &pm) {
@@ -108,12 +109,12 @@ LogicalResult Reports::make(ModuleOp module) {
     llvm::raw_string_ostream os(json);
     printSummaryJSON(&report, run, os);
   }
-  if (!options.report.empty()) {
+  if (!options.report.empty() || options.keepsReport) {
     llvm::raw_string_ostream os(html);
     if (llvm::Error failed = printHTML(report, run, options.profile, os))
       return module.emitError() << toString(std::move(failed));
   }
-  if (!options.overlay.empty()) {
+  if (!options.overlay.empty() || options.keepsOverlay) {
     llvm::raw_string_ostream os(overlay);
     printOverlay(report, os);
   }

@@ -20,8 +20,6 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral scaleName = "loss_scale";
-static constexpr StringLiteral skippedName = "loss_scale.skipped_steps";
 /// Dynamic loss scaling skips steps until it has found its scale; so many in a
 /// row are worth a word, or are the end if the loss is no number either.
 static constexpr unsigned manySkipped = 10, tooManySkipped = 64;
@@ -78,8 +76,8 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
   trainer->say(data.path, trainer->batches.getRemarks());
   for (auto next :
        {&Trainer::readCheckpoint, &Trainer::makeEvaluation, &Trainer::compile,
-        &Trainer::start, &Trainer::findRate, &Trainer::checkAverages,
-        &Trainer::readInit, &Trainer::resume})
+        &Trainer::findRate, &Trainer::checkAverages, &Trainer::readInit,
+        &Trainer::resume})
     if (Error failed = ((*trainer).*next)())
       return failed;
   return trainer;
@@ -103,13 +101,15 @@ Error Trainer::compile() {
   if (Error failed = batches.load(0, first))
     return failed;
   addSizes(form.inputs, first, compile);
-  compile.updateInPlace = true;
   if (Error failed = shardStates())
     return failed;
-  auto compiled = model->compile(compile);
-  if (!compiled)
-    return compiled.takeError();
-  program = std::move(*compiled);
+  auto created = StepProgram::create(*model, std::move(compile));
+  if (!created)
+    return created.takeError();
+  compiled = std::move(*created);
+  findShards();
+  if (!options.checkpoints.empty())
+    stateHash = hashStates();
   return Error::success();
 }
 
@@ -124,51 +124,11 @@ void Trainer::say(const Twine &what, const DataRemarks &remarks) const {
       options.onNote(prefix + text);
 }
 
-Error Trainer::start() {
-  ArrayRef<ProgramValue> takes = program->getInputs();
-  inputs.resize(takes.size());
-  std::optional<unsigned> loss;
-  for (const auto &[index, output] : llvm::enumerate(program->getOutputs())) {
-    if (output.name == lossName)
-      loss = index;
-    if (output.state >= 0)
-      states.push_back(unsigned(output.state));
-  }
-  if (!loss || states.empty())
-    return createStringError(model->getName() +
-                             ": it is no training step, as mp-opt --train "
-                             "makes it: it has no output NAME_new for an "
-                             "input NAME");
-  lossOutput = *loss;
-  findShards();
-  for (unsigned index : states) {
-    if (!takes[index].hasDefault)
-      return createStringError("state '" + takes[index].name +
-                               "' has no default to start with");
-    // Steps write over their states.
-    Expected<Tensor> state = program->takeDefault(index);
-    if (!state)
-      return prefixError("state '" + takes[index].name + "'",
-                         state.takeError());
-    inputs[index] = std::move(*state);
-    if (isFinite(inputs[index]))
-      finite.push_back(takes[index].name);
-    // Read after each step.
-    if (takes[index].name == scaleName || takes[index].name == skippedName)
-      program->watchState(index);
-  }
-  if (!options.checkpoints.empty())
-    stateHash = hashStates();
-  return Error::success();
-}
-
 Error Trainer::findRate() {
-  for (const auto &[index, input] : llvm::enumerate(program->getInputs()))
-    if (input.name == rateName)
-      rateInput = index;
-  if (rateInput && !options.rate.base)
-    options.rate.base = program->getDefault(*rateInput).toDoubles().front();
-  else if (!rateInput && (options.rate.base || !options.rate.isFixed()))
+  if (compiled->hasRate() && !options.rate.base)
+    options.rate.base = compiled->getDefaultRate();
+  else if (!compiled->hasRate() &&
+           (options.rate.base || !options.rate.isFixed()))
     return createStringError("the model has no input '" + rateName +
                              "': --lr and its schedule do not apply");
   if (options.rate.schedule == RateSchedule::Step && !options.rate.interval)
@@ -182,7 +142,7 @@ Error Trainer::findRate() {
 //===----------------------------------------------------------------------===//
 
 Error Trainer::checkAverages() {
-  std::vector<NamedTensor> all = nameStates();
+  std::vector<NamedTensor> all = compiled->nameStates();
   if (options.average && takeAverages(all).size() == all.size())
     return createStringError("the model has no averages of parameters, as "
                              "mp-opt --average adds them");
@@ -204,61 +164,18 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given) {
   return setStates(given, /*needsAll=*/false);
 }
 
-Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
-  ArrayRef<ProgramValue> takes = program->getInputs();
-  StringMap<unsigned> places;
-  for (unsigned index : states)
-    places[takes[index].name] = index;
-  for (const auto &[name, tensor] : given) {
-    auto place = places.find(name);
-    if (place == places.end())
-      return createStringError("the model has no state '" + name + "'");
-    const ProgramValue &input = takes[place->second];
-    ArrayRef<int64_t> sizes = isRange(place->second)
-                                  ? shards[place->second]->sizes
-                                  : inputs[place->second].getSizes();
-    if (input.kind != tensor.getKind() || sizes != tensor.getSizes())
-      return createStringError(
-          "state '" + name + "': expected " + describeType(input.kind, sizes) +
-          ", found " + describeType(tensor.getKind(), tensor.getSizes()));
-    Expected<Tensor> copy = tensor.clone();
-    if (!copy)
-      return prefixError("state '" + name + "'", copy.takeError());
-    // Of a range, all ranks get theirs before the first step.
-    if (isRange(place->second))
-      wholes[place->second] = std::move(*copy);
-    else
-      inputs[place->second] = std::move(*copy);
-    places.erase(place);
-  }
-  gatheredStep = step;
-  if (needsAll && !places.empty())
-    return createStringError("state '" + places.begin()->getKey() +
-                             "' is missing");
-  return Error::success();
-}
-
-/// As they were when the program last gave them.
-std::vector<NamedTensor> Trainer::nameStates() const {
-  std::vector<NamedTensor> named;
-  for (unsigned index : states) {
-    auto whole = wholes.find(index);
-    named.push_back({program->getInputs()[index].name,
-                     whole == wholes.end() ? inputs[index] : whole->second});
-  }
-  return named;
-}
-
 Expected<std::vector<NamedTensor>> Trainer::getStates() const {
   writer.wait();
   if (!shards.empty() && gatheredStep != step)
     return createStringError("the ranks have parts of the states, which were "
                              "not put together after step " +
                              Twine(step));
-  if (Error failed = program->fetchStates())
+  auto states = compiled->fetchStates();
+  if (!states)
     return addContext("the states after step " + Twine(step),
-                      std::move(failed));
-  return nameStates();
+                      states.takeError());
+  putWholes(*states);
+  return states;
 }
 
 Expected<std::vector<NamedTensor>> Trainer::getResult() const {
@@ -268,48 +185,16 @@ Expected<std::vector<NamedTensor>> Trainer::getResult() const {
   return takeAverages(*states);
 }
 
-std::optional<double> Trainer::getScalar(StringRef state) const {
-  for (unsigned index : states)
-    if (program->getInputs()[index].name == state &&
-        inputs[index].getNumElements() == 1)
-      return inputs[index].toDoubles().front();
-  return std::nullopt;
-}
-
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
 Error Trainer::setRate() {
-  if (!rateInput)
+  if (!compiled->hasRate())
     return Error::success();
-  const ProgramValue &input = program->getInputs()[*rateInput];
-  Tensor known = program->getDefault(*rateInput);
-  Expected<Tensor> rate = Tensor::create(input.kind, known.getSizes());
-  if (!rate)
-    return rate.takeError();
   double value = options.rate.at(step, total);
   last.rate = value;
-  if (input.kind == ElementKind::Float)
-    rate->get<float>()[0] = float(value);
-  else if (input.kind == ElementKind::Double)
-    rate->get<double>()[0] = value;
-  else
-    return createStringError("input '" + input.name + "': a rate of type " +
-                             describeType(input.kind, input.sizes) +
-                             " is not supported");
-  inputs[*rateInput] = std::move(*rate);
-  return Error::success();
-}
-
-/// The losses that the loss is a sum of.
-void Trainer::readParts() {
-  last.parts.clear();
-  for (auto [value, tensor] : llvm::zip(program->getOutputs(), outputs))
-    if (StringRef name = value.name; name.consume_front(lossPartPrefix) &&
-                                     value.state < 0 &&
-                                     tensor.getNumElements() == 1)
-      last.parts.emplace_back(name.str(), tensor.toDoubles().front());
+  return compiled->setRate(value);
 }
 
 void Trainer::addToEpoch() {
@@ -325,36 +210,27 @@ void Trainer::addToEpoch() {
 void Trainer::readOutputs() {
   last.epoch = step / batches.getCount();
   last.step = ++step;
-  last.loss = outputs[lossOutput].toDoubles().front();
-  readParts();
+  last.loss = compiled->getLoss();
+  last.parts = compiled->getLossParts();
   addToEpoch();
-  last.scale = getScalar(scaleName);
-  last.skipped = getScalar(skippedName);
+  last.scale = compiled->getScalar(scaleName);
+  last.skipped = compiled->getScalar(skippedName);
   last.validation.reset();
 }
 
 Error Trainer::makeStep() {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
-  if (Error failed = batches.load(step, inputs))
+  if (Error failed = batches.load(step, compiled->getValues()))
     return failed;
   if (Error failed = setRate())
     return failed;
   // A run that is resumed goes on with the random numbers it would have had.
   // Each rank has those of its batch.
   const BatchOptions &own = options.batches;
-  program->setCallNumber(int64_t(step * own.ranks + own.rank));
-  std::optional<double> before = getScalar(skippedName);
-  isBroken = true;
-  if (Error failed = program->run(inputs, outputs))
+  std::optional<double> before = compiled->getScalar(skippedName);
+  if (Error failed = compiled->run(int64_t(step * own.ranks + own.rank)))
     return addContext("step " + Twine(step + 1), std::move(failed));
-  for (auto [value, tensor] : llvm::zip(program->getOutputs(), outputs))
-    if (value.state >= 0)
-      inputs[value.state] = tensor;
-  isBroken = false;
-  if (int64_t count = outputs[lossOutput].getNumElements(); count != 1)
-    return createStringError(
-        "expected one number as the output 'loss', found " + Twine(count));
   readOutputs();
   countSkipped(before);
   last.seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -383,13 +259,13 @@ Error Trainer::evaluate() {
   auto result = getResult();
   if (!result)
     return result.takeError();
-  std::vector<Tensor> values = inputs;
+  std::vector<Tensor> values = std::as_const(*compiled).getValues();
   for (const auto &[index, whole] : wholes)
     values[index] = whole;
   if (options.average)
     for (const NamedTensor &named : *result)
-      for (unsigned index : states)
-        if (program->getInputs()[index].name == named.name)
+      for (unsigned index : compiled->getStates())
+        if (compiled->getInputs()[index].name == named.name)
           values[index] = named.tensor;
   Expected<double> loss = evaluation->compute(values);
   if (!loss)
@@ -410,15 +286,17 @@ bool Trainer::hasDiverged() const {
 
 /// The loss of a step is that of the states before it.
 Expected<bool> Trainer::hasFiniteStates() {
-  auto states = getStates();
-  if (!states)
-    return states.takeError();
-  for (const auto &[name, tensor] : *states)
-    if (llvm::is_contained(finite, name) && !isFinite(tensor)) {
-      infiniteState = name;
-      return false;
-    }
-  return true;
+  writer.wait();
+  Expected<const ProgramValue *> infinite = compiled->findInfinite();
+  if (!infinite)
+    return addContext("the states after step " + Twine(step),
+                      infinite.takeError());
+  if (*infinite)
+    infiniteState = (*infinite)->name;
+  for (const auto &[index, whole] : wholes)
+    if (infiniteState.empty() && !isFinite(whole))
+      infiniteState = compiled->getInputs()[index].name;
+  return infiniteState.empty();
 }
 
 std::string Trainer::describeDivergence() const {

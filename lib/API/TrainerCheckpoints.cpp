@@ -42,24 +42,24 @@ static bool isOfAccumulation(StringRef state) {
 /// A hash of what steps of one model and optimizer have in common: names and
 /// types of states, and what parameters start with.
 std::string Trainer::hashStates() const {
-  ArrayRef<ProgramValue> takes = program->getInputs();
+  ArrayRef<ProgramValue> takes = compiled->getInputs();
   StringSet<> names;
-  for (unsigned index : states)
+  for (unsigned index : compiled->getStates())
     names.insert(takes[index].name);
   SHA256 hash;
-  for (unsigned index : states) {
+  for (unsigned index : compiled->getStates()) {
     StringRef name = takes[index].name;
     if (isOfAccumulation(name))
       continue;
     ArrayRef<int64_t> sizes = isRange(index)
                                   ? ArrayRef<int64_t>(shards.at(index)->sizes)
-                                  : inputs[index].getSizes();
+                                  : compiled->getValues()[index].getSizes();
     hash.update(
         (name + " " + describeType(takes[index].kind, sizes) + "\n").str());
     // States of an optimizer are called after the parameter.
     if (names.contains(name.rsplit('.').first) && name.contains('.'))
       continue;
-    const Tensor &initial = inputs[index];
+    const Tensor &initial = compiled->getValues()[index];
     uint64_t content = xxh3_64bits(
         ArrayRef<uint8_t>(static_cast<const uint8_t *>(initial.getData()),
                           initial.getNumBytes()));
@@ -138,10 +138,10 @@ Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
   llvm::erase_if(checkpoint.states, [](const NamedTensor &state) {
     return isOfAccumulation(state.name);
   });
-  for (unsigned index : states)
-    if (StringRef name = program->getInputs()[index].name;
+  for (unsigned index : compiled->getStates())
+    if (StringRef name = compiled->getInputs()[index].name;
         isOfAccumulation(name))
-      checkpoint.states.push_back({name.str(), inputs[index]});
+      checkpoint.states.push_back({name.str(), compiled->getValues()[index]});
   return Error::success();
 }
 
@@ -287,7 +287,8 @@ Error Trainer::writeCheckpoint() {
     return made.takeError();
   if (Error failed = writer.start(std::move(*made)))
     return failed;
-  return program->hasStatesApart() ? Error::success() : writer.finish();
+  return compiled->getProgram().hasStatesApart() ? Error::success()
+                                                 : writer.finish();
 }
 
 } // namespace mp

@@ -138,12 +138,14 @@ Error Trainer::shareStates() {
   last.epoch = position.epoch;
   last.loss = position.loss;
   last.epochLoss = position.epochLoss;
-  for (unsigned index : states)
-    if (Error failed = isRange(index) ? shareRange(index)
-                                      : options.ranks->broadcast(
-                                            inputs[index].getData(),
-                                            inputs[index].getNumBytes()))
+  for (unsigned index : compiled->getStates()) {
+    const Tensor &state = compiled->getValues()[index];
+    if (Error failed = isRange(index)
+                           ? shareRange(index)
+                           : options.ranks->broadcast(state.getData(),
+                                                      state.getNumBytes()))
       return failed;
+  }
   return Error::success();
 }
 
@@ -173,9 +175,9 @@ void Trainer::flipForTest() {
   StringRef wanted(text);
   if (!wanted.consume_front(own))
     return;
-  for (unsigned index : states)
-    if (program->getInputs()[index].name == wanted)
-      *static_cast<char *>(inputs[index].getData()) ^= 1;
+  for (unsigned index : compiled->getStates())
+    if (compiled->getInputs()[index].name == wanted)
+      *static_cast<char *>(compiled->getValues()[index].getData()) ^= 1;
 }
 
 static uint64_t hash(const void *data, size_t bytes) {
@@ -185,8 +187,8 @@ static uint64_t hash(const void *data, size_t bytes) {
 
 Error Trainer::compareStates() {
   std::vector<uint64_t> own;
-  for (unsigned index : states) {
-    const Tensor &tensor = inputs[index];
+  for (unsigned index : compiled->getStates()) {
+    const Tensor &tensor = compiled->getValues()[index];
     if (!shards.count(index)) {
       own.push_back(hash(tensor.getData(), tensor.getNumBytes()));
       continue;
@@ -216,13 +218,13 @@ Error Trainer::compareStates() {
       if (isEqual(0, rank))
         continue;
       // What there is is nothing to keep.
-      isBroken = true;
-      std::string text = "after step " + std::to_string(step) + ", rank " +
-                         std::to_string(rank) +
-                         " has other states than rank 0: '" +
-                         program->getInputs()[states[place]].name +
-                         "' is the first of them; the last checkpoint is from "
-                         "before";
+      compiled->setBroken();
+      std::string text =
+          "after step " + std::to_string(step) + ", rank " +
+          std::to_string(rank) + " has other states than rank 0: '" +
+          compiled->getInputs()[compiled->getStates()[place]].name +
+          "' is the first of them; the last checkpoint is from "
+          "before";
       // All have found the same.
       return makeError({ErrorKind::BadInput, std::move(text),
                         /*isReported=*/options.ranks->getRank() > 0,
@@ -234,11 +236,11 @@ Error Trainer::compareStates() {
 /// In a window of accumulated batches each rank has sums of its own: for states
 /// that may be kept, their means are what all go on with.
 Error Trainer::shareSums() {
-  if (getScalar(accumulatedSteps).value_or(0) == 0)
+  if (compiled->getScalar(accumulatedSteps).value_or(0) == 0)
     return Error::success();
-  for (unsigned index : states) {
-    Tensor &tensor = inputs[index];
-    StringRef name = program->getInputs()[index].name;
+  for (unsigned index : compiled->getStates()) {
+    Tensor &tensor = compiled->getValues()[index];
+    StringRef name = compiled->getInputs()[index].name;
     if (name.consume_back(accumulatedSum) && name.ends_with(".") &&
         tensor.getKind() == ElementKind::Float)
       if (Error failed =

@@ -14,7 +14,10 @@
 
 #include "mp-opt/API/Trainer.h"
 
+#include "mp-opt/API/Error.h"
 #include "mp-opt/Support/Rounding.h"
+
+#include "llvm/ADT/StringSet.h"
 
 #include <cstring>
 
@@ -43,7 +46,7 @@ Error Trainer::shardStates() {
 
 /// Of the program's inputs.
 void Trainer::findShards() {
-  for (const auto &[index, input] : llvm::enumerate(program->getInputs()))
+  for (const auto &[index, input] : llvm::enumerate(compiled->getInputs()))
     for (const ShardedState &state : shardList)
       if (state.name == input.name)
         shards[unsigned(index)] = &state;
@@ -54,10 +57,57 @@ bool Trainer::isRange(unsigned input) const {
   return shard != shards.end() && shard->second->isRange;
 }
 
+/// Of a range, all ranks get theirs before the first step.
+Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
+  std::vector<NamedTensor> others;
+  StringSet<> missing;
+  for (const auto &[input, shard] : shards)
+    if (shard->isRange)
+      missing.insert(shard->name);
+  for (const NamedTensor &state : given) {
+    if (!missing.erase(state.name)) {
+      others.push_back(state);
+      continue;
+    }
+    auto found = llvm::find_if(shards, [&](const auto &shard) {
+      return shard.second->name == state.name;
+    });
+    ElementKind kind = compiled->getInputs()[found->first].kind;
+    if (kind != state.tensor.getKind() ||
+        ArrayRef<int64_t>(found->second->sizes) != state.tensor.getSizes())
+      return createStringError(
+          "state '" + state.name + "': expected " +
+          describeType(kind, found->second->sizes) + ", found " +
+          describeType(state.tensor.getKind(), state.tensor.getSizes()));
+    Expected<Tensor> copy = state.tensor.clone();
+    if (!copy)
+      return prefixError("state '" + state.name + "'", copy.takeError());
+    wholes[found->first] = std::move(*copy);
+  }
+  gatheredStep = step;
+  if (needsAll && !missing.empty())
+    return createStringError("state '" + missing.begin()->getKey() +
+                             "' is missing");
+  // All but ranges.
+  if (needsAll)
+    for (const auto &[input, shard] : shards)
+      if (shard->isRange)
+        others.push_back({shard->name, compiled->getValues()[input]});
+  return compiled->setStates(others, needsAll);
+}
+
+/// In the place of ranges.
+void Trainer::putWholes(std::vector<NamedTensor> &states) const {
+  for (const auto &[input, whole] : wholes)
+    for (NamedTensor &state : states)
+      if (state.name == compiled->getInputs()[input].name)
+        state.tensor = whole;
+}
+
 /// Takes the rank's range of whole states that rank 0 has, if it has any.
 Error Trainer::shareRange(unsigned input) {
   const ShardedState &shard = *shards[input];
-  Tensor &own = inputs[input];
+  Tensor &own = compiled->getValues()[input];
   auto known = wholes.find(input);
   char hasWhole = known != wholes.end();
   if (Error failed = options.ranks->broadcast(&hasWhole, 1))
@@ -90,7 +140,7 @@ Error Trainer::gatherShards() {
     return Error::success();
   uint64_t numRanks = options.batches.ranks;
   for (const auto &[input, shard] : shards) {
-    const Tensor &own = inputs[input];
+    const Tensor &own = compiled->getValues()[input];
     uint64_t total = 1;
     for (int64_t size : shard->sizes)
       total *= uint64_t(size);
@@ -130,7 +180,7 @@ std::vector<uint16_t> Trainer::getSharedBits(unsigned input) const {
   std::vector<uint16_t> bits;
   if (isRange(input))
     return bits;
-  const Tensor &tensor = inputs[input];
+  const Tensor &tensor = compiled->getValues()[input];
   bits.resize(size_t(tensor.getNumElements()));
   roundToBFloat16({static_cast<const float *>(tensor.getData()), bits.size()},
                   bits.data());
@@ -142,8 +192,8 @@ std::pair<uint64_t, uint64_t> Trainer::getShardedBytes() const {
   for (const auto &[input, shard] : shards) {
     if (!shard->isRange)
       continue;
-    uint64_t total = inputs[input].getNumBytes() / uint64_t(shard->count);
-    own += inputs[input].getNumBytes();
+    uint64_t total = compiled->getValues()[input].getNumBytes() / uint64_t(shard->count);
+    own += compiled->getValues()[input].getNumBytes();
     for (int64_t size : shard->sizes)
       total *= uint64_t(size);
     whole += total;

@@ -149,6 +149,8 @@ CodeCache::CodeCache(CodeCacheOptions options, StringRef tool)
 void CodeCache::warn(llvm::Error error) {
   options.isOn = false;
   files.reset();
+  if (tool.empty())
+    return llvm::consumeError(std::move(error));
   llvm::errs() << tool << ": warning: compiled code is not kept: "
                << toString(std::move(error)) << "\n";
 }

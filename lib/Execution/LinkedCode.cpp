@@ -34,6 +34,13 @@ llvm::Error LinkedCode::define(const Symbols &symbols) {
   if (!process)
     return process.takeError();
   library->addGenerator(std::move(*process));
+  // A process that has loaded this as a library need not show the functions of
+  // libm to all.
+  auto math = llvm::orc::DynamicLibrarySearchGenerator::Load("libm.so.6", '\0');
+  if (math)
+    library->addGenerator(std::move(*math));
+  else
+    llvm::consumeError(math.takeError());
   return llvm::Error::success();
 }
 

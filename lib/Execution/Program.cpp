@@ -79,12 +79,28 @@ CompileFigures &Program::getFigures() { return impl->figures; }
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// What code refers to: the library's functions, and the constants.
+#ifdef __x86_64__
+/// Of the compiler's run-time library: what stands for conversions that the
+/// processor has no instruction for.
+#define MP_CONVERSIONS(X) X(__extendhfsf2) X(__truncsfhf2) X(__truncdfhf2)
+#define MP_DECLARE(NAME) extern "C" void NAME();
+MP_CONVERSIONS(MP_DECLARE)
+#undef MP_DECLARE
+#else
+#define MP_CONVERSIONS(X)
+#endif
+
+/// What code refers to: the library's functions, and the constants. Where this
+/// is a part of a library, what that is linked with is not for all to see.
 static LinkedCode::Symbols getSymbols(ArrayRef<Tensor> constants) {
   LinkedCode::Symbols symbols;
 #define MP_CODE_FUNCTION(NAME)                                                 \
   symbols.emplace_back(#NAME, reinterpret_cast<const void *>(&NAME));
 #include "mp-opt/Runtime/Functions.def"
+#define MP_CONVERSION(NAME)                                                    \
+  symbols.emplace_back(#NAME, reinterpret_cast<const void *>(&NAME));
+  MP_CONVERSIONS(MP_CONVERSION)
+#undef MP_CONVERSION
   symbols.emplace_back("mp_stamp", reinterpret_cast<const void *>(&keepTime));
   for (auto [index, constant] : llvm::enumerate(constants))
     symbols.emplace_back(("mp_constant_" + Twine(index)).str(),

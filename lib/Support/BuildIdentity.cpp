@@ -11,6 +11,7 @@
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 #include <cstring>
 #include <link.h>
@@ -43,6 +44,17 @@ static StringRef findBuildId(const dl_phdr_info &object) {
   return "";
 }
 
+/// Whether this function is a part of it.
+static bool hasCode(const dl_phdr_info &object) {
+  auto here = reinterpret_cast<uintptr_t>(&hasCode);
+  return llvm::any_of(ArrayRef(object.dlpi_phdr, object.dlpi_phnum),
+                      [&](const auto &header) {
+                        uintptr_t begin = object.dlpi_addr + header.p_vaddr;
+                        return header.p_type == PT_LOAD && here >= begin &&
+                               here < begin + header.p_memsz;
+                      });
+}
+
 namespace {
 struct Identity {
   BLAKE3 hash;
@@ -54,8 +66,11 @@ struct Identity {
 
 void Identity::add(const dl_phdr_info &object) {
   StringRef name = object.dlpi_name;
-  // The kernel's, which is no file.
-  if (name.contains("linux-vdso") || name.contains("linux-gate"))
+  // A process that has loaded this as a library has much else that says nothing
+  // of it.
+  StringRef base = sys::path::filename(name);
+  if (!hasCode(object) && !base.starts_with("libMLIR") &&
+      !base.starts_with("libLLVM"))
     return;
   StringRef id = findBuildId(object);
   if (!id.empty()) {

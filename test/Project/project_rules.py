@@ -61,7 +61,7 @@ LAYERS = (
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/Layout",
     "Codegen/CPU",
-    "Codegen/GPU", "Runtime", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API",
+    "Codegen/GPU", "Runtime", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API", "Options", "CAPI",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8

@@ -14,6 +14,8 @@ namespace mp {
 
 static int getExitCode(ErrorKind kind) {
   switch (kind) {
+  case ErrorKind::Usage:
+    return exitUsage;
   case ErrorKind::BadInput:
     return exitBadInput;
   case ErrorKind::NotSupported:

@@ -29,201 +29,13 @@ using namespace llvm;
 
 namespace mp {
 
-/// As it stands on the command line.
-static std::string spell(StringRef name) {
-  return ((name.size() == 1 ? "-" : "--") + name).str();
-}
-
-/// "a, b or c".
-static std::string enumerate(ArrayRef<std::string> words) {
-  return words.size() == 1
-             ? words.front()
-             : llvm::join(words.drop_back(), ", ") + " or " + words.back();
-}
-
 int Flags::usageError(const Twine &message) const {
   printMessage(tool, mlir::DiagnosticSeverity::Error, message);
   return exitUsage;
 }
 
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-/// What messages call a value that help calls `value`.
-static StringRef describeValue(StringRef value) {
-  return StringSwitch<StringRef>(value)
-      .Case("FILE", "a file name")
-      .Case("DIR", "a folder")
-      .Case("NODE", "the name of a node")
-      .Case("REGEX", "a regular expression")
-      .Case("N", "a whole number")
-      .Case("X", "a number")
-      .Default(value);
-}
-
-Flag &Flags::addRow(Flag row) {
-  row.group = group;
-  if (row.expected.empty())
-    row.expected = describeValue(row.value).str();
-  flags.push_back(std::move(row));
-  return flags.back();
-}
-
-Flag &Flags::add(StringRef name, bool &to, StringRef help) {
-  Flag row{name.str(), "", help.str(), "", "true or false"};
-  row.isOptional = true;
-  row.set = [&to](StringRef value) {
-    to = value.empty() || value.equals_insensitive("true") || value == "1";
-    return to || value.equals_insensitive("false") || value == "0";
-  };
-  return addRow(std::move(row));
-}
-
-/// A text that must not be empty.
-template <typename T>
-static Flag makeText(StringRef name, T &to, StringRef help, StringRef value) {
-  Flag row{name.str(), value.str(), help.str(), "", ""};
-  row.set = [&to](StringRef text) {
-    to = text.str();
-    return !text.empty();
-  };
-  return row;
-}
-
-Flag &Flags::add(StringRef name, std::string &to, StringRef help,
-                 StringRef value) {
-  return addRow(makeText(name, to, help, value));
-}
-
-Flag &Flags::add(StringRef name, std::optional<std::string> &to, StringRef help,
-                 StringRef value) {
-  return addRow(makeText(name, to, help, value));
-}
-
-Flag &Flags::add(StringRef name, double &to, StringRef help, double least) {
-  std::string expected = "a number";
-  if (least > -HUGE_VAL)
-    expected += " of at least " + formatv("{0}", least).str();
-  Flag row{name.str(), "X", help.str(), "", expected};
-  row.set = [&to, least](StringRef text) {
-    // Without a bound here, who asks for it has more to say.
-    return !text.getAsDouble(to) &&
-           (least == -HUGE_VAL || (std::isfinite(to) && to >= least));
-  };
-  return addRow(std::move(row));
-}
-
-Flag &Flags::add(StringRef name, uint64_t &to, StringRef help, uint64_t least,
-                 uint64_t most) {
-  std::string expected = "a number";
-  if (most != UINT64_MAX)
-    expected += formatv(" from {0} to {1}", least, most).str();
-  else if (least)
-    expected += formatv(" of at least {0}", least).str();
-  Flag row{name.str(), "N", help.str(), "", expected};
-  row.set = [&to, least, most](StringRef text) {
-    return !text.getAsInteger(10, to) && to >= least && to <= most;
-  };
-  return addRow(std::move(row));
-}
-
-Flag &Flags::add(StringRef name, int64_t &to, StringRef help) {
-  Flag row{name.str(), "N", help.str(), "", ""};
-  row.set = [&to](StringRef text) { return !text.getAsInteger(10, to); };
-  return addRow(std::move(row));
-}
-
-Flag &Flags::add(StringRef name, std::vector<std::string> &to, StringRef help,
-                 StringRef value) {
-  Flag row{name.str(), value.str(), help.str(), "", ""};
-  row.isRepeatable = true;
-  row.set = [&to](StringRef text) {
-    to.push_back(text.str());
-    return !text.empty();
-  };
-  return addRow(std::move(row));
-}
-
-Flag &Flags::addCommas(StringRef name, std::vector<std::string> &to,
-                       StringRef help, StringRef value) {
-  Flag &row = add(name, to, help, value);
-  row.set = [&to](StringRef text) {
-    for (StringRef part : llvm::split(text, ','))
-      to.push_back(part.str());
-    return !text.empty();
-  };
-  return row;
-}
-
-Flag &Flags::addChoice(StringRef name, StringRef help,
-                       ArrayRef<StringRef> choices,
-                       std::function<void(size_t)> set) {
-  Flag row{name.str(), llvm::join(choices, "|"), help.str(), "", ""};
-  for (StringRef choice : choices)
-    row.choices.push_back(choice.str());
-  row.expected = enumerate(row.choices);
-  row.set = [set = std::move(set), known = row.choices](StringRef text) {
-    auto found = llvm::find(known, text);
-    if (found == known.end())
-      return false;
-    set(size_t(found - known.begin()));
-    return true;
-  };
-  return addRow(std::move(row));
-}
-
-Flag &Flags::addChoice(StringRef name, std::string &to, StringRef help,
-                       ArrayRef<StringRef> choices) {
-  return addChoice(
-      name, help, choices,
-      [&to, known = choices.vec()](size_t place) { to = known[place].str(); });
-}
-
-Flag &Flags::addOptional(StringRef name, StringRef help, StringRef value,
-                         std::function<bool(StringRef value)> set) {
-  Flag row{name.str(), value.str(), help.str(), "", ""};
-  row.isOptional = true;
-  row.set = std::move(set);
-  return addRow(std::move(row));
-}
-
-Flag &Flags::addOptional(StringRef name, std::string &to, StringRef help,
-                         StringRef value) {
-  return addOptional(name, help, value, [&to](StringRef text) {
-    to = text.str();
-    return true;
-  });
-}
-
 void Flags::addTopic(StringRef name, std::function<void()> print) {
   topics.push_back({name.str(), std::move(print)});
-}
-
-Flag *Flags::find(StringRef name) {
-  auto found = llvm::find_if(flags, [&](const Flag &flag) {
-    return flag.name == name || llvm::is_contained(flag.synonyms, name);
-  });
-  return found == flags.end() ? nullptr : &*found;
-}
-
-bool Flags::isGiven(StringRef name) const {
-  const Flag *flag = find(name);
-  return flag && flag->count;
-}
-
-StringRef Flags::findGiven(ArrayRef<StringRef> names) const {
-  const auto *given =
-      llvm::find_if(names, [&](StringRef name) { return isGiven(name); });
-  return given == names.end() ? StringRef() : *given;
-}
-
-StringRef Flags::findGivenOf(StringRef group, ArrayRef<StringRef> but) const {
-  for (const Flag &flag : flags)
-    if (flag.group == group && flag.count &&
-        !llvm::is_contained(but, flag.name))
-      return flag.name;
-  return "";
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,7 +44,7 @@ StringRef Flags::findGivenOf(StringRef group, ArrayRef<StringRef> but) const {
 
 /// "--verify[=DATA]".
 static std::string describe(const Flag &flag) {
-  std::string text = spell(flag.name);
+  std::string text = spellFlag(flag.name);
   if (flag.value.empty())
     return text;
   if (flag.isOptional)
@@ -243,7 +55,7 @@ static std::string describe(const Flag &flag) {
 void Flags::printRows(raw_ostream &os) const {
   constexpr unsigned column = 24;
   StringRef last;
-  for (const Flag &flag : flags) {
+  for (const Flag &flag : getRows()) {
     if (flag.isHidden)
       continue;
     if (flag.group != last)
@@ -251,33 +63,12 @@ void Flags::printRows(raw_ostream &os) const {
     last = flag.group;
     std::string text = "  " + describe(flag);
     for (StringRef synonym : flag.synonyms)
-      text += ", " + spell(synonym);
+      text += ", " + spellFlag(synonym);
     os << left_justify(text, column - 1);
     if (text.size() > column - 2)
       os << "\n" << std::string(column - 1, ' ');
     os << " " << flag.help << "\n";
   }
-}
-
-void Flags::printJSON() const {
-  json::OStream json(outs(), 2);
-  json.array([&] {
-    for (const Flag &flag : flags)
-      if (!flag.isHidden)
-        json.object([&] {
-          json.attribute("flag", spell(flag.name));
-          json.attribute("value", flag.value);
-          json.attribute("help", flag.help);
-          json.attribute("group", flag.group);
-          json.attribute("expected", flag.expected);
-          json.attribute("synonyms",
-                         json::Array(llvm::map_range(flag.synonyms, spell)));
-          json.attribute("choices", json::Array(flag.choices));
-          json.attribute("optional", flag.isOptional);
-          json.attribute("repeatable", flag.isRepeatable);
-        });
-  });
-  outs() << "\n";
 }
 
 int Flags::printTopic(StringRef name) const {
@@ -291,8 +82,9 @@ int Flags::printTopic(StringRef name) const {
   }
   if (name != "json")
     return usageError("--help: unknown topic '" + name + "', expected " +
-                      enumerate(names) + suggestNearest(name, names));
-  printJSON();
+                      join(ArrayRef(names).drop_back(), ", ") + " or " +
+                      names.back() + suggestNearest(name, names));
+  printJSON(outs());
   return exitOk;
 }
 
@@ -333,19 +125,13 @@ Flags::Argument Flags::split(StringRef text) {
 /// it.
 std::string Flags::suggest(StringRef spelling, const OtherFlags *others) const {
   std::vector<std::string> names = {"--help", "--version"};
-  for (const Flag &flag : flags) {
-    if (flag.isHidden)
-      continue;
-    names.push_back(spell(flag.name));
-    for (StringRef synonym : flag.synonyms)
-      names.push_back(spell(synonym));
-  }
+  llvm::append_range(names, getSpellings());
   // A flag of one letter is near to everything that is short.
   llvm::erase_if(names, [](StringRef name) { return name.size() == 2; });
   size_t own = names.size();
   if (others)
     llvm::append_range(names, others->getNames());
-  std::string typed = spell(spelling.ltrim('-'));
+  std::string typed = spellFlag(spelling.ltrim('-'));
   // Where both are as near, the program's own flag is meant.
   StringRef meant = findNearest(typed, names);
   // Three letters of which two are others are another word.
@@ -388,9 +174,8 @@ Flag *Flags::findAttached(Argument &argument, const OtherFlags *others) {
 
 std::optional<int> Flags::take(Flag &flag, Argument argument, Rest &rest,
                                const OtherFlags *others) {
-  std::string shown = spell(flag.name);
-  if (flag.count && !flag.isRepeatable)
-    return usageError(shown + ": given twice");
+  if (Error failed = count(flag))
+    return usageError(toString(std::move(failed)));
   if (!argument.hasValue && !flag.isOptional) {
     StringRef next = rest.empty() ? "" : rest.front();
     // A flag is no value; a number with a minus sign is one.
@@ -398,18 +183,13 @@ std::optional<int> Flags::take(Flag &flag, Argument argument, Rest &rest,
                   (find(split(next).name) ||
                    (others && others->isKnown(split(next).name)));
     if (rest.empty() || isFlag)
-      return usageError(shown + ": expected " + flag.expected +
+      return usageError(spellFlag(flag.name) + ": expected " + flag.expected +
                         (isFlag ? ", got the flag '" + next + "'" : Twine()));
     argument.value = next;
     rest = rest.drop_front();
   }
-  ++flag.count;
-  if (flag.isOptional && argument.hasValue && argument.value.empty())
-    return usageError(shown + ": expected " + flag.expected + " behind '='");
-  if (!flag.set(argument.value))
-    return usageError(shown + ": expected " + flag.expected + ", got '" +
-                      argument.value + "'" +
-                      suggestNearest(argument.value, flag.choices));
+  if (Error failed = setValue(flag, argument.value, argument.hasValue))
+    return usageError(toString(std::move(failed)));
   return std::nullopt;
 }
 

@@ -9,11 +9,11 @@
 #include "ExitCodes.h"
 #include "Flags.h"
 #include "Help.h"
-#include "InputFlags.h"
 #include "InternalErrors.h"
 #include "MessagePrinter.h"
 
 #include "mp-opt/API/Model.h"
+#include "mp-opt/Options/InputFlags.h"
 #include "mp-opt/Report/ModelDiff.h"
 
 using namespace mlir;

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
-#include "InputFlags.h"
 #include "InternalErrors.h"
 #include "MLIRFlags.h"
 #include "MessagePrinter.h"
 
 #include "mp-opt/API/ModuleDigest.h"
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Options/InputFlags.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"

@@ -7,12 +7,8 @@
 
 #include "Commands.h"
 
-#include "InputFlags.h"
 #include "Message.h"
 
-#include "mp-opt/Codegen/Host/HostTarget.h"
-#include "mp-opt/Execution/DeviceModels.h"
-#include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -26,6 +22,13 @@ int reportError(llvm::Error error) {
   return reportError("mp-run", std::move(error));
 }
 
+int report(const Flags &flags, llvm::Error error) {
+  ErrorDetails details = takeDetails(std::move(error));
+  return details.kind == ErrorKind::Usage
+             ? flags.usageError(details.text)
+             : reportError(makeError(std::move(details)));
+}
+
 void sayOfModel(StringRef name, DiagnosticSeverity severity,
                 const Twine &text) {
   printMessage(name.empty() ? "mp-run" : name, severity, text);
@@ -34,136 +37,6 @@ void sayOfModel(StringRef name, DiagnosticSeverity severity,
 int finishOutput(int code) {
   llvm::Error failed = flushStandardOutput();
   return failed ? reportError(std::move(failed)) : code;
-}
-
-//===----------------------------------------------------------------------===//
-// Models
-//===----------------------------------------------------------------------===//
-
-/// Devices by their names are for estimates.
-void ModelFlags::addDevice(Flags &flags) {
-  Flag &row = flags.addChoice("device", "where the model runs",
-                              getDeviceWords(), [this](size_t word) {
-                                device = DeviceKind(word);
-                                deviceModel.reset();
-                              });
-  row.set = [this, setKind = row.set](llvm::StringRef text) {
-    if (!text.consume_front("cuda:"))
-      return setKind(text);
-    device = DeviceKind::CUDA;
-    deviceModel = text.str();
-    return true;
-  };
-}
-
-std::optional<int> ModelFlags::checkDevice(const Flags &flags) const {
-  if (isEstimated && (!deviceModel || !findDeviceModel(*deviceModel)))
-    return flags.usageError(
-        "--dry-run estimates what a GPU takes: expected "
-        "--device=cuda:NAME, NAME out of " +
-        listDeviceModels() + ", got " +
-        (deviceModel ? "'" + *deviceModel + "'" : stringifyDevice(device)));
-  if (!isEstimated && deviceModel)
-    return flags.usageError("--device=cuda:" + *deviceModel +
-                            ": only `mp-run bench --dry-run` takes names of "
-                            "GPUs, what runs takes cpu, cuda or emulated");
-  if (std::optional<std::string> misfit = findMisfit(fp32Products, device))
-    return flags.usageError(*misfit);
-  return std::nullopt;
-}
-
-void ModelFlags::addTo(Flags &flags) {
-  flags.beginGroup("Model");
-  flags.add("threads", threads, "threads", /*least=*/1, /*most=*/65536);
-  flags.add("dim", dims, "sizes of symbolic dimensions", "NAME=SIZE");
-  flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
-                  getKernelWords());
-  addDevice(flags);
-  flags.addChoice("fp32-products", "how a GPU multiplies fp32 by fp32",
-                  getFP32ProductsWords(),
-                  [this](size_t word) { fp32Products = FP32Products(word); });
-  flags.add("in-place", inPlace, "write next states over their inputs");
-  flags.add("mixed-bf16", bf16, "convert the model first, as mp-opt does")
-      .synonyms = {"bf16"};
-  flags.add("mixed-fp16", fp16, "the same with fp16").synonyms = {"fp16"};
-  flags.addChoice("precision", precision, "--mixed-bf16 or --mixed-fp16",
-                  {"bf16", "fp16"});
-  flags.add("schemas", schemas, "operators of further domains", "FILE");
-  flags.add("external-data-root", roots,
-            "folder where external data may lie behind links", "DIR");
-  addCheck(flags, "model-check", check);
-  flags.add("cache", cache, "where compiled code is kept", "WHERE").expected =
-      "on, off or a folder with a slash in its name";
-  flags.add("mlir-timing", isTimed, "print where the time of compiling goes");
-}
-
-std::optional<int> ModelFlags::apply(const Flags &flags,
-                                     DialectRegistry &registry) {
-  if ((bf16 || precision == "bf16") && (fp16 || precision == "fp16"))
-    return flags.usageError("--mixed-bf16 and --mixed-fp16 exclude each other");
-  if (std::optional<int> code = checkDevice(flags))
-    return code;
-  Expected<Target> host = getHostTarget(llvm::cantFail(parseKernels(kernels)));
-  if (!host)
-    return reportError(host.takeError());
-  target = *host;
-  if (llvm::Error failed = parseDimensions(dims, sizes))
-    return flags.usageError("--dim: " + toString(std::move(failed)));
-  if (llvm::Error failed = checkRoots(roots))
-    return flags.usageError(toString(std::move(failed)));
-  auto cacheOptions = CodeCacheOptions::parse(cache);
-  if (!cacheOptions)
-    return flags.usageError(toString(cacheOptions.takeError()));
-  codeCache = std::make_unique<CodeCache>(std::move(*cacheOptions), "mp-run");
-  if (isTimed) {
-    timer.setEnabled(true);
-    timing = std::make_unique<TimingScope>(timer.getRootScope());
-  }
-  if (llvm::Error failed = addSchemas(schemas, registry))
-    return reportError(std::move(failed));
-  if (threads)
-    setNumThreads(unsigned(threads));
-  return std::nullopt;
-}
-
-CompileOptions ModelFlags::getOptions() const {
-  CompileOptions options;
-  options.dims = sizes;
-  options.target = target;
-  options.device = device;
-  options.fp32Products = fp32Products;
-  options.updateInPlace = inPlace;
-  options.keepTimes = keepTimes;
-  options.cache = codeCache.get();
-  options.title = "mp-run";
-  options.timing = timing.get();
-  return options;
-}
-
-Expected<std::unique_ptr<Model>>
-ModelFlags::read(StringRef path, const DialectRegistry &registry,
-                 StringRef precision, bool hasDims) const {
-  return read(path, registry, precision, sizes, sayOfModel, hasDims);
-}
-
-Expected<std::unique_ptr<Model>>
-ModelFlags::read(StringRef path, const DialectRegistry &registry,
-                 StringRef precision, const llvm::StringMap<int64_t> &dims,
-                 MessageFn onMessage, bool hasDims) const {
-  ModelOptions options;
-  options.externalDataRoots = roots;
-  options.check = check;
-  options.timing = timing.get();
-  options.onMessage = std::move(onMessage);
-  auto model = Model::read(path, registry, std::move(options));
-  if (!model)
-    return model;
-  if (hasDims)
-    if (llvm::Error failed = (*model)->checkDimensions(dims))
-      return failed;
-  if (llvm::Error failed = (*model)->mix(precision, dims))
-    return failed;
-  return model;
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,12 +123,15 @@ std::optional<int> SessionFlags::parse(Flags &flags, Arguments arguments,
   if (files.empty() || files.size() > 2)
     return flags.usageError("expected a model and, perhaps, its data, got " +
                             Twine(files.size()) + " files");
-  return model.apply(flags, registry);
+  llvm::Error failed = model.apply(registry, "mp-run");
+  return failed ? std::optional(report(flags, std::move(failed)))
+                : std::nullopt;
 }
 
 Expected<Session> SessionFlags::open(const DialectRegistry &registry,
                                      DataSet &to) const {
-  auto loaded = model.read(files[0], registry, model.getPrecision());
+  auto loaded =
+      model.read(files[0], registry, model.getPrecision(), sayOfModel);
   if (!loaded)
     return loaded.takeError();
   auto read = data.read(files.size() > 1 ? StringRef(files[1]) : "");
@@ -267,7 +143,8 @@ Expected<Session> SessionFlags::open(const DialectRegistry &registry,
 }
 
 Expected<DevicePlan> SessionFlags::plan(const DialectRegistry &registry) const {
-  auto loaded = model.read(files[0], registry, model.getPrecision());
+  auto loaded =
+      model.read(files[0], registry, model.getPrecision(), sayOfModel);
   if (!loaded)
     return loaded.takeError();
   CompileOptions options = model.getOptions();

@@ -109,7 +109,9 @@ std::optional<int> CompareFlags::parse(Arguments arguments,
     dataFile = models.back();
     models.pop_back();
   }
-  return model.apply(flags, registry);
+  llvm::Error failed = model.apply(registry, "mp-run");
+  return failed ? std::optional(report(flags, std::move(failed)))
+                : std::nullopt;
 }
 
 /// Reads a model, and converts it if a precision is given.
@@ -121,7 +123,7 @@ static ComparedModel makeModel(const std::string &path,
   return {precision.empty() ? path : path + " in " + precision,
           [=, &flags, &registry] {
             // What goes into both is made for the first one.
-            return flags.model.read(path, registry, precision,
+            return flags.model.read(path, registry, precision, sayOfModel,
                                     /*hasDims=*/path == flags.models.front());
           },
           isReference};

@@ -232,8 +232,9 @@ readTarget(Model &step, const TrainFlags &flags,
     return found.takeError();
   std::unique_ptr<Model> target;
   if (!flags.into.empty()) {
-    auto read = flags.model.read(flags.into, registry, /*precision=*/"",
-                                 /*hasDims=*/false);
+    auto read =
+        flags.model.read(flags.into, registry, /*precision=*/"", sayOfModel,
+                         /*hasDims=*/false);
     if (!read)
       return read.takeError();
     target = std::move(*read);
@@ -252,8 +253,8 @@ makeTrainer(const TrainFlags &flags, Ranks *ranks,
   if (!ranks || ranks->getRank() == 0)
     if (Error failed = flags.checkPaths())
       return failed;
-  auto step =
-      flags.model.read(flags.files[0], registry, flags.model.getPrecision());
+  auto step = flags.model.read(flags.files[0], registry,
+                               flags.model.getPrecision(), sayOfModel);
   if (!step)
     return step.takeError();
   auto read = readTarget(**step, flags, registry);

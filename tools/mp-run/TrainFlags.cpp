@@ -14,7 +14,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
-#include <cmath>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -81,17 +80,6 @@ void noteTraining(const Twine &text) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-void TrainFlags::addRateTo(Flags &flags) {
-  flags.beginGroup("Learning rate");
-  flags.add("lr", rate, "the greatest learning rate", "X");
-  flags.addChoice("lr-schedule", schedule, "how the rate falls",
-                  getRateScheduleNames());
-  flags.add("lr-min", trainer.rate.least, "where linear and cosine end", 0.0);
-  flags.add("lr-gamma", trainer.rate.gamma, "factor of schedule 'step'", 0.0);
-  flags.add("lr-step", trainer.rate.interval, "steps between its factors", 1);
-  flags.add("warmup", trainer.rate.warmup, "first steps in which it rises");
-}
-
 void TrainFlags::addDataTo(Flags &flags) {
   flags.beginGroup("Data");
   flags.add("data", dataFile, "tensors by the inputs' names", "FILE");
@@ -122,7 +110,7 @@ void TrainFlags::addFilesTo(Flags &flags) {
 
 void TrainFlags::addTo(Flags &flags) {
   model.addTo(flags);
-  addRateTo(flags);
+  rate.emplace(flags, trainer.rate);
   addDataTo(flags);
   addFilesTo(flags);
   flags.beginGroup("Ranks");
@@ -147,10 +135,11 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
   for (auto check : {&TrainFlags::checkCombination, &TrainFlags::checkOutput})
     if (std::optional<int> code = (this->*check)(flags))
       return code;
-  if (std::optional<int> code = checkRate(flags))
-    return code;
-  if (std::optional<int> code = model.apply(flags, registry))
-    return code;
+  Error failed = rate->check();
+  if (!failed)
+    failed = model.apply(registry, "mp-run");
+  if (failed)
+    return report(flags, std::move(failed));
   trainer.epochs = std::max<uint64_t>(epochs, 1);
   trainer.batches.shuffle = !noShuffle;
   trainer.compile = model.getOptions();
@@ -167,22 +156,6 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
-
-std::optional<int> TrainFlags::checkRate(const Flags &flags) {
-  LearningRate &to = trainer.rate;
-  if (!schedule.empty())
-    to.schedule = *parseRateSchedule(schedule);
-  if (to.schedule == RateSchedule::Step && !to.interval)
-    return flags.usageError("--lr-schedule=step needs --lr-step=N");
-  double value = 0;
-  if (!rate.empty() && (StringRef(rate).getAsDouble(value) || !(value >= 0) ||
-                        std::isinf(value)))
-    return flags.usageError("--lr: expected a number of at least 0, got '" +
-                            rate + "'");
-  if (!rate.empty())
-    to.base = value;
-  return std::nullopt;
-}
 
 std::optional<int> TrainFlags::checkCombination(const Flags &flags) const {
   if (files.size() != 1)

@@ -12,6 +12,7 @@
 
 #include "mp-opt/API/Trainer.h"
 #include "mp-opt/API/TrainingProgress.h"
+#include "mp-opt/Options/RateFlags.h"
 
 namespace mp {
 
@@ -19,8 +20,9 @@ struct TrainFlags {
   ModelFlags model;
   DataFlags data;
   TrainerOptions trainer;
+  std::optional<RateFlags> rate;
   uint64_t epochs = 0;
-  std::string dataFile, validation, rate, schedule, output, into;
+  std::string dataFile, validation, output, into;
   std::string progress = "auto";
   bool json = false, quiet = false, noShuffle = false;
   std::vector<std::string> files;
@@ -45,10 +47,8 @@ struct TrainFlags {
 
 private:
   void addTo(Flags &flags);
-  void addRateTo(Flags &flags);
   void addDataTo(Flags &flags);
   void addFilesTo(Flags &flags);
-  std::optional<int> checkRate(const Flags &flags);
   std::optional<int> checkCombination(const Flags &flags) const;
   std::optional<int> checkOutput(const Flags &flags) const;
 };

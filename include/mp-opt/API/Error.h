@@ -17,6 +17,8 @@ namespace mp {
 
 /// What a caller does about an error depends on this, not on its text.
 enum class ErrorKind {
+  /// The options contradict themselves, or what they are for.
+  Usage,
   /// A file cannot be read or written, a model is none, data do not fit it.
   BadInput,
   /// The model has what cannot be compiled.

@@ -94,6 +94,8 @@ public:
   /// In their order.
   std::vector<std::string> getOutputNames();
   mlir::ModuleOp getModule() { return *module; }
+  /// What it has been read from.
+  const ModelInput &getInput() const { return input; }
   /// The bytes of its file; nothing for a copy.
   llvm::StringRef getContent() const { return input.getContent(); }
   const std::string &getName() const { return name; }

@@ -32,6 +32,8 @@ struct ReportOptions {
   std::vector<std::string> explain;
   /// Files: an HTML page, node data for Model Explorer. Not written if empty.
   std::string report, overlay;
+  /// The same are kept, for who asks for them.
+  bool keepsReport = false, keepsOverlay = false;
   /// The file whose times the page gets.
   std::string profile;
   /// Precision and reason go into the nodes' metadata.
@@ -74,6 +76,8 @@ public:
   llvm::StringRef getExplanation() const { return explanation; }
   llvm::StringRef getTable() const { return table; }
   llvm::StringRef getJSON() const { return json; }
+  llvm::StringRef getReport() const { return html; }
+  llvm::StringRef getOverlay() const { return overlay; }
 
 private:
   bool needsNodes() const;

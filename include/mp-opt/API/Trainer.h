@@ -14,6 +14,7 @@
 #include "mp-opt/API/Evaluation.h"
 #include "mp-opt/API/LearningRate.h"
 #include "mp-opt/API/Model.h"
+#include "mp-opt/API/StepProgram.h"
 #include "mp-opt/API/StepRecord.h"
 #include "mp-opt/Collectives/Ranks.h"
 #include "mp-opt/Data/Checkpoint.h"
@@ -125,7 +126,7 @@ public:
   /// that ended before they could be kept.
   llvm::Error writeCheckpoint(llvm::StringRef folder);
   /// True if a step has failed on its way: it may have changed some states.
-  bool isStepBroken() const { return isBroken; }
+  bool isStepBroken() const { return compiled->isBroken(); }
   /// False if a state is no longer finite, which `describeDivergence` then
   /// tells of; an error if a device does not give them.
   llvm::Expected<bool> hasFiniteStates();
@@ -151,6 +152,8 @@ private:
 
   llvm::Error shardStates();
   void findShards();
+  llvm::Error setStates(llvm::ArrayRef<NamedTensor> states, bool needsAll);
+  void putWholes(std::vector<NamedTensor> &states) const;
   bool isRange(unsigned input) const;
   llvm::Error shareRange(unsigned input);
   llvm::Error gatherShards();
@@ -163,17 +166,14 @@ private:
   llvm::Error readCheckpoint();
   llvm::Error makeEvaluation();
   llvm::Error compile();
-  llvm::Error start();
   llvm::Error findRate();
   llvm::Error checkAverages();
   llvm::Error readInit();
   llvm::Error resume();
-  llvm::Error setStates(llvm::ArrayRef<NamedTensor> states, bool needsAll);
 
   llvm::Error setRate();
   llvm::Error makeStep();
   void readOutputs();
-  void readParts();
   void addToEpoch();
   void countSkipped(std::optional<double> before);
   llvm::Error evaluate();
@@ -191,12 +191,10 @@ private:
   llvm::Error checkSettings(const Checkpoint &checkpoint) const;
   llvm::Error checkData(const Checkpoint &checkpoint);
   const DataAttributes &getDataHash();
-  std::optional<double> getScalar(llvm::StringRef state) const;
-  std::vector<NamedTensor> nameStates() const;
 
   /// In this order: the programs need the model's context.
   std::unique_ptr<Model> model;
-  std::unique_ptr<Program> program;
+  std::unique_ptr<StepProgram> compiled;
   std::unique_ptr<Evaluation> evaluation;
   TrainingStep form;
   Batches batches;
@@ -213,19 +211,12 @@ private:
   /// checkpoints.
   std::string stateHash;
   const uint64_t total, every;
-  std::vector<Tensor> inputs;
-  llvm::SmallVector<Tensor> outputs;
-  /// Indices of inputs; and names of those that were finite at the beginning.
-  std::vector<unsigned> states;
-  std::vector<std::string> finite;
   /// By input, states of which the rank owns a range; on rank 0, these as they
   /// were after a step.
   std::vector<ShardedState> shardList;
   std::map<unsigned, const ShardedState *> shards;
   std::map<unsigned, Tensor> wholes;
   std::optional<uint64_t> gatheredStep;
-  std::optional<unsigned> rateInput;
-  unsigned lossOutput = 0;
   uint64_t step = 0;
   CheckpointWriter writer;
   StepRecord last;
@@ -238,7 +229,6 @@ private:
   uint64_t epochCount = 0;
   /// The state that is no longer finite; empty if there is none.
   std::string infiniteState;
-  bool isBroken = false;
 };
 
 } // namespace mp

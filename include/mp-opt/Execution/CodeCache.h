@@ -37,8 +37,8 @@ public:
   /// Hexadecimal digits.
   using Key = std::string;
 
-  /// Warnings are printed as those of `tool`. Nothing is opened before the
-  /// first use.
+  /// Warnings are printed as those of `tool`, if that is not empty. Nothing is
+  /// opened before the first use.
   CodeCache(CodeCacheOptions options, llvm::StringRef tool);
 
   /// False if it is off, or where no code can be kept, of which there is one

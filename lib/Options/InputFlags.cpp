@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "InputFlags.h"
+#include "mp-opt/Options/InputFlags.h"
 
 #include "mp-opt/API/ModelInput.h"
 
@@ -33,7 +33,7 @@ llvm::Error checkRoots(ArrayRef<std::string> roots) {
   return llvm::Error::success();
 }
 
-void addCheck(Flags &flags, StringRef name, CheckLevel &to) {
+void addCheck(FlagTable &flags, StringRef name, CheckLevel &to) {
   flags.addChoice(name, "models that break rules without harm",
                   {"lenient", "strict"},
                   [&to](size_t place) { to = CheckLevel(place); });

@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_OPTIONGROUPS_H
-#define MPOPT_TOOLS_OPTIONGROUPS_H
-
-#include "Flags.h"
+#ifndef MPOPT_OPTIONS_OPTIONGROUPS_H
+#define MPOPT_OPTIONS_OPTIONGROUPS_H
 
 #include "mp-opt/API/CodeOutput.h"
 #include "mp-opt/API/ModelConversion.h"
+#include "mp-opt/Options/FlagTable.h"
 
 namespace mp {
 
@@ -20,7 +19,7 @@ namespace mp {
 // set, and fails where the flags contradict themselves or each other.
 
 struct PrecisionFlags {
-  PrecisionFlags(Flags &flags, MixedPrecisionRequest &request,
+  PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
                  std::vector<std::string> &dims);
 
   /// Whether one of them asks for mixed precision.
@@ -29,30 +28,30 @@ struct PrecisionFlags {
 
   bool bf16 = false, fp16 = false;
   std::string precision;
-  Flags &flags;
+  FlagTable &flags;
 };
 
 struct TrainingFlags {
-  TrainingFlags(Flags &flags, TrainingRequest &request);
+  TrainingFlags(FlagTable &flags, TrainingRequest &request);
   llvm::Error check(bool isMixed) const;
 
   bool train = false;
   std::string lossScale = "auto";
   TrainingRequest &request;
-  Flags &flags;
+  FlagTable &flags;
 };
 
 struct CodeFlags {
-  CodeFlags(Flags &flags, CodeOptions &options);
+  CodeFlags(FlagTable &flags, CodeOptions &options);
   /// `isCode` if they have anything to speak of.
   llvm::Error check(CodeOptions &options, bool isCode) const;
 
   llvm::Error checkTarget(CodeOptions &options) const;
 
   std::string kernels = "auto", target;
-  Flags &flags;
+  FlagTable &flags;
 };
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_OPTIONGROUPS_H
+#endif // MPOPT_OPTIONS_OPTIONGROUPS_H

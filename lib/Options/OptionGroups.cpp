@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OptionGroups.h"
+#include "mp-opt/Options/OptionGroups.h"
 
 #include "mp-opt/Execution/EmitPTX.h"
 #include "mp-opt/Training/LossScaling.h"
@@ -23,7 +23,7 @@ static constexpr StringRef alone[] = {
     "mixed-bf16", "mixed-fp16",  "precision",    "policy",
     "emulate",    "raise-opset", "gaudi-config", "dim"};
 
-PrecisionFlags::PrecisionFlags(Flags &flags, MixedPrecisionRequest &request,
+PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
                                std::vector<std::string> &dims)
     : flags(flags) {
   flags.beginGroup("Precision");
@@ -84,7 +84,7 @@ Error PrecisionFlags::check(MixedPrecisionRequest &request,
 // Training
 //===----------------------------------------------------------------------===//
 
-TrainingFlags::TrainingFlags(Flags &flags, TrainingRequest &request)
+TrainingFlags::TrainingFlags(FlagTable &flags, TrainingRequest &request)
     : request(request), flags(flags) {
   flags.beginGroup("Training");
   flags.add("train", train, "make a training step");
@@ -158,7 +158,7 @@ Error TrainingFlags::check(bool isMixed) const {
 // Code
 //===----------------------------------------------------------------------===//
 
-CodeFlags::CodeFlags(Flags &flags, CodeOptions &options) : flags(flags) {
+CodeFlags::CodeFlags(FlagTable &flags, CodeOptions &options) : flags(flags) {
   flags.beginGroup("Code");
   flags.add("target", target, "system or GPUs that code is made for",
             "TRIPLE|sm_80,...");

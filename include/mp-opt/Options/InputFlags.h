@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_TOOLS_SUPPORT_INPUTFLAGS_H
-#define MPOPT_TOOLS_SUPPORT_INPUTFLAGS_H
+#ifndef MPOPT_OPTIONS_INPUTFLAGS_H
+#define MPOPT_OPTIONS_INPUTFLAGS_H
 
-#include "Flags.h"
-
+#include "mp-opt/Options/FlagTable.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -28,8 +27,8 @@ llvm::Error addSchemas(llvm::StringRef file, mlir::DialectRegistry &registry);
 llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
 
 /// A flag that says what becomes of models that break rules without harm.
-void addCheck(Flags &flags, llvm::StringRef name, CheckLevel &to);
+void addCheck(FlagTable &flags, llvm::StringRef name, CheckLevel &to);
 
 } // namespace mp
 
-#endif // MPOPT_TOOLS_SUPPORT_INPUTFLAGS_H
+#endif // MPOPT_OPTIONS_INPUTFLAGS_H

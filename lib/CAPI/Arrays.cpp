@@ -1,0 +1,119 @@
+//===- Arrays.cpp - Tensors of the C API ----------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Objects.h"
+
+#include "mp-opt/API/Error.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include <cstring>
+
+using namespace llvm;
+
+namespace mp {
+
+/// What stands for the bytes of a tensor without elements, which must not be
+/// taken for one that is not given.
+static uint64_t nothing;
+
+/// Compiled code takes other booleans for neither true nor false.
+static bool areBooleans(const void *data, uint64_t count) {
+  ArrayRef<uint8_t> bytes(static_cast<const uint8_t *>(data), count);
+  return all_of(bytes, [](uint8_t byte) { return byte <= 1; });
+}
+
+Expected<Tensor> makeTensor(const mp_opt_array &array, const Twine &what) {
+  auto refuse = [&](const Twine &text) {
+    return createStringError(what + ": " + text);
+  };
+  constexpr int32_t mostDims = 64;
+  auto kind = ElementKind(array.type);
+  unsigned size = array.type > 0 && array.type < 64 ? getElementBytes(kind) : 0;
+  if (!size)
+    return refuse("elements of type " + Twine(array.type) +
+                  " are not supported");
+  if (array.rank < 0 || array.rank > mostDims || (array.rank && !array.sizes))
+    return refuse("expected 0 to " + Twine(mostDims) + " sizes, got " +
+                  Twine(array.rank) +
+                  (array.sizes || !array.rank ? "" : ", which are not there"));
+  ArrayRef<int64_t> sizes(array.sizes, size_t(array.rank));
+  std::optional<int64_t> bytes = getByteCount(sizes, size);
+  if (!bytes)
+    return refuse("its sizes are negative, or too big");
+  if (uint64_t(*bytes) != array.bytes)
+    return refuse(describeType(kind, sizes) + " takes " + Twine(*bytes) +
+                  " bytes, found " + Twine(array.bytes));
+  if (*bytes && !array.data)
+    return refuse("it has no data");
+  if (!*bytes)
+    return Tensor(kind, sizes, &nothing, nullptr);
+  if (kind == ElementKind::Bool && !areBooleans(array.data, array.bytes))
+    return refuse("booleans are 0 or 1, found others");
+  if (reinterpret_cast<uintptr_t>(array.data) % std::min(size, 8u) == 0)
+    return Tensor(kind, sizes, array.data, nullptr);
+  Expected<Tensor> copy = Tensor::create(kind, sizes);
+  if (copy)
+    std::memcpy(copy->getData(), array.data, size_t(*bytes));
+  return copy;
+}
+
+mp_opt_value describe(const ProgramValue &value) {
+  return {value.name.c_str(), int32_t(value.kind), int32_t(value.sizes.size()),
+          value.sizes.data(), value.hasDefault};
+}
+
+Error bindArrays(ArrayRef<mp_opt_array> arrays, ArrayRef<ProgramValue> inputs,
+                 ArrayRef<unsigned> places, MutableArrayRef<Tensor> values) {
+  std::vector<StringRef> names;
+  for (unsigned place : places)
+    names.push_back(inputs[place].name);
+  std::vector<bool> isGiven(places.size());
+  for (const auto &[index, array] : enumerate(arrays)) {
+    size_t at = index;
+    if (array.name) {
+      StringRef name = array.name;
+      at = find(names, name) - names.begin();
+      if (at == names.size())
+        return createStringError("there is no input '" + name + "'" +
+                                 suggestNearest(name, names));
+    } else if (at >= names.size()) {
+      return createStringError("expected " + Twine(names.size()) +
+                               " inputs at most, got " + Twine(arrays.size()));
+    }
+    std::string what = ("input '" + names[at] + "'").str();
+    if (isGiven[at])
+      return createStringError(what + " is given twice");
+    isGiven[at] = true;
+    Expected<Tensor> tensor = makeTensor(array, what);
+    if (!tensor)
+      return tensor.takeError();
+    values[places[at]] = std::move(*tensor);
+  }
+  return Error::success();
+}
+
+} // namespace mp
+
+using namespace mp;
+
+mp_opt_status mp_opt_buffer_array(const mp_opt_buffer *buffer,
+                                  mp_opt_array *array) {
+  return guard([&] {
+    if (!buffer || !array)
+      return failUsage("buffer_array: no buffer, or no place for it");
+    const auto &[name, tensor] = buffer->tensor;
+    *array = {name.c_str(),
+              int32_t(tensor.getKind()),
+              int32_t(tensor.getRank()),
+              tensor.getSizes().data(),
+              tensor.getData(),
+              tensor.getNumBytes()};
+    return succeed();
+  });
+}
+
+void mp_opt_buffer_destroy(mp_opt_buffer *buffer) { delete buffer; }

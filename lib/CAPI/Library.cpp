@@ -1,0 +1,10 @@
+//===- Library.cpp - libmp-opt.so -----------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The library is the archive of the C API as a whole; linkers want a source.
+//
+//===----------------------------------------------------------------------===//

@@ -1,0 +1,339 @@
+//===- Steps.cpp - Training steps in the C API ----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Objects.h"
+
+#include "mp-opt/API/DataSet.h"
+#include "mp-opt/API/Error.h"
+#include "mp-opt/API/TrainingStep.h"
+#include "mp-opt/Data/Checkpoint.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace mp {
+
+/// Which inputs are the batch, and which outputs are no states.
+static void sortValues(mp_opt_step &step) {
+  ArrayRef<unsigned> states = step.program->getStates();
+  for (unsigned index = 0; index < step.program->getInputs().size(); ++index)
+    if (!is_contained(states, index) &&
+        step.program->getInputs()[index].name != rateName)
+      step.inputs.push_back(index);
+  for (const auto &[index, output] :
+       enumerate(step.program->getProgram().getOutputs()))
+    if (output.state < 0)
+      step.outputs.push_back(unsigned(index));
+}
+
+static Error setUpRate(mp_opt_step &step, const Request &request) {
+  step.rate = request.rate;
+  step.total = request.steps;
+  step.last = NAN;
+  if (step.program->hasRate() && !step.rate.base)
+    step.rate.base = step.program->getDefaultRate();
+  else if (!step.program->hasRate() && (step.rate.base || !step.rate.isFixed()))
+    return createStringError("the model has no input '" + rateName +
+                             "': lr and its schedule do not apply");
+  return Error::success();
+}
+
+static mp_opt_status create(mp_opt_model &model, const mp_opt_options *options,
+                            mp_opt_step **step) {
+  auto request = makeRequest(options, "train");
+  if (!request)
+    return fail(request.takeError(), model.sink.get());
+  if (!(*request)->rateFlags)
+    return failUsage("step_create: expected options of 'train'");
+  mlir::DialectRegistry registry;
+  if (Error failed = (*request)->complete(registry))
+    return fail(std::move(failed), model.sink.get());
+  ModelFlags &flags = (*request)->model;
+  auto made = std::make_unique<mp_opt_step>();
+  made->sink = model.sink;
+  made->model = std::move(model.model);
+  Model &inner = *made->model;
+  auto give = [&](Error failed) {
+    return fail(std::move(failed), model.sink.get(), inner.getName());
+  };
+  if (Error failed =
+          ModelFlags::prepare(inner, flags.getPrecision(), flags.sizes))
+    return give(std::move(failed));
+  // Says what is missing.
+  if (auto found = TrainingStep::find(inner, flags.sizes); !found)
+    return give(found.takeError());
+  auto compiled = StepProgram::create(inner, flags.getOptions());
+  if (!compiled)
+    return give(compiled.takeError());
+  made->program = std::move(*compiled);
+  made->content = getContentName(inner.getContent());
+  sortValues(*made);
+  if (Error failed = setUpRate(*made, **request))
+    return give(std::move(failed));
+  *step = made.release();
+  return succeed();
+}
+
+static Error run(mp_opt_step &step, ArrayRef<mp_opt_array> batch, double rate) {
+  StepProgram &program = *step.program;
+  if (program.isBroken())
+    return createStringError("a step has failed on its way, and may have "
+                             "changed some states: load or set them all");
+  // The batch is the caller's: nothing of it is left when the call ends.
+  llvm::scope_exit forget([&] {
+    for (unsigned index : step.inputs)
+      program.getValues()[index] = Tensor();
+  });
+  if (Error failed = bindArrays(batch, program.getInputs(), step.inputs,
+                                program.getValues()))
+    return failed;
+  bool isOwn = !std::isnan(rate);
+  if (isOwn && !program.hasRate())
+    return createStringError("the model has no input '" + rateName + "'");
+  if (isOwn && !(rate >= 0 && std::isfinite(rate)))
+    return createStringError("lr: expected a number of at least 0");
+  if (program.hasRate()) {
+    uint64_t total = std::max(step.total, step.count + 1);
+    step.last = isOwn ? rate : step.rate.at(step.count, total);
+    if (Error failed = program.setRate(step.last))
+      return failed;
+  }
+  if (Error failed = program.run(int64_t(step.count)))
+    return addContext("step " + Twine(step.count + 1), std::move(failed));
+  ++step.count;
+  return Error::success();
+}
+
+static bool isDataFile(StringRef path) {
+  return path.ends_with(".npz") || path.ends_with(".safetensors");
+}
+
+static Error save(mp_opt_step &step, StringRef path, unsigned keep) {
+  auto states = step.program->fetchStates();
+  if (!states)
+    return states.takeError();
+  if (isDataFile(path))
+    return writeDataFile(path, *states);
+  Checkpoint checkpoint;
+  checkpoint.step = step.count;
+  checkpoint.model = step.content;
+  checkpoint.states = std::move(*states);
+  return CheckpointFolder(path).write(checkpoint, std::max(keep, 1u));
+}
+
+static Error load(mp_opt_step &step, StringRef path) {
+  if (!sys::fs::is_directory(path)) {
+    auto states = readDataFile(path);
+    if (!states)
+      return states.takeError();
+    if (Error failed = step.program->setStates(*states, /*needsAll=*/false))
+      return prefixError(path, std::move(failed));
+    return Error::success();
+  }
+  auto checkpoint =
+      CheckpointFolder(path).readNewest([&](const Twine &warning) {
+        step.sink->say(path, mlir::DiagnosticSeverity::Warning, warning.str());
+      });
+  if (!checkpoint)
+    return checkpoint.takeError();
+  if (checkpoint->model != step.content)
+    return createStringError(path + ": the checkpoint belongs to another "
+                                    "model");
+  if (Error failed = step.program->setStates(checkpoint->states, true))
+    return prefixError(path, std::move(failed));
+  step.count = checkpoint->step;
+  return Error::success();
+}
+
+/// What functions do with a step. Errors are about the model, unless they name
+/// a file of their own.
+template <typename Function>
+static mp_opt_status use(mp_opt_step *step, Function function,
+                         bool namesFile = false) {
+  std::lock_guard<std::mutex> lock(step->mutex);
+  step->sink->begin(nullptr);
+  if (Error failed = function(*step))
+    return fail(std::move(failed), step->sink.get(),
+                namesFile ? StringRef() : StringRef(step->model->getName()));
+  return succeed();
+}
+
+} // namespace mp
+
+using namespace mp;
+
+mp_opt_status mp_opt_step_create(mp_opt_model *model,
+                                 const mp_opt_options *options,
+                                 mp_opt_step **step) {
+  return guard([&] {
+    if (!model || !step)
+      return failUsage("step_create: no model, or no place for the step");
+    *step = nullptr;
+    std::lock_guard<std::mutex> lock(model->mutex);
+    if (!model->model)
+      return failUsage("step_create: the model is used up");
+    model->sink->begin(options);
+    return create(*model, options, step);
+  });
+}
+
+void mp_opt_step_destroy(mp_opt_step *step) { delete step; }
+
+size_t mp_opt_step_num_inputs(const mp_opt_step *step) {
+  return step ? step->inputs.size() : 0;
+}
+size_t mp_opt_step_num_outputs(const mp_opt_step *step) {
+  return step ? step->outputs.size() : 0;
+}
+size_t mp_opt_step_num_states(const mp_opt_step *step) {
+  return step ? step->program->getStates().size() : 0;
+}
+
+/// One of the values of `step` with these places.
+static mp_opt_status giveValue(const mp_opt_step *step,
+                               ArrayRef<unsigned> places, size_t index,
+                               mp_opt_value *value) {
+  if (!value || index >= places.size())
+    return failUsage("there are " + Twine(places.size()) +
+                     ", asked for number " + Twine(index));
+  *value = describe(step->program->getInputs()[places[index]]);
+  return succeed();
+}
+
+mp_opt_status mp_opt_step_input(const mp_opt_step *step, size_t index,
+                                mp_opt_value *value) {
+  return guard([&] {
+    return step ? giveValue(step, step->inputs, index, value)
+                : failUsage("step_input: no step");
+  });
+}
+
+mp_opt_status mp_opt_step_state(const mp_opt_step *step, size_t index,
+                                mp_opt_value *value) {
+  return guard([&] {
+    return step ? giveValue(step, step->program->getStates(), index, value)
+                : failUsage("step_state: no step");
+  });
+}
+
+const char *mp_opt_step_output_name(const mp_opt_step *step, size_t index) {
+  if (!step || index >= step->outputs.size())
+    return nullptr;
+  return step->program->getProgram()
+      .getOutputs()[step->outputs[index]]
+      .name.c_str();
+}
+
+mp_opt_status mp_opt_step_run(mp_opt_step *step, const mp_opt_array *batch,
+                              size_t count, double rate,
+                              mp_opt_buffer **outputs) {
+  return guard([&] {
+    if (!step || (count && !batch) || !outputs)
+      return failUsage("step_run: no step, no batch, or no place for the "
+                       "outputs");
+    std::fill_n(outputs, step->outputs.size(), nullptr);
+    return use(step, [&](mp_opt_step &step) -> Error {
+      if (Error failed = run(step, ArrayRef(batch, count), rate))
+        return failed;
+      for (const auto &[index, named] : enumerate(step.program->getOutputs()))
+        outputs[index] = new mp_opt_buffer{named};
+      return Error::success();
+    });
+  });
+}
+
+uint64_t mp_opt_step_count(const mp_opt_step *step) {
+  return guardResult<uint64_t>(0, [&]() -> uint64_t {
+    if (!step)
+      return 0;
+    std::lock_guard<std::mutex> lock(step->mutex);
+    return step->count;
+  });
+}
+
+double mp_opt_step_rate(const mp_opt_step *step) {
+  return guardResult<double>(NAN, [&]() -> double {
+    if (!step)
+      return NAN;
+    std::lock_guard<std::mutex> lock(step->mutex);
+    return step->last;
+  });
+}
+
+mp_opt_status mp_opt_step_get_states(mp_opt_step *step,
+                                     mp_opt_buffer **states) {
+  return guard([&] {
+    if (!step || !states)
+      return failUsage("step_get_states: no step, or no place for the states");
+    std::fill_n(states, step->program->getStates().size(), nullptr);
+    return use(step, [&](mp_opt_step &step) -> Error {
+      auto named = step.program->fetchStates();
+      if (!named)
+        return named.takeError();
+      std::vector<std::unique_ptr<mp_opt_buffer>> copies;
+      for (const auto &[name, tensor] : *named) {
+        auto copy = tensor.clone();
+        if (!copy)
+          return copy.takeError();
+        copies.push_back(
+            std::make_unique<mp_opt_buffer>(mp_opt_buffer{{name, *copy}}));
+      }
+      for (const auto &[index, copy] : enumerate(copies))
+        states[index] = copy.release();
+      return Error::success();
+    });
+  });
+}
+
+mp_opt_status mp_opt_step_set_states(mp_opt_step *step,
+                                     const mp_opt_array *states,
+                                     size_t num_states, int needs_all,
+                                     uint64_t count) {
+  return guard([&] {
+    if (!step || (num_states && !states))
+      return failUsage("step_set_states: no step, or no states");
+    return use(step, [&](mp_opt_step &step) -> Error {
+      std::vector<NamedTensor> named;
+      for (const mp_opt_array &array : ArrayRef(states, num_states)) {
+        std::string name = array.name ? array.name : "";
+        Expected<Tensor> tensor = makeTensor(array, "state '" + name + "'");
+        if (!tensor)
+          return tensor.takeError();
+        named.push_back({std::move(name), std::move(*tensor)});
+      }
+      if (Error failed = step.program->setStates(named, needs_all != 0))
+        return failed;
+      step.count = count;
+      return Error::success();
+    });
+  });
+}
+
+mp_opt_status mp_opt_step_save(mp_opt_step *step, const char *path,
+                               uint32_t keep) {
+  return guard([&] {
+    if (!step || !path || !*path)
+      return failUsage("step_save: no step, or no path");
+    return use(
+        step, [&](mp_opt_step &step) { return save(step, path, keep); },
+        /*namesFile=*/true);
+  });
+}
+
+mp_opt_status mp_opt_step_load(mp_opt_step *step, const char *path) {
+  return guard([&] {
+    if (!step || !path || !*path)
+      return failUsage("step_load: no step, or no path");
+    return use(
+        step, [&](mp_opt_step &step) { return load(step, path); },
+        /*namesFile=*/true);
+  });
+}

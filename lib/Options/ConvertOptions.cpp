@@ -1,0 +1,248 @@
+//===- ConvertOptions.cpp - What is to be done to a model -----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Options/ConvertOptions.h"
+
+#include "mp-opt/API/Error.h"
+#include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Options/InputFlags.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace mp {
+
+ConvertFlags::ConvertFlags(FlagTable &table, ConvertOptions &options)
+    : set(table), options(options),
+      precision(table, options.conversion.mixed.emplace(), options.dims),
+      training(table, options.conversion.training.emplace()),
+      code(table, options.code) {
+  addFiles();
+  addExplanations();
+}
+
+/// What is read, written and checked.
+void ConvertFlags::addFiles() {
+  static constexpr std::pair<StringRef, Format> formats[] = {
+      {"onnx", Format::ONNX},   {"onnxtext", Format::ONNXText},
+      {"mlir", Format::MLIR},   {"bytecode", Format::Bytecode},
+      {"llvm", Format::LLVM},   {"obj", Format::Object},
+      {"lib", Format::Library},
+  };
+  set.beginGroup("Input and output");
+  set.add("o", options.output, "output file", "FILE").synonyms = {"output"};
+  set.addChoice("emit", "output format, of code the last three",
+                to_vector(make_first_range(formats)),
+                [this](size_t place) { options.emit = formats[place].second; });
+  set.add("emulate", options.conversion.emulate,
+          "write 16-bit values as rounded fp32");
+  set.add("dry-run", options.isDryRun,
+          "say what would be written, and write nothing");
+  set.add("elide-weights", elideWeights, "leave big weights out of MLIR text");
+  set.add("schemas", options.schemas, "operators of further domains", "FILE");
+  set.add("external-data-root", options.externalDataRoots,
+          "folder where external data may lie behind links", "DIR");
+  addCheck(set, "check", options.check);
+  set.addOptional("verify", options.verification.data,
+                  "run the result against the input", "DATA");
+  set.addChoice("device", "where --verify and code run the result",
+                getDeviceWords(), [this](size_t word) {
+                  options.verification.device = options.code.device =
+                      DeviceKind(word);
+                });
+  set.addChoice("fp32-products", "how a GPU multiplies fp32 by fp32",
+                getFP32ProductsWords(), [this](size_t word) {
+                  options.verification.fp32Products =
+                      options.code.fp32Products = FP32Products(word);
+                });
+  set.add("rtol", tolerance, "relative error that --verify allows");
+  set.add("cache", cache, "where --verify keeps compiled code", "WHERE")
+      .expected = "on, off or a folder with a slash in its name";
+}
+
+void ConvertFlags::addExplanations() {
+  set.beginGroup("Explanations");
+  set.add("print-config", options.printConfig, "print the policy in force");
+  set.addOptional("summary", "table at the end: text, json or none", "FORM",
+                  [this](StringRef word) {
+                    summary = parseSummaryForm(word);
+                    return summary.has_value();
+                  })
+      .expected = "text, json or none";
+  set.add("explain", options.reports.explain, "say why a node is so", "NODE");
+  set.add("report", options.reports.report, "report as one HTML file", "FILE");
+  set.add("profile", options.reports.profile, "times of nodes for the report",
+          "FILE");
+  set.add("overlay", options.reports.overlay, "node data for Model Explorer",
+          "FILE");
+  set.add("annotate", options.reports.annotate,
+          "write precision into node metadata");
+}
+
+Error ConvertFlags::completeReports() {
+  bool mixed = options.conversion.mixed.has_value();
+  bool explains = !set.findGiven({"explain", "report", "overlay"}).empty();
+  if ((explains || options.reports.annotate) && !mixed)
+    return createStringError(
+        "--explain, --report, --overlay and --annotate need "
+        "--mixed-bf16, --mixed-fp16 or --policy");
+  if (set.isGiven("profile") && options.reports.report.empty())
+    return createStringError("--profile needs --report, which shows its times");
+  options.writesModel = !explains || !set.findGiven({"o", "emit"}).empty();
+  if (options.isDryRun && !set.findGiven({"report", "overlay"}).empty())
+    return createStringError("--dry-run writes nothing, --report and "
+                             "--overlay write a file");
+  options.reports.isTraining = options.conversion.training.has_value();
+  bool decides = mixed || options.reports.isTraining;
+  options.reports.summary =
+      decides && (options.reports.explain.empty() || options.writesModel)
+          ? SummaryForm::Text
+          : SummaryForm::None;
+  if (summary)
+    options.reports.summary = *summary;
+  options.reports.version = version;
+  options.reports.input = options.input;
+  options.reports.output = options.output;
+  options.reports.isCode = isCode(options.emit);
+  if (mixed)
+    options.reports.dims = options.dims;
+  return Error::success();
+}
+
+Error ConvertFlags::completeVerification() {
+  options.verify = set.isGiven("verify");
+  if (set.isGiven("rtol")) {
+    options.verification.tolerance = tolerance;
+    if (!options.verify || !(tolerance >= 0))
+      return createStringError(options.verify
+                                   ? "--rtol: expected a number of at least 0"
+                                   : "--rtol needs --verify");
+  }
+  if (set.isGiven("cache") && !options.verify)
+    return createStringError("--cache needs --verify");
+  if (set.isGiven("device") && !options.verify && !isCode(options.emit))
+    return createStringError(
+        "--device needs --verify, or --emit=llvm, obj or lib");
+  if (std::optional<std::string> misfit =
+          findMisfit(options.code.fp32Products, options.code.device))
+    return createStringError(*misfit);
+  if (options.verify) {
+    auto parsed = CodeCacheOptions::parse(cache);
+    if (!parsed)
+      return parsed.takeError();
+    options.verification.cache = std::move(*parsed);
+  }
+  options.verification.dims = options.dims;
+  options.verification.title = "mp-opt";
+  if (options.verify && options.conversion.training)
+    return createStringError(
+        "--verify compares a model with its input; a training "
+        "step has none that takes the same");
+  return Error::success();
+}
+
+Error ConvertFlags::completeCode() {
+  if (Error failed = code.check(options.code, isCode(options.emit)))
+    return failed;
+  if (options.output.empty() &&
+      (options.emit == Format::Object || options.emit == Format::Library))
+    return createStringError("--emit=obj and lib need -o");
+  if (options.isDryRun && isCode(options.emit))
+    return createStringError("--dry-run is for models; code is made to be "
+                             "written");
+  options.code.dims = options.dims;
+  if (!isCode(options.emit))
+    return Error::success();
+  DimensionSizes sizes;
+  if (Error failed = parseDimensions(options.code.dims, sizes))
+    return addContext("--dim", std::move(failed));
+  return Error::success();
+}
+
+/// What is done to the model.
+Error ConvertFlags::completeConversion() {
+  // A policy or a file for Gaudi says what --mixed-bf16 would say.
+  bool isMixed = precision.isMixed() || options.printConfig;
+  // Sizes are for what runs the model as well.
+  bool needsMixed =
+      !options.dims.empty() && !set.isGiven("verify") && !isCode(options.emit);
+  if (needsMixed && !isMixed)
+    return createStringError("--dim needs --mixed-bf16, --mixed-fp16, "
+                             "--policy, --verify, or --emit=llvm, obj or lib");
+  options.conversion.mixed->dims = options.dims;
+  options.conversion.lossScale = training.lossScale;
+  Error failed = precision.check(*options.conversion.mixed, isMixed);
+  if (!failed)
+    failed = training.check(isMixed);
+  if (!isMixed)
+    options.conversion.mixed.reset();
+  if (!training.train)
+    options.conversion.training.reset();
+  return failed;
+}
+
+/// What is read and what is written.
+Error ConvertFlags::completeOutput() {
+  if (options.output == "-")
+    options.output.clear();
+  if (set.isGiven("elide-weights"))
+    options.elideWeights = elideWeights;
+  return Error::success();
+}
+
+/// ".so" is "lib".
+static StringRef getCodeFormat(StringRef suffix) {
+  return StringSwitch<StringRef>(suffix)
+      .Case(".so", "lib")
+      .Case(".o", "obj")
+      .Case(".ll", "llvm")
+      .Default("");
+}
+
+Error ConvertOptions::checkOutputName(Format from) const {
+  StringRef suffix = sys::path::extension(output);
+  if (emit != Format::Auto || suffix.empty() ||
+      getFormatOfName(output) != Format::Auto)
+    return Error::success();
+  std::vector<StringRef> known = getFormatExtensions();
+  StringRef code = getCodeFormat(suffix);
+  std::string hint = code.empty()
+                         ? suggestNearest(suffix, known)
+                         : ("; did you mean --emit=" + code + "?").str();
+  // mlir-opt writes text of MLIR whatever the name is.
+  if (isMLIR(from) && hint.empty())
+    return Error::success();
+  return createStringError("-o: expected a name that ends in " +
+                           join(known, ", ") + ", or --emit=FORMAT, got '" +
+                           output + "'" + hint);
+}
+
+Error ConvertFlags::complete(StringRef version) {
+  this->version = version.str();
+  auto refuse = [](Error failed) {
+    return makeError({ErrorKind::Usage, toString(std::move(failed))});
+  };
+  if (Error failed = checkRoots(options.externalDataRoots))
+    return refuse(std::move(failed));
+  using Part = Error (ConvertFlags::*)();
+  std::vector<Part> parts = {&ConvertFlags::completeConversion};
+  if (!options.printConfig)
+    parts.insert(parts.end(),
+                 {&ConvertFlags::completeOutput,
+                  &ConvertFlags::completeVerification,
+                  &ConvertFlags::completeCode, &ConvertFlags::completeReports});
+  for (Part part : parts)
+    if (Error failed = (this->*part)())
+      return refuse(std::move(failed));
+  return Error::success();
+}
+
+} // namespace mp

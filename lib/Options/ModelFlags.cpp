@@ -1,0 +1,161 @@
+//===- ModelFlags.cpp - How a model is read and compiled ------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Options/ModelFlags.h"
+
+#include "mp-opt/Codegen/Host/HostTarget.h"
+#include "mp-opt/Execution/DeviceModels.h"
+#include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Options/InputFlags.h"
+
+using namespace mlir;
+using llvm::Expected;
+
+namespace mp {
+
+/// Devices by their names are for estimates.
+void ModelFlags::addDevice(FlagTable &flags) {
+  Flag &row = flags.addChoice("device", "where the model runs",
+                              getDeviceWords(), [this](size_t word) {
+                                device = DeviceKind(word);
+                                deviceModel.reset();
+                              });
+  row.set = [this, setKind = row.set](llvm::StringRef text) {
+    if (!text.consume_front("cuda:"))
+      return setKind(text);
+    device = DeviceKind::CUDA;
+    deviceModel = text.str();
+    return true;
+  };
+}
+
+static llvm::Error usage(const Twine &text) {
+  return makeError({ErrorKind::Usage, text.str()});
+}
+
+llvm::Error ModelFlags::checkDevice() const {
+  if (isEstimated && (!deviceModel || !findDeviceModel(*deviceModel)))
+    return usage(
+        "--dry-run estimates what a GPU takes: expected "
+        "--device=cuda:NAME, NAME out of " +
+        listDeviceModels() + ", got " +
+        (deviceModel ? "'" + *deviceModel + "'" : stringifyDevice(device)));
+  if (!isEstimated && deviceModel)
+    return usage("--device=cuda:" + *deviceModel +
+                 ": only `mp-run bench --dry-run` takes names of "
+                 "GPUs, what runs takes cpu, cuda or emulated");
+  if (std::optional<std::string> misfit = findMisfit(fp32Products, device))
+    return usage(*misfit);
+  return llvm::Error::success();
+}
+
+void ModelFlags::addTo(FlagTable &flags) {
+  flags.beginGroup("Model");
+  flags.add("threads", threads, "threads", /*least=*/1, /*most=*/65536);
+  flags.add("dim", dims, "sizes of symbolic dimensions", "NAME=SIZE");
+  flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
+                  getKernelWords());
+  addDevice(flags);
+  flags.addChoice("fp32-products", "how a GPU multiplies fp32 by fp32",
+                  getFP32ProductsWords(),
+                  [this](size_t word) { fp32Products = FP32Products(word); });
+  flags.add("in-place", inPlace, "write next states over their inputs");
+  flags.add("mixed-bf16", bf16, "convert the model first, as mp-opt does")
+      .synonyms = {"bf16"};
+  flags.add("mixed-fp16", fp16, "the same with fp16").synonyms = {"fp16"};
+  flags.addChoice("precision", precision, "--mixed-bf16 or --mixed-fp16",
+                  {"bf16", "fp16"});
+  flags.add("schemas", schemas, "operators of further domains", "FILE");
+  flags.add("external-data-root", roots,
+            "folder where external data may lie behind links", "DIR");
+  addCheck(flags, "model-check", check);
+  flags.add("cache", cache, "where compiled code is kept", "WHERE").expected =
+      "on, off or a folder with a slash in its name";
+  flags.add("mlir-timing", isTimed, "print where the time of compiling goes");
+}
+
+llvm::Error ModelFlags::apply(DialectRegistry &registry, StringRef title) {
+  program = title.str();
+  if ((bf16 || precision == "bf16") && (fp16 || precision == "fp16"))
+    return usage("--mixed-bf16 and --mixed-fp16 exclude each other");
+  if (llvm::Error failed = checkDevice())
+    return failed;
+  Expected<Target> host = getHostTarget(llvm::cantFail(parseKernels(kernels)));
+  if (!host)
+    return host.takeError();
+  target = *host;
+  if (llvm::Error failed = parseDimensions(dims, sizes))
+    return usage("--dim: " + toString(std::move(failed)));
+  if (llvm::Error failed = checkRoots(roots))
+    return usage(toString(std::move(failed)));
+  auto cacheOptions = CodeCacheOptions::parse(cache);
+  if (!cacheOptions)
+    return usage(toString(cacheOptions.takeError()));
+  codeCache = std::make_unique<CodeCache>(std::move(*cacheOptions), program);
+  if (isTimed) {
+    timer.setEnabled(true);
+    timing = std::make_unique<TimingScope>(timer.getRootScope());
+  }
+  if (llvm::Error failed = addSchemas(schemas, registry))
+    return failed;
+  if (threads)
+    setNumThreads(unsigned(threads));
+  return llvm::Error::success();
+}
+
+CompileOptions ModelFlags::getOptions() const {
+  CompileOptions options;
+  options.dims = sizes;
+  options.target = target;
+  options.device = device;
+  options.fp32Products = fp32Products;
+  options.updateInPlace = inPlace;
+  options.keepTimes = keepTimes;
+  options.cache = codeCache.get();
+  options.title = program;
+  options.timing = timing.get();
+  return options;
+}
+
+ModelOptions ModelFlags::getModelOptions(MessageFn onMessage) const {
+  ModelOptions options;
+  options.externalDataRoots = roots;
+  options.check = check;
+  options.timing = timing.get();
+  options.onMessage = std::move(onMessage);
+  return options;
+}
+
+llvm::Error ModelFlags::prepare(Model &model, StringRef precision,
+                                const llvm::StringMap<int64_t> &dims,
+                                bool hasDims) {
+  if (hasDims)
+    if (llvm::Error failed = model.checkDimensions(dims))
+      return failed;
+  return model.mix(precision, dims);
+}
+
+Expected<std::unique_ptr<Model>>
+ModelFlags::read(StringRef path, const DialectRegistry &registry,
+                 StringRef precision, MessageFn onMessage, bool hasDims) const {
+  return read(path, registry, precision, sizes, std::move(onMessage), hasDims);
+}
+
+Expected<std::unique_ptr<Model>>
+ModelFlags::read(StringRef path, const DialectRegistry &registry,
+                 StringRef precision, const llvm::StringMap<int64_t> &dims,
+                 MessageFn onMessage, bool hasDims) const {
+  auto model =
+      Model::read(path, registry, getModelOptions(std::move(onMessage)));
+  if (!model)
+    return model;
+  if (llvm::Error failed = prepare(**model, precision, dims, hasDims))
+    return failed;
+  return model;
+}
+
+} // namespace mp

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Mixed precision for ONNX models: convert, train, compile, run.
+
+>>> import mp_opt
+>>> mp_opt.convert("model.onnx", "bf16", output="model.bf16.onnx")  # doctest: +SKIP
+'model.bf16.onnx'
+
+Arguments have the names of the programs' flags. What cannot be done is an
+``mp_opt.Error``, with messages that name the file, node and attribute; what is
+worth a look is a warning, ``mp_opt.ModelWarning``.
+"""
+
+import atexit as _atexit
+
+from . import _mp_opt
+from ._arrays import Value
+from ._convert import (
+    convert,
+    diff,
+    explain,
+    overlay,
+    policy,
+    report,
+    summary,
+    train_step,
+    verify,
+)
+from ._errors import (
+    DeviceError,
+    Diagnostic,
+    Error,
+    InternalError,
+    ModelWarning,
+    NotSupportedError,
+    UsageError,
+)
+from ._flags import flags
+from ._reports import Diff, Explanation, Report, Summary, Verification
+from ._run import Program, TrainingStep, compile, num_threads, set_num_threads
+
+__version__ = _mp_opt.version().split()[0]
+# Calls of other threads, and those that Ctrl-C has left alone, end before the
+# interpreter does.
+_atexit.register(_mp_opt.close)
+
+__all__ = [
+    "DeviceError",
+    "Diagnostic",
+    "Diff",
+    "Error",
+    "Explanation",
+    "InternalError",
+    "ModelWarning",
+    "NotSupportedError",
+    "Program",
+    "Report",
+    "Summary",
+    "TrainingStep",
+    "UsageError",
+    "Value",
+    "Verification",
+    "compile",
+    "convert",
+    "diff",
+    "explain",
+    "flags",
+    "num_threads",
+    "overlay",
+    "policy",
+    "report",
+    "set_num_threads",
+    "summary",
+    "train_step",
+    "verify",
+]

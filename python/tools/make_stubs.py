@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes mp_opt/__init__.pyi: what type checkers and editors know of the
+package, with every flag as an argument.
+
+usage: make_stubs.py [--check]
+
+PYTHONPATH leads to a built package. With --check, nothing is written, and the
+exit code is 1 if the file is not what would be.
+"""
+
+import pathlib
+import sys
+
+import mp_opt
+
+FILE = pathlib.Path(__file__).parents[1] / "mp_opt/__init__.pyi"
+HEAD = '''# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Written by python/tools/make_stubs.py.
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any, Literal, TypeVar, overload
+
+_Path = str | PathLike[str]
+# onnx.ModelProto, onnx_ir.Model, torch.onnx.ONNXProgram
+_Object = TypeVar("_Object")
+_Texts = str | Iterable[str]
+_Sizes = Mapping[str, int] | str | Iterable[str]
+_Precision = Literal["bf16", "fp16", "fp32"]
+_Array = Any
+
+__version__: str
+
+class Diagnostic(tuple[str, str, str, str, str, str]):
+    severity: str
+    file: str
+    node: str
+    op: str
+    attribute: str
+    message: str
+
+class Error(Exception):
+    status: int
+    diagnostics: tuple[Diagnostic, ...]
+    def __init__(
+        self,
+        message: str,
+        status: int = 1,
+        diagnostics: Iterable[Diagnostic] = (),
+    ) -> None: ...
+
+class UsageError(Error, ValueError): ...
+class NotSupportedError(Error, NotImplementedError): ...
+class DeviceError(Error, RuntimeError): ...
+class InternalError(Error, RuntimeError): ...
+class ModelWarning(UserWarning): ...
+
+class Value(tuple[str, str, tuple[int | None, ...], bool]):
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+    has_default: bool
+    @property
+    def type(self) -> str: ...
+
+class _Text:
+    text: str
+    def _repr_html_(self) -> str: ...
+
+class Summary(_Text):
+    data: dict[str, Any]
+
+class Explanation(_Text): ...
+
+class Diff(_Text):
+    data: dict[str, Any]
+    differs: bool
+    def __bool__(self) -> bool: ...
+
+class Verification(_Text):
+    verified: bool
+    def __bool__(self) -> bool: ...
+
+class Report:
+    html: str
+    def save(self, path: _Path) -> None: ...
+    def _repr_html_(self) -> str: ...
+
+'''
+PROGRAM = """class Program:
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    def get_inputs(self) -> list[Value]: ...
+    def get_outputs(self) -> list[Value]: ...
+    def __call__(self, *arrays: _Array, **named: _Array) -> Any: ...
+    def run(
+        self, names: Iterable[str] | None, feeds: Mapping[str, _Array]
+    ) -> list[Any]: ...
+
+"""
+STEP = """    inputs: tuple[Value, ...]
+    states: tuple[Value, ...]
+    @property
+    def count(self) -> int: ...
+    @property
+    def lr(self) -> float: ...
+    def step(
+        self,
+        batch: Mapping[str, _Array] | None = None,
+        *,
+        lr: float | None = None,
+        **arrays: _Array,
+    ) -> dict[str, Any]: ...
+    def __call__(
+        self,
+        batch: Mapping[str, _Array] | None = None,
+        *,
+        lr: float | None = None,
+        **arrays: _Array,
+    ) -> dict[str, Any]: ...
+    def all_states(self) -> dict[str, Any]: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def optimizer_state_dict(self) -> dict[str, Any]: ...
+    def scaler_state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(
+        self,
+        states: Mapping[str, _Array],
+        *,
+        strict: bool = False,
+        count: int | None = None,
+    ) -> None: ...
+    def save(self, path: _Path, *, keep: int = 2) -> None: ...
+    def load(self, path: _Path) -> None: ...
+
+"""
+TAIL = """def flags(command: str = "convert") -> list[dict[str, Any]]: ...
+def num_threads() -> int: ...
+def set_num_threads(count: int) -> None: ...
+"""
+
+
+def type_of(row):
+    """What Python gives for a flag."""
+    if row["name"] in ("dim", "fix"):
+        return "_Sizes"
+    if row["choices"]:
+        kind = f"Literal[{', '.join(repr(c) for c in row['choices'])}]"
+        kind = kind.replace("'", '"')
+    elif not row["value"]:
+        kind = "bool"
+    elif row["value"] in ("N", "X"):
+        kind = "int" if row["value"] == "N" else "float"
+    elif row["value"] in ("FILE", "DIR", "FILE|NAME"):
+        kind = "_Path"
+    else:
+        kind = "str"
+    if row["repeatable"]:
+        return "_Texts"
+    if row["optional"] and row["value"]:
+        kind += " | bool"
+    return kind
+
+
+def arguments(command, *left_out):
+    rows = [row for row in mp_opt.flags(command) if row["name"] not in left_out]
+    return "".join(
+        f"    {row['name']}: {type_of(row)} | None = None,\n" for row in rows
+    )
+
+
+# Of convert() and its like: not theirs, or arguments of their own.
+OWN = ("precision", "o", "print_config", "dry_run", "summary", "explain", "train")
+STEPS = {row["name"] for row in mp_opt.flags() if row["group"] == "Training"}
+STEPS -= {"loss_scale"}
+
+
+def function(name, first, result, rest, after=""):
+    return f"def {name}(\n{first}    *,\n{after}{rest}) -> {result}: ...\n"
+
+
+def make():
+    named = "    name: str | None = None,\n"
+    converts = arguments("convert", *OWN, *STEPS)
+    precision = "    precision: _Precision | None = None,\n"
+    text = HEAD
+    steps = arguments("convert", *OWN, "loss", "optimizer")
+    for overload in (True, False):
+        model = "_Path" if overload else "_Object"
+        text += "@overload\n" + function(
+            "convert", f"    model: {model},\n{precision}",
+            "Any" if overload else "_Object", converts, named,
+        )  # fmt: skip
+        if overload:
+            text += "@overload\n" + function(
+                "convert", f"    model: Any,\n{precision}", "_Path", converts,
+                "    output: _Path,\n" + named,
+            )  # fmt: skip
+    text += function(
+        "train_step", "    model: Any,\n    loss: _Texts,\n", "Any", steps,
+        '    optimizer: str = "sgd",\n    output: _Path | None = None,\n'
+        + named + precision,
+    )  # fmt: skip
+    for name, first, result in (
+        ("summary", "", "Summary"),
+        ("explain", "    node: _Texts,\n", "Explanation"),
+        ("report", "", "Report"),
+        ("overlay", "", "dict[str, Any]"),
+    ):
+        text += function(
+            name, f"    model: Any,\n{first}{precision}", result, converts, named
+        )
+    text += function("policy", precision, "str", converts)
+    text += "def diff(before: Any, after: Any) -> Diff: ...\n"
+    text += function(
+        "verify", "    model: Any,\n    result: Any | None = None,\n",
+        "Verification",
+        arguments("convert", *OWN, *STEPS, "verify"),
+        "    data: Mapping[str, _Array] | _Path | None = None,\n"
+        + precision + named,
+    )  # fmt: skip
+    text += "\n" + PROGRAM
+    text += function(
+        "compile", "    model: Any,\n", "Program",
+        arguments("compile", "precision"), precision + named,
+    )  # fmt: skip
+    text += "\nclass TrainingStep:\n"
+    made = function(
+        "__init__", "    self,\n    model: Any,\n", "None",
+        arguments("train", "precision"), precision + named,
+    )  # fmt: skip
+    text += "".join(f"    {line}\n" for line in made.splitlines())
+    return text + STEP + TAIL
+
+
+def main():
+    text = make()
+    if sys.argv[1:] == ["--check"]:
+        return FILE.read_text(encoding="utf-8") != text
+    FILE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

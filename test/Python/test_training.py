@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Training steps: loops of one's own, states, checkpoints of mp-run."""
+
+import math
+import os
+import subprocess
+
+import mp_opt
+import numpy
+import pytest
+from models import CLASSIFIER, write_classifier
+
+MP_RUN = os.environ.get("MP_RUN", "mp-run")
+ROWS = 8
+
+
+def make_batch(seed=1, rows=ROWS):
+    x = numpy.random.default_rng(seed).normal(size=(rows, 4)).astype("float32")
+    return {"x": x, "labels": x[:, :3].argmax(1)}
+
+
+@pytest.fixture(scope="module")
+def step_path(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("step")
+    output = folder / "step.onnx"
+    mp_opt.train_step(
+        write_classifier(folder), "softmax-cross-entropy", optimizer="adamw",
+        lr=0.05, precision="fp16", output=output,
+    )  # fmt: skip
+    return output
+
+
+@pytest.fixture
+def step(step_path):
+    return mp_opt.TrainingStep(step_path, dim={"batch": ROWS})
+
+
+def test_it_learns(step):
+    batch = make_batch()
+    first = step.step(batch)
+    assert set(first) >= {"loss", "scores"}
+    for _ in range(60):
+        last = step(batch)
+    assert last["loss"] < first["loss"] / 4
+    assert step.count == 61 and step.lr == pytest.approx(0.05)
+    assert (last["scores"].argmax(1) == batch["labels"]).mean() > 0.8
+
+
+def test_names_of_arguments(step):
+    batch = make_batch()
+    step.step(x=batch["x"], labels=batch["labels"])
+    step.step({"x": batch["x"]}, labels=batch["labels"])
+    assert step.count == 2
+    assert {value.name for value in step.inputs} == {"x", "labels"}
+
+
+def test_state_dicts(step):
+    for _ in range(3):
+        step.step(make_batch())
+    parameters = step.state_dict()
+    assert list(parameters) == [
+        f"{layer}.{kind}"
+        for layer in ("features.0", "features.1", "head")
+        for kind in ("weight", "bias")
+    ]
+    optimizer = step.optimizer_state_dict()
+    assert optimizer["step"] == 3
+    assert set(optimizer["state"]["head.bias"]) == {"exp_avg", "exp_avg_sq"}
+    scaler = step.scaler_state_dict()
+    assert scaler == {"scale": 65536.0, "_growth_tracker": 3, "skipped_steps": 0}
+    states = step.all_states()
+    assert set(states) == {value.name for value in step.states}
+    # Copies.
+    parameters["head.bias"][:] = 9
+    assert not (step.state_dict()["head.bias"] == 9).any()
+
+
+def test_states_go_on_to_the_same_bits(step, step_path):
+    batch = make_batch()
+    for _ in range(3):
+        step.step(batch)
+    states = step.all_states()
+    expected = [step.step(batch)["loss"] for _ in range(5)]
+    other = mp_opt.TrainingStep(step_path, dim={"batch": ROWS})
+    other.load_state_dict(states, strict=True, count=3)
+    assert [other.step(batch)["loss"] for _ in range(5)] == expected
+    assert other.count == 8
+
+
+def test_load_state_dict_takes_a_part(step):
+    weight = numpy.full((8, 3), 0.5, "float32")
+    step.load_state_dict({"head.weight": weight})
+    assert (step.state_dict()["head.weight"] == 0.5).all()
+    with pytest.raises(mp_opt.Error, match="is missing"):
+        step.load_state_dict({"head.weight": weight}, strict=True)
+    with pytest.raises(mp_opt.Error, match="no state 'head.wieght'"):
+        step.load_state_dict({"head.wieght": weight})
+    for wrong in (weight[:2].copy(), weight.astype("float64")):
+        with pytest.raises(mp_opt.Error, match="state 'head.weight': expected"):
+            step.load_state_dict({"head.weight": wrong})
+    assert (step.state_dict()["head.weight"] == 0.5).all()
+
+
+@pytest.mark.parametrize("name", ["run", "states.safetensors", "states.npz"])
+def test_files(step, step_path, tmp_path, name):
+    path = tmp_path / name
+    batch = make_batch()
+    for _ in range(3):
+        step.step(batch)
+    step.save(path)
+    expected = step.step(batch)["loss"]
+    other = mp_opt.TrainingStep(step_path, dim={"batch": ROWS})
+    other.load(path)
+    assert other.step(batch)["loss"] == expected
+    assert other.count == (4 if name == "run" else 1)
+    shown = subprocess.run(
+        [MP_RUN, "show", path], capture_output=True, text=True, check=True
+    ).stdout
+    assert "head.weight.exp_avg_sq" in shown
+
+
+def test_checkpoints_are_kept(step, tmp_path):
+    for _ in range(4):
+        step.step(make_batch())
+        step.save(tmp_path / "run", keep=2)
+    assert sorted(os.listdir(tmp_path / "run")) == [
+        "step-0000000003", "step-0000000004",
+    ]  # fmt: skip
+
+
+def test_goes_on_where_mp_run_stopped(step_path, tmp_path):
+    """And mp-run starts with what was trained here."""
+    batch = make_batch(rows=64)
+    numpy.savez(tmp_path / "data.npz", **batch)
+    arguments = [
+        MP_RUN, "train", step_path, f"--data={tmp_path / 'data.npz'}",
+        f"--batch={ROWS}", "--no-shuffle", "--quiet",
+    ]  # fmt: skip
+
+    def run(*more):
+        subprocess.run([*arguments, *more], check=True, capture_output=True)
+
+    run("--steps=5", f"--checkpoint={tmp_path / 'run'}")
+    run("--steps=8", "-o", tmp_path / "end.safetensors")
+    step = mp_opt.TrainingStep(step_path, dim={"batch": ROWS})
+    step.load(tmp_path / "run")
+    assert step.count == 5
+    for place in range(5, 8):
+        rows = slice(place * ROWS, (place + 1) * ROWS)
+        step.step({name: value[rows] for name, value in batch.items()})
+    other = mp_opt.TrainingStep(step_path)
+    other.load(tmp_path / "end.safetensors")
+    for name, value in other.all_states().items():
+        assert numpy.array_equal(value, step.all_states()[name]), name
+    step.save(tmp_path / "here.safetensors")
+    run("--steps=1", f"--init={tmp_path / 'here.safetensors'}")
+
+
+def test_schedules(step_path):
+    step = mp_opt.TrainingStep(
+        step_path, dim={"batch": ROWS}, lr=0.5, lr_schedule="cosine", steps=10,
+        warmup=2,
+    )  # fmt: skip
+    rates = []
+    for _ in range(10):
+        step.step(make_batch())
+        rates.append(step.lr)
+    assert max(rates) == pytest.approx(0.5) and rates[-1] < 0.05
+    step.step(make_batch(), lr=0.125)
+    assert step.lr == 0.125
+    with pytest.raises(mp_opt.UsageError, match="--steps"):
+        mp_opt.TrainingStep(step_path, lr_schedule="linear")
+    for wrong in (-1, math.inf, math.nan):
+        with pytest.raises(mp_opt.Error, match="lr"):
+            step.step(make_batch(), lr=wrong)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"labels": None}, "TypeError"),
+    ({"x": numpy.ones((ROWS, 5), "float32")}, "expected float"),
+    ({"x": numpy.ones((ROWS, 4), "float64")}, "found double"),
+    ({"labels": numpy.zeros(ROWS, "float32")}, "expected int64"),
+    ({"labels": numpy.full(ROWS, 99)}, "label 99 of 3 classes"),
+    ({"labels": numpy.full(ROWS, -7)}, "label -7 of 3 classes"),
+    ({"y": numpy.ones(3, "float32")}, "there is no input 'y'"),
+    ({"head.bias": numpy.ones(3, "float32")}, "there is no input 'head.bias'"),
+])  # fmt: skip
+def test_wrong_batches(step, change, message):
+    before = step.all_states()
+    with pytest.raises((mp_opt.Error, TypeError)) as caught:
+        step.step({**make_batch(), **change})
+    if message != "TypeError":
+        assert message in str(caught.value)
+    with pytest.raises(mp_opt.Error):
+        step.step({})
+    assert step.count == 0
+    # What a step on its way may have changed is set again.
+    step.load_state_dict(before, strict=True)
+    step.step(make_batch())
+    assert step.count == 1
+
+
+def test_a_batch_is_forgotten(step):
+    step.step(make_batch())
+    with pytest.raises(mp_opt.Error, match="is missing"):
+        step.step(x=make_batch()["x"])
+
+
+def test_no_training_step():
+    with pytest.raises(mp_opt.Error, match="it is no training step"):
+        mp_opt.TrainingStep(CLASSIFIER)
+
+
+def test_checkpoints_of_others(step, step_path, tmp_path):
+    step.step(make_batch())
+    step.save(tmp_path / "run")
+    other = mp_opt.train_step(CLASSIFIER, "mse").SerializeToString()
+    with pytest.raises(mp_opt.Error, match="belongs to another model"):
+        mp_opt.TrainingStep(other).load(tmp_path / "run")
+    for name, content in (("a.npz", b"PK"), ("b.safetensors", b"\xff" * 64)):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(mp_opt.Error, match=name):
+            step.load(tmp_path / name)
+    manifest = tmp_path / "run/step-0000000001/manifest.json"
+    manifest.write_text("{")
+    with pytest.raises(mp_opt.Error, match="corrupt checkpoint"):
+        step.load(tmp_path / "run")
+    with pytest.raises(mp_opt.Error):
+        step.save("/proc/no/such")
+    with pytest.raises(mp_opt.UsageError):
+        step.save(tmp_path / "run", keep=0)
+    assert step.count == 1

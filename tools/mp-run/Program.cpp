@@ -1,0 +1,101 @@
+//===- Program.cpp - A run of mp-run --------------------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include "Commands.h"
+#include "Interrupt.h"
+#include "Message.h"
+
+#include "mp-opt/API/Model.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Signals.h"
+
+#include <csignal>
+#include <unistd.h>
+
+using namespace mp;
+
+static constexpr llvm::StringLiteral help = R"(mp-run: runs ONNX models
+
+usage: mp-run COMMAND ...       mp-run COMMAND --help says more, and --help=json
+                                lists its flags for other programs
+
+  run MODEL [DATA]      computes a model's outputs
+  bench MODEL [DATA]    measures how long that takes
+  compare A [B] [DATA]  errors of two models, or two precisions of one, against
+                        float64
+  train STEP --data=FILE
+                        trains with a step that mp-opt --train has made
+  plan STEP             what a step of mp-opt --distribute takes on many ranks
+  show FILE             lists the tensors of a data file or a checkpoint
+
+DATA is an .npz, .npy or .safetensors file or an ONNX test_data_set folder.
+
+Exit codes: 0 done; 1 a file cannot be read or written, or does not fit the
+model; 2 wrong usage; 3 numbers outside of their tolerance; 4 the model has ops
+that cannot be compiled; 5 the training has diverged; 7 the device was lost or
+has failed; 70 internal error or out of memory; 129, 130, 143 ended by a signal.
+)";
+
+/// A bug, or no memory left, is told from errors of the user's.
+static void installInternalErrorHandler() {
+  llvm::sys::AddSignalHandler([](void *) { ::_exit(exitInternal); }, nullptr);
+  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    llvm::errs() << "mp-run: internal error: " << reason << "\n";
+    ::_exit(exitInternal);
+  });
+}
+
+/// A model in the place of a command is most likely to be run.
+static std::string suggestCommand(llvm::StringRef command,
+                                  llvm::ArrayRef<llvm::StringRef> names) {
+  if (getFormatOfName(command) != Format::Auto ||
+      llvm::sys::fs::exists(command))
+    return "; did you mean 'mp-run run " + command.str() + "'?";
+  return suggestNearest(command, names);
+}
+
+int mp::runRunProgram(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  // A limit on files is an error where one is written, as a full disk is.
+  ::signal(SIGXFSZ, SIG_IGN);
+  installInternalErrorHandler();
+  sayInterrupts("mp-run: stopped by a signal\n");
+  setUpColors();
+  mlir::DialectRegistry registry;
+  registerModelDialects(registry);
+  llvm::StringRef command = argc > 1 ? argv[1] : "--help";
+  Arguments rest(argv + std::min(argc, 2), argv + argc);
+  static const std::pair<llvm::StringRef, decltype(&runRun)> commands[] = {
+      {"run", runRun},     {"bench", runBench}, {"compare", runCompare},
+      {"train", runTrain}, {"plan", runPlan},   {"show", runShow},
+  };
+  for (auto [name, run] : commands)
+    if (command == name)
+      return run(rest, registry);
+  if (command == "--version") {
+    llvm::outs() << "mp-run " MPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+    return finishOutput(exitOk);
+  }
+  if (command == "--help" || command == "-h") {
+    llvm::outs() << help;
+    return argc > 1 ? finishOutput(exitOk) : exitUsage;
+  }
+  auto names = llvm::to_vector(llvm::make_first_range(commands));
+  std::string meant = suggestCommand(command, names);
+  printMessage(
+      "mp-run", mlir::DiagnosticSeverity::Error,
+      "unknown command '" + command + "'" +
+          (meant.empty() ? "; see mp-run --help" : llvm::Twine(meant)));
+  return exitUsage;
+}
