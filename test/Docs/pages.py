@@ -57,11 +57,13 @@ def make_folder(folder):
 
 
 def environment(folder):
-    """Of a shell that has the programs and this Python on its path."""
+    """Of a shell that has the programs, this Python and its package on its path."""
     values = dict(os.environ)
     programs = [pathlib.Path(MP_OPT).parent, pathlib.Path(sys.executable).parent]
     values["PATH"] = os.pathsep.join([*map(str, programs), values["PATH"]])
     values["PWD"] = str(folder)
+    # The package as it is built.
+    values["PYTHONPATH"] = str(pathlib.Path(MP_OPT).parents[1] / "python")
     return values
 
 
