@@ -35,10 +35,10 @@ packages=(
   # the allocator
   libjemalloc-dev
 )
-# For the sanitized build, code for another processor and runs of several
-# ranks, which only the tests use.
+# For the sanitized build, code for another processor, runs of several ranks and
+# the Python package, which only the tests use.
 test_packages=(libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user openmpi-bin
-  mpich)
+  mpich python3-dev)
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4
 
