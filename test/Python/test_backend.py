@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ONNX's own tests of backends, run on mp_opt.backend by ONNX's own runner.
 
-Of node tests, each hundredth or so here, all with MPOPT_TEST_ALL=1: all of them
+Of node tests, each 24th here, all with MPOPT_TEST_ALL=1: all of them
 are compiled by test/Conversion/test_node_models.py as well. What that lists as
 exceptions cannot be compiled, and is none of these.
 """
@@ -17,7 +17,7 @@ import onnx
 import pytest
 from models import ROOT
 
-EVERY = 1 if os.environ.get("MPOPT_TEST_ALL") == "1" else 12
+EVERY = 1 if os.environ.get("MPOPT_TEST_ALL") == "1" else 24
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -28,14 +28,15 @@ with warnings.catch_warnings():
         are rounded at each step of a function's body."""
 
         @classmethod
-        def assert_similar_outputs(cls, expected, outputs, rtol, atol, **more):
-            for array in expected:
+        def assert_similar_outputs(cls, ref_outputs, outputs, rtol, atol, **more):
+            for array in ref_outputs:
                 if getattr(array, "dtype", None) == numpy.float16:
                     rtol = max(rtol, 2.0**-9)
                 if getattr(array, "dtype", None) == ml_dtypes.bfloat16:
                     rtol = max(rtol, 2.0**-6)
             super().assert_similar_outputs(
-                expected, outputs, rtol, atol, **more
+                ref_outputs=ref_outputs, outputs=outputs, rtol=rtol, atol=atol,
+                **more
             )
 
     backend_test = Runner(mp_opt.backend, __name__)
