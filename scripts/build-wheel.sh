@@ -72,6 +72,7 @@ build_protobuf() {
     -DCMAKE_C_COMPILER="$llvm/bin/clang" \
     -DCMAKE_CXX_COMPILER="$llvm/bin/clang++" \
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_STANDARD=17 \
+    -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$work=protobuf -w" \
     -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_BUILD_PROTOC_BINARIES=OFF \
     -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
     -DCMAKE_CXX_VISIBILITY_PRESET=hidden >"$static/log" 2>&1 ||
@@ -97,7 +98,7 @@ build_zlib() {
   unpack "$file" "$work"
   for source in "$work"/*.c; do
     "$llvm/bin/clang" -O2 -fPIC -fvisibility=hidden -w -D_LARGEFILE64_SOURCE=1 \
-      -DHAVE_HIDDEN -c "$source" -o "${source%.c}.o"
+      -ffile-prefix-map="$work=zlib" -DHAVE_HIDDEN -c "$source" -o "${source%.c}.o"
   done
   cp "$work/README" "$static/zlib.txt"
   rm -f "$static/new.a"

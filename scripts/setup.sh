@@ -192,7 +192,7 @@ build_mp_opt() {
 
 with_build=1
 with_tests=0
-targets=(mp-opt mp-run mp-opt-plugin)
+targets=(mp-opt mp-run mp-opt-plugin mp-opt-c)
 for argument; do
   case $argument in
   --no-build) with_build=0 ;;

@@ -38,3 +38,17 @@ endif()
 if(EXISTS ${WORK}/installed/bin/mp-opt)
   run(${WORK}/installed/bin/mp-opt --version)
 endif()
+# The library for C, found as its .pc file says.
+file(GLOB_RECURSE pc ${WORK}/installed/*/mp-opt.pc)
+get_filename_component(folder ${pc} DIRECTORY)
+foreach(key libdir includedir)
+  file(STRINGS ${pc} value REGEX "^${key}=")
+  string(REPLACE "${key}=\${prefix}" "${folder}/../.." ${key} "${value}")
+endforeach()
+run(cc ${EXAMPLES}/embed/compiler.c -I${includedir} -L${libdir} -lmp-opt -lm
+    -Wl,-rpath,${libdir} -o ${WORK}/compiler)
+run(${WORK}/compiler ${EXAMPLES}/training/classifier.onnxtxt
+    ${WORK}/states.safetensors)
+if(NOT output MATCHES "last loss 0\\.0")
+  message(FATAL_ERROR "expected a model that has learnt, got:\n${output}")
+endif()

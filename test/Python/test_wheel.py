@@ -93,6 +93,17 @@ def test_contents(wheel):
     assert f"Version: {version}\n" in metadata
 
 
+@pytest.mark.parametrize("wheel", WHEELS, ids=lambda w: w.name)
+def test_nothing_says_where_it_was_made(wheel):
+    home = pathlib.Path.home()
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            content = archive.read(name)
+            for place in (ROOT, home / ".cache", home / ".pyenv"):
+                assert bytes(place) not in content, name
+            assert b"static-3" not in content, name
+
+
 def folder_of(python):
     code = "import mp_opt; print(mp_opt.__path__[0])"
     return pathlib.Path(run(python, "-c", code).strip())

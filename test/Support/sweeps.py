@@ -35,6 +35,9 @@ SWEEPS = {
     "Tools/test_reproducible.py": Sweep(
         "models and pipelines, each run in every environment", 4, 8
     ),
+    "Python/test_backend.py": Sweep(
+        "ONNX's node tests through mp_opt.backend", 181, 1608
+    ),
     "Precision/test_wheel_models.py": Sweep("models of ONNX's own tests", 51, 149),
 }
 
