@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Trains the classifier of examples/training on a GPU, by a library of its
-// step (docs/running.md says how it is made). Parameters and the optimizer's
+// step (docs/gpus.md says how it is made). Parameters and the optimizer's
 // states are not given: they begin as the model has them, and stay on the
 // device. The last call asks for one of them.
 

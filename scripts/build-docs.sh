@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Builds the documentation site: build/site/index.html is its first page.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+usage() {
+  cat <<'END'
+usage: scripts/build-docs.sh [--no-install] [-o FOLDER]
+
+  -o FOLDER     where the site goes  (default: build/site)
+  --no-install  fail if the Python packages are not there, install none
+
+The site is files: open FOLDER/index.html, or serve the folder. It loads nothing
+from elsewhere. Pages of flags come from the programs in build/bin, those of
+passes and dialects from the .td files, by mlir-tblgen.
+
+environment:
+  MPOPT_CACHE   tools and libraries  (default: ~/.cache/mp-opt)
+  MPOPT_BUILD   build folder         (default: build)
+  MLIR_TBLGEN   mlir-tblgen          (default: that of LLVM 22)
+END
+}
+
+install=1
+site=
+while (($#)); do
+  case $1 in
+  --no-install) install=0 ;;
+  -o)
+    (($# > 1)) || die "-o needs a folder"
+    site=$(realpath -m -- "$2")
+    shift
+    ;;
+  --help | -h) usage && exit ;;
+  *) usage >&2 && exit 2 ;;
+  esac
+  shift
+done
+site=${site:-$build/site}
+step_total=3
+llvm=/usr/lib/llvm-22
+tblgen=${MLIR_TBLGEN:-$llvm/bin/mlir-tblgen}
+for program in "$tblgen" "$build/bin/mp-opt" "$build/bin/mp-run"; do
+  [[ -x $program ]] || die "$program is not there: run scripts/setup.sh"
+done
+
+step "Python packages of the site"
+python=$cache/venv-docs/bin/python
+if ((install)); then
+  ensure_venv venv-docs -r "$root/scripts/requirements-docs.txt"
+else
+  "$python" -c 'import material' 2>/dev/null ||
+    die "no packages at $cache/venv-docs: run without --no-install"
+fi
+
+step "Pages"
+pages=$(mktemp -d)
+trap 'rm -rf "$pages"' EXIT
+"$python" -B "$root/scripts/docs/make_pages.py" "$pages" \
+  --programs="$build/bin" --tblgen="$tblgen" --mlir-include="$llvm/include"
+
+step "Site"
+# What it says of its own makers' next version concerns nobody here.
+NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true \
+  "$python" -B -m mkdocs build --quiet --strict --clean \
+  --config-file "$pages/mkdocs.yml" --site-dir "$site"
+say "$site/index.html"

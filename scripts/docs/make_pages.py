@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes what mkdocs builds the site from: pages and mkdocs.yml.
+
+usage: make_pages.py FOLDER --programs=FOLDER --tblgen=FILE --mlir-include=FOLDER
+
+Into FOLDER go mkdocs.yml and pages/: those of the repository (stage.py), those
+that programs and .td files say themselves (reference.py), plots in place of
+their marks (plots.py).
+"""
+
+import argparse
+import pathlib
+import shutil
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import plots  # noqa: E402
+import reference  # noqa: E402
+import stage  # noqa: E402
+
+# Parts that a version may be built without: their pages say so.
+OPTIONAL = {
+    "python.md": "# Python\n\nThis version has no Python package: Python programs "
+    "call `mp-opt` and `mp-run`, or a [library](running.md) that `--emit=lib` has "
+    "made.\n",
+    "c-api.md": "# C\n\nThis version has no library of the compiler for C: C "
+    "programs call a [compiled model](running.md#in-programs-of-your-own).\n",
+}
+
+
+def make(folder, options):
+    pages = stage.Stage(ROOT, folder / "pages")
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        pages.add(str(path.relative_to(ROOT)))
+    for path in stage.MOVED:
+        if path != "README.md":
+            pages.add(path)
+    reference.make_pages(
+        pages,
+        options.programs,
+        reference.Tables(ROOT, options.tblgen, options.mlir_include),
+    )
+    for name, text in OPTIONAL.items():
+        if not (folder / "pages" / name).exists():
+            pages.write(name, text)
+    for path in (folder / "pages").rglob("*.md"):
+        plots.draw_into(path)
+    shutil.copytree(
+        ROOT / "docs/site",
+        folder / "pages/site",
+        ignore=shutil.ignore_patterns("mkdocs.yml"),
+    )
+    shutil.copy(ROOT / "docs/site/mkdocs.yml", folder)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    parser.add_argument("--tblgen", required=True)
+    parser.add_argument("--mlir-include", required=True)
+    options = parser.parse_args()
+    try:
+        make(options.folder, options)
+    except (OSError, RuntimeError, ValueError) as error:
+        sys.exit(f"make_pages.py: error: {error}")
+
+
+if __name__ == "__main__":
+    main()
