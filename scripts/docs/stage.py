@@ -27,7 +27,7 @@ MOVED = {
 FIRST_PAGE = "docs/index.md"
 FENCE = re.compile(r"^(?P<fence>`{3,})\w*\n.*?^(?P=fence)$\n?", re.M | re.S)
 LINK = re.compile(r"(?P<text>\[[^\]]*\])\((?P<target>[^)\s]+)\)")
-REMARK = re.compile(r"^<!-- not run: [^>]+ -->\n", re.M)
+REMARK = re.compile(r"^<!-- (?:not run|run with torch):[^>]* -->\n", re.M)
 # What has no meaning as text.
 LANGUAGES = {".c": "c", ".cpp": "cpp", ".h": "cpp", ".py": "python",
              ".sh": "sh", ".td": "text", ".yaml": "yaml"}

@@ -4,24 +4,37 @@
 A block of `sh` runs as it stands, one of `python` too; in one of `console`,
 what stands behind "$ " is run and the rest is what it prints, where "..." stands
 for any text. The blocks of a page follow one another in one folder. A comment
-in front of a block, "<!-- not run: why -->", leaves it out.
+in front of a block, "<!-- not run: why -->", leaves it out. With
+"<!-- run with torch: FILES -->" it is run by a Python that has torch; where
+there is none, the files that it writes are those of Inputs, and a block that
+writes none is left out.
 """
 
 import dataclasses
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
+import pytest
 from support import MP_OPT, ROOT
 
 BLOCK = re.compile(
-    r"(?:<!-- not run: (?P<reason>[^>]+) -->\n)?"
+    r"(?:<!-- (?P<mark>not run|run with torch):(?P<words>[^>]*) -->\n)?"
     r"^```(?P<kind>\w*)\n(?P<text>.*?)^```$",
     re.M | re.S,
 )
 RUN = ("sh", "python", "console")
+INPUTS = pathlib.Path(__file__).resolve().parent / "Inputs"
+# As scripts/compare-torch.sh finds it.
+TORCH_PYTHON = pathlib.Path(
+    os.environ.get("MPOPT_TORCH_PYTHON")
+    or pathlib.Path(
+        os.environ.get("MPOPT_CACHE", "~/.cache/mp-opt"), "venv-torch/bin/python"
+    ).expanduser()
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,19 +43,26 @@ class Block:
     kind: str
     text: str
     # Why it is not run; empty if it is.
-    reason: str
+    reason: str = ""
+    # What it writes, if torch runs it.
+    torch_files: tuple | None = None
 
 
 def read_blocks(text):
-    return [
-        Block(
-            text[: match.start("text")].count("\n") + 1,
-            match["kind"],
-            match["text"],
-            match["reason"] or "",
+    blocks = []
+    for match in BLOCK.finditer(text):
+        line = text[: match.start("text")].count("\n") + 1
+        words, mark = (match["words"] or "").strip(), match["mark"]
+        blocks.append(
+            Block(
+                line,
+                match["kind"],
+                match["text"],
+                words if mark == "not run" else "",
+                tuple(words.split()) if mark == "run with torch" else None,
+            )
         )
-        for match in BLOCK.finditer(text)
-    ]
+    return blocks
 
 
 def outside_of_blocks(text):
@@ -56,21 +76,22 @@ def make_folder(folder):
     (folder / "build").symlink_to(pathlib.Path(MP_OPT).parents[1])
 
 
-def environment(folder):
-    """Of a shell that has the programs and this Python on its path."""
+def environment(folder, python):
+    """Of a shell that has the programs and a Python on its path."""
     values = dict(os.environ)
-    programs = [pathlib.Path(MP_OPT).parent, pathlib.Path(sys.executable).parent]
+    programs = [pathlib.Path(MP_OPT).parent, pathlib.Path(python).parent]
+    values["MPOPT"] = str(ROOT)
     values["PATH"] = os.pathsep.join([*map(str, programs), values["PATH"]])
     values["PWD"] = str(folder)
     return values
 
 
-def run_shell(text, folder):
+def run_shell(text, folder, python=sys.executable):
     """What it prints, both streams in one."""
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", text],
         cwd=folder,
-        env=environment(folder),
+        env=environment(folder, python),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -82,10 +103,10 @@ def run_shell(text, folder):
     return re.sub(r"^mp-\w+: compiling .*\n", "", done.stdout, flags=re.M)
 
 
-def run_python(text, folder):
+def run_python(text, folder, python=sys.executable):
     path = folder / "page.py"
     path.write_text(text, encoding="utf-8")
-    return run_shell("python page.py", folder)
+    return run_shell("python page.py", folder, python)
 
 
 def split_console(text):
@@ -115,7 +136,29 @@ def run_console(text, folder):
 
 
 def run_block(block, folder):
+    if block.torch_files is not None:
+        if TORCH_PYTHON.exists():
+            run = {"sh": run_shell, "python": run_python}
+            run[block.kind](block.text, folder, TORCH_PYTHON)
+        else:
+            for name in block.torch_files:
+                shutil.copy(INPUTS / name, folder)
+        return
     run = {"sh": run_shell, "python": run_python, "console": run_console}
     run[block.kind](block.text, folder)
 
 
+def run_page(name, folder):
+    """Its blocks, one after the other; an error names the line."""
+    make_folder(folder)
+    ran = 0
+    for block in read_blocks((ROOT / name).read_text(encoding="utf-8")):
+        if block.kind not in RUN or block.reason:
+            continue
+        try:
+            run_block(block, folder)
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            raise AssertionError(f"{name}:{block.line}: {error}") from None
+        ran += 1
+    if not ran:
+        pytest.skip("no commands")

@@ -16,7 +16,8 @@ namespace mp {
 static constexpr StringLiteral help =
     R"(mp-run plan: what a distributed step would take on many ranks
 
-usage: mp-run plan STEP [DATA | --random] --ranks=N,N,... --network=NAME [options]
+usage: mp-run plan STEP [DATA | --random] --ranks=N,N,... --network=NAME
+              [options]
 
 Measures one rank's step, which mp-opt --train --distribute has made, and when
 its buckets of gradients are ready and needed. Prints for each number of ranks
