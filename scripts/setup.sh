@@ -226,6 +226,7 @@ if ((with_tests)); then
   ensure_venv venv-training --no-deps \
     -r "$root/scripts/requirements-training.txt"
   ensure_venv venv-ptxas --no-deps -r "$root/scripts/requirements-ptxas.txt"
+  ensure_venv venv-docs -r "$root/scripts/requirements-docs.txt"
 fi
 exec 9>&-
 if ((with_build)); then

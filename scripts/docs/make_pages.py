@@ -10,6 +10,7 @@ their marks (plots.py).
 
 import argparse
 import pathlib
+import re
 import shutil
 import sys
 
@@ -30,6 +31,29 @@ OPTIONAL = {
 }
 
 
+# In docs/reference.md, which cannot link to what is not kept.
+MADE_PAGES = "<!-- made pages -->"
+
+
+def list_made_pages(folder):
+    """Links to the pages that the navigation has and the repository has not."""
+    config = (ROOT / "docs/site/mkdocs.yml").read_text(encoding="utf-8")
+    group, lines = "", []
+    for line in config[config.index("  - Reference:") :].splitlines()[1:]:
+        entry = re.fullmatch(r"( +)- (?:([^:]+):)? ?([\w/-]+\.md)?", line)
+        if not entry or len(entry[1]) < 6:
+            break
+        spaces, name, page = entry.groups()
+        if not page:
+            group = f"{name}: "
+        elif page.startswith("reference/") and page != "reference/index.md":
+            prefix = group if len(spaces) > 6 else ""
+            lines.append(f"- [{prefix}{name}]({page.removeprefix('reference/')})")
+    index = folder / "pages/reference/index.md"
+    text = index.read_text(encoding="utf-8")
+    index.write_text(text.replace(MADE_PAGES, "\n".join(lines)), encoding="utf-8")
+
+
 def make(folder, options):
     pages = stage.Stage(ROOT, folder / "pages")
     for path in sorted((ROOT / "docs").rglob("*.md")):
@@ -45,6 +69,7 @@ def make(folder, options):
     for name, text in OPTIONAL.items():
         if not (folder / "pages" / name).exists():
             pages.write(name, text)
+    list_made_pages(folder)
     for path in (folder / "pages").rglob("*.md"):
         plots.draw_into(path)
     shutil.copytree(

@@ -28,7 +28,7 @@ FIRST_PAGE = "docs/index.md"
 FENCE = re.compile(r"^(?P<fence>`{3,})\w*\n.*?^(?P=fence)$\n?", re.M | re.S)
 LINK = re.compile(r"(?P<text>\[[^\]]*\])\((?P<target>[^)\s]+)\)")
 REMARK = re.compile(r"^<!-- (?:not run|run with torch):[^>]* -->\n", re.M)
-# What has no meaning as text.
+# Of sources, by their suffix: what colours them.
 LANGUAGES = {".c": "c", ".cpp": "cpp", ".h": "cpp", ".py": "python",
              ".sh": "sh", ".td": "text", ".yaml": "yaml"}
 
