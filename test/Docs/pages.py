@@ -150,7 +150,6 @@ def run_block(block, folder):
 
 def run_page(name, folder):
     """Its blocks, one after the other; an error names the line."""
-    make_folder(folder)
     ran = 0
     for block in read_blocks((ROOT / name).read_text(encoding="utf-8")):
         if block.kind not in RUN or block.reason:

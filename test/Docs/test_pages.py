@@ -41,6 +41,7 @@ def read(name):
 # test_tutorials.py runs the others: two files run at the same time.
 @pytest.mark.parametrize("name", [n for n in NAMES if "/tutorials/" not in n])
 def test_commands_run(name, tmp_path):
+    pages.make_folder(tmp_path)
     pages.run_page(name, tmp_path)
 
 

@@ -247,7 +247,7 @@ def test_site_is_whole(site, built):
     assert built[site / "performance.html"].plots == len(plots.PLOTS)
     assert (site / "search/search_index.js").exists()
     index = built[site / "reference/index.html"].links
-    for name in ("mp-opt", "mp-run", "passes-lowering", "dialect-mp", "pipeline"):
+    for name in ("passes-precision", "passes-lowering", "dialect-mp"):
         # From the navigation, and from the page itself.
         assert index.count(f"{name}.html") == 2, name
 
