@@ -246,6 +246,9 @@ def test_site_is_whole(site, built):
         assert site / f"{name}.html" in built
     assert built[site / "performance.html"].plots == len(plots.PLOTS)
     assert (site / "search/search_index.js").exists()
+    names = built[site / "reference/python-api.html"].ids
+    if (ROOT / "python/mp_opt/__init__.py").exists():
+        assert {"mp_opt.convert", "mp_opt.TrainingStep.step"} <= names
     index = built[site / "reference/index.html"].links
     for name in ("passes-precision", "passes-lowering", "dialect-mp"):
         # From the navigation, and from the page itself.
