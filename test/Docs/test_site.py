@@ -249,6 +249,9 @@ def test_site_is_whole(site, built):
     names = built[site / "reference/python-api.html"].ids
     if (ROOT / "python/mp_opt/__init__.py").exists():
         assert {"mp_opt.convert", "mp_opt.TrainingStep.step"} <= names
+        # Doctests are code, not quotations.
+        text = (site / "reference/python-api.html").read_text(encoding="utf-8")
+        assert "<blockquote>" not in text
     index = built[site / "reference/index.html"].links
     for name in ("passes-precision", "passes-lowering", "dialect-mp"):
         # From the navigation, and from the page itself.
