@@ -69,6 +69,11 @@ trap 'rm -rf "$pages"' EXIT
 step "Site"
 # What it says of its own makers' next version concerns nobody here.
 NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true \
-  "$python" -B -m mkdocs build --quiet --strict --clean \
-  --config-file "$pages/mkdocs.yml" --site-dir "$site"
+  "$python" -B -m mkdocs build --strict --clean \
+  --config-file "$pages/mkdocs.yml" --site-dir "$site" \
+  >"$pages/log" 2>&1 || {
+  # Quiet, it would not count its warnings, which are errors here.
+  cat "$pages/log" >&2
+  die "mkdocs build failed"
+}
 say "$site/index.html"
