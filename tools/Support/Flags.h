@@ -40,6 +40,8 @@ struct Flag {
   std::vector<std::string> synonyms = {};
   /// The values that there are; empty if they cannot be listed.
   std::vector<std::string> choices = {};
+  /// Values that are offered where others may be given as well.
+  std::vector<std::string> words = {};
   /// The value may be left out.
   bool isOptional = false;
   bool isRepeatable = false;
@@ -154,8 +156,12 @@ private:
   std::optional<int> take(Flag &flag, Argument argument, Rest &rest,
                           const OtherFlags *others);
   int refuseUnknown(const Argument &argument, const OtherFlags *others) const;
-  std::optional<int> printWanted(Rest arguments) const;
+  std::optional<int> printWanted(Rest arguments,
+                                 const OtherFlags *others) const;
   int printTopic(llvm::StringRef name) const;
+  std::vector<std::string> getTopicNames() const;
+  void printCompletionPart(llvm::StringRef shell,
+                           const OtherFlags *others) const;
   void printJSON() const;
   std::string suggest(llvm::StringRef spelling, const OtherFlags *others) const;
 

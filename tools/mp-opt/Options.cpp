@@ -80,8 +80,10 @@ void Options::addFiles(Flags &flags) {
                       FP32Products(word);
                 });
   set.add("rtol", flags.tolerance, "relative error that --verify allows");
-  set.add("cache", flags.cache, "where --verify keeps compiled code", "WHERE")
-      .expected = "on, off or a folder with a slash in its name";
+  mp::Flag &where = set.add("cache", flags.cache,
+                            "where --verify keeps compiled code", "WHERE");
+  where.expected = "on, off or a folder with a slash in its name";
+  where.words = {"on", "off"};
 }
 
 void Options::addFlags(Flags &flags) {
@@ -89,12 +91,14 @@ void Options::addFlags(Flags &flags) {
   mp::Flags &set = flags.set;
   set.beginGroup("Explanations");
   set.add("print-config", printConfig, "print the policy in force");
-  set.addOptional("summary", "table at the end: text, json or none", "FORM",
-                  [&](StringRef word) {
-                    flags.summary = parseSummaryForm(word);
-                    return flags.summary.has_value();
-                  })
-      .expected = "text, json or none";
+  mp::Flag &form =
+      set.addOptional("summary", "table at the end: text, json or none", "FORM",
+                      [&](StringRef word) {
+                        flags.summary = parseSummaryForm(word);
+                        return flags.summary.has_value();
+                      });
+  form.expected = "text, json or none";
+  form.words = {"text", "json", "none"};
   set.add("explain", reports.explain, "say why a node is so", "NODE");
   set.add("report", reports.report, "report as one HTML file", "FILE");
   set.add("profile", reports.profile, "times of nodes for the report", "FILE");
@@ -282,10 +286,10 @@ Error Options::checkOutputName(Format from) const {
                            output + "'" + hint);
 }
 
-std::optional<int> Options::parse(int argc, char **argv,
+std::optional<int> Options::parse(ArrayRef<const char *> arguments,
                                   mlir::DialectRegistry &registry) {
   Flags flags(*this);
-  if (auto code = parseArguments(flags, {argv + 1, argv + argc}, registry))
+  if (auto code = parseArguments(flags, arguments, registry))
     return code;
   if (Error failed = checkRoots(externalDataRoots))
     return flags.set.usageError(toString(std::move(failed)));

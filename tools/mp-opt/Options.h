@@ -58,7 +58,7 @@ struct Options {
 
   /// Parses the arguments, MLIR's own among them. An exit code if the run is
   /// over: help was printed or the usage is wrong.
-  std::optional<int> parse(int argc, char **argv,
+  std::optional<int> parse(llvm::ArrayRef<const char *> arguments,
                            mlir::DialectRegistry &registry);
 
   /// Fails where the output's name says nothing about the format that is to be

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Completion.h"
 #include "Diff.h"
 #include "Driver.h"
 #include "InternalErrors.h"
@@ -19,6 +20,15 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/Support/InitLLVM.h"
 
+using Arguments = llvm::ArrayRef<const char *>;
+
+static int runDirectly(Arguments arguments, mlir::DialectRegistry &registry) {
+  mp::Options options;
+  if (std::optional<int> exitCode = options.parse(arguments, registry))
+    return *exitCode;
+  return mp::Driver(options, registry).run();
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mp::installInternalErrorHandler(argc, argv);
@@ -27,10 +37,14 @@ int main(int argc, char **argv) {
   registry.insert<mp::onnxir::ONNXDialect, mp::MPDialect>();
   mp::registerLoweringDialects(registry);
   mp::registerAllPasses();
-  if (argc > 1 && llvm::StringRef(argv[1]) == "diff")
-    return mp::runDiff({argv + 2, argv + argc}, registry);
-  mp::Options options;
-  if (std::optional<int> exitCode = options.parse(argc, argv, registry))
-    return *exitCode;
-  return mp::Driver(options, registry).run();
+  auto run = [&](Arguments rest) { return runDirectly(rest, registry); };
+  auto diff = [&](Arguments rest) { return mp::runDiff(rest, registry); };
+  Arguments arguments(argv + 1, argv + argc);
+  mp::CompletedProgram program{
+      "mp-opt", /*takesFiles=*/true, {{"", run}, {"diff", diff}}};
+  if (std::optional<int> code = mp::printCompletion(program, arguments))
+    return *code;
+  if (!arguments.empty() && llvm::StringRef(arguments.front()) == "diff")
+    return diff(arguments.drop_front());
+  return run(arguments);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "Completion.h"
 #include "Interrupt.h"
 #include "Message.h"
 
@@ -27,6 +28,7 @@ static constexpr llvm::StringLiteral help = R"(mp-run: runs ONNX models
 
 usage: mp-run COMMAND ...       mp-run COMMAND --help says more, and --help=json
                                 lists its flags for other programs
+       mp-run --print-completion=bash|zsh|fish    for the shell that completes
 
   run MODEL [DATA]      computes a model's outputs
   bench MODEL [DATA]    measures how long that takes
@@ -63,6 +65,24 @@ static std::string suggestCommand(llvm::StringRef command,
   return suggestNearest(command, names);
 }
 
+using Command = std::pair<llvm::StringRef, decltype(&runRun)>;
+
+static std::optional<int>
+printCompletion(llvm::ArrayRef<const char *> arguments,
+                llvm::ArrayRef<Command> commands,
+                mlir::DialectRegistry &registry) {
+  CompletedProgram program{"mp-run", /*takesFiles=*/false, {}};
+  program.commands.push_back({"", [](Arguments rest) {
+                                std::vector<std::string> none;
+                                return *Flags("mp-run", help).parse(rest, none);
+                              }});
+  for (auto [name, run] : commands)
+    program.commands.push_back({name, [run = run, &registry](Arguments rest) {
+                                  return run(rest, registry);
+                                }});
+  return printCompletion(program, arguments);
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // A limit on files is an error where one is written, as a full disk is.
@@ -74,10 +94,13 @@ int main(int argc, char **argv) {
   registerModelDialects(registry);
   llvm::StringRef command = argc > 1 ? argv[1] : "--help";
   Arguments rest(argv + std::min(argc, 2), argv + argc);
-  static const std::pair<llvm::StringRef, decltype(&runRun)> commands[] = {
+  static const Command commands[] = {
       {"run", runRun},     {"bench", runBench}, {"compare", runCompare},
       {"train", runTrain}, {"plan", runPlan},   {"show", runShow},
   };
+  if (auto code = printCompletion({argv + std::min(argc, 1), argv + argc},
+                                  commands, registry))
+    return *code;
   for (auto [name, run] : commands)
     if (command == name)
       return run(rest, registry);
