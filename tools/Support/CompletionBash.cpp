@@ -7,8 +7,8 @@
 //
 // A part is a function that knows flags: it sets `flags` and `others`, and for
 // the flag in $1 `kind`, `words`, and `needs` if a value must stand behind it.
-// The function around them finds out what the cursor stands at. Names of files
-// are left to readline, which knows how to quote them.
+// The function around them finds out what the cursor stands at. Files are left
+// to readline where nothing else is offered: it knows quotes and "~".
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ static void printHead(const CompletedProgram &program, raw_ostream &os) {
 
 static StringRef getKindName(ValueKind kind) {
   return kind == ValueKind::File     ? "files"
-         : kind == ValueKind::Folder ? "folders"
+         : kind == ValueKind::Folder ? "directories"
                                      : "text";
 }
 
@@ -74,7 +74,7 @@ static constexpr StringLiteral tail = R"sh(
 }
 
 @F@_complete() {
-  local command=@F@ kind=text needs='' place word flag value before='' kept
+  local command=@F@ kind=text needs='' place word flag value before='' kept file
   local -a flags=() others=() words=() commands=(@COMMANDS@)
   COMPREPLY=()
   # Readline makes words of their own of "=" and ":".
@@ -108,9 +108,15 @@ static constexpr StringLiteral tail = R"sh(
       @F@_reply "$word" "${commands[@]}"
     fi
   fi
+  if [[ $kind != text && ${#COMPREPLY[@]} -gt 0 ]]; then
+    compopt -o filenames 2>/dev/null
+    while IFS= read -r file; do
+      @F@_reply "$value" "$file"
+    done < <(compgen -"${kind:0:1}" -- "$value")
+  fi
   case $kind in
   text) compopt +o default 2>/dev/null ;;
-  folders) compopt +o default -o dirnames 2>/dev/null ;;
+  directories) compopt +o default -o dirnames 2>/dev/null ;;
   esac
   if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then
     compopt -o nospace 2>/dev/null
