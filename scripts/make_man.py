@@ -25,7 +25,7 @@ COLUMN = 24
 # Of flags that several commands have.
 LIKE_OTHERS = re.compile("(inputs, )?as for mp-(run run|opt)")
 COMMON = [
-    ("-h, --help[=TOPIC]", "what there is; of TOPIC: %s"),
+    ("-h, --help[=TOPIC]", "what there is; TOPIC is %s"),
     ("--version", "print the version"),
 ]
 COMPLETION = (
@@ -200,16 +200,22 @@ class Page:
         for text in self.texts + others:
             for section in text.sections:
                 for block in section.blocks:
-                    if isinstance(block, Entry):
-                        self.keep_entry(block)
+                    if isinstance(block, Entry) and block.lines:
+                        self.keep_entry(block, is_own=text in self.texts)
 
-    def keep_entry(self, entry):
+    def keep_entry(self, entry, is_own):
         """If it is about one flag; a name that is a synonym is that flag."""
         flags = {name_of(name) for name in entry.names}
         for row in self.rows:
-            names = {row["flag"], *row["synonyms"]}
-            if flags <= names and entry.lines:
-                self.entries.setdefault(row["flag"], entry)
+            if not flags <= {row["flag"], *row["synonyms"]}:
+                continue
+            known = self.entries.get(row["flag"])
+            if not known:
+                self.entries[row["flag"]] = entry
+            elif is_own:
+                # A topic has more to say.
+                known.lines = [*known.lines[:-1], known.lines[-1] + ";",
+                               *entry.lines]
 
     def add(self, *lines):
         self.lines += lines
@@ -270,8 +276,11 @@ class Page:
                     self.add_blocks(section)
         if len(groups) > 1:
             self.add(".SS Help")
-        topics = [*self.options.topics, *(["all"] if self.options.topics else []),
-                  *(["json"] if self.rows else [])]
+        topics = [*self.options.topics]
+        if topics:
+            topics.append("all (passes and MLIR's options, too)")
+        if self.rows:
+            topics.append("json (the flags, for other programs)")
         for names, said in COMMON:
             if "%s" in said:
                 if not topics:
