@@ -35,10 +35,10 @@ packages=(
   # the allocator
   libjemalloc-dev
 )
-# For the sanitized build, code for another processor and runs of several
-# ranks, which only the tests use.
+# For the sanitized build, code for another processor, runs of several ranks,
+# what shells complete, man pages and the package, which only the tests use.
 test_packages=(libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user openmpi-bin
-  mpich)
+  mpich zsh fish man-db mandoc dpkg-dev lintian debootstrap)
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4
 
