@@ -123,6 +123,7 @@ static void buildTraining(OpPassManager &pm, const TrainingRequest &request) {
   options.group = request.groups;
   options.average = request.average;
   options.accumulate = request.accumulate;
+  options.syncBatchNorm = request.syncBatchNorm;
   buildTrainingPipeline(pm, options);
 }
 

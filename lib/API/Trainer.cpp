@@ -104,6 +104,8 @@ Error Trainer::compile() {
     return failed;
   addSizes(form.inputs, first, compile);
   compile.updateInPlace = true;
+  if (Error failed = shardStates())
+    return failed;
   auto compiled = model->compile(compile);
   if (!compiled)
     return compiled.takeError();
@@ -138,6 +140,7 @@ Error Trainer::start() {
                              "makes it: it has no output NAME_new for an "
                              "input NAME");
   lossOutput = *loss;
+  findShards();
   for (unsigned index : states) {
     if (!takes[index].hasDefault)
       return createStringError("state '" + takes[index].name +
@@ -149,11 +152,13 @@ Error Trainer::start() {
                          state.takeError());
     inputs[index] = std::move(*state);
     if (isFinite(inputs[index]))
-      finite.push_back(index);
+      finite.push_back(takes[index].name);
     // Read after each step.
     if (takes[index].name == scaleName || takes[index].name == skippedName)
       program->watchState(index);
   }
+  if (!options.checkpoints.empty())
+    stateHash = hashStates();
   return Error::success();
 }
 
@@ -209,18 +214,24 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
     if (place == places.end())
       return createStringError("the model has no state '" + name + "'");
     const ProgramValue &input = takes[place->second];
-    if (input.kind != tensor.getKind() ||
-        inputs[place->second].getSizes() != tensor.getSizes())
+    ArrayRef<int64_t> sizes = isRange(place->second)
+                                  ? shards[place->second]->sizes
+                                  : inputs[place->second].getSizes();
+    if (input.kind != tensor.getKind() || sizes != tensor.getSizes())
       return createStringError(
-          "state '" + name + "': expected " +
-          describeType(input.kind, inputs[place->second].getSizes()) +
+          "state '" + name + "': expected " + describeType(input.kind, sizes) +
           ", found " + describeType(tensor.getKind(), tensor.getSizes()));
     Expected<Tensor> copy = tensor.clone();
     if (!copy)
       return prefixError("state '" + name + "'", copy.takeError());
-    inputs[place->second] = std::move(*copy);
+    // Of a range, all ranks get theirs before the first step.
+    if (isRange(place->second))
+      wholes[place->second] = std::move(*copy);
+    else
+      inputs[place->second] = std::move(*copy);
     places.erase(place);
   }
+  gatheredStep = step;
   if (needsAll && !places.empty())
     return createStringError("state '" + places.begin()->getKey() +
                              "' is missing");
@@ -230,13 +241,20 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
 /// As they were when the program last gave them.
 std::vector<NamedTensor> Trainer::nameStates() const {
   std::vector<NamedTensor> named;
-  for (unsigned index : states)
-    named.push_back({program->getInputs()[index].name, inputs[index]});
+  for (unsigned index : states) {
+    auto whole = wholes.find(index);
+    named.push_back({program->getInputs()[index].name,
+                     whole == wholes.end() ? inputs[index] : whole->second});
+  }
   return named;
 }
 
 Expected<std::vector<NamedTensor>> Trainer::getStates() const {
   writer.wait();
+  if (!shards.empty() && gatheredStep != step)
+    return createStringError("the ranks have parts of the states, which were "
+                             "not put together after step " +
+                             Twine(step));
   if (Error failed = program->fetchStates())
     return addContext("the states after step " + Twine(step),
                       std::move(failed));
@@ -356,12 +374,18 @@ void Trainer::countSkipped(std::optional<double> before) {
 
 Error Trainer::evaluate() {
   bool isDue = step % batches.getCount() == 0 || step == total;
+  // Averages may be states that ranks share.
+  if (isDue)
+    if (Error failed = gatherShards())
+      return failed;
   if (!evaluation || !isDue || !std::isfinite(last.loss))
     return Error::success();
   auto result = getResult();
   if (!result)
     return result.takeError();
   std::vector<Tensor> values = inputs;
+  for (const auto &[index, whole] : wholes)
+    values[index] = whole;
   if (options.average)
     for (const NamedTensor &named : *result)
       for (unsigned index : states)
@@ -389,9 +413,9 @@ Expected<bool> Trainer::hasFiniteStates() {
   auto states = getStates();
   if (!states)
     return states.takeError();
-  for (unsigned index : finite)
-    if (!isFinite(inputs[index])) {
-      infiniteState = program->getInputs()[index].name;
+  for (const auto &[name, tensor] : *states)
+    if (llvm::is_contained(finite, name) && !isFinite(tensor)) {
+      infiniteState = name;
       return false;
     }
   return true;

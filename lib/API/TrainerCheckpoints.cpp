@@ -8,9 +8,14 @@
 #include "mp-opt/API/Trainer.h"
 
 #include "mp-opt/API/Error.h"
+#include "mp-opt/Training/Optimizers.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cmath>
 
@@ -18,11 +23,49 @@ using namespace llvm;
 
 namespace mp {
 
+static const std::string statesSetting = "states";
+
 DataAttributes Trainer::getSettings() const {
   DataAttributes settings;
   batches.describe(settings);
   options.rate.describe(total, settings);
   return settings;
+}
+
+/// Whether a state is for accumulation: steps that accumulate another number of
+/// batches, or none, have the other states in common.
+static bool isOfAccumulation(StringRef state) {
+  return state == accumulatedSteps ||
+         (state.consume_back(accumulatedSum) && state.ends_with("."));
+}
+
+/// A hash of what steps of one model and optimizer have in common: names and
+/// types of states, and what parameters start with.
+std::string Trainer::hashStates() const {
+  ArrayRef<ProgramValue> takes = program->getInputs();
+  StringSet<> names;
+  for (unsigned index : states)
+    names.insert(takes[index].name);
+  SHA256 hash;
+  for (unsigned index : states) {
+    StringRef name = takes[index].name;
+    if (isOfAccumulation(name))
+      continue;
+    ArrayRef<int64_t> sizes = isRange(index)
+                                  ? ArrayRef<int64_t>(shards.at(index)->sizes)
+                                  : inputs[index].getSizes();
+    hash.update(
+        (name + " " + describeType(takes[index].kind, sizes) + "\n").str());
+    // States of an optimizer are called after the parameter.
+    if (names.contains(name.rsplit('.').first) && name.contains('.'))
+      continue;
+    const Tensor &initial = inputs[index];
+    uint64_t content = xxh3_64bits(
+        ArrayRef<uint8_t>(static_cast<const uint8_t *>(initial.getData()),
+                          initial.getNumBytes()));
+    hash.update(utohexstr(content));
+  }
+  return toHex(hash.final(), /*LowerCase=*/true);
 }
 
 /// Fails where a setting of a checkpoint is not what it is now.
@@ -36,20 +79,77 @@ static Error compare(StringRef key, StringRef then, const DataAttributes &now) {
 }
 
 Error Trainer::checkSettings(const Checkpoint &checkpoint) const {
-  DataAttributes now = getSettings();
-  for (const auto &[key, text] : checkpoint.settings)
+  DataAttributes now = getSettings(), then = checkpoint.settings;
+  then.erase(statesSetting);
+  for (const auto &[key, text] : then)
     if (Error failed = compare(key, text, now))
       return failed;
   for (const auto &[key, text] : now)
-    if (checkpoint.settings.find(key) == checkpoint.settings.end())
+    if (then.find(key) == then.end())
       return createStringError("the checkpoint was made without " + key);
+  return Error::success();
+}
+
+static uint64_t getNumber(const DataAttributes &settings, StringRef key) {
+  auto found = settings.find(key.str());
+  uint64_t number = 0;
+  if (found == settings.end() ||
+      StringRef(found->second).getAsInteger(10, number))
+    return 0;
+  return number;
+}
+
+/// Of a run whose steps took other numbers of rows: on another number of ranks,
+/// with as many batches more that are accumulated. The checkpoint becomes one
+/// of this run, after as many rows.
+Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
+  DataAttributes now = getSettings(), &then = checkpoint.settings;
+  auto known = then.find(statesSetting);
+  if (known == then.end() || known->second != stateHash)
+    return createStringError("the checkpoint belongs to another model");
+  uint64_t before = getNumber(then, "batch"), batch = getNumber(now, "batch");
+  if (!before || !batch)
+    return createStringError(
+        "the checkpoint was made with another step: that is possible where "
+        "batches are made of rows, and these data are batches already");
+  for (const NamedTensor &state : checkpoint.states)
+    if (state.name == accumulatedSteps && state.tensor.toDoubles().front() != 0)
+      return createStringError("the checkpoint was made with another step, "
+                               "within a window of accumulated batches");
+  uint64_t rows = checkpoint.step * before;
+  uint64_t perEpoch = batches.getCount() * batch;
+  if (rows % batch || perEpoch != batches.getRows() / before * before)
+    return createStringError(
+        "the checkpoint was made with another step, of " + Twine(before) +
+        " rows: after " + Twine(checkpoint.step) + " of these, steps of " +
+        Twine(batch) + " rows do not go on with the same rows");
+  if (options.onWarning)
+    options.onWarning(options.checkpoints +
+                      ": the checkpoint was made with "
+                      "another step, of " +
+                      Twine(before) + " rows; this one takes " + Twine(batch) +
+                      ": the update is the same if it accumulates as many");
+  checkpoint.step = rows / batch;
+  then["batch"] = std::to_string(batch);
+  for (StringRef key : {"warmup", "lr-step", "steps"})
+    if (then.find(key.str()) != then.end())
+      then[key.str()] = std::to_string(getNumber(then, key) * before / batch);
+  // What there is of accumulation starts anew.
+  llvm::erase_if(checkpoint.states, [](const NamedTensor &state) {
+    return isOfAccumulation(state.name);
+  });
+  for (unsigned index : states)
+    if (StringRef name = program->getInputs()[index].name;
+        isOfAccumulation(name))
+      checkpoint.states.push_back({name.str(), inputs[index]});
   return Error::success();
 }
 
 /// What is known before the step is compiled, which gives the rate.
 Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
+  // Of another step, more has to be known.
   if (checkpoint.model != content)
-    return createStringError("the checkpoint belongs to another model");
+    return Error::success();
   DataAttributes now;
   batches.describe(now);
   for (const auto &[key, text] : now)
@@ -118,6 +218,9 @@ Error Trainer::resume() {
   auto fail = [&](Error error) {
     return prefixError(options.checkpoints, std::move(error));
   };
+  if (checkpoint->model != content)
+    if (Error failed = convertCheckpoint(*checkpoint))
+      return fail(std::move(failed));
   if (Error failed = checkSettings(*checkpoint))
     return fail(std::move(failed));
   if (Error failed = checkData(*checkpoint))
@@ -141,6 +244,8 @@ Expected<Checkpoint> Trainer::makeCheckpoint() {
   checkpoint.position = step % batches.getCount();
   checkpoint.model = content;
   checkpoint.settings = getSettings();
+  if (!stateHash.empty())
+    checkpoint.settings[statesSetting] = stateHash;
   checkpoint.data = getDataHash();
   checkpoint.dataVersion = dataVersion;
   if (std::isfinite(last.loss))

@@ -55,6 +55,7 @@ DataAttributes Trainer::describeRun() {
   run["training step"] = content;
   run["steps in all"] = std::to_string(total);
   run["wire"] = options.ranks->getOptions().isWireBF16 ? "bf16" : "fp32";
+  run["shared by ranks"] = options.shardOptimizer ? "optimizer" : "none";
   run["device"] = stringifyDevice(options.compile.device).str();
   std::optional<Target> target = options.compile.target;
   if (Expected<Target> host = getHostTarget(); !host)
@@ -138,8 +139,10 @@ Error Trainer::shareStates() {
   last.loss = position.loss;
   last.epochLoss = position.epochLoss;
   for (unsigned index : states)
-    if (Error failed = options.ranks->broadcast(inputs[index].getData(),
-                                                inputs[index].getNumBytes()))
+    if (Error failed = isRange(index) ? shareRange(index)
+                                      : options.ranks->broadcast(
+                                            inputs[index].getData(),
+                                            inputs[index].getNumBytes()))
       return failed;
   return Error::success();
 }
@@ -175,20 +178,26 @@ void Trainer::flipForTest() {
       *static_cast<char *>(inputs[index].getData()) ^= 1;
 }
 
-static uint64_t hash(const Tensor &tensor) {
-  return xxh3_64bits(ArrayRef<uint8_t>(
-      static_cast<const uint8_t *>(tensor.getData()), tensor.getNumBytes()));
+static uint64_t hash(const void *data, size_t bytes) {
+  return xxh3_64bits(
+      ArrayRef<uint8_t>(static_cast<const uint8_t *>(data), bytes));
 }
 
 Error Trainer::compareStates() {
   std::vector<uint64_t> own;
-  for (unsigned index : states)
-    own.push_back(hash(inputs[index]));
+  for (unsigned index : states) {
+    const Tensor &tensor = inputs[index];
+    if (!shards.count(index)) {
+      own.push_back(hash(tensor.getData(), tensor.getNumBytes()));
+      continue;
+    }
+    std::vector<uint16_t> bits = getSharedBits(index);
+    own.push_back(hash(bits.data(), bits.size() * sizeof(uint16_t)));
+  }
   ArrayRef<char> bytes(reinterpret_cast<const char *>(own.data()),
                        own.size() * sizeof(uint64_t));
   // All of them in one number, first.
-  auto sums = options.ranks->gatherNumbers(xxh3_64bits(ArrayRef<uint8_t>(
-      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size())));
+  auto sums = options.ranks->gatherNumbers(hash(bytes.data(), bytes.size()));
   if (!sums)
     return sums.takeError();
   if (llvm::all_equal(*sums))
@@ -257,6 +266,9 @@ Expected<bool> Trainer::agreeOnStop(bool isStopped) {
     if (Error failed = compareStates())
       return failed;
   }
+  if (isStopped || step == total || step % every == 0)
+    if (Error failed = gatherShards())
+      return failed;
   return isStopped;
 }
 

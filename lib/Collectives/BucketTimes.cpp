@@ -15,8 +15,9 @@ static constexpr int32_t floatType = 1, boolType = 9;
 BucketRecorder::BucketRecorder() {
   collectives.context = this;
   collectives.start = [](void *context, int32_t bucket, int32_t members,
-                         int32_t type, void *, int64_t count) {
-    static_cast<BucketRecorder *>(context)->add(bucket, members, type, count);
+                         const mp_member *member) {
+    static_cast<BucketRecorder *>(context)->add(bucket, members, member->type,
+                                                member->count);
     return int32_t(0);
   };
   collectives.wait = [](void *context, int32_t bucket) {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 using namespace llvm;
@@ -20,16 +21,17 @@ using namespace llvm;
 namespace mp {
 
 namespace {
-/// Elements of a bucket that are exchanged at once: what is needed beside the
-/// gradients themselves is three times as much.
-constexpr size_t mostElements = 1 << 24;
+/// Elements that a rank adds up at once: so many of each rank, and what they
+/// are packed into, stay in the cache; messages are longer than what latency
+/// would be felt with.
+constexpr size_t mostElements = 1 << 17;
 
-/// A bucket as one line of elements.
+/// Elements in several places as one line of them.
 template <typename T> class Line {
 public:
-  explicit Line(ArrayRef<Member<T>> members) : members(members) {
-    for (Member<T> member : members)
-      size += member.size();
+  void add(Member<T> member) {
+    members.push_back(member);
+    size += member.size();
   }
 
   /// Copies elements from `first` on to a buffer, or from there.
@@ -59,9 +61,52 @@ private:
     }
   }
 
-  ArrayRef<Member<T>> members;
+  SmallVector<Member<T>> members;
+};
+
+/// What is done with what each rank has of the bucket.
+struct Operation {
+  /// Ranks get the elements of their own line from all; then all get what they
+  /// have made of them.
+  bool scatters = true, gathers = true;
+  bool divides = true;
 };
 } // namespace
+
+/// For each rank, a part of the bucket.
+template <typename T>
+static SmallVector<Line<T>> splitBucket(ArrayRef<Member<T>> bucket,
+                                        size_t numRanks) {
+  size_t total = 0;
+  for (Member<T> member : bucket)
+    total += member.size();
+  size_t part = (total + numRanks - 1) / numRanks;
+  SmallVector<Line<T>> lines(numRanks);
+  size_t begin = 0;
+  for (Member<T> member : bucket)
+    while (!member.empty()) {
+      size_t rank = begin / part;
+      size_t count = std::min(member.size(), (rank + 1) * part - begin);
+      lines[rank].add(member.take_front(count));
+      member = member.drop_front(count);
+      begin += count;
+    }
+  return lines;
+}
+
+/// For each rank, a part of each member.
+template <typename T>
+static SmallVector<Line<T>> splitMembers(ArrayRef<Member<T>> bucket,
+                                         size_t numRanks) {
+  SmallVector<Line<T>> lines(numRanks);
+  for (Member<T> member : bucket)
+    for (size_t rank = 0; rank < numRanks; ++rank) {
+      size_t first = rank * member.size() / numRanks;
+      size_t last = (rank + 1) * member.size() / numRanks;
+      lines[rank].add(member.slice(first, last - first));
+    }
+  return lines;
+}
 
 //===----------------------------------------------------------------------===//
 // What travels
@@ -115,52 +160,224 @@ static void add(ArrayRef<BFloat16> part, MutableArrayRef<float> sums) {
 
 /// `T` is what is added, `Wire` what is sent.
 template <typename T, typename Wire>
-static Error makeMeansBy(Communicator &ranks, ArrayRef<Member<T>> bucket,
-                         uint64_t &sent) {
-  Line<T> line(bucket);
-  size_t numRanks = size_t(ranks.getSize());
-  size_t chunk = std::min(line.size, mostElements);
-  size_t part = (chunk + numRanks - 1) / numRanks;
-  // The last part of all is filled up with zeros.
-  std::vector<T> elements(part * numRanks), means(part);
-  std::vector<Wire> own(part * numRanks), parts(part * numRanks), mean(part);
-  for (size_t first = 0; first < line.size; first += chunk) {
-    size_t count = std::min(chunk, line.size - first);
-    line.read(first, MutableArrayRef<T>(elements).take_front(count));
-    convert(ArrayRef<T>(elements), MutableArrayRef<Wire>(own));
-    size_t bytes = part * sizeof(Wire);
-    if (Error failed = ranks.exchange(own.data(), parts.data(), bytes))
+static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
+                      Operation operation, uint64_t &sent) {
+  size_t numRanks = lines.size(), longest = 0;
+  for (const Line<T> &line : lines)
+    longest = std::max(longest, line.size);
+  Line<T> &ownLine = lines[size_t(ranks.getRank())];
+  size_t part = std::min(longest, mostElements);
+  std::vector<T> elements(part);
+  std::vector<Wire> own(part * numRanks), parts(part * numRanks);
+  for (size_t first = 0; first < longest; first += part) {
+    size_t width = std::min(part, longest - first);
+    size_t bytes = width * sizeof(Wire);
+    // Shorter lines are filled up with what happens to be there.
+    auto getPlaces = [&](const Line<T> &line) {
+      size_t count = line.size > first ? std::min(width, line.size - first) : 0;
+      return MutableArrayRef<T>(elements).take_front(count);
+    };
+    MutableArrayRef<T> means = getPlaces(ownLine);
+    if (operation.scatters) {
+      for (size_t rank = 0; rank < numRanks; ++rank) {
+        MutableArrayRef<T> places = getPlaces(lines[rank]);
+        lines[rank].read(first, places);
+        convert(ArrayRef<T>(places),
+                MutableArrayRef<Wire>(own).slice(rank * width, places.size()));
+      }
+      if (Error failed = ranks.exchange(own.data(), parts.data(), bytes))
+        return failed;
+      sent += bytes * (numRanks - 1);
+      std::fill(means.begin(), means.end(), T(0));
+      for (size_t rank = 0; rank < numRanks; ++rank)
+        add(ArrayRef<Wire>(parts).slice(rank * width, means.size()), means);
+      if (operation.divides)
+        for (T &element : means)
+          element /= T(numRanks);
+    } else {
+      ownLine.read(first, means);
+    }
+    if (!operation.gathers) {
+      ownLine.write(first, means);
+      continue;
+    }
+    convert(ArrayRef<T>(means),
+            MutableArrayRef<Wire>(own).take_front(means.size()));
+    if (Error failed = ranks.gather(own.data(), parts.data(), bytes))
       return failed;
-    std::fill(means.begin(), means.end(), T(0));
-    for (size_t rank = 0; rank < numRanks; ++rank)
-      add(ArrayRef<Wire>(parts).slice(rank * part, part),
-          MutableArrayRef<T>(means));
-    for (T &element : means)
-      element /= T(numRanks);
-    convert(ArrayRef<T>(means), MutableArrayRef<Wire>(mean));
-    if (Error failed = ranks.gather(mean.data(), own.data(), bytes))
-      return failed;
-    convert(ArrayRef<Wire>(own), MutableArrayRef<T>(elements));
-    line.write(first, ArrayRef<T>(elements).take_front(count));
-    sent += 2 * bytes * (numRanks - 1);
+    sent += bytes * (numRanks - 1);
+    for (size_t rank = 0; rank < numRanks; ++rank) {
+      // What was not reduced stays as exact as it is.
+      if (!operation.scatters && rank == size_t(ranks.getRank()))
+        continue;
+      MutableArrayRef<T> places = getPlaces(lines[rank]);
+      convert(ArrayRef<Wire>(parts).slice(rank * width, places.size()), places);
+      lines[rank].write(first, places);
+    }
   }
   return Error::success();
 }
 
-Error makeMeans(Communicator &ranks, ArrayRef<Member<float>> bucket,
-                bool isWireBF16, uint64_t &sent) {
-  return isWireBF16 ? makeMeansBy<float, BFloat16>(ranks, bucket, sent)
-                    : makeMeansBy<float, float>(ranks, bucket, sent);
+template <typename T>
+static Error reduce(Communicator &ranks, SmallVector<Line<T>> lines,
+                    Operation operation, bool isWireBF16, uint64_t &sent) {
+  if constexpr (std::is_same_v<T, float>)
+    if (isWireBF16)
+      return reduceBy<float, BFloat16>(ranks, lines, operation, sent);
+  return reduceBy<T, T>(ranks, lines, operation, sent);
 }
 
-Error makeMeans(Communicator &ranks, ArrayRef<Member<double>> bucket,
-                uint64_t &sent) {
-  return makeMeansBy<double, double>(ranks, bucket, sent);
+template <typename T>
+Error makeMeans(Communicator &ranks, ArrayRef<Member<T>> bucket,
+                bool isWireBF16, uint64_t &sent) {
+  return reduce(ranks, splitBucket(bucket, size_t(ranks.getSize())),
+                Operation(), isWireBF16, sent);
 }
+
+template <typename T>
+Error makeSums(Communicator &ranks, ArrayRef<Member<T>> bucket,
+               uint64_t &sent) {
+  Operation operation;
+  operation.divides = false;
+  return reduce(ranks, splitBucket(bucket, size_t(ranks.getSize())), operation,
+                /*isWireBF16=*/false, sent);
+}
+
+template <typename T>
+Error scatterMeans(Communicator &ranks, ArrayRef<Member<T>> bucket,
+                   bool isWireBF16, uint64_t &sent) {
+  Operation operation;
+  operation.gathers = false;
+  return reduce(ranks, splitMembers(bucket, size_t(ranks.getSize())), operation,
+                isWireBF16, sent);
+}
+
+template <typename T>
+Error gatherRanges(Communicator &ranks, ArrayRef<Member<T>> bucket,
+                   bool isWireBF16, uint64_t &sent) {
+  Operation operation;
+  operation.scatters = false;
+  return reduce(ranks, splitMembers(bucket, size_t(ranks.getSize())), operation,
+                isWireBF16, sent);
+}
+
+#define MPOPT_INSTANTIATE(T)                                                   \
+  template Error makeMeans<T>(Communicator &, ArrayRef<Member<T>>, bool,       \
+                              uint64_t &);                                     \
+  template Error makeSums<T>(Communicator &, ArrayRef<Member<T>>, uint64_t &); \
+  template Error scatterMeans<T>(Communicator &, ArrayRef<Member<T>>, bool,    \
+                                 uint64_t &);                                  \
+  template Error gatherRanges<T>(Communicator &, ArrayRef<Member<T>>, bool,    \
+                                 uint64_t &);
+MPOPT_INSTANTIATE(float)
+MPOPT_INSTANTIATE(double)
+#undef MPOPT_INSTANTIATE
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The rows of all ranks: of each as many as of the one that has the most, with
+/// whatever there is behind its own.
+template <typename Wire> struct RankRows {
+  std::vector<int64_t> counts, indices;
+  std::vector<Wire> elements;
+  size_t most = 0;
+};
+} // namespace
+
+template <typename Wire>
+static Error gatherRows(Communicator &ranks, Member<float> table,
+                        ArrayRef<int64_t> rows, size_t width,
+                        RankRows<Wire> &all) {
+  std::vector<int64_t> own(all.most);
+  std::vector<Wire> elements(all.most * width);
+  std::copy(rows.begin(), rows.end(), own.begin());
+  for (size_t i = 0; i < rows.size(); ++i)
+    convert(ArrayRef<float>(table.slice(size_t(rows[i]) * width, width)),
+            MutableArrayRef<Wire>(elements).slice(i * width, width));
+  size_t numRanks = size_t(ranks.getSize());
+  all.indices.resize(own.size() * numRanks);
+  all.elements.resize(elements.size() * numRanks);
+  if (Error failed = ranks.gather(own.data(), all.indices.data(),
+                                  own.size() * sizeof(int64_t)))
+    return failed;
+  return ranks.gather(elements.data(), all.elements.data(),
+                      elements.size() * sizeof(Wire));
+}
+
+/// In the order of ranks, from +0 on.
+template <typename Wire>
+static void addRows(const RankRows<Wire> &all, Member<float> table,
+                    size_t width) {
+  std::vector<bool> isTouched(table.size() / width);
+  std::vector<size_t> touched;
+  for (size_t rank = 0; rank < all.counts.size(); ++rank)
+    for (size_t i = 0; i < size_t(all.counts[rank]); ++i) {
+      size_t place = rank * all.most + i, row = size_t(all.indices[place]);
+      Member<float> sums = table.slice(row * width, width);
+      if (!isTouched[row]) {
+        isTouched[row] = true;
+        touched.push_back(row);
+        std::fill(sums.begin(), sums.end(), 0.0f);
+      }
+      add(ArrayRef<Wire>(all.elements).slice(place * width, width), sums);
+    }
+  for (size_t row : touched)
+    for (float &element : table.slice(row * width, width))
+      element /= float(all.counts.size());
+}
+
+template <typename Wire>
+static Expected<bool> makeRowMeansBy(Communicator &ranks, Member<float> table,
+                                     ArrayRef<int64_t> rows, int64_t size,
+                                     uint64_t &sent) {
+  size_t numRanks = size_t(ranks.getSize());
+  constexpr int64_t unknown = -1;
+  bool isUsual = size > 0 && !table.empty() &&
+                 (rows.empty() || (rows.front() >= 0 && rows.back() < size));
+  int64_t own = isUsual ? int64_t(rows.size()) : unknown;
+  RankRows<Wire> all;
+  all.counts.resize(numRanks);
+  if (Error failed = ranks.gather(&own, all.counts.data(), sizeof(own)))
+    return std::move(failed);
+  sent += sizeof(own) * (numRanks - 1);
+  for (int64_t count : all.counts) {
+    if (count == unknown)
+      return false;
+    all.most = std::max(all.most, size_t(count));
+  }
+  size_t width = table.size() / size_t(size);
+  uint64_t bytes = all.most * (sizeof(int64_t) + width * sizeof(Wire));
+  uint64_t whole = 2 * (table.size() / numRanks) * sizeof(Wire);
+  if (bytes >= std::min<uint64_t>(whole, INT32_MAX))
+    return false;
+  if (all.most == 0)
+    return true;
+  if (Error failed = gatherRows(ranks, table, rows, width, all))
+    return std::move(failed);
+  sent += bytes * (numRanks - 1);
+  addRows(all, table, width);
+  return true;
+}
+
+Expected<bool> makeRowMeans(Communicator &ranks, Member<float> table,
+                            ArrayRef<int64_t> rows, int64_t size,
+                            bool isWireBF16, uint64_t &sent) {
+  return isWireBF16 ? makeRowMeansBy<BFloat16>(ranks, table, rows, size, sent)
+                    : makeRowMeansBy<float>(ranks, table, rows, size, sent);
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
 
 Error makeConjunctions(Communicator &ranks, ArrayRef<Member<char>> bucket,
                        uint64_t &sent) {
-  Line<char> line(bucket);
+  Line<char> line;
+  for (Member<char> member : bucket)
+    line.add(member);
   size_t numRanks = size_t(ranks.getSize());
   std::vector<char> own(line.size), all(line.size * numRanks);
   line.read(0, own);

@@ -10,6 +10,7 @@
 #include "OrderedMean.h"
 #include "Watchdog.h"
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -32,9 +33,24 @@ namespace {
 enum ElementType : int32_t { FloatType = 1, BoolType = 9, DoubleType = 11 };
 
 struct BucketMember {
-  int32_t type;
+  explicit BucketMember(const mp_member &given)
+      : operation(given.operation), type(given.type), data(given.data),
+        count(given.count), size(given.size) {
+    // Where there are rows, one rank may have none.
+    if (size == 0)
+      return;
+    rows.emplace(given.rows, given.rows + given.num_rows);
+    for (int64_t &row : *rows)
+      row += row < 0 ? size : 0;
+    std::sort(rows->begin(), rows->end());
+    rows->erase(std::unique(rows->begin(), rows->end()), rows->end());
+  }
+
+  int32_t operation, type;
   void *data;
-  int64_t count;
+  int64_t count, size;
+  /// Those that are not zero, each once and in order; absent for all.
+  std::optional<std::vector<int64_t>> rows;
 };
 
 /// A collective operation, which the thread makes.
@@ -177,9 +193,9 @@ Error Ranks::Impl::finish(Job &job) {
 Ranks::Ranks(std::unique_ptr<Impl> made) : impl(std::move(made)) {
   impl->collectives.context = impl.get();
   impl->collectives.start = [](void *context, int32_t bucket, int32_t members,
-                               int32_t type, void *data, int64_t count) {
+                               const mp_member *member) {
     return static_cast<Impl *>(context)->startMember(bucket, members,
-                                                     {type, data, count});
+                                                     BucketMember(*member));
   };
   impl->collectives.wait = [](void *context, int32_t bucket) {
     return static_cast<Impl *>(context)->waitForBucket(bucket);
@@ -288,7 +304,7 @@ Expected<std::vector<char>> Ranks::gather(ArrayRef<char> own) {
 Error Ranks::average(MutableArrayRef<float> elements) {
   auto job =
       impl->add("a mean over ranks", [=](Communicator &ranks, uint64_t &sent) {
-        return makeMeans(ranks, elements, /*isWireBF16=*/false, sent);
+        return makeMeans<float>(ranks, elements, /*isWireBF16=*/false, sent);
       });
   return impl->finish(*job);
 }
@@ -305,16 +321,77 @@ static std::vector<Member<T>> getMembers(ArrayRef<BucketMember> members) {
   return typed;
 }
 
-static Error reduce(Communicator &ranks, ArrayRef<BucketMember> members,
-                    bool isWireBF16, uint64_t &sent) {
+template <typename T>
+static Error reduce(Communicator &ranks, ArrayRef<Member<T>> members,
+                    int32_t operation, bool isWireBF16, uint64_t &sent) {
+  switch (operation) {
+  case MP_SUM:
+    return makeSums(ranks, members, sent);
+  case MP_SCATTER:
+    return scatterMeans(ranks, members, isWireBF16, sent);
+  case MP_GATHER:
+  case MP_GATHER_BF16:
+    return gatherRanges(ranks, members, operation == MP_GATHER_BF16, sent);
+  default:
+    return makeMeans(ranks, members, isWireBF16, sent);
+  }
+}
+
+/// Of one type, which is to become the same.
+static Error reduceAlike(Communicator &ranks, ArrayRef<BucketMember> members,
+                         bool isWireBF16, uint64_t &sent) {
+  int32_t operation = members.front().operation;
   switch (members.front().type) {
   case FloatType:
-    return makeMeans(ranks, getMembers<float>(members), isWireBF16, sent);
+    return reduce<float>(ranks, getMembers<float>(members), operation,
+                         isWireBF16, sent);
   case DoubleType:
-    return makeMeans(ranks, getMembers<double>(members), sent);
+    return reduce<double>(ranks, getMembers<double>(members), operation,
+                          isWireBF16, sent);
   default:
     return makeConjunctions(ranks, getMembers<char>(members), sent);
   }
+}
+
+/// Tables of which few rows are not zero; the others remain.
+static Error reduceRows(Communicator &ranks, std::vector<BucketMember> &members,
+                        bool isWireBF16, uint64_t &sent) {
+  std::vector<BucketMember> others;
+  for (BucketMember &member : members) {
+    bool isDone = false;
+    if (member.rows && member.operation == MP_MEAN &&
+        member.type == FloatType) {
+      auto made = makeRowMeans(
+          ranks, {static_cast<float *>(member.data), size_t(member.count)},
+          *member.rows, member.size, isWireBF16, sent);
+      if (!made)
+        return made.takeError();
+      isDone = *made;
+    }
+    if (!isDone)
+      others.push_back(std::move(member));
+  }
+  members = std::move(others);
+  return Error::success();
+}
+
+static Error reduce(Communicator &ranks, std::vector<BucketMember> members,
+                    bool isWireBF16, uint64_t &sent) {
+  if (Error failed = reduceRows(ranks, members, isWireBF16, sent))
+    return failed;
+  // In the order in which the kinds have come, which all ranks have.
+  while (!members.empty()) {
+    std::vector<BucketMember> alike, others;
+    for (BucketMember &member : members) {
+      bool isAlike = member.operation == members.front().operation &&
+                     member.type == members.front().type;
+      (isAlike ? alike : others).push_back(member);
+    }
+    if (Error failed = reduceAlike(ranks, alike, isWireBF16, sent))
+      return failed;
+    members = std::move(others);
+  }
+  return Error::success();
 }
 
 void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
@@ -331,7 +408,7 @@ void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
 int32_t Ranks::Impl::startMember(int32_t number, int32_t count,
                                  BucketMember member) {
   Bucket &bucket = buckets[number];
-  bucket.members.push_back(member);
+  bucket.members.push_back(std::move(member));
   if (++bucket.count < count)
     return 0;
   bucket.count = 0;

@@ -98,6 +98,47 @@ static void hoist(Operation *op, Operation *place) {
   op->moveBefore(place);
 }
 
+/// All of its elements.
+static bool isZero(Value value) {
+  Operation *source = value.getDefiningOp();
+  if (source && isStandardOp(source, "Expand"))
+    return isZero(source->getOperand(0));
+  if (std::optional<double> number = getConstantFloat(value))
+    return *number == 0;
+  auto elements =
+      source ? source->getAttrOfType<DenseElementsAttr>("value") : nullptr;
+  return elements && elements.isSplat() &&
+         isa<FloatType>(elements.getElementType()) &&
+         elements.getSplatValue<APFloat>().isZero();
+}
+
+/// Indices of the rows of a gradient outside of which it is zero: of sums that
+/// are scattered over a table of zeros, whatever factor they got then.
+static Value findRows(Value gradient) {
+  while (Operation *source = gradient.getDefiningOp()) {
+    if (isa<GradientOp, UnscaleOp>(source) || isStandardOp(source, "Cast")) {
+      gradient = source->getOperand(0);
+      continue;
+    }
+    // Of Gather, before and behind onnx-decompose-gradients.
+    bool isOfGather = isNode(source) && getDomain(source) == "com.microsoft" &&
+                      getOpType(source) == "GatherGrad" &&
+                      getInt(source, "axis", 0) == 0;
+    bool isSum = isStandardOp(source, "ScatterND") &&
+                 getString(source, "reduction", "none") == "add" &&
+                 isZero(source->getOperand(0));
+    if (!isOfGather && !isSum)
+      return {};
+    Value indices = source->getOperand(1);
+    auto type = dyn_cast<RankedTensorType>(indices.getType());
+    bool isOfRows =
+        type &&
+        (isOfGather || (type.getRank() > 0 && type.getShape().back() == 1));
+    return isOfRows ? indices : Value();
+  }
+  return {};
+}
+
 /// Accumulation sets its sums back where a window ends.
 void Distributor::findWindow() {
   for (auto update : editor.getBlock().getOps<UpdateOp>()) {
@@ -139,7 +180,7 @@ AllReduceOp Distributor::reduce(Value value, Value condition,
                                 Operation *onlyUser) {
   b.setInsertionPointAfterValue(value);
   auto op = AllReduceOp::create(b, value.getLoc(), value.getType(), value,
-                                condition, 0, 1);
+                                condition, /*rows=*/Value(), 0, 1);
   value.replaceUsesWithIf(op.getResult(), [&](OpOperand &use) {
     return use.getOwner() != op && (!onlyUser || use.getOwner() == onlyUser);
   });
@@ -243,13 +284,21 @@ LogicalResult Distributor::run() {
     return graph.emitError("a distributed step updates parameters: expected "
                            "--train with an optimizer; gradients that leave a "
                            "step are reduced by those who apply them");
+  for (auto op : block.getOps<AllReduceOp>())
+    numBuckets = std::max(numBuckets, int64_t(op.getBucket()) + 1);
   for (GradientOp gradient : gradients)
     advance(gradient);
   findWindow();
   for (GradientOp gradient : gradients) {
     Value reduced = getReduced(gradient);
     bool isSum = reduced != gradient.getResult();
-    add(reduce(reduced, isSum ? isLast : Value()));
+    AllReduceOp op = reduce(reduced, isSum ? isLast : Value());
+    if (Value rows = isSum ? Value() : findRows(reduced)) {
+      nodes.setInsertionPoint(op);
+      nodes.setBase(onnxir::getValueName(rows));
+      op.getRowsMutable().assign(nodes.castTo(rows, b.getI64Type()));
+    }
+    add(op);
   }
   SmallVector<AllReduceOp> flags;
   for (auto test : llvm::make_early_inc_range(block.getOps<AllFiniteOp>()))

@@ -89,6 +89,9 @@ struct OptimizerRule {
   std::vector<std::pair<llvm::StringRef, double>> numbers;
   /// The parameter's new value.
   mlir::Value (*update)(ParameterStep &);
+  /// Rows of a table for lookups whose gradient is zero stay as they are, with
+  /// their states.
+  bool isLazy = false;
 };
 
 llvm::ArrayRef<OptimizerRule> getOptimizerRules();

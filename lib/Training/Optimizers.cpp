@@ -35,6 +35,7 @@ private:
   void accumulate();
   void clipValue();
   void clipNorm();
+  void keepRows(ParameterStep &step, Value &next, ArrayRef<Value> states);
   void update(Value parameter, Value gradient, ArrayRef<Value> states);
   void average();
 
@@ -43,6 +44,8 @@ private:
   NodeBuilder &b;
   const OptimizerSettings &settings;
   SmallVector<std::pair<Value, Value>> gradients;
+  /// Parameters that are tables for lookups, and nothing else.
+  llvm::DenseSet<Value> tables;
   /// The new value of each parameter.
   SmallVector<Value> nextValues;
   Value learningRate, step;
@@ -141,6 +144,21 @@ void OptimizerBuilder::clipNorm() {
     gradient = b.mul(gradient, b.castLike(factor, gradient));
 }
 
+/// Those whose gradient is zero: all but what has been looked up.
+void OptimizerBuilder::keepRows(ParameterStep &step, Value &next,
+                                ArrayRef<Value> states) {
+  int64_t rank = *NodeBuilder::getRank(step.gradient);
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(1, rank));
+  Value size = b.create("Abs", {step.gradient});
+  if (!axes.empty())
+    size = b.reduceSum(size, axes, /*keepDims=*/true);
+  // What is not a number is no zero.
+  Value isZero = b.create("Equal", {size, b.scalarLike(0, size)});
+  next = b.where(isZero, step.weight, next);
+  for (auto [slot, state] : llvm::zip(step.slots, states))
+    slot = b.where(isZero, state, slot);
+}
+
 void OptimizerBuilder::update(Value parameter, Value gradient,
                               ArrayRef<Value> states) {
   std::string name = onnxir::getValueName(parameter).str();
@@ -156,6 +174,8 @@ void OptimizerBuilder::update(Value parameter, Value gradient,
   ParameterStep p{b,        own,    parameter,
                   gradient, shared, SmallVector<Value, 2>(states)};
   Value next = settings.rule->update(p);
+  if (settings.rule->isLazy && tables.contains(parameter))
+    keepRows(p, next, states);
   nextValues.push_back(next);
   addUpdate(parameter, next);
   for (auto [state, value] : llvm::zip(states, p.slots))
@@ -177,8 +197,16 @@ void OptimizerBuilder::average() {
 
 LogicalResult OptimizerBuilder::run() {
   Builder &types = b.getBuilder();
-  for (auto gradient : editor.getBlock().getOps<GradientOp>())
+  for (auto gradient : editor.getBlock().getOps<GradientOp>()) {
     gradients.emplace_back(gradient.getParameter(), gradient.getResult());
+    Operation *source = gradient.getGradient().getDefiningOp();
+    bool isTable =
+        source && isNode(source) && getDomain(source) == "com.microsoft" &&
+        getOpType(source) == "GatherGrad" && getInt(source, "axis", 0) == 0 &&
+        NodeBuilder::getRank(gradient.getParameter());
+    if (isTable)
+      tables.insert(gradient.getParameter());
+  }
   if (failed(checkGroups()))
     return failure();
   b.setInsertionPointToEnd(&editor.getBlock());

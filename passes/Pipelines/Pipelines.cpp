@@ -127,6 +127,8 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   pm.addPass(createDifferentiate(differentiating));
   if (options.optimizer != "none")
     pm.addPass(createAddOptimizer(getOptimizerOptions(options)));
+  if (options.syncBatchNorm)
+    pm.addPass(createSyncBatchNorm());
   pm.addPass(createDecomposeGradients({/*contractions=*/true}));
 }
 

@@ -107,6 +107,10 @@ struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
       *this, "accumulate",
       llvm::cl::desc("steps whose gradients make one update"),
       llvm::cl::init(1)};
+  Option<bool> syncBatchNorm{
+      *this, "sync-batch-norm",
+      llvm::cl::desc("normalize batches by statistics of all ranks"),
+      llvm::cl::init(false)};
 };
 
 struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {

@@ -10,7 +10,7 @@
 // RUN: not mp-opt %s --mp-add-optimizer=clip-norm=nan 2>&1 | FileCheck %s --check-prefix=CLIP
 // RUN: not mp-opt %s --mp-add-optimizer=accumulate=0 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 
-// NAME: error: optimizer 'adamm': expected sgd, momentum, nesterov, adam, adamw, adagrad, lamb; did you mean 'adam'?
+// NAME: error: optimizer 'adamm': expected sgd, momentum, nesterov, adam, lazy-adam, adamw, adagrad, lamb; did you mean 'adam'?
 // KEY: error: optimizer 'adam:beta=0.5': it has no number 'beta'; did you mean 'beta{{[12]}}'?
 // RANGE: error: optimizer 'adam:beta1=1': '1' is no value for 'beta1'
 // EPS: error: optimizer 'adam:eps=0': '0' is no value for 'eps'

@@ -90,3 +90,27 @@ module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [[""
     onnx.yield %other, %wnew, %sumsnew, %countnew : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<i64> {onnx.inputs = [{name = "x"}, {name = "w"}, {name = "sums"}, {name = "count"}], onnx.outputs = [{name = "other"}, {name = "w_new"}, {name = "sums_new"}, {name = "count_new"}]}
   }
 }
+
+// -----
+
+// Of a table that rows are looked up in, those rows travel.
+// CHECK: onnx.graph
+// CHECK: %[[PLACES:.*]] = "onnx.Cast"(%ids) {{.*}} -> tensor<2x3xi64>
+// CHECK-NEXT: mp.all_reduce %{{.*}} rows %[[PLACES]] : tensor<2x3xi64>, bucket 0 of 2 : tensor<99x8xf32> to tensor<99x8xf32>
+// CHECK: mp.all_reduce %{{.*}} rows %places : tensor<2x1xi64>, bucket 0 of 2
+module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [["", 21], ["com.microsoft", 1]]} {
+  onnx.graph {
+  ^bb0(%ids: tensor<2x3xi32>, %e: tensor<2x3x8xf32>, %places: tensor<2x1xi64>, %d: tensor<2x8xf32>, %w: tensor<99x8xf32>, %v: tensor<99x8xf32>):
+    %shape = "onnx.Constant"() {onnx.results = ["shape"], value = dense<[99, 8]> : tensor<2xi64>} : () -> tensor<2xi64>
+    %zeros = "onnx.Constant"() {onnx.results = ["zeros"], value = dense<0.0> : tensor<99x8xf32>} : () -> tensor<99x8xf32>
+    %gw = "onnx.com.microsoft.GatherGrad"(%shape, %ids, %e) {onnx.results = ["gw"], axis = 0 : i64} : (tensor<2xi64>, tensor<2x3xi32>, tensor<2x3x8xf32>) -> tensor<99x8xf32>
+    %gv = "onnx.ScatterND"(%zeros, %places, %d) {onnx.results = ["gv"], reduction = "add"} : (tensor<99x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>) -> tensor<99x8xf32>
+    %dw = mp.gradient %gw of %w : tensor<99x8xf32>, tensor<99x8xf32>
+    %dv = mp.gradient %gv of %v : tensor<99x8xf32>, tensor<99x8xf32>
+    %nw = "onnx.Sub"(%w, %dw) {onnx.results = ["nw"]} : (tensor<99x8xf32>, tensor<99x8xf32>) -> tensor<99x8xf32>
+    %nv = "onnx.Sub"(%v, %dv) {onnx.results = ["nv"]} : (tensor<99x8xf32>, tensor<99x8xf32>) -> tensor<99x8xf32>
+    %wnew = mp.update %w to %nw {onnx.results = ["w_new"]} : tensor<99x8xf32>
+    %vnew = mp.update %v to %nv {onnx.results = ["v_new"]} : tensor<99x8xf32>
+    onnx.yield %wnew, %vnew : tensor<99x8xf32>, tensor<99x8xf32> {onnx.inputs = [{name = "ids"}, {name = "e"}, {name = "places"}, {name = "d"}, {name = "w"}, {name = "v"}], onnx.outputs = [{name = "w_new"}, {name = "v_new"}]}
+  }
+}

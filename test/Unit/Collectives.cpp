@@ -162,6 +162,14 @@ float getMean(int size, size_t index) {
 
 constexpr int32_t floatType = 1, boolType = 9, doubleType = 11;
 
+void start(const mp_collectives &calls, int32_t bucket, int32_t members,
+           int32_t type, void *data, int64_t count,
+           int32_t operation = MP_MEAN) {
+  mp_member member = {operation, type, data, count, nullptr, 0, 0};
+  expect(calls.start(calls.context, bucket, members, &member) == 0,
+         "a member is taken");
+}
+
 /// Steps of a model of two buckets of floats and a flag.
 void checkSteps(Ranks &ranks, const std::vector<size_t> &sizes) {
   const mp_collectives &calls = ranks.getCollectives();
@@ -180,10 +188,9 @@ void checkSteps(Ranks &ranks, const std::vector<size_t> &sizes) {
     char flags[] = {1, char(rank != size - 1)};
     int32_t count = int32_t(members.size());
     for (std::vector<float> &member : members)
-      calls.start(context, 0, count, floatType, member.data(),
-                  int64_t(member.size()));
-    calls.start(context, 1, 1, doubleType, wide.data(), 2);
-    calls.start(context, 2, 1, boolType, flags, 2);
+      start(calls, 0, count, floatType, member.data(), int64_t(member.size()));
+    start(calls, 1, 1, doubleType, wide.data(), 2);
+    start(calls, 2, 1, boolType, flags, 2);
     bool isGood = true;
     for (int32_t bucket : {2, 0, 1})
       isGood &= calls.wait(context, bucket) == 0;
@@ -217,10 +224,10 @@ void testEarlyWaits() {
     void *context = calls.context;
     for (int step = 0; step < 3; ++step) {
       float first = float(ranks.getRank()), second = 10 * first;
-      calls.start(context, 7, 2, floatType, &first, 1);
+      start(calls, 7, 2, floatType, &first, 1);
       expect(calls.wait(context, 7) == 0 && first == 1, "the early member");
       expect(second == 10 * float(ranks.getRank()), "the other one is its own");
-      calls.start(context, 7, 2, floatType, &second, 1);
+      start(calls, 7, 2, floatType, &second, 1);
       expect(calls.wait(context, 7) == 0 && second == 10, "the late member");
     }
     expect(calls.wait(context, 99) == 0, "nothing is waited for");
@@ -238,9 +245,8 @@ void testBF16() {
         for (size_t i = 0; i < values.size(); ++i)
           values[i] = getElement(ranks.getRank(), i);
         float special[] = {INFINITY, NAN, -0.0f, 1.00390625f, 3.4e38f};
-        calls.start(calls.context, 0, 2, floatType, values.data(),
-                    int64_t(values.size()));
-        calls.start(calls.context, 0, 2, floatType, special, 5);
+        start(calls, 0, 2, floatType, values.data(), int64_t(values.size()));
+        start(calls, 0, 2, floatType, special, 5);
         expect(calls.wait(calls.context, 0) == 0, "the wait succeeds");
         bool areNear = true;
         for (size_t i = 0; i < values.size(); ++i) {
@@ -260,6 +266,105 @@ void testBF16() {
         expect(figures.bytes == 2 * 3 * 252 * 2, "bytes that are sent");
       },
       options);
+}
+
+/// Of elements that ranks own, and of all kinds in one bucket.
+void checkRanges(Ranks &ranks, size_t count) {
+  const mp_collectives &calls = ranks.getCollectives();
+  size_t size = size_t(ranks.getSize()), rank = size_t(ranks.getRank());
+  size_t first = rank * count / size, last = (rank + 1) * count / size;
+  std::vector<float> means(count), scattered(count), gathered(count),
+      rounded(count);
+  for (size_t i = 0; i < count; ++i) {
+    means[i] = scattered[i] = getElement(int(rank), i);
+    gathered[i] = rounded[i] = 1.0f + 0x1p-20f * float(rank + 1);
+  }
+  float sums[] = {float(rank), 1};
+  start(calls, 4, 5, floatType, scattered.data(), int64_t(count), MP_SCATTER);
+  start(calls, 4, 5, floatType, means.data(), int64_t(count));
+  start(calls, 4, 5, floatType, sums, 2, MP_SUM);
+  start(calls, 4, 5, floatType, gathered.data(), int64_t(count), MP_GATHER);
+  start(calls, 4, 5, floatType, rounded.data(), int64_t(count), MP_GATHER_BF16);
+  expect(calls.wait(calls.context, 4) == 0, "the wait succeeds");
+  bool areMeans = true, areGathered = true, areRounded = true;
+  for (size_t owner = 0; owner < size; ++owner)
+    for (size_t i = owner * count / size; i < (owner + 1) * count / size; ++i) {
+      float exact = 1.0f + 0x1p-20f * float(owner + 1);
+      areMeans &= means[i] == getMean(int(size), i);
+      areGathered &= gathered[i] == exact;
+      areRounded &= rounded[i] == (owner == rank ? exact : 1.0f);
+    }
+  for (size_t i = first; i < last; ++i)
+    areMeans &= scattered[i] == means[i];
+  expect(areMeans, "means of a rank's own elements are those of all");
+  expect(areGathered, "each element is that of its owner");
+  expect(areRounded, "in bf16, but for a rank's own elements");
+  expect(sums[0] == float(size * (size - 1)) / 2 && sums[1] == float(size),
+         "sums are not divided");
+}
+
+/// Tables of which each rank has a few rows: the bits of all rows, in fewer
+/// bytes where that is so.
+void checkRows(Ranks &ranks, std::vector<int64_t> rows, bool areFew) {
+  const mp_collectives &calls = ranks.getCollectives();
+  constexpr int64_t size = 100, width = 7;
+  std::vector<float> table(size * width), dense;
+  for (int64_t row : rows)
+    for (int64_t i = 0; i < width && row < size; ++i) {
+      size_t place = size_t((row < 0 ? row + size : row) * width + i);
+      table[place] = getElement(ranks.getRank(), place);
+    }
+  dense = table;
+  uint64_t before = ranks.getFigures().bytes;
+  start(calls, 0, 1, floatType, dense.data(), int64_t(dense.size()));
+  expect(calls.wait(calls.context, 0) == 0, "the wait succeeds");
+  uint64_t all = ranks.getFigures().bytes - before;
+  mp_member member = {MP_MEAN,      floatType,
+                      table.data(), int64_t(table.size()),
+                      rows.data(),  int64_t(rows.size()),
+                      size};
+  expect(calls.start(calls.context, 1, 1, &member) == 0, "rows are taken");
+  // They are not looked at any more.
+  rows.assign(rows.size(), -1);
+  expect(calls.wait(calls.context, 1) == 0, "the wait for rows succeeds");
+  uint64_t sent = ranks.getFigures().bytes - before - all;
+  expect(std::memcmp(table.data(), dense.data(),
+                     table.size() * sizeof(float)) == 0,
+         "rows have the bits of the table");
+  expect(areFew ? sent < all : sent == all + 8 * uint64_t(ranks.getSize() - 1),
+         "rows travel where they are fewer bytes");
+}
+
+void testRows() {
+  for (int size : {2, 3}) {
+    run(size, [&](Ranks &ranks) { checkRows(ranks, {}, true); });
+    run(size, [&](Ranks &ranks) {
+      checkRows(ranks, {3, 3, 99 - ranks.getRank(), -1, 0}, true);
+    });
+    // One rank has none.
+    run(size, [&](Ranks &ranks) {
+      std::vector<int64_t> rows;
+      if (ranks.getRank() > 0)
+        rows = {8, 2};
+      checkRows(ranks, rows, true);
+    });
+    run(size, [&](Ranks &ranks) {
+      std::vector<int64_t> rows(100);
+      for (size_t i = 0; i < rows.size(); ++i)
+        rows[i] = int64_t(i);
+      checkRows(ranks, rows, false);
+    });
+    // An index that there is not.
+    run(size, [&](Ranks &ranks) {
+      checkRows(ranks, {1, ranks.getRank() > 0 ? 100 : 2}, false);
+    });
+  }
+}
+
+void testRanges() {
+  for (int size : {1, 2, 3, 4})
+    for (size_t count : {size_t(1), size_t(2), size_t(1001)})
+      run(size, [&](Ranks &ranks) { checkRanges(ranks, count); });
 }
 
 void testBetweenSteps() {
@@ -286,7 +391,7 @@ void testFailures() {
         const mp_collectives &calls = ranks.getCollectives();
         float value = 1;
         expect(!ranks.broadcast(&value, sizeof value), "before it fails");
-        calls.start(calls.context, 3, 1, floatType, &value, 1);
+        start(calls, 3, 1, floatType, &value, 1);
         expect(calls.wait(calls.context, 3) != 0, "the wait fails");
         std::string text = calls.error(calls.context);
         expect(text == "bucket 3 of gradients: the cable is out", text);
@@ -314,6 +419,8 @@ int main() {
   testSteps();
   testEarlyWaits();
   testBF16();
+  testRanges();
+  testRows();
   testBetweenSteps();
   testFailures();
   return failures ? 1 : 0;

@@ -126,6 +126,8 @@ TrainingFlags::TrainingFlags(Flags &flags, TrainingRequest &request)
             "steps whose gradients make one update");
   flags.add("distribute", request.distribute,
             "reduce gradients over all ranks");
+  flags.add("sync-batch-norm", request.syncBatchNorm,
+            "statistics of the batches of all ranks");
   flags.add("train-only", request.trainOnly, "parameters that are trained",
             "REGEX|@FILE");
   flags.add("tie", request.tie, "initializers that become one parameter",
@@ -161,6 +163,8 @@ Error TrainingFlags::check(bool isMixed) const {
       return error("--" + Twine(flag) + ": expected a positive number");
   if (Error failed = checkTraining(request))
     return failed;
+  if (request.syncBatchNorm && !request.distribute)
+    return error("--sync-batch-norm needs --distribute");
   if (request.optimizer == "none" &&
       !flags
            .findGiven({"lr", "weight-decay", "clip-norm", "clip-value",

@@ -265,6 +265,7 @@ makeTrainer(const TrainFlags &flags, Ranks *ranks,
     return data.takeError();
   TrainerOptions options = flags.trainer;
   options.ranks = ranks;
+  options.shardOptimizer = flags.shard == "optimizer";
   if (!flags.validation.empty()) {
     auto validation = readDataSet(flags.validation);
     if (!validation)
@@ -294,6 +295,17 @@ static Error agree(Error error, Ranks *ranks) {
   return makeError(std::move(details));
 }
 
+static void noteRanks(const Trainer &trainer, const Ranks &ranks) {
+  auto [own, whole] = trainer.getShardedBytes();
+  std::string text;
+  raw_string_ostream os(text);
+  os << ranks.getSize() << " ranks, by " << ranks.getLibrary();
+  if (whole)
+    os << format("; of %.1f MB of states, each has %.1f", double(whole) / 1e6,
+                 double(own) / 1e6);
+  noteTraining(text);
+}
+
 static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
                                   const mlir::DialectRegistry &registry) {
   std::unique_ptr<Model> target;
@@ -309,7 +321,7 @@ static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
     return makeError(std::move(details));
   }
   if (ranks && !flags.quiet)
-    noteTraining(Twine(ranks->getSize()) + " ranks, by " + ranks->getLibrary());
+    noteRanks(**trainer, *ranks);
   return Run(**trainer, target.get(), flags).make();
 }
 

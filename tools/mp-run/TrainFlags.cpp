@@ -35,8 +35,7 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --validation=FILE     the same, to evaluate the loss on after each epoch, as
                         in inference (no Dropout, running statistics)
   --batch=N             rows in a batch; those left at an epoch's end are unused
-  --seed=N              of the order of rows, anew in each epoch (0)
-  --no-shuffle          rows in the order of the file
+  --seed=N              rows' order in an epoch (0); --no-shuffle: the file's
   --epochs=N, --steps=N how long, in all (1 epoch)
   --lr=X                the greatest learning rate (the step's own)
   --lr-schedule=NAME    constant, linear or cosine (to --lr-min), or step (by
@@ -58,7 +57,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --progress=FORM       bar (on a terminal), lines (elsewhere), none or auto
   --quiet               print nothing on the way but warnings
   --timeout=S           mpiexec -n N mp-run train: end if a rank does not answer
-                        (600 s); --wire=fp32|bf16: gradients; --ranks=1: alone
+                        (600 s); --wire=fp32|bf16: gradients; --ranks=1: alone;
+                        --shard=optimizer: each keeps a part of its states
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
   --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
@@ -128,6 +128,7 @@ void TrainFlags::addTo(Flags &flags) {
   flags.beginGroup("Ranks");
   flags.add("ranks", numRanks, "1: alone, whatever has been started", 1);
   flags.addChoice("wire", wire, "what gradients travel in", {"fp32", "bf16"});
+  flags.addChoice("shard", shard, "what ranks share", {"none", "optimizer"});
   flags.add("timeout", timeout, "seconds without an answer of other ranks",
             0.0);
   flags.beginGroup("Printing");
@@ -245,9 +246,11 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
     return nullptr;
   if (numRanks && numRanks != uint64_t(launch.size))
     return createStringError(
-        "--ranks=" + Twine(numRanks) + ": there are " + Twine(launch.size) +
-        (launch.kind == Launch::None ? " without mpiexec -n " + Twine(numRanks)
-                                     : Twine()));
+        "--ranks=" + Twine(numRanks) +
+        (launch.kind == Launch::None
+             ? ": no launcher has started this process: mpiexec -n " +
+                   Twine(numRanks) + " mp-run train ... starts so many"
+             : ": the launcher has started " + Twine(launch.size)));
   if (trainer.compile.device != DeviceKind::CPU)
     return createStringError("runs of several ranks are for --device=cpu");
   RanksOptions options;

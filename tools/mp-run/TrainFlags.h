@@ -27,7 +27,7 @@ struct TrainFlags {
   /// 0 for what a launcher has started.
   uint64_t numRanks = 0;
   double timeout = RanksOptions().timeout;
-  std::string wire = "fp32";
+  std::string wire = "fp32", shard = "none";
 
   /// An exit code if the run is over.
   std::optional<int> parse(Arguments arguments,

@@ -48,6 +48,8 @@ public:
   /// has none.
   uint64_t getFirstSize() const;
   bool areRows() const { return isByRow; }
+  /// Rows of the data, or batches.
+  uint64_t getRows() const { return rows; }
   /// Those of the data that are in no batch.
   uint64_t getLeftRows() const {
     return isByRow ? rows - count * options.ranks * options.size : 0;

@@ -52,6 +52,8 @@ struct TrainingRequest {
   int64_t accumulate = 1;
   /// Gradients are reduced over all ranks that run the step.
   bool distribute = false;
+  /// With these, BatchNormalization takes statistics of all ranks' batches.
+  bool syncBatchNorm = false;
 };
 
 /// What runs in 16 bit.

@@ -17,6 +17,9 @@
 #include "mp-opt/API/StepRecord.h"
 #include "mp-opt/Collectives/Ranks.h"
 #include "mp-opt/Data/Checkpoint.h"
+#include "mp-opt/Training/Sharding.h"
+
+#include <map>
 
 namespace mp {
 
@@ -47,6 +50,9 @@ struct TrainerOptions {
   /// step that reduces gradients (mp-opt --distribute); null for one. Rank 0
   /// reads and writes files.
   Ranks *ranks = nullptr;
+  /// Each of these keeps and updates a range of the optimizer's states
+  /// (Training/Sharding.h).
+  bool shardOptimizer = false;
   /// Get what is said of data that are not used or not compared, of checkpoints
   /// that are not whole, of steps that are skipped.
   std::function<void(const llvm::Twine &text)> onWarning, onNote;
@@ -104,6 +110,8 @@ public:
   uint64_t getBatchSize() const {
     return batches.getBatchSize() * options.batches.ranks;
   }
+  /// Of the optimizer's states that ranks share, what this one has, and all.
+  std::pair<uint64_t, uint64_t> getShardedBytes() const;
   /// Null for a run of one.
   const Ranks *getRanks() const { return options.ranks; }
   /// The newest loss on validation data, and the time that this run's steps
@@ -140,6 +148,13 @@ private:
   llvm::Error compareStates();
   llvm::Error shareSums();
   void flipForTest();
+
+  llvm::Error shardStates();
+  void findShards();
+  bool isRange(unsigned input) const;
+  llvm::Error shareRange(unsigned input);
+  llvm::Error gatherShards();
+  std::vector<uint16_t> getSharedBits(unsigned input) const;
   llvm::Expected<bool> agreeOnStop(bool isStopped);
   llvm::Expected<std::optional<TrainingEnd>>
   agreeOnEnd(std::optional<TrainingEnd> end);
@@ -170,6 +185,8 @@ private:
   llvm::Error writeCheckpoint();
   bool takeStopFile() const;
   DataAttributes getSettings() const;
+  std::string hashStates() const;
+  llvm::Error convertCheckpoint(Checkpoint &checkpoint) const;
   llvm::Error checkOrigin(const Checkpoint &checkpoint) const;
   llvm::Error checkSettings(const Checkpoint &checkpoint) const;
   llvm::Error checkData(const Checkpoint &checkpoint);
@@ -192,11 +209,21 @@ private:
   std::unique_ptr<DataHash> hashing;
   /// Of the model's file.
   const std::string content;
+  /// Of what other steps of the same model may have in common; empty without
+  /// checkpoints.
+  std::string stateHash;
   const uint64_t total, every;
   std::vector<Tensor> inputs;
   llvm::SmallVector<Tensor> outputs;
-  /// Indices of inputs; and those that were finite at the beginning.
-  std::vector<unsigned> states, finite;
+  /// Indices of inputs; and names of those that were finite at the beginning.
+  std::vector<unsigned> states;
+  std::vector<std::string> finite;
+  /// By input, states of which the rank owns a range; on rank 0, these as they
+  /// were after a step.
+  std::vector<ShardedState> shardList;
+  std::map<unsigned, const ShardedState *> shards;
+  std::map<unsigned, Tensor> wholes;
+  std::optional<uint64_t> gatheredStep;
   std::optional<unsigned> rateInput;
   unsigned lossOutput = 0;
   uint64_t step = 0;

@@ -60,12 +60,12 @@ void mp_report(int32_t code, const char *text, int64_t a, int64_t b);
 int64_t mp_draw(int64_t seed);
 
 /* Hands `count` elements to the collective operation of a bucket of so many
-   members, which begins with the last one: of `type` 1 (float) or 11 (double)
-   they become their mean over the ranks, of 9 (bool) true where all ranks have
-   true. Nobody else touches them before the wait. Where `condition` is 0,
-   neither does anything. */
+   members, which begins with the last one: `operation` and `type` are those of
+   mp_member (Runtime.h), and so are `rows`. Nobody else touches them before the
+   wait. Where `condition` is 0, neither does anything. */
 void mp_reduce_start(int32_t condition, int32_t bucket, int32_t members,
-                     int32_t type, void *data, int64_t count);
+                     int32_t operation, int32_t type, void *data, int64_t count,
+                     const int64_t *rows, int64_t num_rows, int64_t size);
 void mp_reduce_wait(int32_t condition, int32_t bucket);
 
 /* Runs `body` under the handlers that mp_fail and mp_report need, as the call

@@ -92,15 +92,42 @@ int32_t mp_get_threads(void);
 /* What steps for data-parallel training (mp-opt --distribute) call: each rank
    calls the same functions in the same order. Both return 0, or fail the call
    of the model with `error`'s text.
-   `start` is given memory that is one member of a bucket, of so many; elements
-   of type 1 (float) and 11 (double) are to become their mean over all ranks,
-   those of 9 (bool) true where they are so on all. It returns at once; when the
-   last member is there, the operation may begin, and until `wait` for the
-   bucket returns, the model leaves the memory alone. */
+   `start` is given memory that is one member of a bucket, of so many. It
+   returns at once; when the last member is there, the operation may begin, and
+   until `wait` for the bucket returns, the model leaves the memory alone. */
+typedef enum mp_operation {
+  /* Elements become their mean over all ranks; those of type 9 (bool) true
+     where they are so on all. */
+  MP_MEAN = 0,
+  MP_SUM = 1,
+  /* The mean, but of a rank's own range only: of n elements, rank r of N has
+     those from r n / N on and in front of (r + 1) n / N, both rounded down. The
+     others are of no use afterwards. */
+  MP_SCATTER = 2,
+  /* Each range becomes what the rank has that owns it. */
+  MP_GATHER = 3,
+  /* The same rounded to bf16, but for the rank's own. */
+  MP_GATHER_BF16 = 4
+} mp_operation;
+
+typedef struct mp_member {
+  /* An mp_operation, and what elements are: 1 (float), 9 (bool), 11 (double).
+   */
+  int32_t operation, type;
+  void *data;
+  int64_t count;
+  /* Where `size` is not 0, the memory has so many rows, and these are indices
+     of those that are not zero: others need not travel. Negative ones count
+     from the end, and an index may come twice. They are good until `start`
+     returns. */
+  const int64_t *rows;
+  int64_t num_rows, size;
+} mp_member;
+
 typedef struct mp_collectives {
   void *context;
-  int32_t (*start)(void *context, int32_t bucket, int32_t members, int32_t type,
-                   void *data, int64_t count);
+  int32_t (*start)(void *context, int32_t bucket, int32_t members,
+                   const mp_member *member);
   int32_t (*wait)(void *context, int32_t bucket);
   const char *(*error)(void *context);
 } mp_collectives;

@@ -28,6 +28,12 @@ struct DistributionSettings {
 mlir::LogicalResult distribute(onnxir::GraphOp graph, NodeBuilder &nodes,
                                const DistributionSettings &settings);
 
+/// Makes BatchNormalization in training mode, and its gradients
+/// (com.microsoft.BatchNormalizationGrad), take statistics of the batches of
+/// all ranks, which are of one size; comes before `distribute`. Fails, with an
+/// error at the node, for operands of unknown rank.
+mlir::LogicalResult syncBatchNorm(onnxir::GraphOp graph, NodeBuilder &nodes);
+
 /// Whether there is anything that ranks reduce.
 bool hasReductions(mlir::ModuleOp module);
 

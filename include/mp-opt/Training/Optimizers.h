@@ -14,6 +14,9 @@
 //   nesterov  the same v;  w -= lr (g + wd w + momentum v)
 //   adam      m, s: decaying means of g + wd w and of its square
 //             w -= lr m / (1 - beta1^t) / (sqrt(s / (1 - beta2^t)) + eps)
+//   lazy-adam the same, as torch.optim.SparseAdam: of a parameter that Gather
+//             looks rows up in, and nothing else reads, rows with a gradient of
+//             zero keep m, s and w; t counts all steps
 //   adamw     the same of g alone, after w -= lr wd w
 //             with mode=1, as Hugging Face and onnxruntime have it:
 //             w -= lr m / (1 - beta1^t) sqrt(1 - beta2^t) / (sqrt(s) + eps),

@@ -183,7 +183,7 @@ SmallVector<Value> LoopStructure::emitBody(ArrayRef<Value> sums) {
       return argument && argument.getOwner() == &block &&
              argument.getArgNumber() >= firstOutput;
     });
-    if (isSum && isa<arith::AddFOp, arith::MulFOp>(inner))
+    if (isSum && !keepsOrder && isa<arith::AddFOp, arith::MulFOp>(inner))
       copy->setAttr("fastmath",
                     arith::FastMathFlagsAttr::get(
                         b.getContext(), arith::FastMathFlags::reassoc));

@@ -17,6 +17,7 @@
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 #include "mp-opt/Target/ONNX/ConstantData.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
@@ -45,6 +46,49 @@ static FailureOr<Attribute> getElements(Operation *op) {
   return Attribute(*unpacked);
 }
 
+/// All elements in a line.
+static Value flatten(OpBuilder &b, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 1)
+    return value;
+  ReassociationIndices all = llvm::to_vector(llvm::seq(type.getRank()));
+  SmallVector<ReassociationIndices> groups;
+  if (!all.empty())
+    groups.push_back(all);
+  if (groups.empty())
+    return tensor::ExpandShapeOp::create(
+        b, loc, RankedTensorType::get({1}, type.getElementType()), value,
+        groups);
+  return tensor::CollapseShapeOp::create(b, loc, value, groups);
+}
+
+static Value takeRange(OpBuilder &b, Location loc, Value value, int64_t first,
+                       int64_t count) {
+  OpFoldResult begin = b.getIndexAttr(first), size = b.getIndexAttr(count);
+  OpFoldResult step = b.getIndexAttr(1);
+  return tensor::ExtractSliceOp::create(b, loc, flatten(b, loc, value), begin,
+                                        size, step);
+}
+
+static Value putRange(OpBuilder &b, Location loc, Value range, Value value,
+                      int64_t first) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto own = cast<RankedTensorType>(range.getType());
+  OpFoldResult begin = b.getIndexAttr(first);
+  OpFoldResult size = b.getIndexAttr(own.getDimSize(0));
+  OpFoldResult step = b.getIndexAttr(1);
+  Value line = tensor::InsertSliceOp::create(
+      b, loc, range, flatten(b, loc, value), begin, size, step);
+  if (type.getRank() == 1)
+    return line;
+  if (type.getRank() == 0)
+    return tensor::CollapseShapeOp::create(b, loc, type, line,
+                                           ArrayRef<ReassociationIndices>());
+  ReassociationIndices all = llvm::to_vector(llvm::seq(type.getRank()));
+  return tensor::ExpandShapeOp::create(b, loc, type, line,
+                                       ArrayRef<ReassociationIndices>(all));
+}
+
 FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
   ++depth;
   llvm::scope_exit leave([&] { --depth; });
@@ -67,10 +111,24 @@ FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
       Value condition;
       if (Value flag = reduce.getCondition())
         condition = e.load(get(flag), {});
+      Value rows;
+      if (Value indices = reduce.getRows())
+        rows = flatten(e.b, e.loc, get(indices).value);
       value.value = runtime::AllReduceOp::create(
-          e.b, e.loc, value.value.getType(), value.value, condition,
-          reduce.getBucket(), reduce.getMembers());
+          e.b, e.loc, value.value.getType(), value.value, condition, rows,
+          reduce.getBucket(), reduce.getMembers(),
+          int32_t(reduce.getReduction()));
       bind(reduce.getResult(), value);
+    } else if (auto take = dyn_cast<TakeRangeOp>(op)) {
+      TensorValue value = get(take.getValue());
+      value.value = takeRange(e.b, e.loc, value.value, take.getFirst(),
+                              take.getResult().getType().getNumElements());
+      bind(take.getResult(), value);
+    } else if (auto put = dyn_cast<PutRangeOp>(op)) {
+      TensorValue value = get(put.getValue());
+      value.value = putRange(e.b, e.loc, get(put.getRange()).value, value.value,
+                             put.getFirst());
+      bind(put.getResult(), value);
     } else if (isNode(&op)) {
       if (failed(lowerNode(&op)))
         return failure();

@@ -39,6 +39,28 @@ LogicalResult LossSeedOp::verify() {
   return success();
 }
 
+static LogicalResult verifyRange(Operation *op, Value value, Value range,
+                                 int64_t first) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto own = cast<RankedTensorType>(range.getType());
+  if (own.getRank() != 1 || own.getElementType() != type.getElementType())
+    return op->emitOpError()
+           << "expected a line of " << type.getElementType() << ", got " << own;
+  if (first < 0 || first + own.getNumElements() > type.getNumElements())
+    return op->emitOpError()
+           << "expected a range of " << type.getNumElements()
+           << " elements, got " << own.getNumElements() << " from " << first;
+  return success();
+}
+
+LogicalResult TakeRangeOp::verify() {
+  return verifyRange(*this, getValue(), getResult(), getFirst());
+}
+
+LogicalResult PutRangeOp::verify() {
+  return verifyRange(*this, getValue(), getRange(), getFirst());
+}
+
 LogicalResult UpdateScaleOp::verify() {
   double growth = getGrowthFactor().convertToDouble();
   double backoff = getBackoffFactor().convertToDouble();

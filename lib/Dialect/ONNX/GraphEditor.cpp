@@ -104,6 +104,19 @@ GraphEditor::makeInputs(ArrayRef<InitializerOp> initializers) {
   return getBlock().getArguments().drop_front(first);
 }
 
+void GraphEditor::setInput(BlockArgument input, TypedAttr value) {
+  StringRef name = onnxir::getValueName(input);
+  InitializerOp initial = getDefault(input);
+  initial.setValueAttr(value);
+  initial.getResult().setType(value.getType());
+  input.setType(value.getType());
+  YieldOp yield = getYield();
+  SmallVector<Attribute> entries(
+      yield->getAttrOfType<ArrayAttr>(attr::inputs).getValue());
+  entries[input.getArgNumber()] = describe(name, value.getType());
+  yield->setAttr(attr::inputs, builder.getArrayAttr(entries));
+}
+
 void GraphEditor::eraseInput(unsigned index) {
   YieldOp yield = getYield();
   SmallVector<Attribute> entries(

@@ -77,13 +77,15 @@ bool AllReduceOp::bufferizesToMemoryRead(OpOperand &,
 }
 
 bool AllReduceOp::bufferizesToMemoryWrite(
-    OpOperand &, const bufferization::AnalysisState &) {
-  return true;
+    OpOperand &operand, const bufferization::AnalysisState &) {
+  return operand == getValueMutable();
 }
 
 bufferization::AliasingValueList
-AllReduceOp::getAliasingValues(OpOperand &,
+AllReduceOp::getAliasingValues(OpOperand &operand,
                                const bufferization::AnalysisState &) {
+  if (operand != getValueMutable())
+    return {};
   return {{getResult(), bufferization::BufferRelation::Equivalent}};
 }
 
@@ -109,8 +111,18 @@ AllReduceOp::bufferize(RewriterBase &rewriter,
     line = memref::AllocOp::create(rewriter, getLoc(), own, sizes);
     memref::CopyOp::create(rewriter, getLoc(), *buffer, line);
   }
-  ReduceStartOp::create(rewriter, getLoc(), line, getCondition(), getBucket(),
-                        getMembers());
+  Value rows;
+  if (getRows()) {
+    FailureOr<Value> found =
+        bufferization::getBuffer(rewriter, getRows(), options, state);
+    if (failed(found))
+      return failure();
+    // Else all rows travel.
+    if (cast<MemRefType>(found->getType()).getLayout().isIdentity())
+      rows = *found;
+  }
+  ReduceStartOp::create(rewriter, getLoc(), line, getCondition(), rows,
+                        getBucket(), getMembers(), getKind());
   ReduceWaitOp::create(rewriter, getLoc(), line, getCondition(), getBucket());
   if (!isLine) {
     memref::CopyOp::create(rewriter, getLoc(), line, *buffer);

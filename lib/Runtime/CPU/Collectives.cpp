@@ -27,10 +27,12 @@ extern "C" {
 void mp_set_collectives(const mp_collectives *given) { collectives = given; }
 
 void mp_reduce_start(int32_t condition, int32_t bucket, int32_t members,
-                     int32_t type, void *data, int64_t count) {
-  if (collectives && condition)
-    check(collectives->start(collectives->context, bucket, members, type, data,
-                             count));
+                     int32_t operation, int32_t type, void *data, int64_t count,
+                     const int64_t *rows, int64_t num_rows, int64_t size) {
+  if (!collectives || !condition)
+    return;
+  mp_member member = {operation, type, data, count, rows, num_rows, size};
+  check(collectives->start(collectives->context, bucket, members, &member));
 }
 
 void mp_reduce_wait(int32_t condition, int32_t bucket) {

@@ -67,6 +67,8 @@ protected:
   llvm::SmallVector<mlir::Value> indices;
   /// Whether the body asks for indices of the op's dimensions.
   bool usesIndex = false;
+  /// Whether terms are added as they come, and not in any order.
+  bool keepsOrder = false;
 
 private:
   bool canMerge(unsigned dim);

@@ -10,6 +10,7 @@
 
 include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def MP_Dialect : Dialect {
@@ -71,6 +72,7 @@ class MP_Scalar<string builderMethod, string description>
 def MP_F32Tensor : TensorOf<[F32, F64]>;
 def MP_Scale : MP_Scalar<"getF32Type", "tensor<f32>">;
 def MP_Count : 0DTensorOf<[I32, I64]>;
+def MP_Indices : TensorOf<[I64]>;
 def MP_Flag : MP_Scalar<"getI1Type", "tensor<i1>">;
 
 def MP_LossSeedOp : MP_Op<"loss_seed", [Pure, AllTypesMatch<["loss", "result"]>]> {
@@ -180,7 +182,18 @@ def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "resul
   }];
 }
 
-def MP_AllReduceOp : MP_Op<"all_reduce"> {
+/// As mp_operation of Runtime/Runtime.h numbers them.
+def MP_Reduction : I32EnumAttr<"RankReduction", "what becomes of ranks' values", [
+  I32EnumAttrCase<"mean", 0>, I32EnumAttrCase<"sum", 1>,
+  I32EnumAttrCase<"scatter", 2>, I32EnumAttrCase<"gather", 3>,
+  I32EnumAttrCase<"gather_bf16", 4>
+]> {
+  let cppNamespace = "::mp";
+  let genSpecializedAttr = 0;
+}
+def MP_ReductionAttr : EnumAttr<MP_Dialect, MP_Reduction, "reduction">;
+
+def MP_AllReduceOp : MP_Op<"all_reduce", [AttrSizedOperandSegments]> {
   let summary = "makes one value of those of all ranks";
   let description = [{
     Of data-parallel training, where each rank runs the step on a batch of its
@@ -191,6 +204,15 @@ def MP_AllReduceOp : MP_Op<"all_reduce"> {
     `condition`, which is the same on all ranks, is false. The result's type may
     say more sizes than the value's.
 
+    Where each rank has a range of the elements of its own (`mp.take_range`),
+    `as scatter` is the mean in that range, and nothing of use elsewhere; `as
+    gather` has of each element what its owner has, `as gather_bf16` that
+    rounded to bf16, but for the rank's own. `as sum` is no mean.
+
+    Where `rows` are given, all rows of a rank's value that these indices do not
+    name, as those of a table for lookups, are zero: where that is less, the
+    others travel with their indices. Negative ones count from the end.
+
     ```mlir
     %mean = mp.all_reduce %g bucket 0 of 3 : tensor<?xf32> to tensor<8xf32>
     %sum = mp.all_reduce %s if %applies bucket 1 of 1
@@ -199,12 +221,48 @@ def MP_AllReduceOp : MP_Op<"all_reduce"> {
   }];
   let arguments = (ins AnyTypeOf<[MP_F32Tensor, MP_Flag]>:$value,
                        Optional<MP_Flag>:$condition,
-                       I64Attr:$bucket, I64Attr:$members);
+                       Optional<MP_Indices>:$rows,
+                       I64Attr:$bucket, I64Attr:$members,
+                       DefaultValuedAttr<MP_ReductionAttr,
+                                         "::mp::RankReduction::mean">:$reduction);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $value (`if` $condition^)? `bucket` $bucket `of` $members attr-dict `:`
-    type($value) `to` type($result)
+    $value (`as` $reduction^)? (`if` $condition^)?
+    (`rows` $rows^ `:` type($rows) `,`)? `bucket` $bucket `of` $members
+    attr-dict `:` type($value) `to` type($result)
   }];
+}
+
+def MP_TakeRangeOp : MP_Op<"take_range", [Pure]> {
+  let summary = "the elements from one place on, in row-major order";
+  let description = [{
+    What a rank owns of a value whose update ranks share: of n elements, rank r
+    of N has those from r n / N on and in front of (r + 1) n / N.
+
+    `%1 = mp.take_range %0 from 16 : tensor<4x8xf32> to tensor<16xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value, I64Attr:$first);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $value `from` $first attr-dict `:` type($value) `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MP_PutRangeOp
+    : MP_Op<"put_range", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "a value of which some elements are replaced";
+  let description = [{
+    `%2 = mp.put_range %1 into %0 from 16 : tensor<16xf32> into tensor<4x8xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$range, AnyStaticShapeTensor:$value,
+                       I64Attr:$first);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $range `into` $value `from` $first attr-dict `:` type($range) `into`
+    type($value)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // MPOPT_DIALECT_MP_MP_TD

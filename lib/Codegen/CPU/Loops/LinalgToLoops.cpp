@@ -10,6 +10,7 @@
 #include "mp-opt/Codegen/Common/LoopStructure.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,6 +29,8 @@ constexpr int64_t fewElements = 16;
 constexpr int64_t columnsOfBlock = 128;
 /// Rows that are added to them at a time, if they are so many ops at most.
 constexpr int64_t rowsOfStep = 8, opsOfStep = 128;
+/// A sum over everything is taken in so many sums, but for one of few terms.
+constexpr int64_t numLanes = 64, fewTerms = 16;
 
 class LoopNest : private LoopStructure {
 public:
@@ -56,6 +59,9 @@ private:
                Value end);
   void emitRows(ArrayRef<unsigned> outer, ArrayRef<unsigned> reductions);
   void emitReductions(ArrayRef<unsigned> dims, SmallVectorImpl<Value> &sums);
+  SmallVector<Operation *> findSums(ArrayRef<unsigned> outer,
+                                    ArrayRef<unsigned> reductions);
+  void emitLanes(unsigned dim, ArrayRef<Operation *> combiners);
 
   /// Ranges of a parallel loop are about this many elements long.
   int64_t rangeElements;
@@ -285,6 +291,95 @@ void LoopNest::emitRows(ArrayRef<unsigned> outer,
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Sums over everything
+//===----------------------------------------------------------------------===//
+
+/// What combines the terms of each output, if they are sums over everything;
+/// none otherwise. Norms of gradients are such sums: their bits must not depend
+/// on how LLVM vectorizes the loop, which is up to what else is in it.
+SmallVector<Operation *> LoopNest::findSums(ArrayRef<unsigned> outer,
+                                            ArrayRef<unsigned> reductions) {
+  if (!outer.empty() || reductions.size() != 1 ||
+      op->getParentOfType<runtime::ParallelOp>())
+    return {};
+  SmallVector<Operation *> result;
+  for (unsigned output = 0; output < op.getNumDpsInits(); ++output) {
+    SmallVector<Operation *, 4> combiners;
+    if (!matchReduction(op.getRegionOutputArgs(), output, combiners) ||
+        combiners.size() != 1 || !isa<arith::AddFOp>(combiners.front()))
+      return {};
+    result.push_back(combiners.front());
+  }
+  return result;
+}
+
+/// Term i is added to sum i % numLanes; then halves are added to halves.
+void LoopNest::emitLanes(unsigned dim, ArrayRef<Operation *> combiners) {
+  OpFoldResult work = dims[dim].extent;
+  emitParallel(b.getIndexAttr(1), work, [&](Value, Value) {
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value width = arith::ConstantIndexOp::create(b, loc, numLanes);
+    SmallVector<Value> lanes;
+    for (Operation *combiner : combiners) {
+      Type type = combiner->getResult(0).getType();
+      lanes.push_back(
+          memref::AllocaOp::create(b, loc, MemRefType::get({numLanes}, type)));
+      Value nothing = arith::ConstantOp::create(
+          b, loc, *arith::getNeutralElement(combiner));
+      emitFor(zero, width, [&](Value lane) {
+        memref::StoreOp::create(b, loc, nothing, lanes.back(), lane);
+      });
+    }
+    auto addTerm = [&](Value lane) {
+      SmallVector<Value> sums;
+      for (Value lanesOfSum : lanes)
+        sums.push_back(memref::LoadOp::create(b, loc, lanesOfSum, lane));
+      for (auto [sum, memory] : llvm::zip_equal(emitBody(sums), lanes))
+        memref::StoreOp::create(b, loc, sum, memory, lane);
+    };
+    Value extent = index(dims[dim].extent);
+    Value whole = b.createOrFold<arith::SubIOp>(
+        loc, extent, b.createOrFold<arith::RemUIOp>(loc, extent, width));
+    auto rows = scf::ForOp::create(b, loc, zero, whole, width);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(rows.getBody());
+      emitFor(zero, width, [&](Value lane) {
+        indices[dim] =
+            arith::AddIOp::create(b, loc, rows.getInductionVar(), lane);
+        addTerm(lane);
+      });
+    }
+    emitFor(whole, extent, [&](Value i) {
+      indices[dim] = i;
+      addTerm(arith::SubIOp::create(b, loc, i, whole));
+    });
+    unsigned firstOutput = operands.size() - op.getNumDpsInits();
+    for (auto [output, memory] : llvm::enumerate(lanes)) {
+      auto combine = [&, combiner = combiners[output]](Value one, Value other) {
+        Operation *sum = b.clone(*combiner);
+        sum->setOperands({one, other});
+        return sum->getResult(0);
+      };
+      for (int64_t half = numLanes / 2; half > 0; half /= 2) {
+        Value distance = arith::ConstantIndexOp::create(b, loc, half);
+        emitFor(zero, distance, [&, memory = memory](Value lane) {
+          Value other = arith::AddIOp::create(b, loc, lane, distance);
+          Value sum = combine(memref::LoadOp::create(b, loc, memory, lane),
+                              memref::LoadOp::create(b, loc, memory, other));
+          memref::StoreOp::create(b, loc, sum, memory, lane);
+        });
+      }
+      const LoopOperand &place = operands[firstOutput + output];
+      Value before =
+          memref::LoadOp::create(b, loc, place.memref, getIndices(place));
+      store(output,
+            combine(before, memref::LoadOp::create(b, loc, memory, zero)));
+    }
+  });
+}
+
 void LoopNest::emit() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op);
@@ -308,7 +403,13 @@ void LoopNest::emit() {
   }
   if (dims[inner].isReduction) {
     reductions.push_back(inner);
-    emitRows(outer, reductions);
+    SmallVector<Operation *> sums = findSums(outer, reductions);
+    keepsOrder = !sums.empty();
+    auto extent = getConstantIntValue(dims[inner].extent);
+    if (sums.empty() || (extent && *extent < fewTerms))
+      emitRows(outer, reductions);
+    else
+      emitLanes(inner, sums);
   } else if (reductions.empty()) {
     emitMap(outer, inner);
   } else {

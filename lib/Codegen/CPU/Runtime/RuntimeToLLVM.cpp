@@ -224,12 +224,16 @@ struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
         !(element.isF32() || element.isF64() || element.isInteger(8)))
       return b.notifyMatchFailure(op, "no line of floats or flags");
     MemRefDescriptor memory(adaptor.getMemory());
-    Value count = wide(b, loc, 1);
-    for (auto [axis, extent] : llvm::enumerate(type.getShape()))
-      count = LLVM::MulOp::create(b, loc, count,
-                                  ShapedType::isDynamic(extent)
-                                      ? memory.size(b, loc, axis)
-                                      : wide(b, loc, extent));
+    Value count = countElements(b, loc, type, memory);
+    Value rows = LLVM::ZeroOp::create(b, loc, pointer(op));
+    Value numRows = wide(b, loc, 0), size = wide(b, loc, 0);
+    if (op.getRows() && type.getRank() > 0) {
+      MemRefDescriptor indices(adaptor.getRows());
+      rows = indices.alignedPtr(b, loc);
+      numRows = countElements(b, loc, cast<MemRefType>(op.getRows().getType()),
+                              indices);
+      size = memory.size(b, loc, 0);
+    }
     constexpr int32_t floatType = 1, boolType = 9, doubleType = 11;
     int32_t number = element.isF32()   ? floatType
                      : element.isF64() ? doubleType
@@ -238,10 +242,23 @@ struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
     call(b, op, "mp_reduce_start",
          {getCondition(b, op, adaptor.getCondition()),
           integer(b, loc, i32, op.getBucket()),
-          integer(b, loc, i32, op.getMembers()), integer(b, loc, i32, number),
-          memory.alignedPtr(b, loc), count});
+          integer(b, loc, i32, op.getMembers()),
+          integer(b, loc, i32, op.getKind()), integer(b, loc, i32, number),
+          memory.alignedPtr(b, loc), count, rows, numRows, size});
     b.eraseOp(op);
     return success();
+  }
+
+private:
+  Value countElements(ConversionPatternRewriter &b, Location loc,
+                      MemRefType type, MemRefDescriptor &memory) const {
+    Value count = wide(b, loc, 1);
+    for (auto [axis, extent] : llvm::enumerate(type.getShape()))
+      count = LLVM::MulOp::create(b, loc, count,
+                                  ShapedType::isDynamic(extent)
+                                      ? memory.size(b, loc, axis)
+                                      : wide(b, loc, extent));
+    return count;
   }
 };
 

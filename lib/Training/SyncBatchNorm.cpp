@@ -1,0 +1,179 @@
+//===- SyncBatchNorm.cpp - Statistics of the batches of all ranks ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks have batches of one size, so that means over ranks of means are means
+// over all rows. The variance is the mean square of what differs from the mean
+// of all: two reductions one after the other, and nothing cancels. Gradients
+// need two means more, in one bucket.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Dialect/MP/MP.h"
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Operators/NodeView.h"
+#include "mp-opt/Training/Distribution.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+class Synchronizer {
+public:
+  Synchronizer(GraphOp graph, NodeBuilder &nodes)
+      : editor(graph), b(nodes), builder(graph) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult normalize(Operation *node);
+  void differentiate(Operation *node);
+  LogicalResult fail(Operation *node) const;
+  SmallVector<Value> reduce(ArrayRef<Value> values);
+  Value average(Value value) { return reduce(value).front(); }
+  Value alongChannels(Value vector);
+  void replace(Operation *node, unsigned result, Value value);
+
+  GraphEditor editor;
+  NodeBuilder &b;
+  OpBuilder builder;
+  int64_t numBuckets = 0;
+
+  // Of the node at hand.
+  SmallVector<int64_t> axes;
+  /// What is normalized, by the node's operand.
+  llvm::DenseMap<Value, std::pair<Value, Value>> known;
+};
+} // namespace
+
+LogicalResult Synchronizer::fail(Operation *node) const {
+  return node->emitError() << describe(node)
+                           << ": statistics over all ranks need an operand of "
+                              "known rank, 2 or more, got "
+                           << node->getOperand(0).getType();
+}
+
+/// Means over all ranks, in one bucket.
+SmallVector<Value> Synchronizer::reduce(ArrayRef<Value> values) {
+  SmallVector<Value> means;
+  for (Value value : values) {
+    builder.setInsertionPointAfterValue(value);
+    means.push_back(AllReduceOp::create(
+        builder, value.getLoc(), value.getType(), value, Value(), Value(),
+        numBuckets, int64_t(values.size())));
+  }
+  ++numBuckets;
+  return means;
+}
+
+/// An element for each channel as C x 1 x ...
+Value Synchronizer::alongChannels(Value vector) {
+  SmallVector<int64_t> added;
+  for (int64_t axis = 1; axis < int64_t(axes.size()); ++axis)
+    added.push_back(axis);
+  Value wide = b.castTo(vector, builder.getF32Type());
+  return added.empty() ? wide : b.unsqueeze(wide, added);
+}
+
+void Synchronizer::replace(Operation *node, unsigned result, Value value) {
+  if (!hasResult(node, result))
+    return;
+  Value old = node->getResult(result);
+  std::string name = onnxir::getValueName(old).str();
+  value = b.castLike(value, old);
+  old.replaceAllUsesWith(value);
+  b.rename(old, name + "_own");
+  setValueName(cast<OpResult>(value), name);
+}
+
+LogicalResult Synchronizer::normalize(Operation *node) {
+  Value x = node->getOperand(0);
+  auto rank = NodeBuilder::getRank(x);
+  if (!rank || *rank < 2)
+    return fail(node);
+  axes.assign(1, 0);
+  for (int64_t axis = 2; axis < *rank; ++axis)
+    axes.push_back(axis);
+  b.setInsertionPoint(node);
+  b.setBase(getNodeName(node).empty() ? "BatchNormalization"
+                                      : getNodeName(node));
+  Value wide = b.castTo(x, builder.getF32Type());
+  Value mean = average(b.reduceMean(wide, axes, /*keepDims=*/true));
+  Value centered = b.sub(wide, mean);
+  Value variance = average(b.reduceMean(b.mul(centered, centered), axes, true));
+  NodeView view(node);
+  Value spread = b.addScalar(variance, view.getFloat("epsilon"));
+  Value factor = b.create("Reciprocal", {b.create("Sqrt", {spread})});
+  Value normalized = b.mul(centered, factor);
+  known[x] = {normalized, factor};
+  Value scaled = b.mul(normalized, alongChannels(node->getOperand(1)));
+  double momentum = view.getFloat("momentum");
+  for (auto [index, value] : {std::pair(1u, mean), std::pair(2u, variance)}) {
+    if (!hasResult(node, index))
+      continue;
+    Value old = node->getOperand(index + 2);
+    Value next = b.castLike(b.squeeze(value, axes), old);
+    replace(node, index,
+            b.add(b.scale(old, momentum), b.scale(next, 1 - momentum)));
+  }
+  replace(node, 0, b.add(scaled, alongChannels(node->getOperand(2))));
+  return success();
+}
+
+/// BatchNormalizationGrad(dY, X, scale, mean, inverse deviation) -> dX, dScale,
+/// dBias
+void Synchronizer::differentiate(Operation *node) {
+  auto [normalized, factor] = known.lookup(node->getOperand(1));
+  int64_t rank = *NodeBuilder::getRank(node->getOperand(1));
+  axes.assign(1, 0);
+  for (int64_t axis = 2; axis < rank; ++axis)
+    axes.push_back(axis);
+  b.setInsertionPoint(node);
+  Value gradient = b.castTo(node->getOperand(0), builder.getF32Type());
+  Value product = b.mul(gradient, normalized);
+  Value own[] = {b.reduceMean(gradient, axes, true),
+                 b.reduceMean(product, axes, true)};
+  SmallVector<Value> means = reduce(own);
+  Value rest = b.sub(b.sub(gradient, means[0]), b.mul(normalized, means[1]));
+  Value slope = b.mul(factor, alongChannels(node->getOperand(2)));
+  replace(node, 0, b.mul(rest, slope));
+  // Of a rank's own rows: they are reduced as other gradients are.
+  replace(node, 1, b.reduceSum(product, axes, false));
+  replace(node, 2, b.reduceSum(gradient, axes, false));
+}
+
+LogicalResult Synchronizer::run() {
+  SmallVector<Operation *> done;
+  for (Operation &node : llvm::make_early_inc_range(editor.getBlock())) {
+    bool isForward = isStandardOp(&node, "BatchNormalization") &&
+                     NodeView(&node).getFlag("training_mode");
+    bool isBackward = isNode(&node) && getDomain(&node) == "com.microsoft" &&
+                      getOpType(&node) == "BatchNormalizationGrad" &&
+                      known.contains(node.getOperand(1));
+    if (isForward && failed(normalize(&node)))
+      return failure();
+    if (isBackward)
+      differentiate(&node);
+    if (isForward || isBackward)
+      done.push_back(&node);
+  }
+  for (Operation *node : llvm::reverse(done))
+    node->erase();
+  // Statistics of a rank's own rows, as the backward pass had them.
+  for (Operation &node :
+       llvm::make_early_inc_range(llvm::reverse(editor.getBlock())))
+    if (isNode(&node) && node.use_empty())
+      node.erase();
+  return success();
+}
+
+LogicalResult syncBatchNorm(GraphOp graph, NodeBuilder &nodes) {
+  return Synchronizer(graph, nodes).run();
+}
+
+} // namespace mp

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs of several ranks, and what they train."""
+
+import functools
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from runs import command, load_safetensors
+from support import run_mp_opt
+
+ENVIRONMENT = {
+    **os.environ,
+    # More ranks than cores, in a container; no other fabric than memory.
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_btl": "self,vader",
+    # Containers may forbid one process to read another's memory.
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+LAUNCHERS = {"openmpi": "mpiexec.openmpi", "mpich": "mpiexec.mpich"}
+
+
+@functools.lru_cache(maxsize=None)
+def find_launcher(name):
+    """Its path; skips where it is missing, or cannot start a process here, as
+    without a name of the host."""
+    found = shutil.which(LAUNCHERS[name])
+    if not found:
+        pytest.skip(f"{LAUNCHERS[name]} is not installed")
+    done = subprocess.run(
+        [found, "-n", "2", "true"], capture_output=True, text=True, timeout=60,
+        env=ENVIRONMENT,
+    )
+    if done.returncode != 0:
+        pytest.skip(f"{LAUNCHERS[name]} starts nothing: {done.stderr.strip()}")
+    return found
+
+
+@pytest.fixture(params=LAUNCHERS)
+def launcher(request):
+    return find_launcher(request.param)
+
+
+def launch(launcher, ranks, *arguments, **options):
+    """A run of so many ranks, whatever its exit code is."""
+    options = {"timeout": 120, "env": ENVIRONMENT, **options}
+    return subprocess.run(
+        [launcher, "-n", str(ranks), *command(*arguments)],
+        capture_output=True, text=True, **options,
+    )
+
+
+def make_model(folder, name="m.onnx", dropout=False, hidden=16):
+    random = np.random.default_rng(0)
+    weights = {
+        "w1": random.standard_normal((4, hidden)) / 2, "b1": np.zeros(hidden),
+        "w2": random.standard_normal((hidden, 3)) / 4,
+    }
+    nodes = [
+        helper.make_node("Gemm", ["x", "w1", "b1"], ["h"]),
+        helper.make_node("Relu", ["h"], ["a"]),
+        helper.make_node("Dropout", ["a", "ratio", "mode"], ["d"], seed=3),
+        helper.make_node("MatMul", ["d", "w2"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, ["batch", 4])],
+        [helper.make_tensor_value_info("y", 1, ["batch", 3])],
+        [
+            *(numpy_helper.from_array(w.astype("f"), n) for n, w in weights.items()),
+            numpy_helper.from_array(np.float32(0.2), "ratio"),
+            numpy_helper.from_array(np.bool_(dropout), "mode"),
+        ],
+    )
+    opsets = [helper.make_opsetid("", 21)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    onnx.save(model, folder / name)
+    return folder / name
+
+
+def make_data(folder, batches, name="data.npz", overflow=()):
+    """Batches of eight rows, some of which fp16 cannot multiply."""
+    random = np.random.default_rng(1)
+    x = random.standard_normal((batches, 8, 4)).astype("f")
+    labels = x[:, :, :3].argmax(2)
+    for batch in overflow:
+        x[batch] = 3e4
+    np.savez(folder / name, x=x, labels=labels)
+    return folder / name
+
+
+def make_steps(folder, model, ranks, *flags):
+    """The step for ranks, and that of one which accumulates as many batches."""
+    common = ("--train", "--loss=softmax-cross-entropy", "--summary=none", *flags)
+    distributed, accumulated = folder / "ranks.mlirbc", folder / "one.onnx"
+    run_mp_opt(model, *common, "--distribute", "-o", distributed)
+    run_mp_opt(model, *common, f"--accumulate={ranks}", "-o", accumulated)
+    return distributed, accumulated
+
+
+def train(launcher, ranks, step, data, out, *flags):
+    done = launch(launcher, ranks, "train", step, f"--data={data}", "-o", out, *flags)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return load_safetensors(out)
