@@ -366,6 +366,8 @@ Flags::Argument Flags::split(StringRef text) {
 /// it.
 std::string Flags::suggest(StringRef spelling, const OtherFlags *others) const {
   std::vector<std::string> names = {"--help", "--version"};
+  if (!tool.contains(' '))
+    names.push_back("--" + makeCompletionFlag().name);
   for (const Flag &flag : flags) {
     if (flag.isHidden)
       continue;
