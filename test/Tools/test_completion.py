@@ -249,6 +249,13 @@ def test_unknown_shells():
         assert "expected bash, zsh or fish, got ''" in text
 
 
+def test_misspelt():
+    text = run("mp-opt", "--print-completions=bash", code=2)
+    assert "did you mean '--print-completion'?" in text
+    text = run("mp-run run", "--print-completions=bash", code=2)
+    assert "did you mean" not in text
+
+
 def test_help_names_it():
     for program in PROGRAMS:
         assert "--print-completion=bash|zsh|fish" in run(program, "--help")

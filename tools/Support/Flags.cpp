@@ -157,6 +157,8 @@ Flags::Argument Flags::split(StringRef text) {
 /// it.
 std::string Flags::suggest(StringRef spelling, const OtherFlags *others) const {
   std::vector<std::string> names = {"--help", "--version"};
+  if (!tool.contains(' '))
+    names.push_back(spellFlag(makeCompletionFlag().name));
   llvm::append_range(names, getSpellings());
   // A flag of one letter is near to everything that is short.
   llvm::erase_if(names, [](StringRef name) { return name.size() == 2; });
