@@ -9,7 +9,8 @@ usage() {
   cat <<'END'
 usage: scripts/build-docs.sh [--no-install] [-o FOLDER]
 
-  -o FOLDER     where the site goes  (default: build/site)
+  -o FOLDER     where the site goes, in the place of an older one
+                (default: build/site)
   --no-install  fail if the Python packages are not there, install none
 
 The site is files: open FOLDER/index.html, or serve the folder. It loads nothing
@@ -42,6 +43,10 @@ site=${site:-$build/site}
 step_total=3
 llvm=/usr/lib/llvm-22
 tblgen=${MLIR_TBLGEN:-$llvm/bin/mlir-tblgen}
+# What is in the folder goes.
+if [[ -n $(ls -A -- "$site" 2>/dev/null) && ! -e $site/site/style.css ]]; then
+  die "$site: expected an older site or an empty folder, found other files"
+fi
 for program in "$tblgen" "$build/bin/mp-opt" "$build/bin/mp-run"; do
   [[ -x $program ]] || die "$program is not there: run scripts/setup.sh"
 done

@@ -36,9 +36,10 @@ packages=(
   libjemalloc-dev
 )
 # For the sanitized build, code for another processor, runs of several ranks,
-# what shells complete, man pages and the package, which only the tests use.
+# what shells complete, man pages, the Debian package and the Python package,
+# which only the tests use.
 test_packages=(libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user openmpi-bin
-  mpich zsh fish man-db mandoc dpkg-dev lintian debootstrap)
+  mpich python3-dev zsh fish man-db mandoc dpkg-dev lintian debootstrap)
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4
 

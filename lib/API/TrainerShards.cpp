@@ -134,43 +134,56 @@ Error Trainer::shareRange(unsigned input) {
   return Error::success();
 }
 
-/// To rank 0.
+/// To rank 0, piece by piece: others have no room for whole states.
+Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
+  constexpr uint64_t mostElements = 1 << 18;
+  const Tensor &own = compiled->getValues()[input];
+  uint64_t numRanks = options.batches.ranks, total = 1;
+  for (int64_t size : shard.sizes)
+    total *= uint64_t(size);
+  uint64_t count = uint64_t(shard.count);
+  size_t width = own.getNumBytes() / (shard.isRange ? count : total);
+  const char *data = static_cast<const char *>(own.getData()) +
+                     (shard.isRange ? 0 : size_t(shard.first) * width);
+  Tensor *whole = nullptr;
+  if (options.ranks->getRank() == 0) {
+    whole = &wholes[input];
+    if (!whole->getData()) {
+      Expected<Tensor> made = Tensor::create(own.getKind(), shard.sizes);
+      if (!made)
+        return made.takeError();
+      *whole = std::move(*made);
+    }
+  }
+  // Ranges differ by one element at most.
+  uint64_t longest = (total + numRanks - 1) / numRanks;
+  for (uint64_t from = 0; from < longest; from += mostElements) {
+    uint64_t size = std::min(mostElements, longest - from);
+    std::vector<char> piece(size * width);
+    if (from < count)
+      std::memcpy(piece.data(), data + from * width,
+                  std::min(size, count - from) * width);
+    auto all = options.ranks->gather(piece);
+    if (!all)
+      return all.takeError();
+    for (uint64_t rank = 0; whole && rank < numRanks; ++rank) {
+      uint64_t first = rank * total / numRanks + from;
+      uint64_t last = (rank + 1) * total / numRanks;
+      if (first < last)
+        std::memcpy(static_cast<char *>(whole->getData()) + first * width,
+                    all->data() + rank * piece.size(),
+                    std::min(size, last - first) * width);
+    }
+  }
+  return Error::success();
+}
+
 Error Trainer::gatherShards() {
   if (shards.empty() || gatheredStep == step)
     return Error::success();
-  uint64_t numRanks = options.batches.ranks;
-  for (const auto &[input, shard] : shards) {
-    const Tensor &own = compiled->getValues()[input];
-    uint64_t total = 1;
-    for (int64_t size : shard->sizes)
-      total *= uint64_t(size);
-    uint64_t elements = shard->isRange ? uint64_t(shard->count) : total;
-    size_t width = own.getNumBytes() / elements;
-    const char *begin = static_cast<const char *>(own.getData()) +
-                        (shard->isRange ? 0 : size_t(shard->first) * width);
-    // Ranges differ by one element at most.
-    std::vector<char> padded(begin, begin + size_t(shard->count) * width);
-    size_t part = (total + numRanks - 1) / numRanks * width;
-    padded.resize(part);
-    auto all = options.ranks->gather(padded);
-    if (!all)
-      return all.takeError();
-    if (options.ranks->getRank() > 0)
-      continue;
-    Tensor &whole = wholes[input];
-    if (!whole.getData()) {
-      Expected<Tensor> made = Tensor::create(own.getKind(), shard->sizes);
-      if (!made)
-        return made.takeError();
-      whole = std::move(*made);
-    }
-    for (uint64_t rank = 0; rank < numRanks; ++rank) {
-      size_t first = rank * total / numRanks;
-      size_t last = (rank + 1) * total / numRanks;
-      std::memcpy(static_cast<char *>(whole.getData()) + first * width,
-                  all->data() + rank * part, (last - first) * width);
-    }
-  }
+  for (const auto &[input, shard] : shards)
+    if (Error failed = gatherShard(input, *shard))
+      return failed;
   gatheredStep = step;
   return Error::success();
 }

@@ -26,6 +26,7 @@ OPTIONAL = {
     "python.md": "# Python\n\nThis version has no Python package: Python programs "
     "call `mp-opt` and `mp-run`, or a [library](running.md) that `--emit=lib` has "
     "made.\n",
+    "reference/python-api.md": "# mp_opt\n\nThis version has no Python package.\n",
     "c-api.md": "# C\n\nThis version has no library of the compiler for C: C "
     "programs call a [compiled model](running.md#in-programs-of-your-own).\n",
 }
@@ -66,6 +67,8 @@ def make(folder, options):
         options.programs,
         reference.Tables(ROOT, options.tblgen, options.mlir_include),
     )
+    if (ROOT / "python/mp_opt/__init__.py").exists():
+        pages.write("reference/python-api.md", "# mp_opt\n\n::: mp_opt\n")
     for name, text in OPTIONAL.items():
         if not (folder / "pages" / name).exists():
             pages.write(name, text)
@@ -77,7 +80,10 @@ def make(folder, options):
         folder / "pages/site",
         ignore=shutil.ignore_patterns("mkdocs.yml"),
     )
-    shutil.copy(ROOT / "docs/site/mkdocs.yml", folder)
+    config = (ROOT / "docs/site/mkdocs.yml").read_text(encoding="utf-8")
+    (folder / "mkdocs.yml").write_text(
+        config.replace("@ROOT@", str(ROOT)), encoding="utf-8"
+    )
 
 
 def main():

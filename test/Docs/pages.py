@@ -77,12 +77,14 @@ def make_folder(folder):
 
 
 def environment(folder, python):
-    """Of a shell that has the programs and a Python on its path."""
+    """Of a shell that has the programs, a Python and the package on its path."""
     values = dict(os.environ)
     programs = [pathlib.Path(MP_OPT).parent, pathlib.Path(python).parent]
     values["MPOPT"] = str(ROOT)
     values["PATH"] = os.pathsep.join([*map(str, programs), values["PATH"]])
     values["PWD"] = str(folder)
+    # The package as it is built.
+    values["PYTHONPATH"] = str(pathlib.Path(MP_OPT).parents[1] / "python")
     return values
 
 

@@ -37,7 +37,8 @@ LICENSE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 # Folders of the project; the build folders are not among them.
 CODE_FOLDERS = ("include", "lib", "passes", "tools")
 FOLDERS = (
-    *CODE_FOLDERS, ".ci", "benchmarks", "examples", "fuzz", "scripts", "test",
+    *CODE_FOLDERS, ".ci", "benchmarks", "examples", "fuzz", "python", "scripts",
+    "test",
 )
 USES_ONNX = ("lib/Schema/", "lib/Target/ONNX/")
 # What each layer must not see.
@@ -190,7 +191,7 @@ def check_dependencies(root, _):
 
 def check_format(root, options):
     found = [str(p) for p in files(root, CODE_FOLDERS, CODE)]
-    found += [str(p) for p in files(root, ["test", "fuzz"], CODE)]
+    found += [str(p) for p in files(root, ["test", "fuzz", "python"], CODE)]
     if not found:
         return
     style = f"--style=file:{root / '.clang-format'}"

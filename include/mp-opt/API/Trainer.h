@@ -156,6 +156,7 @@ private:
   void putWholes(std::vector<NamedTensor> &states) const;
   bool isRange(unsigned input) const;
   llvm::Error shareRange(unsigned input);
+  llvm::Error gatherShard(unsigned input, const ShardedState &shard);
   llvm::Error gatherShards();
   std::vector<uint16_t> getSharedBits(unsigned input) const;
   llvm::Expected<bool> agreeOnStop(bool isStopped);
