@@ -205,7 +205,8 @@ std::pair<uint64_t, uint64_t> Trainer::getShardedBytes() const {
   for (const auto &[input, shard] : shards) {
     if (!shard->isRange)
       continue;
-    uint64_t total = compiled->getValues()[input].getNumBytes() / uint64_t(shard->count);
+    uint64_t total =
+        compiled->getValues()[input].getNumBytes() / uint64_t(shard->count);
     own += compiled->getValues()[input].getNumBytes();
     for (int64_t size : shard->sizes)
       total *= uint64_t(size);
