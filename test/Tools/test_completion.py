@@ -159,7 +159,8 @@ def test_what_choices_are_there():
     """Of what users ask for by name, whether or not that is all."""
     rows = {row["flag"]: row for row in TABLES["mp-opt"]}
     assert "lib" in rows["--emit"]["choices"]
-    assert {"adamw", "sgd", "none"} <= set(rows["--optimizer"]["words"])
+    assert {"adamw", "sgd", "lazy-adam", "none"} <= set(
+        rows["--optimizer"]["words"])
     assert {"mse", "softmax-cross-entropy", "output:"} <= set(
         rows["--loss"]["words"])
     assert "mixed_bfloat16" in rows["--policy"]["words"]
