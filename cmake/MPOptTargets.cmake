@@ -51,7 +51,8 @@ function(mp_add_program name)
       target_link_options(${name} PRIVATE -Wl,-z,keep-text-section-prefix)
     endif()
   endif()
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+          COMPONENT programs)
 endfunction()
 
 function(mp_compile_options name exceptions)

@@ -13,7 +13,7 @@ usage: scripts/setup.sh [--no-build] [--with-tests]
   --no-build    install what building needs, and stop there
   --with-tests  install what the tests need as well, and build the programs that
                 only tests run, the sanitized mp-opt and the fuzzers
-                (build/sanitized); else mp-opt, mp-run and the plugin are built
+                (build/sanitized); else the programs and the plugin are built
 
 environment:
   MPOPT_CACHE   tools and libraries  (default: ~/.cache/mp-opt)
@@ -35,10 +35,11 @@ packages=(
   # the allocator
   libjemalloc-dev
 )
-# For the sanitized build, code for another processor, runs of several ranks and
-# the Python package, which only the tests use.
+# For the sanitized build, code for another processor, runs of several ranks,
+# what shells complete, man pages, the Debian package and the Python package,
+# which only the tests use.
 test_packages=(libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user openmpi-bin
-  mpich python3-dev)
+  mpich python3-dev zsh fish man-db mandoc dpkg-dev lintian debootstrap)
 llvm=/usr/lib/llvm-22
 cmake_version=4.4.4
 
@@ -192,7 +193,7 @@ build_mp_opt() {
 
 with_build=1
 with_tests=0
-targets=(mp-opt mp-run mp-opt-plugin mp-opt-c)
+targets=(mp-opt mp-run mp-opt-plugin mp-opt-c mp-opt-lsp-server mp-opt-shell)
 for argument; do
   case $argument in
   --no-build) with_build=0 ;;

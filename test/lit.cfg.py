@@ -10,6 +10,9 @@ that the IR survives text and bytecode. ctest does so for the folders about the
 IR, but not for tests of diagnostics, whose places change, nor for those with
 resources, which get other names (DiscoverTests.cmake.in).
 
+With `--param tools=FOLDER` the programs are those of another folder, of an
+installed package, say.
+
 Tests may use %python (with the packages of scripts/requirements-test.txt),
 %training_python, %mp_plugin, %examples (that folder), and REQUIRES: mp-opt,
 mlir-opt, test-venv, training-venv, roundtrip.
@@ -49,7 +52,9 @@ config.substitutions.append(("%mp_plugin", config.plugin))
 examples = os.path.join(os.path.dirname(config.source_root), "examples")
 config.substitutions.append(("%examples", examples))
 
-path = [config.tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
+# Those of a package, say: --param tools=/usr/bin.
+tools = lit_config.params.get("tools", config.tools_dir)
+path = [tools, config.llvm_tools_dir, os.environ["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
 # The first diagnostic is the subject, not its color.
 config.environment["NO_COLOR"] = "1"

@@ -54,14 +54,19 @@ static bool parseLink(StringRef text, Link &link) {
   return true;
 }
 
+std::vector<std::string> Network::getKnownNames() {
+  std::vector<std::string> names;
+  for (const KnownNetwork &known : knownNetworks)
+    names.push_back(known.name.str());
+  return names;
+}
+
 Expected<Network> Network::parse(StringRef text) {
-  SmallVector<StringRef> names;
-  for (const KnownNetwork &known : knownNetworks) {
-    names.push_back(known.name);
+  for (const KnownNetwork &known : knownNetworks)
     if (text == known.name)
       return Network{text.str(), known.outside, known.inside,
                      known.ranksPerNode};
-  }
+  std::vector<std::string> names = getKnownNames();
   Network network;
   network.name = text.str();
   auto [outside, node] = text.split(':');

@@ -64,19 +64,23 @@ void ConvertFlags::addFiles() {
                       options.code.fp32Products = FP32Products(word);
                 });
   set.add("rtol", tolerance, "relative error that --verify allows");
-  set.add("cache", cache, "where --verify keeps compiled code", "WHERE")
-      .expected = "on, off or a folder with a slash in its name";
+  Flag &where =
+      set.add("cache", cache, "where --verify keeps compiled code", "WHERE");
+  where.expected = "on, off or a folder with a slash in its name";
+  where.words = {"on", "off"};
 }
 
 void ConvertFlags::addExplanations() {
   set.beginGroup("Explanations");
   set.add("print-config", options.printConfig, "print the policy in force");
-  set.addOptional("summary", "table at the end: text, json or none", "FORM",
-                  [this](StringRef word) {
-                    summary = parseSummaryForm(word);
-                    return summary.has_value();
-                  })
-      .expected = "text, json or none";
+  Flag &form =
+      set.addOptional("summary", "table at the end: text, json or none", "FORM",
+                      [this](StringRef word) {
+                        summary = parseSummaryForm(word);
+                        return summary.has_value();
+                      });
+  form.expected = "text, json or none";
+  form.words = {"text", "json", "none"};
   set.add("explain", options.reports.explain, "say why a node is so", "NODE");
   set.add("report", options.reports.report, "report as one HTML file", "FILE");
   set.add("profile", options.reports.profile, "times of nodes for the report",

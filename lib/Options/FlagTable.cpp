@@ -221,6 +221,7 @@ void FlagTable::printJSON(raw_ostream &os) const {
           json.attribute("synonyms", json::Array(llvm::map_range(flag.synonyms,
                                                                  spellFlag)));
           json.attribute("choices", json::Array(flag.choices));
+          json.attribute("words", json::Array(flag.words));
           json.attribute("optional", flag.isOptional);
           json.attribute("repeatable", flag.isRepeatable);
         });

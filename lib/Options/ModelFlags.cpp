@@ -73,8 +73,10 @@ void ModelFlags::addTo(FlagTable &flags) {
   flags.add("external-data-root", roots,
             "folder where external data may lie behind links", "DIR");
   addCheck(flags, "model-check", check);
-  flags.add("cache", cache, "where compiled code is kept", "WHERE").expected =
-      "on, off or a folder with a slash in its name";
+  Flag &where =
+      flags.add("cache", cache, "where compiled code is kept", "WHERE");
+  where.expected = "on, off or a folder with a slash in its name";
+  where.words = {"on", "off"};
   flags.add("mlir-timing", isTimed, "print where the time of compiling goes");
 }
 

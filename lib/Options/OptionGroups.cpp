@@ -8,7 +8,10 @@
 #include "mp-opt/Options/OptionGroups.h"
 
 #include "mp-opt/Execution/EmitPTX.h"
+#include "mp-opt/Precision/Policy/PolicyFile.h"
 #include "mp-opt/Training/LossScaling.h"
+#include "mp-opt/Training/Losses.h"
+#include "mp-opt/Training/Optimizers.h"
 
 using namespace llvm;
 
@@ -35,9 +38,13 @@ PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
   for (const PolicyField &field : getPolicyFields()) {
     if (field.flag.empty())
       continue;
-    if (field.text)
-      flags.add(field.flag, request.policy.*field.text, field.help, "FILE");
-    else if (field.isOn)
+    if (field.text) {
+      Flag &row =
+          flags.add(field.flag, request.policy.*field.text, field.help, "FILE");
+      if (field.text == &PolicyRequest::policy)
+        for (StringRef name : getKerasPolicies())
+          row.words.push_back(name.str());
+    } else if (field.isOn)
       flags.add(field.flag, request.policy.*field.isOn, field.help);
     else if (field.hasCommas)
       flags.addCommas(field.flag, request.policy.*field.list, field.help,
@@ -84,14 +91,28 @@ Error PrecisionFlags::check(MixedPrecisionRequest &request,
 // Training
 //===----------------------------------------------------------------------===//
 
+/// Of a list for messages, "a, b, c:NAME": what a value may be or begin with.
+static std::vector<std::string> splitNames(StringRef names) {
+  SmallVector<StringRef> parts;
+  names.split(parts, ", ");
+  std::vector<std::string> words;
+  for (StringRef part : parts) {
+    part.consume_back("NAME");
+    words.push_back(part.str());
+  }
+  return words;
+}
+
 TrainingFlags::TrainingFlags(FlagTable &flags, TrainingRequest &request)
     : request(request), flags(flags) {
   flags.beginGroup("Training");
   flags.add("train", train, "make a training step");
-  flags.add("loss", request.loss, "what is minimized", "LOSS");
+  flags.add("loss", request.loss, "what is minimized", "LOSS").words =
+      splitNames(getLossNames());
   flags.add("class-axis", request.classAxis, "axis of the loss's classes");
-  flags.add("optimizer", request.optimizer, "optimizer with its numbers",
-            "NAME");
+  flags
+      .add("optimizer", request.optimizer, "optimizer with its numbers", "NAME")
+      .words = splitNames(getOptimizerNames() + ", none");
   flags.add("lr", request.learningRate, "learning rate");
   flags.add("weight-decay", request.weightDecay, "decay of the parameters");
   flags.add("clip-norm", request.clipNorm, "bound of the gradients' norm");
@@ -119,7 +140,8 @@ TrainingFlags::TrainingFlags(FlagTable &flags, TrainingRequest &request)
                   "NAME=SIZE,...");
   flags.add("straight-through", request.straightThrough,
             "pass gradients by quantization that is undone at once");
-  flags.add("loss-scale", lossScale, "none, a number or dynamic", "SCALE");
+  flags.add("loss-scale", lossScale, "none, a number or dynamic", "SCALE")
+      .words = {"none", "dynamic"};
 }
 
 static Error error(const Twine &message) { return createStringError(message); }

@@ -61,6 +61,8 @@ def describe(row):
     remarks = [row["help"]]
     if row["choices"] and "|".join(row["choices"]) != row["value"]:
         remarks.append("one of " + ", ".join(row["choices"]))
+    if row["words"]:
+        remarks.append("such as " + ", ".join(row["words"]))
     if row["repeatable"]:
         remarks.append("repeatable")
     return (f"| {'<br>'.join(map(code, forms))} | {cell('; '.join(remarks))} |")

@@ -34,6 +34,16 @@ endif()
 if(NOT output MATCHES "y: 1 0 3 2\n")
   message(FATAL_ERROR "expected y = x w, got:\n${output}")
 endif()
+# What editors, shells and man look for.
+foreach(file bin/mp-opt-lsp-server
+        share/man/man1/mp-opt.1 share/man/man1/mp-run-train.1
+        share/bash-completion/completions/mp-opt
+        share/zsh/site-functions/_mp-run
+        share/fish/vendor_completions.d/mp-run.fish)
+  if(NOT EXISTS ${WORK}/installed/${file})
+    message(FATAL_ERROR "${file} is not installed")
+  endif()
+endforeach()
 # The installed tool runs as well, from where it was moved to.
 if(EXISTS ${WORK}/installed/bin/mp-opt)
   run(${WORK}/installed/bin/mp-opt --version)

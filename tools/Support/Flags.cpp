@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Flags.h"
+#include "Completion.h"
 #include "ExitCodes.h"
 #include "Message.h"
 
@@ -71,15 +72,21 @@ void Flags::printRows(raw_ostream &os) const {
   }
 }
 
+std::vector<std::string> Flags::getTopicNames() const {
+  std::vector<std::string> names;
+  for (const Topic &topic : topics)
+    names.push_back(topic.name);
+  names.push_back("json");
+  return names;
+}
+
 int Flags::printTopic(StringRef name) const {
-  std::vector<std::string> names = {"json"};
-  for (const Topic &topic : topics) {
+  for (const Topic &topic : topics)
     if (topic.name == name) {
       topic.print();
       return exitOk;
     }
-    names.insert(names.end() - 1, topic.name);
-  }
+  std::vector<std::string> names = getTopicNames();
   if (name != "json")
     return usageError("--help: unknown topic '" + name + "', expected " +
                       join(ArrayRef(names).drop_back(), ", ") + " or " +
@@ -88,8 +95,29 @@ int Flags::printTopic(StringRef name) const {
   return exitOk;
 }
 
+void Flags::printCompletionPart(StringRef shell,
+                                const OtherFlags *others) const {
+  CompletionPart part;
+  part.tool = tool.str();
+  part.help = help.split('\n').first.split(": ").second.str();
+  llvm::copy_if(getRows(), std::back_inserter(part.flags),
+                [](const Flag &flag) { return !flag.isHidden; });
+  Flag topic{"help", "TOPIC", "what there is", "", ""};
+  topic.choices = getTopicNames();
+  topic.isOptional = true;
+  part.flags.push_back(std::move(topic));
+  part.flags.push_back({"h", "", "what there is", "", ""});
+  part.flags.push_back({"version", "", "print the version", "", ""});
+  if (!tool.contains(' '))
+    part.flags.push_back(makeCompletionFlag());
+  if (others)
+    part.others = others->getNames();
+  mp::printCompletionPart(shell, part, outs());
+}
+
 /// Help and the version come before anything else, whatever else is wrong.
-std::optional<int> Flags::printWanted(Rest arguments) const {
+std::optional<int> Flags::printWanted(Rest arguments,
+                                      const OtherFlags *others) const {
   for (const char *text : arguments) {
     if (StringRef(text) == "--")
       break;
@@ -99,6 +127,10 @@ std::optional<int> Flags::printWanted(Rest arguments) const {
     if (argument.name == "version" && !argument.hasValue) {
       outs() << tool.split(' ').first << " " MPOPT_VERSION " (LLVM "
              << LLVM_VERSION_STRING << ")\n";
+      return exitOk;
+    }
+    if (argument.name == completionPartFlag && argument.hasValue) {
+      printCompletionPart(argument.value, others);
       return exitOk;
     }
     if (argument.name != "help" && argument.name != "h")
@@ -125,6 +157,8 @@ Flags::Argument Flags::split(StringRef text) {
 /// it.
 std::string Flags::suggest(StringRef spelling, const OtherFlags *others) const {
   std::vector<std::string> names = {"--help", "--version"};
+  if (!tool.contains(' '))
+    names.push_back(spellFlag(makeCompletionFlag().name));
   llvm::append_range(names, getSpellings());
   // A flag of one letter is near to everything that is short.
   llvm::erase_if(names, [](StringRef name) { return name.size() == 2; });
@@ -233,7 +267,7 @@ static bool expand(StringRef path, ArrayRef<const char *> &rest,
 std::optional<int> Flags::parse(ArrayRef<const char *> arguments,
                                 std::vector<std::string> &positional,
                                 OtherFlags *others) {
-  if (std::optional<int> code = printWanted(arguments))
+  if (std::optional<int> code = printWanted(arguments, others))
     return code;
   BumpPtrAllocator memory;
   std::deque<std::vector<const char *>> expanded;

@@ -77,8 +77,12 @@ private:
   std::optional<int> take(Flag &flag, Argument argument, Rest &rest,
                           const OtherFlags *others);
   int refuseUnknown(const Argument &argument, const OtherFlags *others) const;
-  std::optional<int> printWanted(Rest arguments) const;
+  std::optional<int> printWanted(Rest arguments,
+                                 const OtherFlags *others) const;
   int printTopic(llvm::StringRef name) const;
+  std::vector<std::string> getTopicNames() const;
+  void printCompletionPart(llvm::StringRef shell,
+                           const OtherFlags *others) const;
   std::string suggest(llvm::StringRef spelling, const OtherFlags *others) const;
 
   llvm::StringRef tool, help;

@@ -60,7 +60,7 @@ Error Options::checkInput() const {
   return Error::success();
 }
 
-std::optional<int> Options::parse(int argc, char **argv,
+std::optional<int> Options::parse(ArrayRef<const char *> arguments,
                                   mlir::DialectRegistry &registry) {
   Flags flags("mp-opt", help::options);
   ConvertFlags convert(flags, *this);
@@ -71,7 +71,7 @@ std::optional<int> Options::parse(int argc, char **argv,
   flags.add("debug-write-step", writeStep, "", "STEP").isHidden = true;
   flags.addTopic("train", [] { outs() << help::training; });
   flags.addTopic("code", [] { outs() << help::code; });
-  if (auto code = parseArguments(flags, {argv + 1, argv + argc}, registry))
+  if (auto code = parseArguments(flags, arguments, registry))
     return code;
   Error failed = convert.complete(MPOPT_VERSION);
   if (!failed)

@@ -27,7 +27,7 @@ struct Options : ConvertOptions {
 
   /// Parses the arguments, MLIR's own among them. An exit code if the run is
   /// over: help was printed or the usage is wrong.
-  std::optional<int> parse(int argc, char **argv,
+  std::optional<int> parse(llvm::ArrayRef<const char *> arguments,
                            mlir::DialectRegistry &registry);
 
 private:

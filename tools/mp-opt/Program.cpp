@@ -7,6 +7,7 @@
 
 #include "Program.h"
 
+#include "Completion.h"
 #include "Diff.h"
 #include "Driver.h"
 #include "InternalErrors.h"
@@ -23,6 +24,15 @@
 
 namespace mp {
 
+using Arguments = llvm::ArrayRef<const char *>;
+
+static int runDirectly(Arguments arguments, mlir::DialectRegistry &registry) {
+  Options options;
+  if (std::optional<int> exitCode = options.parse(arguments, registry))
+    return *exitCode;
+  return Driver(options, registry).run();
+}
+
 int runOptProgram(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   installInternalErrorHandler(argc, argv);
@@ -31,12 +41,16 @@ int runOptProgram(int argc, char **argv) {
   registry.insert<onnxir::ONNXDialect, MPDialect>();
   registerLoweringDialects(registry);
   registerAllPasses();
-  if (argc > 1 && llvm::StringRef(argv[1]) == "diff")
-    return runDiff({argv + 2, argv + argc}, registry);
-  Options options;
-  if (std::optional<int> exitCode = options.parse(argc, argv, registry))
-    return *exitCode;
-  return Driver(options, registry).run();
+  auto run = [&](Arguments rest) { return runDirectly(rest, registry); };
+  auto diff = [&](Arguments rest) { return runDiff(rest, registry); };
+  Arguments arguments(argv + 1, argv + argc);
+  CompletedProgram program{
+      "mp-opt", /*takesFiles=*/true, {{"", run}, {"diff", diff}}};
+  if (std::optional<int> code = printCompletion(program, arguments))
+    return *code;
+  if (!arguments.empty() && llvm::StringRef(arguments.front()) == "diff")
+    return diff(arguments.drop_front());
+  return run(arguments);
 }
 
 } // namespace mp

@@ -68,7 +68,8 @@ int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
   session.addTo(flags);
   flags.beginGroup("Scaling");
   flags.add("ranks", ranks, "how many there may be", "N,N,...");
-  flags.add("network", name, "what is between ranks", "NAME");
+  flags.add("network", name, "what is between ranks", "NAME").words =
+      Network::getKnownNames();
   flags.add("jitter", jitter, "standard deviation of ranks' times", 0.0);
   flags.add("json", asJSON, "print as JSON");
   if (auto code = session.parse(flags, arguments, registry))

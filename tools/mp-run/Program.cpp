@@ -8,6 +8,7 @@
 #include "Program.h"
 
 #include "Commands.h"
+#include "Completion.h"
 #include "Interrupt.h"
 #include "Message.h"
 
@@ -29,6 +30,7 @@ static constexpr llvm::StringLiteral help = R"(mp-run: runs ONNX models
 
 usage: mp-run COMMAND ...       mp-run COMMAND --help says more, and --help=json
                                 lists its flags for other programs
+       mp-run --print-completion=bash|zsh|fish    for the shell that completes
 
   run MODEL [DATA]      computes a model's outputs
   bench MODEL [DATA]    measures how long that takes
@@ -65,6 +67,23 @@ static std::string suggestCommand(llvm::StringRef command,
   return suggestNearest(command, names);
 }
 
+using Command = std::pair<llvm::StringRef, decltype(&runRun)>;
+
+/// For shells.
+static CompletedProgram describeProgram(llvm::ArrayRef<Command> commands,
+                                        mlir::DialectRegistry &registry) {
+  CompletedProgram program{"mp-run", /*takesFiles=*/false, {}};
+  program.commands.push_back({"", [](Arguments rest) {
+                                std::vector<std::string> none;
+                                return *Flags("mp-run", help).parse(rest, none);
+                              }});
+  for (auto [name, run] : commands)
+    program.commands.push_back({name, [run = run, &registry](Arguments rest) {
+                                  return run(rest, registry);
+                                }});
+  return program;
+}
+
 int mp::runRunProgram(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // A limit on files is an error where one is written, as a full disk is.
@@ -76,10 +95,13 @@ int mp::runRunProgram(int argc, char **argv) {
   registerModelDialects(registry);
   llvm::StringRef command = argc > 1 ? argv[1] : "--help";
   Arguments rest(argv + std::min(argc, 2), argv + argc);
-  static const std::pair<llvm::StringRef, decltype(&runRun)> commands[] = {
+  static const Command commands[] = {
       {"run", runRun},     {"bench", runBench}, {"compare", runCompare},
       {"train", runTrain}, {"plan", runPlan},   {"show", runShow},
   };
+  if (auto code = printCompletion(describeProgram(commands, registry),
+                                  {argv + std::min(argc, 1), argv + argc}))
+    return *code;
   for (auto [name, run] : commands)
     if (command == name)
       return run(rest, registry);

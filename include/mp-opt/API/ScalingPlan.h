@@ -34,6 +34,7 @@ struct Network {
   /// A name, as "400g" or "nvlink+400g", or "GB/S,US" with ":RANKS,GB/S,US" for
   /// those of a node behind it. Fails with what is known.
   static llvm::Expected<Network> parse(llvm::StringRef text);
+  static std::vector<std::string> getKnownNames();
 
   /// An all-reduce of so many bytes on each of `ranks`: the better one of a
   /// ring and a tree, as NCCL chooses.

@@ -45,6 +45,8 @@ struct Flag {
   std::vector<std::string> synonyms = {};
   /// The values that there are; empty if they cannot be listed.
   std::vector<std::string> choices = {};
+  /// Values that are offered where others may be given as well.
+  std::vector<std::string> words = {};
   /// The value may be left out.
   bool isOptional = false;
   bool isRepeatable = false;

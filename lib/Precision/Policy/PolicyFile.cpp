@@ -206,6 +206,8 @@ static Error addFile(StringRef path, PolicyRequest &request, Adder add) {
 static constexpr StringLiteral kerasPolicies[] = {"mixed_bfloat16",
                                                   "mixed_float16", "float32"};
 
+ArrayRef<StringLiteral> getKerasPolicies() { return kerasPolicies; }
+
 /// The policy of Keras that a text which is none is meant to be; empty if it is
 /// more like a file.
 static StringRef findMeantPolicy(StringRef name) {

@@ -25,6 +25,9 @@ namespace mp {
 /// and line.
 llvm::Expected<PolicyOptions> loadPolicy(PolicyRequest &request);
 
+/// The names that a policy may have instead of a file.
+llvm::ArrayRef<llvm::StringLiteral> getKerasPolicies();
+
 /// One operator a line, `#` starts a comment.
 llvm::Error addListFile(llvm::StringRef text, llvm::StringRef file,
                         OpClass opClass, PolicyOptions &options);
