@@ -83,10 +83,14 @@ printf '%s\n' "${control/@MAINTAINER@/$maintainer}" >"$work/debian/control"
 depends=$(cd "$work" && dpkg-shlibdeps -O "$tree"/usr/bin/* 2>"$work/log") ||
   die "dpkg-shlibdeps: $(<"$work/log")"
 depends=${depends#shlibs:Depends=}
+# In KiB, of which each file and folder takes whole ones, as Debian counts: what
+# they take on this disk is another number each time.
+size=$(find "$tree/usr" -printf '%y %s\n' |
+  awk '{ sum += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print sum }')
 {
   printf 'Package: mp-opt\nVersion: %s\n' "$version"
   sed -n '/^Maintainer:/p;/^Section:/p;/^Priority:/p' "$work/debian/control"
-  printf 'Installed-Size: %s\n' "$(du -sk --exclude=DEBIAN "$tree" | cut -f 1)"
+  printf 'Installed-Size: %s\n' "$size"
   sed -n '/^Package:/,$p' "$work/debian/control" | sed \
     -e '/^Package:/d' -e "s/\${shlibs:Depends}/$depends/"
 } >"$tree/DEBIAN/control"
