@@ -253,6 +253,7 @@ def train_step(
     average: str | None = None,
     accumulate: int | None = None,
     distribute: bool | None = None,
+    sync_batch_norm: bool | None = None,
     train_only: _Texts | None = None,
     tie: _Texts | None = None,
     untie: _Texts | None = None,
