@@ -56,8 +56,9 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --progress=FORM       bar (on a terminal), lines (elsewhere), none or auto
   --quiet               print nothing on the way but warnings
   --timeout=S           mpiexec -n N mp-run train: end if a rank does not answer
-                        (600 s); --wire=fp32|bf16: gradients; --ranks=1: alone;
-                        --shard=optimizer: each keeps a part of its states
+                        for so long (600 s)
+  --wire=fp32|bf16      what gradients travel in; --ranks=1: train alone
+  --shard=optimizer     each rank keeps a part of the optimizer's states
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
   --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
