@@ -103,7 +103,8 @@ NAMED = re.compile(
 )
 # Flags of other programs than those of the repository, which pages name.
 FOREIGN_FLAGS = {"--install", "--prefix", "--load-dialect-plugin",
-                 "--load-pass-plugin", "--name"}
+                 "--load-pass-plugin", "--name",
+                 "--param", "--config", "--package-config", "--extensions"}
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+\b(?!-?\*)")
 
 
