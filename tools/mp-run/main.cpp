@@ -67,10 +67,9 @@ static std::string suggestCommand(llvm::StringRef command,
 
 using Command = std::pair<llvm::StringRef, decltype(&runRun)>;
 
-static std::optional<int>
-printCompletion(llvm::ArrayRef<const char *> arguments,
-                llvm::ArrayRef<Command> commands,
-                mlir::DialectRegistry &registry) {
+static std::optional<int> printScript(llvm::ArrayRef<const char *> arguments,
+                                      llvm::ArrayRef<Command> commands,
+                                      mlir::DialectRegistry &registry) {
   CompletedProgram program{"mp-run", /*takesFiles=*/false, {}};
   program.commands.push_back({"", [](Arguments rest) {
                                 std::vector<std::string> none;
@@ -98,8 +97,8 @@ int main(int argc, char **argv) {
       {"run", runRun},     {"bench", runBench}, {"compare", runCompare},
       {"train", runTrain}, {"plan", runPlan},   {"show", runShow},
   };
-  if (auto code = printCompletion({argv + std::min(argc, 1), argv + argc},
-                                  commands, registry))
+  if (auto code = printScript({argv + std::min(argc, 1), argv + argc}, commands,
+                              registry))
     return *code;
   for (auto [name, run] : commands)
     if (command == name)
