@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the man page of a program or of one of its commands.
 
-usage: make_man.py --date=YYYY-MM-DD --output=FILE [--see=PAGE(1),...]
+usage: make_man.py --date=YYYY-MM-DD --output=FILE [--see=PAGE,...]
                    [--topics=NAME,...] [--like=COMMAND] [--no-table]
                    PROGRAM [COMMAND]
 
@@ -321,8 +321,7 @@ class Page:
             self.add_blocks(section)
         if options.see:
             self.add(".SH SEE ALSO")
-            pages = [re.sub(r"(.*)\((\d)\)", r".BR \1 (\2)", page).replace("-", "\\-")
-                     for page in options.see]
+            pages = [f".BR {escape(page)} (1)" for page in options.see]
             self.add(*(page + "," for page in pages[:-1]), pages[-1])
         text = "\n".join(line for line in self.lines if line) + "\n"
         # A paragraph right behind a heading is one macro too many.

@@ -116,6 +116,15 @@ def test_pages_are_found(tmp_path):
         assert f'"{name} - ' in done.stdout, done.stdout
 
 
+@needs_man
+def test_pages_lead_to_pages():
+    for name in NAMES:
+        listed = render(name).partition("SEE ALSO\n")[2].strip().split("\n")[0]
+        others = [page.strip() for page in listed.split(",")]
+        assert others and all(page.removesuffix("(1)") in NAMES
+                              and page.endswith("(1)") for page in others), listed
+
+
 def test_versions_are_the_programs():
     version = run(MP_OPT, "--version").stdout.split(" (")[0]
     for name in NAMES:
