@@ -225,6 +225,7 @@ Error Trainer::makeStep() {
     return failed;
   if (Error failed = setRate())
     return failed;
+  wholes.clear();
   // A run that is resumed goes on with the random numbers it would have had.
   // Each rank has those of its batch.
   const BatchOptions &own = options.batches;

@@ -10,11 +10,9 @@
 #include "mp-opt/API/Error.h"
 #include "mp-opt/Training/Optimizers.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/xxhash.h"
 
 #include <cmath>
@@ -46,7 +44,8 @@ std::string Trainer::hashStates() const {
   StringSet<> names;
   for (unsigned index : compiled->getStates())
     names.insert(takes[index].name);
-  SHA256 hash;
+  std::string text;
+  raw_string_ostream os(text);
   for (unsigned index : compiled->getStates()) {
     StringRef name = takes[index].name;
     if (isOfAccumulation(name))
@@ -54,8 +53,7 @@ std::string Trainer::hashStates() const {
     ArrayRef<int64_t> sizes = isRange(index)
                                   ? ArrayRef<int64_t>(shards.at(index)->sizes)
                                   : compiled->getValues()[index].getSizes();
-    hash.update(
-        (name + " " + describeType(takes[index].kind, sizes) + "\n").str());
+    os << name << " " << describeType(takes[index].kind, sizes) << "\n";
     // States of an optimizer are called after the parameter.
     if (names.contains(name.rsplit('.').first) && name.contains('.'))
       continue;
@@ -63,9 +61,9 @@ std::string Trainer::hashStates() const {
     uint64_t content = xxh3_64bits(
         ArrayRef<uint8_t>(static_cast<const uint8_t *>(initial.getData()),
                           initial.getNumBytes()));
-    hash.update(utohexstr(content));
+    os << content << "\n";
   }
-  return toHex(hash.final(), /*LowerCase=*/true);
+  return getContentName(text);
 }
 
 /// Fails where a setting of a checkpoint is not what it is now.
@@ -99,9 +97,10 @@ static uint64_t getNumber(const DataAttributes &settings, StringRef key) {
   return number;
 }
 
-/// Of a run whose steps took other numbers of rows: on another number of ranks,
-/// with as many batches more that are accumulated. The checkpoint becomes one
-/// of this run, after as many rows.
+/// Of a run whose steps took more rows: on more ranks, or with fewer batches
+/// that are accumulated. The checkpoint becomes one of this run, after as many
+/// rows. Its steps are more, so that what it writes is newer than what there
+/// is.
 Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
   DataAttributes now = getSettings(), &then = checkpoint.settings;
   auto known = then.find(statesSetting);
@@ -116,24 +115,25 @@ Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
     if (state.name == accumulatedSteps && state.tensor.toDoubles().front() != 0)
       return createStringError("the checkpoint was made with another step, "
                                "within a window of accumulated batches");
-  uint64_t rows = checkpoint.step * before;
   uint64_t perEpoch = batches.getCount() * batch;
-  if (rows % batch || perEpoch != batches.getRows() / before * before)
+  if (before % batch || perEpoch != batches.getRows() / before * before)
     return createStringError(
         "the checkpoint was made with another step, of " + Twine(before) +
-        " rows: after " + Twine(checkpoint.step) + " of these, steps of " +
-        Twine(batch) + " rows do not go on with the same rows");
+        " rows: steps of " + Twine(batch) +
+        " rows do not go on with the same rows; expected a divisor of it, in "
+        "epochs of as many rows");
+  uint64_t factor = before / batch;
   if (options.onWarning)
     options.onWarning(options.checkpoints +
                       ": the checkpoint was made with "
                       "another step, of " +
                       Twine(before) + " rows; this one takes " + Twine(batch) +
                       ": the update is the same if it accumulates as many");
-  checkpoint.step = rows / batch;
+  checkpoint.step *= factor;
   then["batch"] = std::to_string(batch);
   for (StringRef key : {"warmup", "lr-step", "steps"})
     if (then.find(key.str()) != then.end())
-      then[key.str()] = std::to_string(getNumber(then, key) * before / batch);
+      then[key.str()] = std::to_string(getNumber(then, key) * factor);
   // What there is of accumulation starts anew.
   llvm::erase_if(checkpoint.states, [](const NamedTensor &state) {
     return isOfAccumulation(state.name);
@@ -147,9 +147,12 @@ Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
 
 /// What is known before the step is compiled, which gives the rate.
 Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
-  // Of another step, more has to be known.
+  // Of another step of the same model, more has to be known.
+  bool hasStates = checkpoint.settings.count(statesSetting);
   if (checkpoint.model != content)
-    return Error::success();
+    return hasStates
+               ? Error::success()
+               : createStringError("the checkpoint belongs to another model");
   DataAttributes now;
   batches.describe(now);
   for (const auto &[key, text] : now)
@@ -228,6 +231,7 @@ Error Trainer::resume() {
   if (Error failed = setStates(checkpoint->states, /*needsAll=*/true))
     return fail(std::move(failed));
   step = checkpoint->step;
+  gatheredStep = step;
   writer.setStep(step);
   last.step = step;
   last.epoch = (std::max<uint64_t>(step, 1) - 1) / batches.getCount();

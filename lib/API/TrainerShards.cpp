@@ -8,7 +8,7 @@
 // Files have whole states, under the names that they have without sharding, so
 // that any number of ranks reads them. Rank 0 sends whole states before the
 // first step, of which each rank takes its range, and gathers them where they
-// are kept: then it has all of them for a while.
+// are kept: then it has all of them until the next step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 #include "mp-opt/API/Error.h"
 #include "mp-opt/Support/Rounding.h"
 
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <cstring>
 
@@ -46,10 +46,12 @@ Error Trainer::shardStates() {
 
 /// Of the program's inputs.
 void Trainer::findShards() {
+  StringMap<const ShardedState *> byName;
+  for (const ShardedState &state : shardList)
+    byName[state.name] = &state;
   for (const auto &[index, input] : llvm::enumerate(compiled->getInputs()))
-    for (const ShardedState &state : shardList)
-      if (state.name == input.name)
-        shards[unsigned(index)] = &state;
+    if (const ShardedState *state = byName.lookup(input.name))
+      shards[unsigned(index)] = state;
 }
 
 bool Trainer::isRange(unsigned input) const {
@@ -60,29 +62,29 @@ bool Trainer::isRange(unsigned input) const {
 /// Of a range, all ranks get theirs before the first step.
 Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   std::vector<NamedTensor> others;
-  StringSet<> missing;
+  StringMap<unsigned> missing;
   for (const auto &[input, shard] : shards)
     if (shard->isRange)
-      missing.insert(shard->name);
+      missing[shard->name] = input;
   for (const NamedTensor &state : given) {
-    if (!missing.erase(state.name)) {
+    auto found = missing.find(state.name);
+    if (found == missing.end()) {
       others.push_back(state);
       continue;
     }
-    auto found = llvm::find_if(shards, [&](const auto &shard) {
-      return shard.second->name == state.name;
-    });
-    ElementKind kind = compiled->getInputs()[found->first].kind;
-    if (kind != state.tensor.getKind() ||
-        ArrayRef<int64_t>(found->second->sizes) != state.tensor.getSizes())
+    unsigned input = found->second;
+    missing.erase(found);
+    ElementKind kind = compiled->getInputs()[input].kind;
+    ArrayRef<int64_t> sizes = shards[input]->sizes;
+    if (kind != state.tensor.getKind() || sizes != state.tensor.getSizes())
       return createStringError(
-          "state '" + state.name + "': expected " +
-          describeType(kind, found->second->sizes) + ", found " +
+          "state '" + state.name + "': expected " + describeType(kind, sizes) +
+          ", found " +
           describeType(state.tensor.getKind(), state.tensor.getSizes()));
     Expected<Tensor> copy = state.tensor.clone();
     if (!copy)
       return prefixError("state '" + state.name + "'", copy.takeError());
-    wholes[found->first] = std::move(*copy);
+    wholes[input] = std::move(*copy);
   }
   gatheredStep = step;
   if (needsAll && !missing.empty())
@@ -98,10 +100,12 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
 
 /// In the place of ranges.
 void Trainer::putWholes(std::vector<NamedTensor> &states) const {
+  StringMap<Tensor> byName;
   for (const auto &[input, whole] : wholes)
-    for (NamedTensor &state : states)
-      if (state.name == compiled->getInputs()[input].name)
-        state.tensor = whole;
+    byName[compiled->getInputs()[input].name] = whole;
+  for (NamedTensor &state : states)
+    if (auto found = byName.find(state.name); found != byName.end())
+      state.tensor = found->second;
 }
 
 /// Takes the rank's range of whole states that rank 0 has, if it has any.

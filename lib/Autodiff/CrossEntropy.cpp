@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CrossEntropy.h"
+#include "mp-opt/Autodiff/NormGradients.h"
 
-#include "NormGradients.h"
 #include "Sizes.h"
 
 using namespace mlir;

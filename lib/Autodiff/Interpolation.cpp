@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Interpolation.h"
+#include "mp-opt/Autodiff/NormGradients.h"
 
-#include "NormGradients.h"
 #include "Sizes.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NormGradients.h"
-
+#include "mp-opt/Autodiff/NormGradients.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WindowGradients.h"
-
-#include "NormGradients.h"
+#include "mp-opt/Autodiff/NormGradients.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -11,6 +11,8 @@
 
 #include "OrderedMean.h"
 
+#include "mp-opt/Support/Rounding.h"
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -115,22 +117,14 @@ static SmallVector<Line<T>> splitMembers(ArrayRef<Member<T>> bucket,
 /// The upper half of an f32, as bf16 is.
 using BFloat16 = uint16_t;
 
-/// To nearest, ties to even; NaN stays NaN.
 static void convert(ArrayRef<float> from, MutableArrayRef<BFloat16> to) {
-  for (size_t i = 0; i < from.size(); ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, &from[i], sizeof(bits));
-    uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
-    bool isNaN = (bits & 0x7fffffff) > 0x7f800000;
-    to[i] = BFloat16((isNaN ? bits | 0x400000 : rounded) >> 16);
-  }
+  for (size_t i = 0; i < from.size(); ++i)
+    to[i] = roundToBFloat16(from[i]);
 }
 
 static void convert(ArrayRef<BFloat16> from, MutableArrayRef<float> to) {
-  for (size_t i = 0; i < from.size(); ++i) {
-    uint32_t bits = uint32_t(from[i]) << 16;
-    std::memcpy(&to[i], &bits, sizeof(bits));
-  }
+  for (size_t i = 0; i < from.size(); ++i)
+    to[i] = widenBFloat16(from[i]);
 }
 
 template <typename T>
@@ -150,12 +144,8 @@ static void add(ArrayRef<T> part, MutableArrayRef<T> sums) {
 }
 
 static void add(ArrayRef<BFloat16> part, MutableArrayRef<float> sums) {
-  for (size_t i = 0; i < sums.size(); ++i) {
-    uint32_t bits = uint32_t(part[i]) << 16;
-    float element;
-    std::memcpy(&element, &bits, sizeof(bits));
-    sums[i] += element;
-  }
+  for (size_t i = 0; i < sums.size(); ++i)
+    sums[i] += widenBFloat16(part[i]);
 }
 
 /// `T` is what is added, `Wire` what is sent.

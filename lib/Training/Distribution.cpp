@@ -121,9 +121,8 @@ static Value findRows(Value gradient) {
       continue;
     }
     // Of Gather, before and behind onnx-decompose-gradients.
-    bool isOfGather = isNode(source) && getDomain(source) == "com.microsoft" &&
-                      getOpType(source) == "GatherGrad" &&
-                      getInt(source, "axis", 0) == 0;
+    bool isOfGather =
+        isMicrosoftOp(source, "GatherGrad") && getInt(source, "axis", 0) == 0;
     bool isSum = isStandardOp(source, "ScatterND") &&
                  getString(source, "reduction", "none") == "add" &&
                  isZero(source->getOperand(0));
@@ -199,8 +198,12 @@ void Distributor::findOwn() {
   llvm::StringSet<> outputs;
   for (Value value : editor.getYield().getValues())
     outputs.insert(onnxir::getValueName(value));
+  llvm::StringSet<> defaults;
+  for (auto initializer : block.getOps<InitializerOp>())
+    if (initializer.getOverridable())
+      defaults.insert(initializer.getName());
   for (BlockArgument input : block.getArguments())
-    if (!editor.getDefault(input) &&
+    if (!defaults.contains(onnxir::getValueName(input)) &&
         !outputs.contains((onnxir::getValueName(input) + "_new").str()))
       own.insert(input);
   for (Operation &op : block) {

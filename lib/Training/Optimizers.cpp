@@ -200,10 +200,9 @@ LogicalResult OptimizerBuilder::run() {
   for (auto gradient : editor.getBlock().getOps<GradientOp>()) {
     gradients.emplace_back(gradient.getParameter(), gradient.getResult());
     Operation *source = gradient.getGradient().getDefiningOp();
-    bool isTable =
-        source && isNode(source) && getDomain(source) == "com.microsoft" &&
-        getOpType(source) == "GatherGrad" && getInt(source, "axis", 0) == 0 &&
-        NodeBuilder::getRank(gradient.getParameter());
+    bool isTable = source && isMicrosoftOp(source, "GatherGrad") &&
+                   getInt(source, "axis", 0) == 0 &&
+                   NodeBuilder::getRank(gradient.getParameter());
     if (isTable)
       tables.insert(gradient.getParameter());
   }

@@ -77,6 +77,9 @@ private:
   llvm::MapVector<Value, SmallVector<AllReduceOp>> sums;
   int64_t numBuckets = 0;
   llvm::DenseMap<BlockArgument, ShardedState> found;
+  /// What states start with, and will start with.
+  llvm::StringMap<DenseElementsAttr> defaults;
+  SmallVector<std::pair<BlockArgument, TypedAttr>> changed;
 };
 
 } // namespace
@@ -85,6 +88,11 @@ Sharder::Sharder(ModuleOp module, GraphOp graph, const ShardSettings &settings)
     : editor(graph), nodes(module), b(graph), settings(settings) {
   for (BlockArgument input : editor.getBlock().getArguments())
     inputs[onnxir::getValueName(input)] = input;
+  for (auto initializer : editor.getBlock().getOps<InitializerOp>())
+    if (auto value =
+            dyn_cast_or_null<DenseElementsAttr>(initializer.getValueAttr());
+        value && initializer.getOverridable())
+      defaults[initializer.getName()] = value;
   for (auto op : editor.getBlock().getOps<AllReduceOp>())
     numBuckets = std::max(numBuckets, int64_t(op.getBucket()) + 1);
 }
@@ -99,9 +107,11 @@ bool Sharder::isAlike(Value value, RankedTensorType type) const {
   return own && own.getShape() == type.getShape();
 }
 
+/// A line with it is a line.
 static bool isScalar(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && type.getNumElements() == 1;
+  return type && type.getRank() <= 1 && type.hasStaticShape() &&
+         type.getNumElements() == 1;
 }
 
 /// Each element of its result depends on elements at the same place, and on
@@ -203,10 +213,7 @@ bool Sharder::find(Update &update) const {
 
 /// Whether nothing but the update reads it.
 bool Sharder::isApart(const Update &update, BlockArgument state) const {
-  InitializerOp initial = const_cast<GraphEditor &>(editor).getDefault(state);
-  auto value = initial
-                   ? dyn_cast_or_null<DenseElementsAttr>(initial.getValueAttr())
-                   : DenseElementsAttr();
+  DenseElementsAttr value = defaults.lookup(onnxir::getValueName(state));
   return value && value.isSplat() &&
          llvm::all_of(state.getUsers(), [&](Operation *user) {
            return update.nodes.contains(user);
@@ -233,11 +240,11 @@ Value Sharder::getRange(Value value) {
 
 void Sharder::shardState(BlockArgument state) {
   auto old = cast<RankedTensorType>(state.getType());
-  InitializerOp initial = editor.getDefault(state);
-  auto value = cast<DenseElementsAttr>(initial.getValueAttr());
-  editor.setInput(state,
-                  DenseElementsAttr::get(rangeType.clone(old.getElementType()),
-                                         value.getSplatValue<Attribute>()));
+  DenseElementsAttr value = defaults.lookup(onnxir::getValueName(state));
+  auto next = DenseElementsAttr::get(rangeType.clone(old.getElementType()),
+                                     value.getSplatValue<Attribute>());
+  state.setType(next.getType());
+  changed.emplace_back(state, next);
   found[state] = {onnxir::getValueName(state).str(),
                   llvm::to_vector(old.getShape()), first,
                   rangeType.getNumElements(), /*isRange=*/true};
@@ -358,6 +365,7 @@ std::vector<ShardedState> Sharder::run() {
         shard(update);
     }
   fillBuckets();
+  editor.setInputs(changed);
   std::vector<ShardedState> result;
   for (BlockArgument input : editor.getBlock().getArguments())
     if (auto it = found.find(input); it != found.end())

@@ -12,10 +12,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mp-opt/Autodiff/NormGradients.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Training/Distribution.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -31,12 +34,16 @@ public:
   LogicalResult run();
 
 private:
+  struct Normalized {
+    Value values, factor;
+  };
+
   LogicalResult normalize(Operation *node);
-  void differentiate(Operation *node);
+  void differentiate(Operation *node, const Normalized &norm);
   LogicalResult fail(Operation *node) const;
   SmallVector<Value> reduce(ArrayRef<Value> values);
   Value average(Value value) { return reduce(value).front(); }
-  Value alongChannels(Value vector);
+  Value spread(Value vector, int64_t rank);
   void replace(Operation *node, unsigned result, Value value);
 
   GraphEditor editor;
@@ -44,10 +51,8 @@ private:
   OpBuilder builder;
   int64_t numBuckets = 0;
 
-  // Of the node at hand.
-  SmallVector<int64_t> axes;
-  /// What is normalized, by the node's operand.
-  llvm::DenseMap<Value, std::pair<Value, Value>> known;
+  /// By the node's operand and its epsilon.
+  std::map<std::pair<void *, double>, Normalized> known;
 };
 } // namespace
 
@@ -71,13 +76,8 @@ SmallVector<Value> Synchronizer::reduce(ArrayRef<Value> values) {
   return means;
 }
 
-/// An element for each channel as C x 1 x ...
-Value Synchronizer::alongChannels(Value vector) {
-  SmallVector<int64_t> added;
-  for (int64_t axis = 1; axis < int64_t(axes.size()); ++axis)
-    added.push_back(axis);
-  Value wide = b.castTo(vector, builder.getF32Type());
-  return added.empty() ? wide : b.unsqueeze(wide, added);
+Value Synchronizer::spread(Value vector, int64_t rank) {
+  return alongChannels(b, b.castTo(vector, builder.getF32Type()), rank);
 }
 
 void Synchronizer::replace(Operation *node, unsigned result, Value value) {
@@ -96,9 +96,7 @@ LogicalResult Synchronizer::normalize(Operation *node) {
   auto rank = NodeBuilder::getRank(x);
   if (!rank || *rank < 2)
     return fail(node);
-  axes.assign(1, 0);
-  for (int64_t axis = 2; axis < *rank; ++axis)
-    axes.push_back(axis);
+  SmallVector<int64_t> axes = axesBesideChannels(*rank);
   b.setInsertionPoint(node);
   b.setBase(getNodeName(node).empty() ? "BatchNormalization"
                                       : getNodeName(node));
@@ -107,11 +105,12 @@ LogicalResult Synchronizer::normalize(Operation *node) {
   Value centered = b.sub(wide, mean);
   Value variance = average(b.reduceMean(b.mul(centered, centered), axes, true));
   NodeView view(node);
-  Value spread = b.addScalar(variance, view.getFloat("epsilon"));
-  Value factor = b.create("Reciprocal", {b.create("Sqrt", {spread})});
+  double epsilon = view.getFloat("epsilon");
+  Value deviation = b.create("Sqrt", {b.addScalar(variance, epsilon)});
+  Value factor = b.create("Reciprocal", {deviation});
   Value normalized = b.mul(centered, factor);
-  known[x] = {normalized, factor};
-  Value scaled = b.mul(normalized, alongChannels(node->getOperand(1)));
+  known[{x.getAsOpaquePointer(), epsilon}] = {normalized, factor};
+  Value scaled = b.mul(normalized, spread(node->getOperand(1), *rank));
   double momentum = view.getFloat("momentum");
   for (auto [index, value] : {std::pair(1u, mean), std::pair(2u, variance)}) {
     if (!hasResult(node, index))
@@ -121,26 +120,23 @@ LogicalResult Synchronizer::normalize(Operation *node) {
     replace(node, index,
             b.add(b.scale(old, momentum), b.scale(next, 1 - momentum)));
   }
-  replace(node, 0, b.add(scaled, alongChannels(node->getOperand(2))));
+  replace(node, 0, b.add(scaled, spread(node->getOperand(2), *rank)));
   return success();
 }
 
 /// BatchNormalizationGrad(dY, X, scale, mean, inverse deviation) -> dX, dScale,
 /// dBias
-void Synchronizer::differentiate(Operation *node) {
-  auto [normalized, factor] = known.lookup(node->getOperand(1));
+void Synchronizer::differentiate(Operation *node, const Normalized &norm) {
   int64_t rank = *NodeBuilder::getRank(node->getOperand(1));
-  axes.assign(1, 0);
-  for (int64_t axis = 2; axis < rank; ++axis)
-    axes.push_back(axis);
+  SmallVector<int64_t> axes = axesBesideChannels(rank);
   b.setInsertionPoint(node);
   Value gradient = b.castTo(node->getOperand(0), builder.getF32Type());
-  Value product = b.mul(gradient, normalized);
+  Value product = b.mul(gradient, norm.values);
   Value own[] = {b.reduceMean(gradient, axes, true),
                  b.reduceMean(product, axes, true)};
   SmallVector<Value> means = reduce(own);
-  Value rest = b.sub(b.sub(gradient, means[0]), b.mul(normalized, means[1]));
-  Value slope = b.mul(factor, alongChannels(node->getOperand(2)));
+  Value rest = b.sub(b.sub(gradient, means[0]), b.mul(norm.values, means[1]));
+  Value slope = b.mul(norm.factor, spread(node->getOperand(2), rank));
   replace(node, 0, b.mul(rest, slope));
   // Of a rank's own rows: they are reduced as other gradients are.
   replace(node, 1, b.reduceSum(product, axes, false));
@@ -152,13 +148,15 @@ LogicalResult Synchronizer::run() {
   for (Operation &node : llvm::make_early_inc_range(editor.getBlock())) {
     bool isForward = isStandardOp(&node, "BatchNormalization") &&
                      NodeView(&node).getFlag("training_mode");
-    bool isBackward = isNode(&node) && getDomain(&node) == "com.microsoft" &&
-                      getOpType(&node) == "BatchNormalizationGrad" &&
-                      known.contains(node.getOperand(1));
+    auto found = known.end();
+    if (isMicrosoftOp(&node, "BatchNormalizationGrad"))
+      found = known.find({node.getOperand(1).getAsOpaquePointer(),
+                          NodeView(&node).getFloat("epsilon")});
+    bool isBackward = found != known.end();
     if (isForward && failed(normalize(&node)))
       return failure();
     if (isBackward)
-      differentiate(&node);
+      differentiate(&node, found->second);
     if (isForward || isBackward)
       done.push_back(&node);
   }

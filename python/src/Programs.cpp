@@ -14,6 +14,19 @@ namespace mp::python {
 // Programs and steps
 //===----------------------------------------------------------------------===//
 
+/// What a call has made, of which the last place is empty.
+static nb::tuple finish(const Outcome &outcome,
+                        const std::vector<mp_opt_buffer *> &made,
+                        bool isTorch) {
+  std::vector<BufferHandle> buffers;
+  for (size_t index = 0; index + 1 < made.size(); ++index)
+    if (made[index])
+      buffers.emplace_back(made[index]);
+  if (PyErr_CheckSignals() != 0)
+    throw nb::python_error();
+  return give(outcome, makeArrays(std::move(buffers), isTorch));
+}
+
 namespace {
 /// Objects outlive their options: the listener goes with them.
 struct Program {
@@ -45,13 +58,7 @@ struct Program {
                                             arrays.size(), made.data()),
                          listener->take());
     }
-    std::vector<BufferHandle> buffers;
-    for (size_t index = 0; index + 1 < made.size(); ++index)
-      if (made[index])
-        buffers.emplace_back(made[index]);
-    if (PyErr_CheckSignals() != 0)
-      throw nb::python_error();
-    return give(outcome, makeArrays(std::move(buffers), isTorch));
+    return finish(outcome, made, isTorch);
   }
 };
 } // namespace
@@ -162,19 +169,6 @@ struct Step {
                          listener->take());
     }
     return give(outcome);
-  }
-
-private:
-  static nb::tuple finish(const Outcome &outcome,
-                          const std::vector<mp_opt_buffer *> &made,
-                          bool isTorch) {
-    std::vector<BufferHandle> buffers;
-    for (size_t index = 0; index + 1 < made.size(); ++index)
-      if (made[index])
-        buffers.emplace_back(made[index]);
-    if (PyErr_CheckSignals() != 0)
-      throw nb::python_error();
-    return give(outcome, makeArrays(std::move(buffers), isTorch));
   }
 };
 } // namespace

@@ -328,11 +328,13 @@ def test_resume_elsewhere(tmp_path):
             np.testing.assert_allclose(
                 value, results[accumulate][name], rtol=1e-4, atol=1e-6, err_msg=name
             )
-    # And back; but not within a window, nor where epochs have other rows, nor
-    # with another model.
-    done = go_on(tmp_path / "c4", 1, 21)
-    assert done.returncode == 0, done.stderr
+    # Steps that take more rows would be counted from below what there is: not
+    # these; not within a window, nor where epochs have other rows, nor with
+    # another model.
     assert go_on(tmp_path / "within", 2, 3).returncode == 0
+    # All steps are made: what there is is written.
+    done = go_on(tmp_path / "c2", 2, 40)
+    assert done.returncode == 0, done.stderr
     run_mp_opt(
         make_model(tmp_path, "other.onnx", hidden=17), "--train", "--distribute",
         "--loss=softmax-cross-entropy", "--optimizer=adamw", "--summary=none",
@@ -341,6 +343,7 @@ def test_resume_elsewhere(tmp_path):
     steps[0.5] = tmp_path / "other.mlirbc"
     for folder, accumulate, batch, message in (
         ("within", 1, 4, "within a window of accumulated batches"),
+        ("c4", 1, 4, "steps of 16 rows do not go on with the same rows; expected a"),
         ("c1", 2, 5, "do not go on with the same rows"),
         ("c1", 0.5, 4, "belongs to another model"),
     ):

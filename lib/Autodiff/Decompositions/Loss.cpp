@@ -7,8 +7,8 @@
 
 #include "../CrossEntropy.h"
 #include "../DecompositionTables.h"
-#include "../NormGradients.h"
 #include "../Sizes.h"
+#include "mp-opt/Autodiff/NormGradients.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../DecompositionTables.h"
-#include "../NormGradients.h"
+#include "mp-opt/Autodiff/NormGradients.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

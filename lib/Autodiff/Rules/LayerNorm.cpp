@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../NormGradients.h"
 #include "../Rules.h"
+#include "mp-opt/Autodiff/NormGradients.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

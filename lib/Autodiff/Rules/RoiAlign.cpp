@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../NormGradients.h"
 #include "../Rules.h"
 #include "../Sizes.h"
+#include "mp-opt/Autodiff/NormGradients.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

@@ -104,17 +104,30 @@ GraphEditor::makeInputs(ArrayRef<InitializerOp> initializers) {
   return getBlock().getArguments().drop_front(first);
 }
 
-void GraphEditor::setInput(BlockArgument input, TypedAttr value) {
-  StringRef name = onnxir::getValueName(input);
-  InitializerOp initial = getDefault(input);
-  initial.setValueAttr(value);
-  initial.getResult().setType(value.getType());
-  input.setType(value.getType());
+void GraphEditor::setInputs(
+    ArrayRef<std::pair<BlockArgument, TypedAttr>> inputs) {
+  if (inputs.empty())
+    return;
   YieldOp yield = getYield();
   SmallVector<Attribute> entries(
       yield->getAttrOfType<ArrayAttr>(attr::inputs).getValue());
-  entries[input.getArgNumber()] = describe(name, value.getType());
+  llvm::StringMap<TypedAttr> values;
+  for (auto [input, value] : inputs) {
+    StringRef name = onnxir::getValueName(input);
+    values[name] = value;
+    input.setType(value.getType());
+    entries[input.getArgNumber()] = describe(name, value.getType());
+  }
   yield->setAttr(attr::inputs, builder.getArrayAttr(entries));
+  for (auto initializer : getBlock().getOps<InitializerOp>()) {
+    TypedAttr value = initializer.getOverridable()
+                          ? values.lookup(initializer.getName())
+                          : TypedAttr();
+    if (!value)
+      continue;
+    initializer.setValueAttr(value);
+    initializer.getResult().setType(value.getType());
+  }
 }
 
 void GraphEditor::eraseInput(unsigned index) {

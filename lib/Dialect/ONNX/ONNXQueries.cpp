@@ -82,6 +82,11 @@ bool isStandardOp(Operation *op, StringRef opType) {
   return family && family->domain.empty() && family->name == opType;
 }
 
+bool isMicrosoftOp(Operation *op, StringRef opType) {
+  const OpFamily *family = getFamily(op);
+  return family && family->domain == "com.microsoft" && family->name == opType;
+}
+
 OperationName getOperationName(MLIRContext *context, const OpFamily &family) {
   return OperationName("onnx." + getQualifiedName(family.domain, family.name),
                        context);

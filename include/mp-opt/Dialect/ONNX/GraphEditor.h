@@ -50,9 +50,10 @@ public:
   mlir::Block::BlockArgListType
   makeInputs(llvm::ArrayRef<onnxir::InitializerOp> initializers);
 
-  /// Another type and default for an input that has one; those who read the
+  /// Other types and defaults for inputs that have some; those who read an
   /// input, and an output that gives its next value, follow by the caller.
-  void setInput(mlir::BlockArgument input, mlir::TypedAttr value);
+  void setInputs(
+      llvm::ArrayRef<std::pair<mlir::BlockArgument, mlir::TypedAttr>> inputs);
 
   /// Takes away an input without uses.
   void eraseInput(unsigned index);

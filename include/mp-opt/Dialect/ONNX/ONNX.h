@@ -80,6 +80,8 @@ llvm::StringRef getOpType(mlir::Operation *op);
 bool isNode(mlir::Operation *op);
 /// True if `op` is the default domain's operator `opType`.
 bool isStandardOp(mlir::Operation *op, llvm::StringRef opType);
+/// The same of com.microsoft.
+bool isMicrosoftOp(mlir::Operation *op, llvm::StringRef opType);
 
 /// The node's name, empty if it has none.
 llvm::StringRef getNodeName(mlir::Operation *op);

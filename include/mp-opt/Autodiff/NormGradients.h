@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_AUTODIFF_NORMGRADIENTS_H
-#define MPOPT_LIB_AUTODIFF_NORMGRADIENTS_H
+#ifndef MPOPT_AUTODIFF_NORMGRADIENTS_H
+#define MPOPT_AUTODIFF_NORMGRADIENTS_H
 
 #include "mp-opt/Graph/NodeBuilder.h"
 
@@ -54,4 +54,4 @@ mlir::Value alongChannels(NodeBuilder &b, mlir::Value vector, int64_t rank);
 
 } // namespace mp
 
-#endif // MPOPT_LIB_AUTODIFF_NORMGRADIENTS_H
+#endif // MPOPT_AUTODIFF_NORMGRADIENTS_H
