@@ -44,8 +44,7 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --checkpoint=DIR      where checkpoints go; at the end there is one, too
   --checkpoint-every=N  steps between them (an epoch)
   --keep=N              how many are kept (2)
-  --resume              go on with the newest whole one, with the same data, to
-                        the same bits
+  --resume              go on with the newest whole one, to the same bits
   --init=FILE           parameters and other states to start with, by names
   -o FILE               parameters and other states at the end: .safetensors,
                         .npz; or .onnx with --into
