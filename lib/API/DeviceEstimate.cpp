@@ -171,6 +171,10 @@ static void addRecord(json::OStream &json, const DeviceEstimate &estimate,
     case DevicePlan::RecordKind::Fill:
       json.attribute("kernel", "fill");
       break;
+    case DevicePlan::RecordKind::ReduceStart:
+    case DevicePlan::RecordKind::ReduceWait:
+      json.attribute("kernel", "ranks");
+      break;
     }
     json.attribute("node", record.node);
     json.attributeArray("kinds", [&] {

@@ -349,8 +349,7 @@ llvm::Error Model::writeONNX(StringRef path) {
 /// With a target.
 llvm::Expected<CompileOptions> Model::complete(const CompileOptions &given) {
   CompileOptions own = given;
-  // On a device, a step is that of one rank.
-  if (own.device != DeviceKind::CPU)
+  if (own.device != DeviceKind::CPU && !own.keepReductions)
     removeReductions(*module);
   if (own.target)
     return own;

@@ -97,6 +97,10 @@ Error Trainer::makeEvaluation() {
 
 Error Trainer::compile() {
   CompileOptions compile = options.compile;
+  if (options.ranks) {
+    compile.keepReductions = true;
+    compile.deviceNumber = options.ranks->getOptions().localRank;
+  }
   std::vector<Tensor> first(form.inputs.size());
   if (Error failed = batches.load(0, first))
     return failed;

@@ -176,8 +176,10 @@ void Trainer::flipForTest() {
   if (!wanted.consume_front(own))
     return;
   for (unsigned index : compiled->getStates())
-    if (compiled->getInputs()[index].name == wanted)
+    if (compiled->getInputs()[index].name == wanted) {
       *static_cast<char *>(compiled->getValues()[index].getData()) ^= 1;
+      compiled->getProgram().changeInput(index);
+    }
 }
 
 static uint64_t hash(const void *data, size_t bytes) {
@@ -186,6 +188,8 @@ static uint64_t hash(const void *data, size_t bytes) {
 }
 
 Error Trainer::compareStates() {
+  if (Error failed = compiled->getProgram().fetchStates())
+    return failed;
   std::vector<uint64_t> own;
   for (unsigned index : compiled->getStates()) {
     const Tensor &tensor = compiled->getValues()[index];
@@ -236,17 +240,21 @@ Error Trainer::compareStates() {
 /// In a window of accumulated batches each rank has sums of its own: for states
 /// that may be kept, their means are what all go on with.
 Error Trainer::shareSums() {
+  if (Error failed = compiled->getProgram().fetchStates())
+    return failed;
   if (compiled->getScalar(accumulatedSteps).value_or(0) == 0)
     return Error::success();
   for (unsigned index : compiled->getStates()) {
     Tensor &tensor = compiled->getValues()[index];
     StringRef name = compiled->getInputs()[index].name;
     if (name.consume_back(accumulatedSum) && name.ends_with(".") &&
-        tensor.getKind() == ElementKind::Float)
+        tensor.getKind() == ElementKind::Float) {
       if (Error failed =
               options.ranks->average({static_cast<float *>(tensor.getData()),
                                       size_t(tensor.getNumElements())}))
         return failed;
+      compiled->getProgram().changeInput(index);
+    }
   }
   return Error::success();
 }

@@ -185,6 +185,8 @@ Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
 Error Trainer::gatherShards() {
   if (shards.empty() || gatheredStep == step)
     return Error::success();
+  if (Error failed = compiled->getProgram().fetchStates())
+    return failed;
   for (const auto &[input, shard] : shards)
     if (Error failed = gatherShard(input, *shard))
       return failed;

@@ -31,11 +31,12 @@ static Expected<int> read(const char *name) {
 Expected<Launch> Launch::find() {
   struct Variables {
     Kind kind;
-    const char *size, *rank;
+    const char *size, *rank, *localRank;
   };
   constexpr Variables known[] = {
-      {OpenMPI, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-      {PMI, "PMI_SIZE", "PMI_RANK"}};
+      {OpenMPI, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
+       "OMPI_COMM_WORLD_LOCAL_RANK"},
+      {PMI, "PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"}};
   for (const Variables &variables : known) {
     if (!isSet(variables.size))
       continue;
@@ -48,7 +49,18 @@ Expected<Launch> Launch::find() {
     if (*rank >= *size)
       return createStringError("the launcher says that this is rank " +
                                Twine(*rank) + " of " + Twine(*size));
-    return Launch{variables.kind, *rank, *size};
+    Launch launch = {variables.kind, *rank, *size};
+    // SLURM's own starter says it in another way.
+    for (const char *name : {variables.localRank, "SLURM_LOCALID"}) {
+      if (!isSet(name))
+        continue;
+      Expected<int> local = read(name);
+      if (!local)
+        return local.takeError();
+      launch.localRank = *local;
+      break;
+    }
+    return launch;
   }
   if (isSet("WORLD_SIZE") && isSet("RANK") && isSet("MASTER_ADDR"))
     return createStringError(

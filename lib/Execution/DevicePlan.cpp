@@ -114,6 +114,10 @@ void Packer::addKernels() {
   add(head.kernels, kernels);
 }
 
+static mp_plan_place packPlace(const DevicePlan::Place &place) {
+  return {uint32_t(place.space), place.index, place.offset, place.bytes};
+}
+
 void Packer::addRecords() {
   std::vector<mp_plan_record> records;
   std::vector<mp_plan_place> places;
@@ -132,11 +136,27 @@ void Packer::addRecords() {
     packed.node = addText(record.node);
     records.push_back(packed);
     for (const DevicePlan::Place &place : record.places)
-      places.push_back(
-          {uint32_t(place.space), place.index, place.offset, place.bytes});
+      places.push_back(packPlace(place));
+  }
+  std::vector<mp_plan_reduction> reductions;
+  for (const DevicePlan::Reduction &one : plan.reductions) {
+    mp_plan_reduction packed = {};
+    packed.bucket = one.bucket;
+    packed.members = one.members;
+    packed.operation = one.operation;
+    packed.type = one.type;
+    packed.memory = places.size();
+    places.push_back(packPlace(one.memory));
+    packed.condition = -1;
+    if (one.condition) {
+      packed.condition = int64_t(places.size());
+      places.push_back(packPlace(*one.condition));
+    }
+    reductions.push_back(packed);
   }
   add(head.records, records);
   add(head.places, places);
+  add(head.reductions, reductions);
 }
 
 std::string Packer::pack() {
@@ -189,6 +209,7 @@ private:
   }
   std::vector<DevicePlan::Buffer> getBuffers(const mp_plan_table &table) const;
   DevicePlan::Record getRecord(const mp_plan_record &packed) const;
+  DevicePlan::Reduction getReduction(const mp_plan_reduction &packed) const;
 
   const char *bytes;
   mp_plan head;
@@ -201,6 +222,10 @@ Unpacker::getBuffers(const mp_plan_table &table) const {
   for (const mp_plan_buffer &buffer : get<mp_plan_buffer>(table))
     buffers.push_back({getText(buffer.name), buffer.bytes, buffer.state});
   return buffers;
+}
+
+static DevicePlan::Place unpackPlace(const mp_plan_place &place) {
+  return {Space(place.space), place.index, place.offset, place.bytes};
 }
 
 DevicePlan::Record Unpacker::getRecord(const mp_plan_record &packed) const {
@@ -217,9 +242,22 @@ DevicePlan::Record Unpacker::getRecord(const mp_plan_record &packed) const {
   ArrayRef<mp_plan_place> places = get<mp_plan_place>(head.places);
   for (const mp_plan_place &place :
        places.slice(packed.first_place, packed.num_places))
-    record.places.push_back(
-        {Space(place.space), place.index, place.offset, place.bytes});
+    record.places.push_back(unpackPlace(place));
   return record;
+}
+
+DevicePlan::Reduction
+Unpacker::getReduction(const mp_plan_reduction &packed) const {
+  DevicePlan::Reduction reduction;
+  reduction.bucket = packed.bucket;
+  reduction.members = packed.members;
+  reduction.operation = packed.operation;
+  reduction.type = packed.type;
+  ArrayRef<mp_plan_place> places = get<mp_plan_place>(head.places);
+  reduction.memory = unpackPlace(places[packed.memory]);
+  if (packed.condition >= 0)
+    reduction.condition = unpackPlace(places[packed.condition]);
+  return reduction;
 }
 
 DevicePlan Unpacker::unpack() const {
@@ -241,6 +279,8 @@ DevicePlan Unpacker::unpack() const {
                             kernel.shared, kernel.parameters});
   for (const mp_plan_record &record : get<mp_plan_record>(head.records))
     plan.records.push_back(getRecord(record));
+  for (const mp_plan_reduction &one : get<mp_plan_reduction>(head.reductions))
+    plan.reductions.push_back(getReduction(one));
   for (uint64_t text : get<uint64_t>(head.errors))
     plan.errors.push_back(getText(text));
   return plan;
@@ -312,6 +352,17 @@ static void print(llvm::raw_ostream &os, const DevicePlan::Work &work) {
       os << ", " << count << what;
 }
 
+static void print(llvm::raw_ostream &os, unsigned number,
+                  const DevicePlan::Reduction &reduction) {
+  static constexpr StringLiteral names[] = {"mean", "sum", "scatter", "gather",
+                                            "gather_bf16"};
+  os << "reduction " << number << ", bucket " << reduction.bucket << " of "
+     << reduction.members << ": " << names[reduction.operation] << " of ";
+  print(os, reduction.memory);
+  if (reduction.condition)
+    print(os << " if ", *reduction.condition);
+}
+
 static void print(llvm::raw_ostream &os, const DevicePlan &plan,
                   const DevicePlan::Record &record) {
   switch (record.kind) {
@@ -332,12 +383,20 @@ static void print(llvm::raw_ostream &os, const DevicePlan &plan,
     os << "fill 0x" << llvm::utohexstr(record.value, /*LowerCase=*/true) << ":"
        << record.valueBytes;
     break;
+  case RecordKind::ReduceStart:
+    print(os << "start ", record.kernel, plan.reductions[record.kernel]);
+    break;
+  case RecordKind::ReduceWait:
+    os << "wait for reduction " << record.kernel;
+    break;
   }
-  os << " (";
-  llvm::interleaveComma(record.places, os, [&](const DevicePlan::Place &place) {
-    print(os, place);
-  });
-  os << ")";
+  if (!record.places.empty()) {
+    os << " (";
+    llvm::interleaveComma(
+        record.places, os,
+        [&](const DevicePlan::Place &place) { print(os, place); });
+    os << ")";
+  }
   if (!record.node.empty())
     os << " of " << record.node;
   // Places of the others say it.
@@ -364,14 +423,16 @@ void DevicePlan::print(llvm::raw_ostream &os) const {
       os << ", " << kernel.shared << " bytes of shared memory";
     os << "\n";
   }
-  unsigned counts[3] = {};
+  unsigned counts[5] = {};
   for (const Record &record : records) {
     mp::print(os, *this, record);
     ++counts[unsigned(record.kind)];
   }
   os << "total: " << counts[0] << " launches of " << kernels.size()
-     << " kernels, " << counts[1] << " copies, " << counts[2] << " fills, "
-     << arenaBytes << " bytes of arena\n";
+     << " kernels, " << counts[1] << " copies, " << counts[2] << " fills, ";
+  if (!reductions.empty())
+    os << reductions.size() << " reductions, ";
+  os << arenaBytes << " bytes of arena\n";
 }
 
 } // namespace mp

@@ -61,7 +61,7 @@ llvm::Error DeviceProgram::loadKernels(ProgramCode &code) {
   return llvm::Error::success();
 }
 
-llvm::Error DeviceProgram::load(ProgramCode &code) {
+llvm::Error DeviceProgram::load(ProgramCode &code, int deviceNumber) {
   llvm::Expected<DevicePlan> unpacked = DevicePlan::unpack(code.plan);
   if (!unpacked)
     return unpacked.takeError();
@@ -98,6 +98,11 @@ llvm::Error DeviceProgram::load(ProgramCode &code) {
   } else if (llvm::Error error = check(mp_cuda_driver(&options.driver))) {
     return error;
   }
+  // What fails here, creating a session reports.
+  int32_t count = 0;
+  if (options.driver->cuInit(0) == 0 &&
+      options.driver->cuDeviceGetCount(&count) == 0 && count > 0)
+    options.device = deviceNumber % count;
   return check(mp_session_create(&options, &session));
 }
 

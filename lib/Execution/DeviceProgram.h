@@ -23,8 +23,9 @@ public:
   DeviceProgram() = default;
   ~DeviceProgram();
 
-  /// Takes plan and objects of `code`.
-  llvm::Error load(ProgramCode &code);
+  /// Takes plan and objects of `code`. Of devices, the one with the number, or
+  /// what it leaves behind multiples of how many there are.
+  llvm::Error load(ProgramCode &code, int deviceNumber);
 
   /// One call with data for all inputs. Of outputs that are written over
   /// states, the results are the tensors given for these.

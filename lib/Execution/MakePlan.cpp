@@ -24,6 +24,9 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+#include <tuple>
+
 using namespace mlir;
 
 namespace mp {
@@ -117,6 +120,8 @@ private:
   LogicalResult addLaunch(device::LaunchOp op);
   LogicalResult addCopy(memref::CopyOp op);
   LogicalResult addFill(linalg::FillOp op);
+  LogicalResult addStart(runtime::ReduceStartOp op);
+  LogicalResult addWait(runtime::ReduceWaitOp op);
   LogicalResult addAlias(Operation *op, Value source);
   FailureOr<DevicePlan::Place> getContiguous(Operation *op, Value value);
   LogicalResult checkOutputs(func::FuncOp main);
@@ -134,6 +139,9 @@ private:
   llvm::DenseMap<Value, DevicePlan::Place> bases;
   llvm::DenseMap<Attribute, unsigned> kernels;
   llvm::SmallDenseSet<int64_t> outputs;
+  /// Of reductions that are not waited for yet, the numbers, by bucket and
+  /// place.
+  std::map<std::tuple<int64_t, Space, unsigned, uint64_t>, unsigned> reductions;
   bool hasArena = false;
 };
 
@@ -378,9 +386,75 @@ LogicalResult PlanMaker::addFill(linalg::FillOp op) {
   return success();
 }
 
+/// As ONNX numbers them; 0 for those that ranks do not reduce.
+static int getReducedType(Type type) {
+  if (type.isF32())
+    return 1;
+  if (type.isF64())
+    return 11;
+  return type.isInteger(1) || type.isInteger(8) ? 9 : 0;
+}
+
+LogicalResult PlanMaker::addStart(runtime::ReduceStartOp op) {
+  auto memory = getContiguous(op, op.getMemory());
+  if (failed(memory))
+    return failure();
+  DevicePlan::Reduction reduction;
+  reduction.bucket = int(op.getBucket());
+  reduction.members = int(op.getMembers());
+  reduction.operation = int(op.getKind());
+  auto type = cast<MemRefType>(op.getMemory().getType());
+  reduction.type = getReducedType(type.getElementType());
+  if (!reduction.type)
+    return op.emitError("found ") << type << ", expected f32, f64 or i1";
+  reduction.memory = *memory;
+  if (Value condition = op.getCondition()) {
+    auto load = condition.getDefiningOp<memref::LoadOp>();
+    auto type = load ? load.getMemRefType() : MemRefType();
+    if (!load || !type.hasStaticShape() || type.getNumElements() != 1)
+      return op.emitError("expected a condition that is loaded");
+    auto place = getContiguous(op, load.getMemRef());
+    if (failed(place))
+      return failure();
+    reduction.condition = *place;
+  }
+  reductions[{op.getBucket(), memory->space, memory->index, memory->offset}] =
+      plan.reductions.size();
+  addRecord(op, RecordKind::ReduceStart).kernel = plan.reductions.size();
+  plan.reductions.push_back(reduction);
+  return success();
+}
+
+LogicalResult PlanMaker::addWait(runtime::ReduceWaitOp op) {
+  auto memory = getContiguous(op, op.getMemory());
+  if (failed(memory))
+    return failure();
+  auto found = reductions.find(
+      {op.getBucket(), memory->space, memory->index, memory->offset});
+  if (found == reductions.end())
+    return op.emitError("expected a start of bucket ")
+           << op.getBucket() << " with this memory before it";
+  addRecord(op, RecordKind::ReduceWait).kernel = found->second;
+  reductions.erase(found);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
+
+static LogicalResult refuse(Operation *op) {
+  return op->emitError("no device does this: expected launches and copies, as "
+                       "convert-groups-to-gpu leaves them");
+}
+
+/// Whether it is loaded for reductions alone, which say where it is.
+static bool isCondition(memref::LoadOp load) {
+  return !load->use_empty() &&
+         llvm::all_of(load->getUsers(), [](Operation *user) {
+           return isa<runtime::ReduceStartOp, runtime::ReduceWaitOp>(user);
+         });
+}
 
 LogicalResult PlanMaker::addOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -408,14 +482,15 @@ LogicalResult PlanMaker::addOp(Operation *op) {
       .Case([&](device::LaunchOp launch) { return addLaunch(launch); })
       .Case([&](memref::CopyOp copy) { return addCopy(copy); })
       .Case([&](linalg::FillOp fill) { return addFill(fill); })
+      .Case([&](runtime::ReduceStartOp start) { return addStart(start); })
+      .Case([&](runtime::ReduceWaitOp wait) { return addWait(wait); })
       // Sizes are checked by who calls.
+      .Case([&](memref::LoadOp load) {
+        return isCondition(load) ? success() : refuse(op);
+      })
       .Case<arith::ConstantOp, memref::DeallocOp, runtime::CheckInputsOp,
             func::ReturnOp>([](auto) { return success(); })
-      .Default([](Operation *other) {
-        return LogicalResult(
-            other->emitError("no device does this: expected launches and "
-                             "copies, as convert-groups-to-gpu leaves them"));
-      });
+      .Default([](Operation *other) { return refuse(other); });
 }
 
 FailureOr<DevicePlan> PlanMaker::make() {

@@ -46,7 +46,7 @@ struct Program::Impl {
   bool isWritten(unsigned input) const {
     return inPlace && interface.isState(input);
   }
-  llvm::Error load(ProgramCode &code);
+  llvm::Error load(ProgramCode &code, int deviceNumber);
   llvm::Error link(ProgramCode &code);
   llvm::Error completeInput(unsigned index, Tensor &input) const;
   llvm::Error run(MutableArrayRef<Tensor> inputs,
@@ -119,18 +119,18 @@ llvm::Error Program::Impl::link(ProgramCode &program) {
   return llvm::Error::success();
 }
 
-llvm::Error Program::Impl::load(ProgramCode &code) {
+llvm::Error Program::Impl::load(ProgramCode &code, int deviceNumber) {
   if (code.device == DeviceKind::CPU)
     return link(code);
   device = std::make_unique<DeviceProgram>();
-  if (llvm::Error error = device->load(code))
+  if (llvm::Error error = device->load(code, deviceNumber))
     return error;
   figures.arenaBytes = int64_t(device->getArenaBytes());
   return llvm::Error::success();
 }
 
-llvm::Expected<std::unique_ptr<Program>> Program::load(ProgramCode code,
-                                                       bool updateInPlace) {
+llvm::Expected<std::unique_ptr<Program>>
+Program::load(ProgramCode code, bool updateInPlace, int deviceNumber) {
   std::unique_ptr<Program> program(new Program());
   Impl &impl = *program->impl;
   impl.inPlace = updateInPlace;
@@ -145,7 +145,7 @@ llvm::Expected<std::unique_ptr<Program>> Program::load(ProgramCode code,
   for (const std::unique_ptr<llvm::MemoryBuffer> &object : code.objects)
     impl.figures.codeBytes += object->getBufferSize();
   impl.figures.codeBytes += code.plan.size();
-  if (llvm::Error error = impl.load(code))
+  if (llvm::Error error = impl.load(code, deviceNumber))
     return error;
   return program;
 }

@@ -194,10 +194,14 @@ def DelayWaits : Pass<"mp-delay-waits", "::mlir::func::FuncOp"> {
   let description = [{
     Before: ops on memrefs, of which none is freed. After: each
     `runtime.reduce_wait` stands in front of the first op that touches its memory;
-    what comes before that overlaps with communication.
+    what comes before that overlaps with communication. With `together`, members
+    of a bucket start where the last one is ready, and waits follow each other:
+    a device is interrupted as seldom as can be.
 
     Example: test/Lowering/mp-delay-waits.mlir
   }];
+  let options = [Option<"together", "together", "bool", /*default=*/"false",
+    "Starts of a bucket, and waits, follow each other">];
 }
 
 def FuseUpdates : Pass<"mp-fuse-updates"> {

@@ -204,7 +204,7 @@ public:
         key(CodeCache::makeKey(content, describeSettings(options))) {}
 
   /// Absent where there is none, or it does not fit into this process.
-  std::unique_ptr<Program> load(bool updateInPlace);
+  std::unique_ptr<Program> load(const CompileOptions &options);
   void store(ProgramCode &code, const WarningRecorder &warnings);
 
 private:
@@ -216,12 +216,13 @@ private:
 
 } // namespace
 
-std::unique_ptr<Program> KeptCode::load(bool updateInPlace) {
+std::unique_ptr<Program> KeptCode::load(const CompileOptions &options) {
   std::optional<ProgramCode> code = cache.find(key, content);
   if (!code)
     return nullptr;
   std::vector<CompileWarning> warnings = std::move(code->warnings);
-  auto program = Program::load(std::move(*code), updateInPlace);
+  auto program = Program::load(std::move(*code), options.updateInPlace,
+                               options.deviceNumber);
   if (!program) {
     llvm::consumeError(program.takeError());
     cache.remove(key);
@@ -269,7 +270,8 @@ compile(ModuleOp module, const CompileOptions &options, KeptCode *kept) {
   if (kept)
     kept->store(*code, warnings);
   TimingScope timing = watch.time("Linking");
-  auto program = Program::load(std::move(*code), options.updateInPlace);
+  auto program = Program::load(std::move(*code), options.updateInPlace,
+                               options.deviceNumber);
   if (!program) {
     // Of a device, it says what is missing.
     module.emitError(options.device == DeviceKind::CPU ? "compilation failed: "
@@ -294,7 +296,7 @@ std::unique_ptr<Program> compileProgram(ModuleOp module,
   if (options.cache && options.cache->isOpen() && !options.keepTimes) {
     TimingScope timing = CompileWatch{nullptr, options.timing}.time("Cache");
     kept.emplace(module, options);
-    program = kept->load(options.updateInPlace);
+    program = kept->load(options);
   }
   if (!program)
     program = compile(module, options, kept ? &*kept : nullptr);

@@ -132,7 +132,8 @@ static void buildBufferization(OpPassManager &pm, bool inPlace,
   options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   simplifyOps(pm);
-  pm.addNestedPass<func::FuncOp>(createDelayWaits());
+  pm.addNestedPass<func::FuncOp>(
+      createDelayWaits({/*together=*/alignment != 0}));
   if (alignment)
     pm.addPass(createSettleMemory());
   // MLIR's pipeline for it, without what is done before and after.

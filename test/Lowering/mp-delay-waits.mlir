@@ -1,4 +1,5 @@
 // RUN: mp-opt %s --mp-delay-waits | FileCheck %s
+// RUN: mp-opt %s --mp-delay-waits=together | FileCheck %s --check-prefix=TOGETHER
 
 // Other memory may be read and written meanwhile; a view of the same is no use
 // yet, but what is done with it is.
@@ -37,5 +38,34 @@ func.func @inside(%a: memref<8xf32>, %b: memref<8xf32>, %n: index) {
   scf.for %i = %c0 to %n step %c1 {
     memref.store %v, %a[%i] : memref<8xf32>
   }
+  return
+}
+
+// For a device, the members of a bucket start where the last is ready, and with
+// all rows; waits follow the first. What starts behind a wait is waited for
+// there.
+// TOGETHER-LABEL: @members
+// TOGETHER-SAME: %[[A:.*]]: memref<8xf32>, %[[B:.*]]: memref<8xf32>, %[[X:.*]]: memref<8xf32>, %{{.*}}: memref<2xi64>
+// TOGETHER-NEXT: memref.copy %[[X]], %[[B]]
+// TOGETHER-NEXT: runtime.reduce_start %[[A]] bucket 0 of 2 :
+// TOGETHER-NEXT: runtime.reduce_start %[[B]] bucket 0 of 2 :
+// TOGETHER-NEXT: runtime.reduce_wait %[[A]] bucket 0
+// TOGETHER-NEXT: runtime.reduce_wait %[[B]] bucket 0
+// TOGETHER-NEXT: memref.copy %[[A]], %[[X]]
+// TOGETHER-NEXT: memref.copy %[[B]], %[[A]]
+// TOGETHER-NEXT: runtime.reduce_start %[[X]] bucket 1 of 1
+// TOGETHER-NEXT: runtime.reduce_wait %[[X]] bucket 1
+// TOGETHER-NEXT: memref.copy %[[X]], %[[B]]
+func.func @members(%a: memref<8xf32>, %b: memref<8xf32>, %x: memref<8xf32>, %i: memref<2xi64>) {
+  runtime.reduce_start %a rows %i : memref<2xi64>, bucket 0 of 2 : memref<8xf32>
+  memref.copy %x, %b : memref<8xf32> to memref<8xf32>
+  runtime.reduce_start %b bucket 0 of 2 : memref<8xf32>
+  runtime.reduce_wait %a bucket 0 : memref<8xf32>
+  memref.copy %a, %x : memref<8xf32> to memref<8xf32>
+  runtime.reduce_wait %b bucket 0 : memref<8xf32>
+  memref.copy %b, %a : memref<8xf32> to memref<8xf32>
+  runtime.reduce_start %x bucket 1 of 1 : memref<8xf32>
+  runtime.reduce_wait %x bucket 1 : memref<8xf32>
+  memref.copy %x, %b : memref<8xf32> to memref<8xf32>
   return
 }

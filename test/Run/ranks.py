@@ -104,7 +104,9 @@ def make_steps(folder, model, ranks, *flags):
     return distributed, accumulated
 
 
-def train(launcher, ranks, step, data, out, *flags):
-    done = launch(launcher, ranks, "train", step, f"--data={data}", "-o", out, *flags)
+def train(launcher, ranks, step, data, out, *flags, **options):
+    done = launch(
+        launcher, ranks, "train", step, f"--data={data}", "-o", out, *flags, **options
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return load_safetensors(out)

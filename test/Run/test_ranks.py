@@ -261,18 +261,6 @@ def test_one_rank_needs_no_mpi(tmp_path):
         np.testing.assert_array_equal(value, results[1][name])
 
 
-def test_devices_are_one_rank(tmp_path):
-    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
-    data = make_data(tmp_path, 4)
-    results = []
-    for device in ("cpu", "emulated"):
-        out = tmp_path / f"{device}.safetensors"
-        mp_run("train", step, f"--data={data}", "-o", out, f"--device={device}")
-        results.append(load_safetensors(out))
-    for name, value in results[0].items():
-        np.testing.assert_allclose(value, results[1][name], rtol=1e-4, atol=1e-6)
-
-
 def test_resume(tmp_path, launcher):
     """With as many ranks, to the same bits; only the first one writes."""
     model = make_model(tmp_path, dropout=True)

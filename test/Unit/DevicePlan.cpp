@@ -94,6 +94,12 @@ static const char *const goodBody = R"mlir(
     device.launch @kernels::@add grid [1, 1, 1] block [128, 1, 1] shared 1024 (%k, %w) : memref<64xf32>, memref<64xf32>
     device.launch @kernels::@seed grid [1, 1, 1] block [1, 1, 1] (%y, %control) {work = [#device.work<kind = map, read = 256, operations = 64>, #device.work<kind = product, written = 256, tensor = 1, fma = 2, doubles = 3>]} : memref<64xf32>, memref<8xi64>
     memref.copy %half, %other : memref<32xf32, strided<[1], offset: 32>> to memref<32xf32, strided<[1]>>
+    %truth = memref.view %arena[%c0][] : memref<512xi8> to memref<1xi1>
+    %yes = memref.load %truth[%c0] : memref<1xi1>
+    runtime.reduce_start %flat if %yes bucket 3 of 2 {kind = 2 : i32} : memref<64xf32>
+    runtime.reduce_start %w bucket 3 of 2 : memref<64xf32>
+    runtime.reduce_wait %w bucket 3 : memref<64xf32>
+    runtime.reduce_wait %flat if %yes bucket 3 : memref<64xf32>
     memref.dealloc %arena : memref<512xi8>
 )mlir";
 
@@ -113,7 +119,11 @@ launch add grid 4x1x1 block 32x2x1 (input 0[0, 256 bytes], arena[256, 256 bytes]
 launch add grid 1x1x1 block 128x1x1 shared 1024 (constant 0[0, 256 bytes], input 1[0, 256 bytes])
 launch seed grid 1x1x1 block 1x1x1 (output 0[0, 256 bytes], control[0, 64 bytes]); map: reads 256 bytes, writes 0, 64 operations; product: reads 0 bytes, writes 256, 1 multiply-adds by tensor cores, 2 multiply-adds, 3 operations on f64
 copy (arena[128, 128 bytes], output 0[0, 128 bytes])
-total: 3 launches of 2 kernels, 1 copies, 2 fills, 512 bytes of arena
+start reduction 0, bucket 3 of 2: scatter of arena[256, 256 bytes] if arena[0, 1 bytes]
+start reduction 1, bucket 3 of 2: mean of input 1[0, 256 bytes]
+wait for reduction 1
+wait for reduction 0
+total: 3 launches of 2 kernels, 1 copies, 2 fills, 2 reductions, 512 bytes of arena
 )";
 
 static std::string print(const mp::DevicePlan &plan) {
@@ -171,6 +181,14 @@ static void checkRefusals(MLIRContext &context) {
        "device.launch @kernels::@add grid [1, 1, 1] block [1, 1, 1] (%x, %v) : "
        "memref<64xf32>, memref<64xf32>",
        "no device does this"},
+      {"runtime.reduce_wait %x bucket 0 : memref<64xf32>",
+       "expected a start of bucket 0 with this memory"},
+      {"%b = memref.alloc() : memref<4xi32>\n"
+       "runtime.reduce_start %b bucket 0 of 1 : memref<4xi32>",
+       "found 'memref<4xi32>', expected f32, f64 or i1"},
+      {"%v = arith.constant true\n"
+       "runtime.reduce_start %x if %v bucket 0 of 1 : memref<64xf32>",
+       "expected a condition that is loaded"},
       {"device.launch @kernels::@add grid [1, 65536, 1] block [1, 1, 1] (%x, "
        "%w) : memref<64xf32>, memref<64xf32>",
        "at most 65535 blocks"},
@@ -265,6 +283,19 @@ static void checkFindings(const mp::DevicePlan &good) {
        [](Plan &p) { p.records[0].whenSet = true; }},
       {"does not fit its target",
        [](Plan &p) { p.records[0].places[0].bytes = 2; }},
+      {"a start or wait is of no reduction",
+       [](Plan &p) { p.records[6].kernel = 2; }},
+      {"a start or wait is of no reduction",
+       [](Plan &p) { p.records[8].places = p.records[5].places; }},
+      {"of no known kind", [](Plan &p) { p.reductions[0].type = 10; }},
+      {"of no known kind", [](Plan &p) { p.reductions[0].operation = 5; }},
+      {"of no known kind", [](Plan &p) { p.reductions[1].members = 0; }},
+      {"leaves the memory",
+       [](Plan &p) { p.reductions[0].memory.offset = 512; }},
+      {"does not fit its memory",
+       [](Plan &p) { p.reductions[1].memory.bytes = 255; }},
+      {"does not fit its memory",
+       [](Plan &p) { p.reductions[0].condition->bytes = 2; }},
       {"in no image", [](Plan &p) { p.images.clear(); }},
       {"in no image", [](Plan &p) { p.kernels[0].image = addImage(p, 0); }},
       {"stands for none", [](Plan &p) { addImage(p, 1); }},

@@ -224,11 +224,10 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
              ? ": no launcher has started this process: mpiexec -n " +
                    Twine(numRanks) + " mp-run train ... starts so many"
              : ": the launcher has started " + Twine(launch.size)));
-  if (trainer.compile.device != DeviceKind::CPU)
-    return createStringError("runs of several ranks are for --device=cpu");
   RanksOptions options;
   options.timeout = timeout;
   options.isWireBF16 = wire == "bf16";
+  options.localRank = launch.localRank;
   // For tests: a network that is slower than memory.
   if (auto slow = sys::Process::GetEnv("MPOPT_TEST_SECONDS_PER_BYTE"))
     (void)StringRef(*slow).getAsDouble(options.secondsPerByte);

@@ -58,6 +58,8 @@ struct Launch {
   };
   Kind kind = None;
   int rank = 0, size = 1;
+  /// Among the ranks of this machine; 0 where the launcher does not say.
+  int localRank = 0;
 
   /// Fails where torchrun has started the process, which MPI knows nothing of.
   static llvm::Expected<Launch> find();

@@ -39,6 +39,8 @@ struct RanksOptions {
   /// relative error of 2^-9 or so, however many ranks there are. Never fp16:
   /// unscaled gradients would leave its range.
   bool isWireBF16 = false;
+  /// Launch's, by which ranks of one machine share its devices.
+  int localRank = 0;
   /// Slows every operation down, for tests: seconds for each byte.
   double secondsPerByte = 0;
 };

@@ -19,6 +19,7 @@
 #include "llvm/Support/Error.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,10 +81,18 @@ struct DevicePlan {
     static Work get(device::WorkAttr attribute);
   };
 
-  enum class RecordKind { Launch, Copy, Fill };
+  /// What ranks make of memory: a member of a bucket (Runtime.h).
+  struct Reduction {
+    int bucket = 0, members = 1, operation = 0, type = 1;
+    Place memory;
+    /// A byte that is 0 where nothing is to be done.
+    std::optional<Place> condition;
+  };
+
+  enum class RecordKind { Launch, Copy, Fill, ReduceStart, ReduceWait };
   struct Record {
     RecordKind kind = RecordKind::Launch;
-    /// Of a launch.
+    /// Of a launch; of a start or wait, the reduction's number.
     unsigned kernel = 0;
     std::array<unsigned, 3> grid = {}, block = {};
     unsigned shared = 0;
@@ -91,7 +100,7 @@ struct DevicePlan {
     bool whenSet = false;
     /// Of a fill: a value of 1, 2 or 4 bytes.
     unsigned value = 0, valueBytes = 0;
-    /// Parameters; source and target; target.
+    /// Parameters; source and target; target; of a reduction none.
     std::vector<Place> places;
     /// The node that it comes from, for messages; empty if that is not known.
     std::string node;
@@ -105,6 +114,7 @@ struct DevicePlan {
   std::vector<Image> images;
   std::vector<Kernel> kernels;
   std::vector<Record> records;
+  std::vector<Reduction> reductions;
   /// Texts of kernels that fail.
   std::vector<std::string> errors;
 

@@ -43,9 +43,14 @@ struct CompileOptions {
   /// Where the model runs. On others than the processor, all sizes must be
   /// known.
   DeviceKind device = DeviceKind::CPU;
+  /// Which of the devices there are, counted on and on where there are fewer.
+  int deviceNumber = 0;
   PTXTarget ptx;
   /// Of devices; the processor's are always IEEE.
   FP32Products fp32Products = FP32Products::IEEE;
+  /// On devices: reductions over ranks are made (mp_set_collectives). Else they
+  /// are left out, and the step is that of one rank.
+  bool keepReductions = false;
   /// Outputs that are states are written over their inputs.
   bool updateInPlace = false;
   /// The first call packs constants for those that follow, in memory beside
@@ -87,8 +92,8 @@ public:
   /// Code for this process, of a module that was lowered with or without
   /// `updateInPlace` (Pipelines/CompileProgram.h goes all the way from a
   /// model). The context of the module must outlive the program.
-  static llvm::Expected<std::unique_ptr<Program>> load(ProgramCode code,
-                                                       bool updateInPlace);
+  static llvm::Expected<std::unique_ptr<Program>>
+  load(ProgramCode code, bool updateInPlace, int deviceNumber = 0);
   ~Program();
 
   llvm::ArrayRef<ProgramValue> getInputs() const;

@@ -28,7 +28,7 @@ extern "C" {
 /* A code beside those of Runtime.h. */
 enum {
   /* Bytes are no plan. */
-  MP_BAD_PLAN = 6
+  MP_BAD_PLAN = 7
 };
 
 typedef struct mp_session mp_session;
@@ -60,7 +60,8 @@ void mp_session_destroy(mp_session *session);
 int32_t mp_session_set(mp_session *session, uint32_t input, const void *data);
 
 /* Puts a call in line. All inputs have been set. Random numbers are a function
-   of `number`. */
+   of `number`. Where ranks reduce (mp_set_collectives), the call is waited for
+   up to the last reduction: memory goes through the host. */
 int32_t mp_session_run(mp_session *session, int64_t number);
 
 /* Put a copy in line, of an output of the last call or of an input, which is a

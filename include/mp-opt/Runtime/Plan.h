@@ -24,7 +24,7 @@ extern "C" {
 /* "mp-plan\n" as a number. */
 #define MP_PLAN_MAGIC UINT64_C(0x0a6e616c702d706d)
 /* Of the form below; other versions are refused. */
-#define MP_PLAN_VERSION 3
+#define MP_PLAN_VERSION 4
 /* Buffers, and what is in the arena, are at multiples of this. */
 #define MP_PLAN_ALIGNMENT 256
 /* The memory that the run time and kernels share (Device.td says what is where)
@@ -57,10 +57,11 @@ typedef struct mp_plan {
   /* mp_plan_buffer: what the caller gives, what it gets, and the model's
      constants, which the caller has. */
   mp_plan_table inputs, outputs, constants;
-  mp_plan_table images;  /* mp_plan_image */
-  mp_plan_table kernels; /* mp_plan_kernel */
-  mp_plan_table records; /* mp_plan_record, in the order of the call */
-  mp_plan_table places;  /* mp_plan_place, that records refer to */
+  mp_plan_table images;     /* mp_plan_image */
+  mp_plan_table kernels;    /* mp_plan_kernel */
+  mp_plan_table records;    /* mp_plan_record, in the order of the call */
+  mp_plan_table places;     /* mp_plan_place, that records refer to */
+  mp_plan_table reductions; /* mp_plan_reduction, that records refer to */
   mp_plan_table
       errors; /* uint64_t: texts, counted by MP_CONTROL_ERROR from 1 */
   /* char: all texts, each with a zero behind it, the first one empty. A text is
@@ -133,11 +134,29 @@ typedef struct mp_plan_place {
   uint64_t bytes;
 } mp_plan_place;
 
-enum { MP_RECORD_LAUNCH = 0, MP_RECORD_COPY = 1, MP_RECORD_FILL = 2 };
+enum {
+  MP_RECORD_LAUNCH = 0,
+  MP_RECORD_COPY = 1,
+  MP_RECORD_FILL = 2,
+  /* Hands memory to what other ranks make of it, and gets it back: the
+     functions of mp_set_collectives. Without ranks, nothing is done. */
+  MP_RECORD_REDUCE_START = 3,
+  MP_RECORD_REDUCE_WAIT = 4
+};
+
+typedef struct mp_plan_reduction {
+  int32_t bucket, members;
+  /* Of an mp_member (Runtime.h). */
+  int32_t operation, type;
+  /* Places: what is handed over, and a byte that is 0 where nothing is to be
+     done; -1: there is none. */
+  uint64_t memory;
+  int64_t condition;
+} mp_plan_reduction;
 
 typedef struct mp_plan_record {
   uint32_t kind;
-  /* Of a launch; else 0. */
+  /* Of a launch, its kernel; of a start or wait, its reduction; else 0. */
   uint32_t kernel;
   uint32_t grid[3], block[3];
   uint32_t shared;
@@ -145,7 +164,7 @@ typedef struct mp_plan_record {
   uint32_t value_bytes;
   uint32_t value;
   /* Places: of a launch its parameters, of a copy the source and the target,
-     of a fill the target. */
+     of a fill the target, of a reduction none. */
   uint32_t num_places;
   /* Of a launch: not 0 if it is no part of a call, but runs in front of the
      next one where an input that an output is written over has been set. */

@@ -36,6 +36,37 @@ static Operation *findFirstUse(runtime::ReduceWaitOp wait, Value memory) {
   return first;
 }
 
+/// Where nothing else is done between two starts of a bucket, or two waits, the
+/// host has to do with the device once.
+static void gather(Block &block) {
+  // Of each bucket, what has been handed over and not been waited for.
+  llvm::DenseMap<int64_t, SmallVector<runtime::ReduceStartOp>> open;
+  // Behind it, waits are gathered; and what has started since.
+  Operation *lastWait = nullptr;
+  llvm::DenseSet<Value> since;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto start = dyn_cast<runtime::ReduceStartOp>(op)) {
+      SmallVector<runtime::ReduceStartOp> &members = open[start.getBucket()];
+      for (runtime::ReduceStartOp member : members)
+        member->moveBefore(start);
+      members.push_back(start);
+      since.insert(getRoot(start.getMemory()));
+    } else if (auto wait = dyn_cast<runtime::ReduceWaitOp>(op)) {
+      open[wait.getBucket()].clear();
+      if (!lastWait || since.contains(getRoot(wait.getMemory())))
+        since.clear();
+      else
+        wait->moveAfter(lastWait);
+      lastWait = wait;
+    }
+  }
+}
+
+void gatherReductions(func::FuncOp function) {
+  function.walk([](runtime::ReduceStartOp op) { op.getRowsMutable().clear(); });
+  gather(function.front());
+}
+
 void delayWaits(func::FuncOp function) {
   SmallVector<runtime::ReduceWaitOp> waits;
   function.walk([&](runtime::ReduceWaitOp op) { waits.push_back(op); });

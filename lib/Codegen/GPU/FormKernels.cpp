@@ -61,6 +61,7 @@ private:
   void generalize();
   LogicalResult numberDraws();
   void placeTemporaries();
+  void placeConditions();
   void makeGroups();
   StringRef getKind(Operation &op);
   bool isBetweenGroups(Operation &op);
@@ -111,6 +112,10 @@ static bool hasUnknownSize(Type type) {
   return memref && !memref.hasStaticShape();
 }
 
+static bool isReduction(Operation &op) {
+  return isa<runtime::ReduceStartOp, runtime::ReduceWaitOp>(op);
+}
+
 /// Why memory of an op has no place on a device; empty if it has one.
 static StringRef findFault(Operation *op) {
   if (isa<memref::AllocOp, memref::AllocaOp, runtime::OutputOp>(op) &&
@@ -127,6 +132,8 @@ static StringRef findFault(Operation *op) {
     return "how much it computes depends on data";
   if (isa<runtime::CacheLookupOp, runtime::ScratchOp>(op))
     return "it needs memory of the host";
+  if (isReduction(*op) && !isa<func::FuncOp>(op->getParentOp()))
+    return "ranks reduce inside of a loop or a branch";
   return "";
 }
 
@@ -310,6 +317,8 @@ StringRef KernelFormer::getKind(Operation &op) {
     bool isMap = generic.getNumReductionLoops() == 0;
     return isMap ? group::map : group::reduce;
   }
+  if (isReduction(op))
+    return group::ranks;
   if (isa<kernel::ContractOp>(op))
     return group::contract;
   if (isa<scf::ForallOp>(op))
@@ -371,12 +380,13 @@ void KernelFormer::addToGroup(Operation &op, StringRef kind) {
   Operation *guarded = findGuarded(op);
   bool isSmall = kind != group::contract &&
                  countPoints(guarded ? *guarded : op) <= fewPoints;
-  bool joins = kind == group::block || isSmall;
-  if (!open || !joins) {
+  bool isOfHost = kind == group::ranks;
+  bool joins = kind == group::block || isOfHost || isSmall;
+  if (!open || !joins || isOfHost != (open.getKind() == group::ranks)) {
     OpBuilder b(&op);
     open = device::GroupOp::create(b, op.getLoc(), kind);
     b.createBlock(&open.getBody());
-  } else {
+  } else if (!isOfHost) {
     open.setKind(group::block);
   }
   Block &body = open.getBody().front();
@@ -401,6 +411,30 @@ void KernelFormer::placeTemporaries() {
       alloc.replaceAllUsesWith(makePlace(main, alloc.getType()));
       alloc.erase();
     }
+}
+
+/// The host reads what reductions depend on, out of memory.
+void KernelFormer::placeConditions() {
+  llvm::DenseMap<Value, Value> places;
+  OpBuilder b(main.getContext());
+  block.walk([&](Operation *op) {
+    if (!isReduction(*op))
+      return;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      if (isa<MemRefType>(value.getType()) ||
+          isa_and_nonnull<memref::LoadOp>(value.getDefiningOp()))
+        continue;
+      Value &place = places[value];
+      if (!place) {
+        place = makePlace(main, MemRefType::get({}, value.getType()));
+        b.setInsertionPointAfterValue(value);
+        memref::StoreOp::create(b, op->getLoc(), value, place);
+      }
+      b.setInsertionPoint(op);
+      operand.set(memref::LoadOp::create(b, op->getLoc(), place));
+    }
+  });
 }
 
 void KernelFormer::makeGroups() {
@@ -482,6 +516,7 @@ LogicalResult KernelFormer::run() {
   splitBranches();
   placeTemporaries();
   settleReshapes();
+  placeConditions();
   makeGroups();
   for (auto group : block.getOps<device::GroupOp>())
     reportLoops(group);

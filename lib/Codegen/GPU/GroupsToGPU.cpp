@@ -573,8 +573,15 @@ LogicalResult GroupConverter::run() {
   placeShadows(main);
   main.walk([&](runtime::FailOp op) { mayEnd |= !op.getParallel(); });
   bool isFine = true;
-  for (auto group : llvm::to_vector(block.getOps<device::GroupOp>()))
-    isFine &= succeeded(convert(group));
+  for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
+    if (group.getKind() != group::ranks) {
+      isFine &= succeeded(convert(group));
+      continue;
+    }
+    for (Operation &op : llvm::make_early_inc_range(group.getBody().front()))
+      op.moveBefore(group);
+    group.erase();
+  }
   if (!isFine)
     return failure();
   cleanUp();

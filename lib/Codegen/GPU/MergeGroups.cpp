@@ -339,6 +339,13 @@ void LevelTable::add(ArrayRef<Access> accesses, int64_t level) {
   }
 }
 
+/// What ranks do together is where it was: groups in front of it stay in front,
+/// and those behind it behind, so that all ranks do it in one order, and what
+/// is ready travels at once.
+static bool isBarrier(device::GroupOp group) {
+  return group.getKind() == group::ranks;
+}
+
 /// As late as possible, counted from the end: 0 is the last.
 void GroupMerger::findLevels() {
   collect();
@@ -346,9 +353,16 @@ void GroupMerger::findLevels() {
   for (const Node &node : nodes)
     accesses.push_back(node.accesses);
   LevelTable table(accesses);
+  int64_t least = 0, most = -1;
   for (Node &node : llvm::reverse(nodes)) {
     int64_t next = table.find(node.accesses);
     node.level = next == LevelTable::none ? 0 : next + 1;
+    node.level = std::max(node.level, least);
+    if (isBarrier(node.group)) {
+      node.level = most + 1;
+      least = node.level + 1;
+    }
+    most = std::max(most, node.level);
     table.add(node.accesses, node.level);
   }
 }
@@ -380,11 +394,15 @@ void GroupMerger::joinOthers() {
   }
   // Of levels with the other sign: the lowest of what stands in front.
   LevelTable table(accesses);
+  int64_t barrier = numLevels;
   for (Node &node : nodes) {
+    if (isBarrier(node.group))
+      barrier = node.level;
     auto own = node.family >= 0 ? levels.find(node.family) : levels.end();
     if (own != levels.end() && own->second[node.level] == 1) {
       int64_t before = table.find(node.accesses);
-      int64_t end = before == LevelTable::none ? numLevels : -before;
+      int64_t end = before == LevelTable::none ? barrier : -before;
+      end = std::min(end, barrier);
       auto &counts = own->second;
       auto next = counts.upper_bound(node.level);
       if (next != counts.end() && next->first < end) {

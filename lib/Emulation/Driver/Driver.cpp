@@ -337,6 +337,6 @@ int64_t mp_emulated_leaks(void) {
   std::lock_guard<std::mutex> lock(state.mutex);
   return static_cast<int64_t>(state.memory.getCount() + state.streams.size() +
                               state.graphs.size() + state.executables.size() +
-                              state.modules.size()) +
+                              state.modules.size() + state.hostMemory.size()) +
          state.contexts;
 }

@@ -8,6 +8,7 @@
 #include "State.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -132,6 +133,31 @@ int32_t MP_EMULATED(cuMemFree_v2)(mp_device_address address) {
     return call.error;
   int32_t error = call.state.memory.free(address);
   return call.error ? call.error : error;
+}
+
+int32_t MP_EMULATED(cuMemAllocHost_v2)(void **memory, size_t bytes) {
+  Call call(Call::Context, "cuMemAllocHost %zu", bytes);
+  if (call.error)
+    return call.error;
+  if (!bytes)
+    return complain(MP_CUDA_INVALID_VALUE, "found 0 bytes");
+  if (call.state.isRecording())
+    return checkQuiet(call.state, "cuMemAllocHost");
+  *memory = std::malloc(bytes);
+  if (!*memory)
+    return complain(MP_CUDA_OUT_OF_MEMORY, "the host is out of memory");
+  call.state.hostMemory.insert(*memory);
+  return 0;
+}
+
+int32_t MP_EMULATED(cuMemFreeHost)(void *memory) {
+  Call call(Call::Context, "cuMemFreeHost");
+  if (call.error && call.error != call.state.sticky)
+    return call.error;
+  if (!call.state.hostMemory.erase(memory))
+    return complain(MP_CUDA_INVALID_VALUE, "it was not allocated");
+  std::free(memory);
+  return call.error;
 }
 
 static int32_t checkCopy(State &state, mp_device_address address, size_t bytes,

@@ -108,6 +108,7 @@ struct State {
   /// What a kernel has failed with.
   int32_t sticky = 0;
   Memory memory;
+  std::set<void *> hostMemory;
   std::map<Stream *, std::unique_ptr<Stream>> streams;
   std::map<Graph *, std::unique_ptr<Graph>> graphs;
   /// Graphs in line live as long as they have to.

@@ -14,6 +14,8 @@ namespace {
 const mp_collectives *collectives = nullptr;
 } // namespace
 
+const mp_collectives *mp::runtime::getCollectives() { return collectives; }
+
 /// Ends the call if the ranks cannot do what it asks for.
 static void check(int32_t code) {
   if (code == 0)

@@ -15,6 +15,7 @@
 #define MPOPT_LIB_RUNTIME_INTERNAL_H
 
 #include "mp-opt/Runtime/CompiledCode.h"
+#include "mp-opt/Runtime/Runtime.h"
 
 #include <pthread.h>
 
@@ -49,6 +50,9 @@ Call *getCurrentCall();
 void workFor(Call *call);
 /// Ends the call, whose error has been written down.
 [[noreturn]] void endCall(int32_t code);
+
+/// What mp_set_collectives was given; null for one rank.
+const mp_collectives *getCollectives();
 
 /// Says why a call cannot be made: what is wrong with its input `name`, or at
 /// all. Returns `code`.

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanView.h"
+#include "mp-opt/Runtime/Runtime.h"
 
 #include <cstddef>
 #include <cstring>
@@ -37,6 +38,7 @@ private:
   const char *checkRecord(const mp_plan_record &record) const;
   const char *checkLaunch(const mp_plan_record &record) const;
   const char *checkCopy(const mp_plan_record &record) const;
+  const char *checkReductions() const;
 
   bool isTable(const mp_plan_table &table, uint64_t entryBytes) const {
     return table.offset % 8 == 0 && table.offset >= sizeof(mp_plan) &&
@@ -69,6 +71,7 @@ const char *Checker::checkHead() const {
       !isTable(head.kernels, sizeof(mp_plan_kernel)) ||
       !isTable(head.records, sizeof(mp_plan_record)) ||
       !isTable(head.places, sizeof(mp_plan_place)) ||
+      !isTable(head.reductions, sizeof(mp_plan_reduction)) ||
       !isTable(head.errors, sizeof(uint64_t)) || !isTable(head.texts, 1) ||
       !isTable(head.contents, 1))
     return "a table is not in it";
@@ -203,6 +206,29 @@ const char *Checker::checkCopy(const mp_plan_record &record) const {
   return nullptr;
 }
 
+const char *Checker::checkReductions() const {
+  const mp_plan &head = *plan.head;
+  for (uint64_t index = 0; index < head.reductions.count; ++index) {
+    const mp_plan_reduction &reduction = plan.getReductions()[index];
+    uint64_t element = getElementBytes(reduction.type);
+    if (!element || reduction.operation < MP_MEAN ||
+        reduction.operation > MP_GATHER_BF16 || reduction.members < 1)
+      return "a reduction is of no known kind";
+    bool hasCondition = reduction.condition != -1;
+    auto condition = static_cast<uint64_t>(reduction.condition);
+    const mp_plan_place *places = plan.getPlaces();
+    if (reduction.memory >= head.places.count ||
+        !isPlace(places[reduction.memory]) ||
+        (hasCondition &&
+         (condition >= head.places.count || !isPlace(places[condition]))))
+      return "a reduction leaves the memory that there is";
+    if (places[reduction.memory].bytes % element ||
+        (hasCondition && places[condition].bytes != 1))
+      return "a reduction does not fit its memory";
+  }
+  return nullptr;
+}
+
 const char *Checker::checkRecord(const mp_plan_record &record) const {
   const mp_plan &head = *plan.head;
   if (!isText(record.node))
@@ -219,6 +245,10 @@ const char *Checker::checkRecord(const mp_plan_record &record) const {
     return "a record for states that are set is no launch";
   if (record.kind == MP_RECORD_COPY)
     return checkCopy(record);
+  if (isReduction(record))
+    return record.kernel < head.reductions.count && !record.num_places
+               ? nullptr
+               : "a start or wait is of no reduction";
   if (record.kind != MP_RECORD_FILL)
     return "a record is of no known kind";
   uint32_t bytes = record.value_bytes;
@@ -235,6 +265,7 @@ const char *Checker::check() const {
   wrong = wrong ? wrong : checkBuffers();
   wrong = wrong ? wrong : checkImages();
   wrong = wrong ? wrong : checkKernels();
+  wrong = wrong ? wrong : checkReductions();
   if (wrong)
     return wrong;
   for (uint64_t index = 0; index < plan.head->records.count; ++index)

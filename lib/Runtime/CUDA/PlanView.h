@@ -12,6 +12,26 @@
 
 namespace mp::runtime {
 
+/// Of an element of a reduction; 0 for types that ranks do not reduce.
+inline uint64_t getElementBytes(int32_t type) {
+  switch (type) {
+  case 1: // float
+    return 4;
+  case 9: // bool
+    return 1;
+  case 11: // double
+    return 8;
+  default:
+    return 0;
+  }
+}
+
+/// Made by the host, between launches.
+inline bool isReduction(const mp_plan_record &record) {
+  return record.kind == MP_RECORD_REDUCE_START ||
+         record.kind == MP_RECORD_REDUCE_WAIT;
+}
+
 /// Of bytes that mp_check_plan accepts.
 struct PlanView {
   const mp_plan *head;
@@ -36,6 +56,9 @@ struct PlanView {
   }
   const mp_plan_place *getPlaces() const {
     return get<mp_plan_place>(head->places);
+  }
+  const mp_plan_reduction *getReductions() const {
+    return get<mp_plan_reduction>(head->reductions);
   }
   const uint64_t *getErrors() const { return get<uint64_t>(head->errors); }
   const char *getText(uint64_t text) const {

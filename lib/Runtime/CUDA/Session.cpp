@@ -51,7 +51,7 @@ int32_t mp_session::run(int64_t number) {
     if (!isSet[index])
       return refuseWith(MP_BAD_INPUT, "input '%s': no data",
                         plan.getText(plan.getInputs()[index].name));
-  if (!executable)
+  if (!pieceCount)
     return MP_OK;
   Current current(device);
   if (current.error)
@@ -67,11 +67,17 @@ int32_t mp_session::run(int64_t number) {
   upper = newUpper;
   hasCalls = true;
   if (hasNewStates)
-    if (int32_t code = record(/*whenSet=*/true))
+    if (int32_t code = record(/*whenSet=*/true, 0, plan.head->records.count))
       return code;
   hasNewStates = false;
-  if ((error = driver.cuGraphLaunch(executable, stream)))
-    return device.fail(error, "cuGraphLaunch", "calling the model");
+  for (uint64_t index = 0; index < pieceCount; ++index) {
+    const Piece &piece = pieces[index];
+    if (piece.executable)
+      if ((error = driver.cuGraphLaunch(piece.executable, stream)))
+        return device.fail(error, "cuGraphLaunch", "calling the model");
+    if (int32_t code = reduce(piece))
+      return code;
+  }
   return MP_OK;
 }
 

@@ -35,6 +35,20 @@ private:
 
 constexpr uint64_t controlBytes = MP_PLAN_CONTROL_WORDS * sizeof(int64_t);
 
+/// Launches and copies of a call as one graph, and the reductions behind them,
+/// of which starts come first.
+struct Piece {
+  void *graph = nullptr, *executable = nullptr;
+  uint64_t firstReduction = 0, end = 0;
+};
+
+/// On its way through the host.
+struct HostMemory {
+  void *data = nullptr;
+  /// What its condition is in this call.
+  uint8_t *isActive = nullptr;
+};
+
 } // namespace mp::runtime
 
 /// Everything but the plan. What is null was not made.
@@ -54,7 +68,12 @@ struct mp_session {
   mp::runtime::PlanView plan;
   mp::runtime::Device device;
   const mp_driver &driver;
-  void *stream = nullptr, *graph = nullptr, *executable = nullptr;
+  void *stream = nullptr;
+  mp::runtime::Array<mp::runtime::Piece> pieces;
+  uint64_t pieceCount = 0;
+  /// Of each reduction, in `reducedMemory`, which ranks make the session take.
+  mp::runtime::Array<mp::runtime::HostMemory> reduced;
+  void *reducedMemory = nullptr;
   mp_device_address arena = 0, control = 0;
   /// Of an output that is written over an input, 0.
   mp::runtime::Array<mp_device_address> inputs, outputs, constants;
@@ -80,9 +99,16 @@ private:
   int32_t upload(const void *const *data);
   int32_t load(const void *emulated);
   int32_t loadModule(uint64_t index, const void *emulated);
-  /// Puts all records in line that are for states that are set, or all others.
-  int32_t record(bool whenSet);
-  int32_t makeGraph();
+  /// Puts those of the records in line that are for states that are set, or all
+  /// others, up to a reduction.
+  int32_t record(bool whenSet, uint64_t begin, uint64_t end);
+  int32_t makePieces();
+  int32_t makeGraph(mp::runtime::Piece &piece, uint64_t begin);
+  int32_t takeReducedMemory();
+  int32_t reduce(const mp::runtime::Piece &piece);
+  int32_t fetchReduced(const mp::runtime::Piece &piece, bool conditions);
+  int32_t reduceOnHost(const mp_collectives &ranks,
+                       const mp::runtime::Piece &piece);
   int32_t add(const mp_plan_record &record,
               mp::runtime::Array<mp_device_address> &addresses,
               mp::runtime::Array<void *> &parameters);

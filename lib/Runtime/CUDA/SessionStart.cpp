@@ -240,18 +240,18 @@ int32_t mp_session::add(const mp_plan_record &record,
   return device.fail(error, function, text);
 }
 
-int32_t mp_session::record(bool whenSet) {
+int32_t mp_session::record(bool whenSet, uint64_t begin, uint64_t end) {
   uint32_t most = 0;
-  for (uint64_t index = 0; index < plan.head->records.count; ++index)
+  for (uint64_t index = begin; index < end; ++index)
     if (plan.getRecords()[index].num_places > most)
       most = plan.getRecords()[index].num_places;
   Array<mp_device_address> addresses;
   Array<void *> parameters;
   if (!addresses.resize(most) || !parameters.resize(most))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  for (uint64_t index = 0; index < plan.head->records.count; ++index) {
+  for (uint64_t index = begin; index < end; ++index) {
     const mp_plan_record &one = plan.getRecords()[index];
-    if ((one.when_set != 0) != whenSet)
+    if (isReduction(one) || (one.when_set != 0) != whenSet)
       continue;
     if (int32_t code = add(one, addresses, parameters))
       return code;
@@ -259,25 +259,62 @@ int32_t mp_session::record(bool whenSet) {
   return MP_OK;
 }
 
-int32_t mp_session::makeGraph() {
+int32_t mp_session::makeGraph(Piece &piece, uint64_t begin) {
   // A graph has something in it.
-  if (!plan.head->records.count)
+  bool isEmpty = true;
+  for (uint64_t index = begin; index < piece.firstReduction; ++index)
+    isEmpty &= plan.getRecords()[index].when_set != 0;
+  if (isEmpty)
     return MP_OK;
   if (int32_t error =
           driver.cuStreamBeginCapture_v2(stream, MP_CUDA_CAPTURE_THREAD_LOCAL))
     return device.fail(error, "cuStreamBeginCapture", "recording the model");
-  int32_t code = record(/*whenSet=*/false);
-  int32_t error = driver.cuStreamEndCapture(stream, &graph);
+  int32_t code = record(/*whenSet=*/false, begin, piece.firstReduction);
+  int32_t error = driver.cuStreamEndCapture(stream, &piece.graph);
   if (code)
     return code;
   if (error)
     return device.fail(error, "cuStreamEndCapture", "recording the model");
-  error = driver.cuGraphInstantiateWithFlags(&executable, graph, 0);
+  error = driver.cuGraphInstantiateWithFlags(&piece.executable, piece.graph, 0);
   if (!error)
     return MP_OK;
-  executable = nullptr;
+  piece.executable = nullptr;
   return device.fail(error, "cuGraphInstantiateWithFlags",
                      "making a graph of the model");
+}
+
+/// Where reductions end that begin at a record: a start behind a wait may be of
+/// what has been waited for.
+static uint64_t findEnd(const PlanView &plan, uint64_t begin) {
+  uint64_t end = begin;
+  bool hasWaits = false;
+  for (; end < plan.head->records.count; ++end) {
+    const mp_plan_record &one = plan.getRecords()[end];
+    if (!isReduction(one) || (hasWaits && one.kind == MP_RECORD_REDUCE_START))
+      break;
+    hasWaits |= one.kind == MP_RECORD_REDUCE_WAIT;
+  }
+  return end;
+}
+
+int32_t mp_session::makePieces() {
+  uint64_t count = plan.head->records.count, most = count ? 1 : 0;
+  for (uint64_t index = 0; index < count; ++index)
+    most += isReduction(plan.getRecords()[index]);
+  if (!pieces.resize(most))
+    return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
+  for (uint64_t begin = 0; begin < count;) {
+    Piece &piece = pieces[pieceCount++];
+    piece.firstReduction = begin;
+    while (piece.firstReduction < count &&
+           !isReduction(plan.getRecords()[piece.firstReduction]))
+      ++piece.firstReduction;
+    piece.end = findEnd(plan, piece.firstReduction);
+    if (int32_t code = makeGraph(piece, begin))
+      return code;
+    begin = piece.end;
+  }
+  return MP_OK;
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,7 +344,7 @@ int32_t mp_session::create(const mp_session_options &options) {
     return code;
   if (int32_t code = upload(options.constants))
     return code;
-  return makeGraph();
+  return makePieces();
 }
 
 /// Errors are those of what failed before, and known.
@@ -317,10 +354,14 @@ void mp_session::destroy() {
   Current current(device);
   if (stream)
     driver.cuStreamSynchronize(stream);
-  if (executable)
-    driver.cuGraphExecDestroy(executable);
-  if (graph)
-    driver.cuGraphDestroy(graph);
+  for (uint64_t index = 0; index < pieceCount; ++index) {
+    if (pieces[index].executable)
+      driver.cuGraphExecDestroy(pieces[index].executable);
+    if (pieces[index].graph)
+      driver.cuGraphDestroy(pieces[index].graph);
+  }
+  if (reducedMemory)
+    driver.cuMemFreeHost(reducedMemory);
   auto free = [&](Array<mp_device_address> &buffers, uint64_t count) {
     for (uint64_t index = 0; buffers.get() && index < count; ++index)
       if (buffers[index])

@@ -17,7 +17,11 @@ namespace {
 struct DelayWaits : public impl::DelayWaitsBase<DelayWaits> {
   using DelayWaitsBase::DelayWaitsBase;
 
-  void runOnOperation() override { delayWaits(getOperation()); }
+  void runOnOperation() override {
+    delayWaits(getOperation());
+    if (together)
+      gatherReductions(getOperation());
+  }
 };
 } // namespace
 } // namespace mp

@@ -229,3 +229,36 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// What ranks do is the host's; it reads in memory whether it is to be done.
+
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %c0 = arith.constant 0 : index
+  %true = arith.constant true
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<4096xf32>
+  %s = runtime.input %inputs[1] : memref<i1>
+  %s0 = memref.load %s[] : memref<i1>
+  %not = arith.xori %s0, %true : i1
+  // CHECK: device.group "block" {
+  // CHECK:   arith.xori
+  // CHECK:   memref.load
+  // CHECK-NEXT: memref.store %{{.*}}, %[[PLACE:.*]][] : memref<i1>
+  // CHECK-NEXT: }
+  // CHECK-NEXT: %[[YES:.*]] = memref.load %[[PLACE]][] : memref<i1>
+  // CHECK: device.group "ranks" {
+  // CHECK-NEXT: runtime.reduce_start %{{.*}} if %[[YES]] bucket 0 of 1
+  // CHECK-NEXT: runtime.reduce_wait %{{.*}} if %{{.*}} bucket 0
+  // CHECK-NEXT: }
+  runtime.reduce_start %x if %not bucket 0 of 1 : memref<4096xf32>
+  runtime.reduce_wait %x if %not bucket 0 : memref<4096xf32>
+  // A small group does not join it.
+  // CHECK: device.group "block" {
+  // CHECK-NEXT: memref.store
+  memref.store %s0, %s[] : memref<i1>
+  return %ok : i32
+}

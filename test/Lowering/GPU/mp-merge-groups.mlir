@@ -321,3 +321,42 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// Groups stay on their side of what ranks do: these maps wait for nothing, and
+// would be parts of one kernel.
+
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<4096xf32>
+  %g = runtime.input %inputs[1] : memref<64xf32>
+  %y = runtime.output %outputs[0] () : memref<4096xf32>
+  %z = runtime.output %outputs[1] () : memref<4096xf32>
+  // CHECK: device.group "map"
+  // CHECK: device.group "ranks"
+  // CHECK: device.group "map"
+  // CHECK: device.group "ranks"
+  // CHECK-NOT: device.group
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+    }
+  }
+  device.group "ranks" {
+    runtime.reduce_start %g bucket 0 of 1 : memref<64xf32>
+  }
+  device.group "map" {
+    linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%z : memref<4096xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+    }
+  }
+  device.group "ranks" {
+    runtime.reduce_wait %g bucket 0 : memref<64xf32>
+  }
+  return %ok : i32
+}

@@ -17,6 +17,11 @@ namespace mp {
 /// memory is freed and has places.
 void delayWaits(mlir::func::FuncOp function);
 
+/// For devices, behind that: the members of a bucket are handed over together,
+/// where the last one is ready, with all their rows; and waits for what has
+/// started follow the first one.
+void gatherReductions(mlir::func::FuncOp function);
+
 } // namespace mp
 
 #endif // MPOPT_CODEGEN_COMMON_REDUCTIONOVERLAP_H

@@ -17,7 +17,7 @@ namespace group {
 constexpr llvm::StringLiteral map = "map", reduce = "reduce",
                               contract = "contract", rows = "rows",
                               block = "block", indexed = "indexed",
-                              parts = "parts";
+                              parts = "parts", ranks = "ranks";
 } // namespace group
 
 /// Divides what `main` does into `device.group`s. Between them stand places in

@@ -53,7 +53,9 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     * `block`: anything else, by the threads of one block together;
     * `indexed`: one nest of `scf.for` that updates elements or rows at places
       that data name; threads own places, and go through all indices;
-    * `parts`: groups that do not wait for each other, each by blocks of its own.
+    * `parts`: groups that do not wait for each other, each by blocks of its own;
+    * `ranks`: no kernel, but `runtime.reduce_start` and `runtime.reduce_wait`,
+      which the host makes between launches.
 
     ```mlir
     device.group map {
