@@ -187,7 +187,8 @@ build_mp_opt() {
     -DPython3_EXECUTABLE="$cache/venv/bin/python" \
     -DMPOPT_TEST_VENV="$cache/venv-test" \
     -DMPOPT_TRAINING_VENV="$cache/venv-training" \
-    -DMPOPT_PTXAS_VENV="$cache/venv-ptxas" "$@"
+    -DMPOPT_PTXAS_VENV="$cache/venv-ptxas" \
+    -DMPOPT_TORCH_VENV="$cache/venv-torch" "$@"
   "$cmake" --build "$folder" --parallel "$jobs" --target "${targets[@]}"
 }
 
@@ -202,7 +203,7 @@ for argument; do
   *) usage >&2 && exit 2 ;;
   esac
 done
-step_total=$((3 + 2 * with_tests + with_build + with_tests * with_build))
+step_total=$((3 + 3 * with_tests + with_build + with_tests * with_build))
 ((with_tests == 0)) || packages+=("${test_packages[@]}")
 mkdir -p "$cache/downloads"
 cmake=$cache/venv/bin/cmake
@@ -228,6 +229,9 @@ if ((with_tests)); then
     -r "$root/scripts/requirements-training.txt"
   ensure_venv venv-ptxas --no-deps -r "$root/scripts/requirements-ptxas.txt"
   ensure_venv venv-docs -r "$root/scripts/requirements-docs.txt"
+  # Some minutes of unpacking, beside the build.
+  ensure_venv venv-torch -r "$root/scripts/requirements-torch.txt" &
+  torch=$!
 fi
 exec 9>&-
 if ((with_build)); then
@@ -238,4 +242,8 @@ if ((with_build && with_tests)); then
   step "mp-opt, sanitized"
   build_mp_opt "$build/sanitized" "$sanitized_onnx" -DCMAKE_BUILD_TYPE=None \
     -DMPOPT_SANITIZE="$sanitizers"
+fi
+if ((with_tests)); then
+  step "Python packages with torch"
+  wait "$torch"
 fi

@@ -9,6 +9,7 @@
 
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 
@@ -52,7 +53,18 @@ LinkedCode::link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
   if (!process)
     return process.takeError();
   session = std::make_unique<llvm::orc::ExecutionSession>(std::move(*process));
-  layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(*session);
+  // Objects reach each other by 32 bits, so all of them lie in one piece of
+  // memory: in a process that has much mapped, two pieces may be too far apart.
+  // What comes out of an object is no larger than some times the file.
+  size_t bytes = 1 << 20;
+  for (const std::unique_ptr<llvm::MemoryBuffer> &object : objects)
+    bytes += 4 * object->getBufferSize();
+  auto memory = llvm::orc::MapperJITLinkMemoryManager::CreateWithMapper<
+      llvm::orc::InProcessMemoryMapper>(llvm::alignTo(bytes, 1 << 16));
+  if (!memory)
+    return memory.takeError();
+  layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(*session,
+                                                          std::move(*memory));
   library = &session->createBareJITDylib("model");
   if (llvm::Error error = define(symbols))
     return error;

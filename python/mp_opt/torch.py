@@ -4,7 +4,9 @@ steps that are exported as they are meant."""
 
 from __future__ import annotations
 
+import copy
 import io
+import re
 import warnings
 
 import torch
@@ -42,10 +44,12 @@ class _Compiled:
     # So often; then they become inputs, and nothing is made any more.
     MOST = 2
 
-    def __init__(self, graph, inputs, arguments):
+    def __init__(self, graph, inputs, arguments, has_constants=True):
         places = [n for n in graph.graph.nodes if n.op == "placeholder"]
         self.fixed = [
-            i for i, (n, v) in enumerate(zip(places, inputs)) if _is_fixed(n, v)
+            i
+            for i, (n, v) in enumerate(zip(places, inputs))
+            if has_constants and _is_fixed(n, v)
         ]
         self.proto = _export(graph, inputs)
         self.names = [value.name for value in self.proto.graph.input]
@@ -108,20 +112,166 @@ def _reason(inputs) -> str | None:
             return f"it has a tensor on {value.device}"
         if value.dtype not in _TYPES:
             return f"it has a tensor of {value.dtype}"
-        if value.requires_grad and torch.is_grad_enabled():
-            return (
-                "it needs gradients: torch.no_grad() around calls, or "
-                "mp_opt.torch.train_step for a whole step"
-            )
     return None
 
 
+def explain(error) -> str:
+    """A sentence; of the exporter's report, what it cannot export."""
+    text = str(error)
+    unknown = re.search(r"No ONNX function found for <OpOverload\(op='([^']+)'", text)
+    if unknown:
+        return f"torch's exporter has no ONNX for {unknown[1]}"
+    return re.sub(r"\x1b\[\d*m", "", text.splitlines()[0])
+
+
+def _leave(what: str, reason: str) -> None:
+    warnings.warn(
+        f"mp_opt leaves {what} to torch: {reason}",
+        mp_opt.ModelWarning,
+        stacklevel=3,
+    )
+
+
+def _needs_gradients(inputs) -> bool:
+    return torch.is_grad_enabled() and any(
+        isinstance(value, torch.Tensor) and value.requires_grad for value in inputs
+    )
+
+
+class _Part:
+    """The forward or backward graph that AOTAutograd has made: parameters are
+    inputs, and so is what the forward pass keeps for the backward pass."""
+
+    def __init__(self, graph, inputs, arguments):
+        drawn = {
+            str(node.target)
+            for node in graph.graph.nodes
+            if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        }
+        if drawn:
+            raise mp_opt.NotSupportedError(
+                f"it draws random numbers ({', '.join(sorted(drawn))}), which would "
+                "not be torch's",
+                4,
+            )
+        output = next(node for node in graph.graph.nodes if node.op == "output")
+        # Gradients that nobody asks for are None.
+        given = output.args[0]
+        self.places = [i for i, v in enumerate(given) if isinstance(v, torch.fx.Node)]
+        if any(v is not None and not isinstance(v, torch.fx.Node) for v in given):
+            raise mp_opt.NotSupportedError("it yields numbers that are no tensors", 4)
+        self.count = len(given)
+        # The other part may rely on how the elements lie.
+        self.strides = [given[i].meta["val"].stride() for i in self.places]
+        nodes = torch.fx.Graph()
+        copies: dict = {}
+        nodes.graph_copy(graph.graph, copies)
+        nodes.output(tuple(copies[given[i]] for i in self.places))
+        self.part = torch.fx.GraphModule(graph, nodes)
+        examples = [torch.ones(tuple(v.shape), dtype=v.dtype) for v in inputs]
+        self.program = _Compiled(self.part, examples, arguments, has_constants=False)
+        self.program._make(examples)
+        self.program.versions = []
+        self.is_checked = False
+
+    def _check(self, tensors) -> None:
+        """What torch's exporter makes of a graph is not always what the graph
+        does: the first call is made by both, in the graph's own types."""
+        self.is_checked = True
+        plain = self.program
+        if any(key in plain.arguments for key in ("precision", "policy")):
+            plain = copy.copy(plain)
+            plain.arguments = {}
+            plain._make(tensors)
+        expected = self.part(*tensors)
+        for wanted, found in zip(expected, _listed(plain(*tensors))):
+            if not _is_close(found, wanted):
+                _leave("a part of a step", "the exported graph computes something else")
+                self.program = self.part
+                return
+
+    def __call__(self, *tensors):
+        if not self.is_checked:
+            self._check(tensors)
+        results = [None] * self.count
+        made = _listed(self.program(*tensors))
+        for place, strides, value in zip(self.places, self.strides, made):
+            if value.stride() != strides:
+                own = torch.empty_strided(value.shape, strides, dtype=value.dtype)
+                value = own.copy_(value)
+            results[place] = value
+        return results
+
+
+def _listed(made) -> list:
+    return [made] if isinstance(made, torch.Tensor) else list(made)
+
+
+def _is_close(found, wanted) -> bool:
+    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        return False
+    if not wanted.is_floating_point():
+        return torch.equal(found, wanted)
+    most = 1e-3 if wanted.dtype in (torch.float32, torch.float64) else 3e-2
+    wanted, found = wanted.double(), found.double()
+    error = torch.linalg.vector_norm(found - wanted)
+    return bool(error <= most * torch.linalg.vector_norm(wanted) + 1e-6)
+
+
+def _train(graph, inputs, arguments):
+    """Forward and backward passes by AOTAutograd, each as a program. What mp_opt
+    cannot do is left to torch, one of the two as well."""
+    from torch._decomp import core_aten_decompositions, get_decompositions
+    from torch._dynamo.backends.common import aot_autograd
+    from functorch.compile import make_boxed_func
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    # The exporter makes an evaluation of these.
+    normal = [
+        torch.ops.aten.native_batch_norm,
+        torch.ops.aten._native_batch_norm_legit,
+        torch.ops.aten._native_batch_norm_legit_functional,
+        torch.ops.aten._native_batch_norm_legit_no_training,
+        torch.ops.aten.native_batch_norm_backward,
+    ]
+
+    def compile_part(what):
+        def make(part, examples):
+            reason = _reason(examples)
+            if reason is None:
+                try:
+                    return make_boxed_func(_Part(part, examples, arguments))
+                except mp_opt.UsageError:
+                    raise
+                except (mp_opt.Error, torch.onnx.errors.OnnxExporterError) as error:
+                    reason = explain(error)
+            _leave(what, reason)
+            return make_boxed_func(part.forward)
+
+        return make
+
+    table = {**core_aten_decompositions(), **get_decompositions(normal)}
+    # It is for inference: the backward pass needs another second result.
+    table.pop(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default, None)
+    compiled = aot_autograd(
+        fw_compiler=compile_part("a forward pass"),
+        bw_compiler=compile_part("a backward pass"),
+        decompositions=table,
+    )
+    # Of products and a softmax, which the exporter knows the gradients of.
+    with sdpa_kernel(SDPBackend.MATH):
+        return compiled(graph, inputs)
+
+
 def backend(graph, inputs, *, options=None, mode=None):
-    """The backend "mp_opt" of ``torch.compile``, for inference on the CPU.
+    """The backend "mp_opt" of ``torch.compile``, on the CPU: for inference, where
+    parameters are constants, and for training, where torch's optimizer follows.
     ``options`` are arguments of ``mp_opt.compile``: ``{"precision": "bf16"}``.
     What cannot be compiled runs as torch runs it, with a warning that says
-    why."""
+    why. A whole step with its optimizer is faster: ``train_step``."""
     reason = _reason(inputs)
+    if reason is None and _needs_gradients(inputs):
+        return _train(graph, inputs, dict(options or {}))
     if reason is None:
         try:
             compiled = _Compiled(graph, inputs, dict(options or {}))
@@ -131,12 +281,8 @@ def backend(graph, inputs, *, options=None, mode=None):
         except mp_opt.UsageError:
             raise
         except (mp_opt.Error, torch.onnx.errors.OnnxExporterError) as error:
-            reason = str(error).splitlines()[0]
-    warnings.warn(
-        f"mp_opt leaves a graph to torch: {reason}",
-        mp_opt.ModelWarning,
-        stacklevel=2,
-    )
+            reason = explain(error)
+    _leave("a graph", reason)
     return graph.forward
 
 
