@@ -7,11 +7,13 @@
 
 #include "mp-opt/API/ScalingPlan.h"
 
+#include "mp-opt/Data/DataFiles.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -83,20 +85,46 @@ Expected<Network> Network::parse(StringRef text) {
                            suggestNearest(text, names));
 }
 
+unsigned Network::countNodes(unsigned ranks) const {
+  return llvm::divideCeil(ranks, ranksPerNode);
+}
+
+double Network::getNodeBandwidth() const {
+  return outside.bandwidth * ranksPerNode;
+}
+
+double Network::getRingSeconds(double bytes, unsigned ranks) const {
+  // A piece goes around nearly twice, and out of each node once in each round:
+  // only a ring of nodes of one rank each has two hops fewer outside.
+  unsigned nodes = countNodes(ranks), hops = 2 * (ranks - 1);
+  unsigned hopsOutside = nodes > 1 ? std::min(hops, 2 * nodes) : 0;
+  double bandwidth = nodes < 2 ? inside.bandwidth
+                     : ranksPerNode == 1
+                         ? outside.bandwidth
+                         : std::min(inside.bandwidth, getNodeBandwidth());
+  return (hops - hopsOutside) * inside.latency + hopsOutside * outside.latency +
+         2 * bytes * (ranks - 1) / ranks / bandwidth;
+}
+
+double Network::getTreeSeconds(double bytes, unsigned ranks) const {
+  unsigned nodes = countNodes(ranks), local = std::min(ranks, ranksPerNode);
+  double transfer = local > 1 ? 2 * bytes / inside.bandwidth : 0;
+  // Ranks of a node sum up before they send. Two trees, each for a half, have
+  // other inner nodes: everything comes and goes once in the end, but only once
+  // altogether between two nodes, which are a root and a leaf of either tree.
+  if (nodes > 1)
+    transfer =
+        std::max(transfer, (nodes == 2 ? 1 : 2) * bytes / getNodeBandwidth());
+  // A tenth of the bandwidth is what pipelining it costs.
+  return 2 * ((local - 1) * inside.latency +
+              std::ceil(std::log2(nodes)) * outside.latency) +
+         transfer / 0.9;
+}
+
 double Network::getSeconds(double bytes, unsigned ranks) const {
   if (ranks < 2)
     return 0;
-  double local = std::min(ranks, ranksPerNode);
-  double nodes = std::ceil(double(ranks) / ranksPerNode);
-  double bandwidth = nodes > 1 ? outside.bandwidth : inside.bandwidth;
-  double ring = 2 * (ranks - nodes) * inside.latency +
-                2 * (nodes - 1) * outside.latency +
-                2 * bytes * (ranks - 1) / ranks / bandwidth;
-  // A tenth of the bandwidth is what pipelining it costs.
-  double tree = 2 * ((local - 1) * inside.latency +
-                     std::ceil(std::log2(nodes)) * outside.latency) +
-                2 * bytes / (0.9 * bandwidth);
-  return std::min(ring, tree);
+  return std::min(getRingSeconds(bytes, ranks), getTreeSeconds(bytes, ranks));
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,6 +159,69 @@ Expected<MeasuredStep> measureStep(Session &session) {
     return createStringError("the step reduces nothing over ranks: mp-opt "
                              "--train --distribute makes one that does");
   return best;
+}
+
+/// A bucket of a step that takes so long; `needed` is absent where the step
+/// needs it at its end.
+static Expected<BucketTime> readBucket(const json::Value &value,
+                                       double stepSeconds) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return createStringError("it is no object");
+  std::optional<double> bytes = object->getNumber("bytes"),
+                        ready = object->getNumber("ready");
+  constexpr double mostBytes = 1e15;
+  if (!bytes || !(*bytes > 0) || !(*bytes <= mostBytes))
+    return createStringError("expected 'bytes', a number above 0");
+  if (!ready || !(*ready >= 0) || !(*ready <= stepSeconds))
+    return createStringError(
+        "expected 'ready', seconds between 0 and those of the step");
+  BucketTime bucket;
+  bucket.bytes = *bytes;
+  bucket.isF32 = object->getBoolean("fp32").value_or(true);
+  bucket.ready = *ready;
+  bucket.needed = object->getNumber("needed").value_or(stepSeconds);
+  // 0 is for what the step does not wait for.
+  if (bucket.needed != 0 &&
+      (!(bucket.needed >= *ready) || !(bucket.needed <= stepSeconds)))
+    return createStringError(
+        "'needed': expected seconds between 'ready' and those of the step");
+  return bucket;
+}
+
+static Expected<MeasuredStep> parseMeasuredStep(StringRef text) {
+  // The plan, its buckets, and one of these.
+  Expected<json::Value> value = parseFlatJSON(text, /*maxDepth=*/3);
+  if (!value)
+    return value.takeError();
+  const json::Object *plan = value->getAsObject();
+  std::optional<double> seconds =
+      plan ? plan->getNumber("seconds") : std::nullopt;
+  const json::Array *buckets = plan ? plan->getArray("buckets") : nullptr;
+  if (!seconds || !(*seconds > 0) || !std::isfinite(*seconds))
+    return createStringError("expected a plan with 'seconds', above 0");
+  if (!buckets || buckets->empty())
+    return createStringError("expected a plan with 'buckets'");
+  MeasuredStep step;
+  step.seconds = *seconds;
+  for (auto [number, element] : llvm::enumerate(*buckets)) {
+    Expected<BucketTime> bucket = readBucket(element, step.seconds);
+    if (!bucket)
+      return prefixError("bucket " + Twine(number), bucket.takeError());
+    bucket->number = number;
+    step.buckets.push_back(*bucket);
+  }
+  return step;
+}
+
+Expected<MeasuredStep> readMeasuredStep(StringRef path) {
+  Expected<DataBuffer> file = DataBuffer::open(path);
+  if (!file)
+    return prefixError(path, file.takeError());
+  Expected<MeasuredStep> step = parseMeasuredStep(file->getText());
+  if (!step)
+    return prefixError(path, step.takeError());
+  return step;
 }
 
 namespace {
@@ -268,6 +359,7 @@ void ScalingPlan::printJSON(raw_ostream &os) const {
         json.object([&] {
           json.attribute("bucket", bucket.number);
           json.attribute("bytes", bucket.bytes);
+          json.attribute("fp32", bucket.isF32);
           json.attribute("ready", bucket.ready);
           json.attribute("needed", bucket.needed);
         });

@@ -18,9 +18,12 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <thread>
 
 using namespace llvm;
 
@@ -43,9 +46,12 @@ template <typename Handle> struct Functions {
   int (*MPI_Comm_set_errhandler)(Handle, Handle);
   int (*MPI_Error_string)(int, char *, int *);
   int (*MPI_Get_library_version)(char *, int *);
-  int (*MPI_Alltoall)(const void *, int, Handle, void *, int, Handle, Handle);
-  int (*MPI_Allgather)(const void *, int, Handle, void *, int, Handle, Handle);
-  int (*MPI_Bcast)(void *, int, Handle, int, Handle);
+  int (*MPI_Ialltoall)(const void *, int, Handle, void *, int, Handle, Handle,
+                       Handle *);
+  int (*MPI_Iallgather)(const void *, int, Handle, void *, int, Handle, Handle,
+                        Handle *);
+  int (*MPI_Ibcast)(void *, int, Handle, int, Handle, Handle *);
+  int (*MPI_Test)(Handle *, int *, void *);
 };
 
 /// Of any library: room for the texts that it writes.
@@ -64,29 +70,60 @@ public:
   Error start();
 
   Error exchange(const void *parts, void *from, size_t bytes) override {
-    return check("MPI_Alltoall",
-                 mpi.MPI_Alltoall(parts, int(bytes), handles.byte, from,
-                                  int(bytes), handles.byte, handles.world));
+    Handle request;
+    return wait("MPI_Ialltoall", request,
+                mpi.MPI_Ialltoall(parts, int(bytes), handles.byte, from,
+                                  int(bytes), handles.byte, handles.world,
+                                  &request));
   }
   Error gather(const void *own, void *all, size_t bytes) override {
-    return check("MPI_Allgather",
-                 mpi.MPI_Allgather(own, int(bytes), handles.byte, all,
-                                   int(bytes), handles.byte, handles.world));
+    Handle request;
+    return wait("MPI_Iallgather", request,
+                mpi.MPI_Iallgather(own, int(bytes), handles.byte, all,
+                                   int(bytes), handles.byte, handles.world,
+                                   &request));
   }
   Error broadcast(void *data, size_t bytes) override {
     // Counts are ints.
     constexpr size_t most = 1 << 30;
-    for (size_t at = 0; at < bytes; at += most)
+    for (size_t at = 0; at < bytes; at += most) {
+      Handle request;
       if (Error failed =
-              check("MPI_Bcast",
-                    mpi.MPI_Bcast(static_cast<char *>(data) + at,
+              wait("MPI_Ibcast", request,
+                   mpi.MPI_Ibcast(static_cast<char *>(data) + at,
                                   int(std::min(most, bytes - at)), handles.byte,
-                                  /*root=*/0, handles.world)))
+                                  /*root=*/0, handles.world, &request)))
         return failed;
+    }
     return Error::success();
   }
 
 private:
+  /// Until others have done their part. Libraries poll without an end, which
+  /// takes the processor from the very ranks that are waited for, where there
+  /// are more of these than processors, and from this one's kernels. Fewer
+  /// polls would slow down long messages, of which each poll moves a piece.
+  Error wait(const char *function, Handle &request, int code) {
+    if (Error failed = check(function, code))
+      return failed;
+    constexpr unsigned busyPolls = 1000;
+    constexpr std::chrono::microseconds nap(20);
+    // Larger than that of any library.
+    alignas(std::max_align_t) char status[256];
+    for (unsigned polls = 0;; ++polls) {
+      int isDone = 0;
+      if (Error failed =
+              check("MPI_Test", mpi.MPI_Test(&request, &isDone, status)))
+        return failed;
+      if (isDone)
+        return Error::success();
+      if (polls < busyPolls)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(nap);
+    }
+  }
+
   Error check(const char *function, int code) {
     if (code == 0)
       return Error::success();
@@ -116,9 +153,10 @@ const char *MPICommunicator<Handle>::findFunctions(void *open) {
   FIND(MPI_Comm_set_errhandler)
   FIND(MPI_Error_string)
   FIND(MPI_Get_library_version)
-  FIND(MPI_Alltoall)
-  FIND(MPI_Allgather)
-  FIND(MPI_Bcast)
+  FIND(MPI_Ialltoall)
+  FIND(MPI_Iallgather)
+  FIND(MPI_Ibcast)
+  FIND(MPI_Test)
 #undef FIND
   return nullptr;
 }

@@ -22,6 +22,32 @@ using namespace llvm;
 
 namespace mp {
 
+//===----------------------------------------------------------------------===//
+// What travels
+//===----------------------------------------------------------------------===//
+
+/// The upper half of an f32, as bf16 is.
+using BFloat16 = uint16_t;
+
+static void convert(ArrayRef<float> from, MutableArrayRef<BFloat16> to) {
+  for (size_t i = 0; i < from.size(); ++i)
+    to[i] = roundToBFloat16(from[i]);
+}
+
+static void convert(ArrayRef<BFloat16> from, MutableArrayRef<float> to) {
+  for (size_t i = 0; i < from.size(); ++i)
+    to[i] = widenBFloat16(from[i]);
+}
+
+template <typename T>
+static void convert(ArrayRef<T> from, MutableArrayRef<T> to) {
+  std::memcpy(to.data(), from.data(), from.size() * sizeof(T));
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
 namespace {
 /// Elements that a rank adds up at once: so many of each rank, and what they
 /// are packed into, stay in the cache; messages are longer than what latency
@@ -36,15 +62,16 @@ public:
     size += member.size();
   }
 
-  /// Copies elements from `first` on to a buffer, or from there.
-  void read(size_t first, MutableArrayRef<T> to) {
+  /// Converts elements from `first` on to a buffer, or from there: no memory is
+  /// in between, which would be as much work as a message.
+  template <typename To> void read(size_t first, MutableArrayRef<To> to) {
     forPieces(first, to.size(), [&](T *piece, size_t at, size_t count) {
-      std::memcpy(to.data() + at, piece, count * sizeof(T));
+      convert(ArrayRef<T>(piece, count), to.slice(at, count));
     });
   }
-  void write(size_t first, ArrayRef<T> from) {
+  template <typename From> void write(size_t first, ArrayRef<From> from) {
     forPieces(first, from.size(), [&](T *piece, size_t at, size_t count) {
-      std::memcpy(piece, from.data() + at, count * sizeof(T));
+      convert(from.slice(at, count), MutableArrayRef<T>(piece, count));
     });
   }
 
@@ -111,28 +138,6 @@ static SmallVector<Line<T>> splitMembers(ArrayRef<Member<T>> bucket,
 }
 
 //===----------------------------------------------------------------------===//
-// What travels
-//===----------------------------------------------------------------------===//
-
-/// The upper half of an f32, as bf16 is.
-using BFloat16 = uint16_t;
-
-static void convert(ArrayRef<float> from, MutableArrayRef<BFloat16> to) {
-  for (size_t i = 0; i < from.size(); ++i)
-    to[i] = roundToBFloat16(from[i]);
-}
-
-static void convert(ArrayRef<BFloat16> from, MutableArrayRef<float> to) {
-  for (size_t i = 0; i < from.size(); ++i)
-    to[i] = widenBFloat16(from[i]);
-}
-
-template <typename T>
-static void convert(ArrayRef<T> from, MutableArrayRef<T> to) {
-  std::memcpy(to.data(), from.data(), from.size() * sizeof(T));
-}
-
-//===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
 
@@ -163,18 +168,15 @@ static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
     size_t width = std::min(part, longest - first);
     size_t bytes = width * sizeof(Wire);
     // Shorter lines are filled up with what happens to be there.
-    auto getPlaces = [&](const Line<T> &line) {
-      size_t count = line.size > first ? std::min(width, line.size - first) : 0;
-      return MutableArrayRef<T>(elements).take_front(count);
+    auto getCount = [&](const Line<T> &line) {
+      return line.size > first ? std::min(width, line.size - first) : 0;
     };
-    MutableArrayRef<T> means = getPlaces(ownLine);
+    MutableArrayRef<T> means =
+        MutableArrayRef<T>(elements).take_front(getCount(ownLine));
     if (operation.scatters) {
-      for (size_t rank = 0; rank < numRanks; ++rank) {
-        MutableArrayRef<T> places = getPlaces(lines[rank]);
-        lines[rank].read(first, places);
-        convert(ArrayRef<T>(places),
-                MutableArrayRef<Wire>(own).slice(rank * width, places.size()));
-      }
+      for (size_t rank = 0; rank < numRanks; ++rank)
+        lines[rank].read(first, MutableArrayRef<Wire>(own).slice(
+                                    rank * width, getCount(lines[rank])));
       if (Error failed = ranks.exchange(own.data(), parts.data(), bytes))
         return failed;
       sent += bytes * (numRanks - 1);
@@ -188,7 +190,7 @@ static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
       ownLine.read(first, means);
     }
     if (!operation.gathers) {
-      ownLine.write(first, means);
+      ownLine.write(first, ArrayRef<T>(means));
       continue;
     }
     convert(ArrayRef<T>(means),
@@ -200,9 +202,8 @@ static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
       // What was not reduced stays as exact as it is.
       if (!operation.scatters && rank == size_t(ranks.getRank()))
         continue;
-      MutableArrayRef<T> places = getPlaces(lines[rank]);
-      convert(ArrayRef<Wire>(parts).slice(rank * width, places.size()), places);
-      lines[rank].write(first, places);
+      lines[rank].write(first, ArrayRef<Wire>(parts).slice(
+                                   rank * width, getCount(lines[rank])));
     }
   }
   return Error::success();
@@ -370,7 +371,7 @@ Error makeConjunctions(Communicator &ranks, ArrayRef<Member<char>> bucket,
     line.add(member);
   size_t numRanks = size_t(ranks.getSize());
   std::vector<char> own(line.size), all(line.size * numRanks);
-  line.read(0, own);
+  line.read(0, MutableArrayRef<char>(own));
   if (Error failed = ranks.gather(own.data(), all.data(), own.size()))
     return failed;
   for (size_t i = 0; i < own.size(); ++i) {
@@ -379,7 +380,7 @@ Error makeConjunctions(Communicator &ranks, ArrayRef<Member<char>> bucket,
       if (all[rank * own.size() + i] == 0)
         own[i] = 0;
   }
-  line.write(0, own);
+  line.write(0, ArrayRef<char>(own));
   sent += own.size() * (numRanks - 1);
   return Error::success();
 }

@@ -95,6 +95,62 @@ def test_text(step):
     assert "between nodes of 8, 370 GB/s and 1.9 us within" in nodes.stdout
 
 
+def test_measured_once(step, tmp_path):
+    """A plan's figures make the same plan, and that of another network."""
+    found = plan(step, "--network=100g", "--ranks=2,64")
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(found))
+    again = json.loads(
+        mp_run("plan", path, "--network=100g", "--ranks=2,64", "--json").stdout
+    )
+    assert again["plans"] == found["plans"]
+    assert [b["bytes"] for b in again["buckets"]] == [b["bytes"] for b in found["buckets"]]
+    slow = json.loads(
+        mp_run("plan", path, "--network=0.001,5", "--ranks=2,64", "--json").stdout
+    )
+    assert slow["seconds"] == found["seconds"]
+    assert slow["plans"][0]["efficiency"] < found["plans"][0]["efficiency"]
+
+
+BUCKET = {"bytes": 1000, "ready": 0.5}
+
+
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        (b"", "plan.json"),
+        (b"[1]", "expected a plan with 'seconds', above 0"),
+        (b"[[[[1]]]]", "it is nested too deeply"),
+        ({"seconds": 0, "buckets": [BUCKET]}, "'seconds', above 0"),
+        ({"seconds": 1}, "expected a plan with 'buckets'"),
+        ({"seconds": 1, "buckets": []}, "expected a plan with 'buckets'"),
+        ({"seconds": 1, "buckets": [7]}, "bucket 0: it is no object"),
+        ({"seconds": 1, "buckets": [BUCKET, {"ready": 0}]}, "bucket 1: expected 'bytes'"),
+        ({"seconds": 1, "buckets": [{**BUCKET, "bytes": -1}]}, "expected 'bytes'"),
+        ({"seconds": 1, "buckets": [{**BUCKET, "ready": 2}]}, "expected 'ready'"),
+        ({"seconds": 1, "buckets": [{**BUCKET, "needed": 2}]}, "'needed': expected"),
+        ({"seconds": 1, "buckets": [{**BUCKET, "needed": 0.1}]}, "'needed': expected"),
+    ],
+)
+def test_wrong_figures(tmp_path, content, expected):
+    path = tmp_path / "plan.json"
+    if not isinstance(content, bytes):
+        content = json.dumps(content).encode()
+    path.write_bytes(content)
+    message = fail(BAD_INPUT, "plan", path, "--network=25g")
+    assert expected in message and "plan.json" in message
+    assert message.count("\n") == 1
+
+
+def test_figures_without_data(tmp_path):
+    path = tmp_path / "plan.json"
+    assert "cannot read it" in fail(BAD_INPUT, "plan", path, "--network=25g")
+    path.write_text(json.dumps({"seconds": 1, "buckets": [BUCKET]}))
+    for more in (["--random"], ["data.npz"], ["--input=x=x.npy"]):
+        message = fail(USAGE, "plan", path, *more, "--network=25g")
+        assert "has what was measured: expected no data" in message
+
+
 @pytest.mark.parametrize(
     "flags, expected",
     [

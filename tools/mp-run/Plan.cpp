@@ -18,6 +18,7 @@ static constexpr StringLiteral help =
 
 usage: mp-run plan STEP [DATA | --random] --ranks=N,N,... --network=NAME
               [options]
+       mp-run plan PLAN.json --ranks=N,N,... --network=NAME [--jitter=SHARE]
 
 Measures one rank's step, which mp-opt --train --distribute has made, and when
 its buckets of gradients are ready and needed. Prints for each number of ranks
@@ -25,7 +26,8 @@ what travels, how much of it the step waits for, and the efficiency, with each
 rank on a batch of the same size: in fp32, in bf16 (--wire), with four batches
 for an update (--accumulate), and with a sharded optimizer; and when each bucket
 travels. Communication takes time by latency and bandwidth; what else slows
-ranks down is --jitter.
+ranks down is --jitter. PLAN.json, which --json has printed on this machine or
+another, stands for the measurement: its 'seconds' and 'buckets' are used again.
 
   --ranks=N,N,...       how many there may be (8,64,1024)
   --network=NAME        10g, 25g, 100g, 400g, one rank a node, or nvlink+400g,
@@ -59,6 +61,23 @@ static bool parseRanks(StringRef text, SmallVectorImpl<unsigned> &ranks) {
   return true;
 }
 
+static bool isPlan(StringRef path) { return path.ends_with(".json"); }
+
+static Expected<MeasuredStep> getStep(SessionFlags &session,
+                                      mlir::DialectRegistry &registry) {
+  if (isPlan(session.files[0]))
+    return readMeasuredStep(session.files[0]);
+  // As in training.
+  session.model.inPlace = true;
+  DataSet data;
+  Expected<Session> opened = session.open(registry, data);
+  if (!opened)
+    return opened.takeError();
+  if (Error failed = opened->takeStates())
+    return failed;
+  return measureStep(*opened);
+}
+
 int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
   SessionFlags session;
   std::string ranks = "8,64,1024", name;
@@ -85,15 +104,12 @@ int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
     return flags.usageError("--network: " + toString(network.takeError()));
   if (session.model.device != DeviceKind::CPU)
     return flags.usageError("steps are measured on --device=cpu");
-  // As in training.
-  session.model.inPlace = true;
-  DataSet data;
-  Expected<Session> opened = session.open(registry, data);
-  if (!opened)
-    return reportError(opened.takeError());
-  if (Error failed = opened->takeStates())
-    return reportError(std::move(failed));
-  Expected<MeasuredStep> step = measureStep(*opened);
+  const DataFlags &data = session.data;
+  if (isPlan(session.files[0]) && (session.files.size() > 1 || data.seed ||
+                                   !data.inputs.empty() || !data.raw.empty()))
+    return flags.usageError("'" + session.files[0] +
+                            "' has what was measured: expected no data");
+  Expected<MeasuredStep> step = getStep(session, registry);
   if (!step)
     return reportError(step.takeError());
   ScalingPlan plan = planScaling(std::move(*step), *network, counts, jitter);

@@ -21,6 +21,7 @@
 namespace mp {
 
 /// Between ranks: bytes per second of one of them, and seconds of a message.
+/// The ranks of a node send to other nodes at the same time, each its share.
 struct Link {
   double bandwidth = 0, latency = 0;
 };
@@ -39,6 +40,13 @@ struct Network {
   /// An all-reduce of so many bytes on each of `ranks`: the better one of a
   /// ring and a tree, as NCCL chooses.
   double getSeconds(double bytes, unsigned ranks) const;
+  double getRingSeconds(double bytes, unsigned ranks) const;
+  double getTreeSeconds(double bytes, unsigned ranks) const;
+
+private:
+  unsigned countNodes(unsigned ranks) const;
+  /// Of all ranks of a node, to other nodes.
+  double getNodeBandwidth() const;
 };
 
 /// One rank's step.
@@ -52,6 +60,9 @@ struct MeasuredStep {
 /// The fastest of some steps of a session, after others that warm up. Fails if
 /// the model reduces nothing.
 llvm::Expected<MeasuredStep> measureStep(Session &session);
+
+/// The step of a plan that was printed as JSON, here or on another machine.
+llvm::Expected<MeasuredStep> readMeasuredStep(llvm::StringRef path);
 
 /// What is varied.
 struct ScalingCase {
