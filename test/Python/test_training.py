@@ -4,6 +4,7 @@
 import math
 import os
 import subprocess
+import sys
 
 import mp_opt
 import numpy
@@ -230,3 +231,47 @@ def test_checkpoints_of_others(step, step_path, tmp_path):
     with pytest.raises(mp_opt.UsageError):
         step.save(tmp_path / "run", keep=0)
     assert step.count == 1
+
+
+MAPPED = """
+import ctypes
+import sys
+
+import mp_opt
+
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [
+    ctypes.c_void_p, ctypes.c_size_t, *3 * [ctypes.c_int], ctypes.c_long
+]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+def reserve(size):
+    private, anonymous, without_swap = 0x2, 0x20, 0x4000
+    return libc.mmap(None, size, 0, private | anonymous | without_swap, -1, 0)
+
+
+giga, kilo = 1 << 30, 1 << 10
+lowest = reserve(3 * giga)
+for size in (1024, 256, 64, 16, 4):
+    while (at := reserve(size * kilo)) > lowest:
+        pass
+    libc.munmap(at, size * kilo)
+for size in 12 * (32, 64):
+    at = reserve(3 * giga + size * kilo)
+    libc.munmap(at + 3 * giga, size * kilo)
+step = mp_opt.TrainingStep(sys.argv[1], dim={"batch": 8})
+print(len(step.state_dict()))
+"""
+
+
+def test_room_in_pieces(step_path, tmp_path):
+    """Where the gaps between what a process has mapped are small, and 3 GB apart,
+    the parts of a program reach each other."""
+    done = subprocess.run(
+        [sys.executable, "-c", MAPPED, step_path], capture_output=True, text=True,
+        env={**os.environ, "MPOPT_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 4
