@@ -145,34 +145,56 @@ void buildEmulationPipeline(OpPassManager &pm) {
   pm.addPass(createMergeFunctions({"f32"}));
 }
 
+/// As PassPipelineRegistration does it, which prints what is wrong with options
+/// wherever the pipeline is asked for; here it goes to who asks.
+template <typename Options>
+static void registerPipeline(StringRef name, StringRef description,
+                             void (*build)(OpPassManager &, const Options &)) {
+  auto add = [build](OpPassManager &pm, StringRef text,
+                     function_ref<LogicalResult(const Twine &)> onError) {
+    Options options;
+    std::string found;
+    llvm::raw_string_ostream os(found);
+    if (failed(options.parseFromString(text, os)))
+      return onError(StringRef(found).trim());
+    build(pm, options);
+    return success();
+  };
+  registerPassPipeline(
+      name, description, add,
+      [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
+        handle(Options());
+      });
+}
+
 void registerPipelines() {
-  PassPipelineRegistration<MixedPrecisionOptions>(
+  registerPipeline<MixedPrecisionOptions>(
       "mp-mixed-precision",
       "Rewrite a model to compute in 16 bit where that is safe",
       [](OpPassManager &pm, const MixedPrecisionOptions &options) {
         buildMixedPrecisionPipeline(pm, options);
       });
-  PassPipelineRegistration<TrainingOptions>(
+  registerPipeline<TrainingOptions>(
       "mp-train", "Make a training step of a forward model",
       [](OpPassManager &pm, const TrainingOptions &options) {
         buildTrainingPipeline(pm, options);
       });
-  PassPipelineRegistration<LoweringOptions>(
+  registerPipeline<LoweringOptions>(
       "mp-lower-to-llvm", "Write loops on tensors in LLVM's dialect",
       [](OpPassManager &pm, const LoweringOptions &options) {
         buildLoweringPipeline(pm, options);
       });
-  PassPipelineRegistration<GPULoweringOptions>(
+  registerPipeline<GPULoweringOptions>(
       "mp-lower-to-gpu", "Write loops on tensors as launches of kernels",
       [](OpPassManager &pm, const GPULoweringOptions &options) {
         buildGPUFormation(pm, options.inPlace);
       });
-  PassPipelineRegistration<GPULoweringOptions>(
+  registerPipeline<GPULoweringOptions>(
       "mp-lower-to-nvvm", "The same, and kernels in NVVM's dialect",
       [](OpPassManager &pm, const GPULoweringOptions &options) {
         buildGPULoweringPipeline(pm, options);
       });
-  PassPipelineRegistration<ROCDLLoweringOptions>(
+  registerPipeline<ROCDLLoweringOptions>(
       "mp-lower-to-rocdl", "The same for AMD's GPUs, in ROCDL's dialect",
       [](OpPassManager &pm, const ROCDLLoweringOptions &options) {
         buildROCDLLoweringPipeline(pm, options);

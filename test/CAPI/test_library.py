@@ -45,9 +45,20 @@ def test_shows_what_the_header_declares():
     symbols = {line.split()[-1].split("@")[0] for line in shown.splitlines()}
     own = {name for name in symbols if name.startswith("mp_opt_")}
     assert own == declared()
-    # Versions, and the addresses by which MLIR knows types.
+    # Versions, the addresses by which MLIR knows types, and MLIR's C API with
+    # what Dialects.h and Passes.h add to it.
     others = [name for name in symbols - own if not name.startswith("MPOPT_")]
-    assert all(re.match("_ZG?V?ZN4mlir|_ZZN4mlir", name) for name in others)
+    assert all(re.match("_ZG?V?ZN4mlir|_ZZN4mlir|mlir", n) for n in others)
+    added = set()
+    for header in ("Dialects.h", "Passes.h"):
+        text = (ROOT / "include/mp-opt-c" / header).read_text()
+        added |= set(re.findall(r"\bMP_OPT_API \w+\s+(mlirMPOpt\w+)\(", text))
+    assert added == {n for n in others if n.startswith("mlirMPOpt")}
+    # Compiled for another MLIR, a program does not start with this one.
+    assert all(
+        line.endswith("@@MPOPT_MLIR_22")
+        for line in shown.splitlines() if " T mlir" in line
+    )
 
 
 def test_every_function_is_called_here():

@@ -62,3 +62,11 @@ run(${WORK}/compiler ${EXAMPLES}/training/classifier.onnxtxt
 if(NOT output MATCHES "last loss 0\\.0")
   message(FATAL_ERROR "expected a model that has learnt, got:\n${output}")
 endif()
+# The one for compilers; MLIR's headers are those of the build.
+run(cc ${EXAMPLES}/embed/passes.c -I${includedir} -isystem ${MLIR_INCLUDE}
+    -L${libdir} -lmp-opt -Wl,-rpath,${libdir} -o ${WORK}/passes)
+run(${WORK}/passes ${EXAMPLES}/training/classifier.onnxtxt
+    mp-mixed-precision precision=bf16)
+if(NOT output MATCHES "onnx.Gemm.*tensor<8x3xbf16>")
+  message(FATAL_ERROR "expected a Gemm in bf16, got:\n${output}")
+endif()

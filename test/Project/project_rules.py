@@ -47,8 +47,8 @@ ABOVE = {
     "lib": ("passes", "tools"),
     "passes": ("tools",),
 }
-# The one folder of lib that stands on the passes.
-ABOVE_PASSES = "lib/API/"
+# The folders of lib that stand on the passes.
+ABOVE_PASSES = ("lib/API/", "lib/CAPI/")
 
 # The folders of lib, and the passes, in order: none sees one that stands behind
 # it.
