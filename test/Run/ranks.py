@@ -108,5 +108,5 @@ def train(launcher, ranks, step, data, out, *flags, **options):
     done = launch(
         launcher, ranks, "train", step, f"--data={data}", "-o", out, *flags, **options
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, (done.returncode, done.stdout + done.stderr)
     return load_safetensors(out)
