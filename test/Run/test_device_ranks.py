@@ -194,6 +194,23 @@ def test_overlap(tmp_path, launcher):
     assert lines.count("cuMemFreeHost") == 1
 
 
+def test_no_driver(tmp_path, launcher):
+    """One of the ranks says so."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        pass
+    else:
+        pytest.skip("there is a driver")
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    done = launch(
+        launcher, 2, "train", step, f"--data={make_data(tmp_path, 4)}",
+        "--device=cuda",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count("there is no NVIDIA driver") == 1, done.stderr
+
+
 class MemberC(ctypes.Structure):
     _fields_ = [
         ("operation", ctypes.c_int32), ("type", ctypes.c_int32),

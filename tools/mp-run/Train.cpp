@@ -248,13 +248,13 @@ readTarget(Model &step, const TrainFlags &flags,
 static Expected<std::unique_ptr<Trainer>>
 makeTrainer(const TrainFlags &flags, Ranks *ranks,
             std::unique_ptr<Model> &target,
-            const mlir::DialectRegistry &registry) {
+            const mlir::DialectRegistry &registry, const MessageFn &say) {
   // One rank writes.
   if (!ranks || ranks->getRank() == 0)
     if (Error failed = flags.checkPaths())
       return failed;
   auto step = flags.model.read(flags.files[0], registry,
-                               flags.model.getPrecision(), sayOfModel);
+                               flags.model.getPrecision(), say);
   if (!step)
     return step.takeError();
   auto read = readTarget(**step, flags, registry);
@@ -276,8 +276,9 @@ makeTrainer(const TrainFlags &flags, Ranks *ranks,
   return Trainer::create(std::move(*step), *data, std::move(options));
 }
 
-/// Of ranks that do not all succeed, the first that does not says why.
-static Error agree(Error error, Ranks *ranks) {
+/// Of ranks that do not all succeed, the first that does not says why: in its
+/// error, or where that has been reported already, in what it has heard.
+static Error agree(Error error, Ranks *ranks, StringRef heard) {
   if (!ranks)
     return error;
   auto failed = ranks->gatherNumbers(char(bool(error)));
@@ -289,6 +290,10 @@ static Error agree(Error error, Ranks *ranks) {
   ErrorDetails details;
   if (error)
     details = takeDetails(std::move(error));
+  if (details.isReported && !heard.empty()) {
+    details.text = heard.str();
+    details.isReported = false;
+  }
   details.isReported |= first != ranks->getRank();
   details.isEverywhere = true;
   if (first > 0)
@@ -310,9 +315,18 @@ static void noteRanks(const Trainer &trainer, const Ranks &ranks) {
 static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
                                   const mlir::DialectRegistry &registry) {
   std::unique_ptr<Model> target;
-  auto trainer = makeTrainer(flags, ranks, target, registry);
+  // All ranks find the same in a model, so that one speaks.
+  std::string heard;
+  MessageFn say = sayOfModel;
+  if (ranks && ranks->getRank() > 0)
+    say = [&](StringRef name, mlir::DiagnosticSeverity severity,
+              const Twine &text) {
+      if (severity == mlir::DiagnosticSeverity::Error)
+        heard = (name + ": " + text).str();
+    };
+  auto trainer = makeTrainer(flags, ranks, target, registry, say);
   if (Error failed =
-          agree(trainer ? Error::success() : trainer.takeError(), ranks))
+          agree(trainer ? Error::success() : trainer.takeError(), ranks, heard))
     return failed;
   if (Error failed = (*trainer)->joinRanks()) {
     // All have found the same.
