@@ -11,7 +11,7 @@ usage() {
 usage: scripts/fuzz.sh [EXECUTIONS] [TARGET...]
 
   EXECUTIONS  inputs for each target (default: 1000000)
-  TARGET      bytes, model or text   (default: all three)
+  TARGET      bytes, calls, model or text (default: all of them)
 
 The corpus grows in build/sanitized/corpus; inputs that end a target are left
 in build/sanitized/crashes. fuzz/README.md says what to do with them.
@@ -23,12 +23,12 @@ targets=()
 for argument; do
   case $argument in
   --help | -h) usage && exit ;;
-  bytes | model | text) targets+=("$argument") ;;
+  bytes | calls | model | text) targets+=("$argument") ;;
   *[!0-9]* | '') usage >&2 && exit 2 ;;
   *) executions=$argument ;;
   esac
 done
-((${#targets[@]})) || targets=(bytes model text)
+((${#targets[@]})) || targets=(bytes calls model text)
 
 "$root/scripts/setup.sh" --with-tests
 sanitized=$build/sanitized
@@ -36,11 +36,14 @@ corpus=$sanitized/corpus
 mkdir -p "$sanitized/crashes"
 "$sanitized/bin/fuzz-mutants" "$root/fuzz/seeds" "$root/test/models/traps" \
   --corpus="$corpus/seeds"
+"$cache/venv/bin/python" -B "$root/fuzz/run_calls.py" \
+  --seeds="$corpus/seeds/calls"
 status=0
 for target in "${targets[@]}"; do
   seeds=$corpus/seeds/models
   [[ $target != text ]] || seeds=$corpus/seeds/texts
-  mkdir -p "$corpus/$target"
+  [[ $target != calls ]] || seeds=$corpus/seeds/calls
+  mkdir -p "$corpus/$target" "$seeds"
   printf '\n%s: %d executions\n' "$target" "$executions"
   pids=()
   for ((job = 1; job <= jobs; ++job)); do

@@ -10,7 +10,7 @@ from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
 ROOT = pathlib.Path(__file__).parents[2]
 LIBRARY = os.environ.get("MP_OPT_LIBRARY", "")
 # Of the build, where what is generated lies.
-BUILD_INCLUDE = pathlib.Path(LIBRARY).parents[1] / "include"
+BUILD_INCLUDE = pathlib.Path(LIBRARY).parent.parent / "include"
 MODEL = ROOT / "examples/training/classifier.onnxtxt"
 
 OK, BAD_INPUT, USAGE, OUTSIDE, NOT_SUPPORTED = 0, 1, 2, 3, 4
