@@ -18,7 +18,7 @@ from support import MP_OPT
 
 FOLDER = ROOT / "python/mp_opt"
 # They import what is not everywhere.
-OPTIONAL = {"backend", "model_explorer", "olive", "onnx_ir", "torch"}
+OPTIONAL = {"backend", "keras", "model_explorer", "olive", "onnx_ir", "torch"}
 
 
 def test_version():
