@@ -35,6 +35,9 @@ template <typename Handle> struct Handles {
   Handle world, byte, errorsReturn;
   /// All calls come from one thread, which need not be the main one.
   int serialized;
+  /// Its calls leave the processor to others where there are more ranks than
+  /// processors.
+  bool yields = false;
 };
 
 /// What is used of the library.
@@ -46,6 +49,9 @@ template <typename Handle> struct Functions {
   int (*MPI_Comm_set_errhandler)(Handle, Handle);
   int (*MPI_Error_string)(int, char *, int *);
   int (*MPI_Get_library_version)(char *, int *);
+  int (*MPI_Alltoall)(const void *, int, Handle, void *, int, Handle, Handle);
+  int (*MPI_Allgather)(const void *, int, Handle, void *, int, Handle, Handle);
+  int (*MPI_Bcast)(void *, int, Handle, int, Handle);
   int (*MPI_Ialltoall)(const void *, int, Handle, void *, int, Handle, Handle,
                        Handle *);
   int (*MPI_Iallgather)(const void *, int, Handle, void *, int, Handle, Handle,
@@ -70,6 +76,10 @@ public:
   Error start();
 
   Error exchange(const void *parts, void *from, size_t bytes) override {
+    if (handles.yields)
+      return check("MPI_Alltoall",
+                   mpi.MPI_Alltoall(parts, int(bytes), handles.byte, from,
+                                    int(bytes), handles.byte, handles.world));
     Handle request;
     return wait("MPI_Ialltoall", request,
                 mpi.MPI_Ialltoall(parts, int(bytes), handles.byte, from,
@@ -77,6 +87,10 @@ public:
                                   &request));
   }
   Error gather(const void *own, void *all, size_t bytes) override {
+    if (handles.yields)
+      return check("MPI_Allgather",
+                   mpi.MPI_Allgather(own, int(bytes), handles.byte, all,
+                                     int(bytes), handles.byte, handles.world));
     Handle request;
     return wait("MPI_Iallgather", request,
                 mpi.MPI_Iallgather(own, int(bytes), handles.byte, all,
@@ -86,20 +100,25 @@ public:
   Error broadcast(void *data, size_t bytes) override {
     // Counts are ints.
     constexpr size_t most = 1 << 30;
-    for (size_t at = 0; at < bytes; at += most) {
-      Handle request;
-      if (Error failed =
-              wait("MPI_Ibcast", request,
-                   mpi.MPI_Ibcast(static_cast<char *>(data) + at,
-                                  int(std::min(most, bytes - at)), handles.byte,
-                                  /*root=*/0, handles.world, &request)))
+    for (size_t at = 0; at < bytes; at += most)
+      if (Error failed = broadcastPiece(static_cast<char *>(data) + at,
+                                        int(std::min(most, bytes - at))))
         return failed;
-    }
     return Error::success();
   }
 
 private:
-  /// Until others have done their part. Libraries poll without an end, which
+  Error broadcastPiece(char *data, int bytes) {
+    if (handles.yields)
+      return check("MPI_Bcast", mpi.MPI_Bcast(data, bytes, handles.byte,
+                                              /*root=*/0, handles.world));
+    Handle request;
+    return wait("MPI_Ibcast", request,
+                mpi.MPI_Ibcast(data, bytes, handles.byte, /*root=*/0,
+                               handles.world, &request));
+  }
+
+  /// Until others have done their part. MPICH polls without an end, which
   /// takes the processor from the very ranks that are waited for, where there
   /// are more of these than processors, and from this one's kernels. Fewer
   /// polls would slow down long messages, of which each poll moves a piece.
@@ -153,6 +172,9 @@ const char *MPICommunicator<Handle>::findFunctions(void *open) {
   FIND(MPI_Comm_set_errhandler)
   FIND(MPI_Error_string)
   FIND(MPI_Get_library_version)
+  FIND(MPI_Alltoall)
+  FIND(MPI_Allgather)
+  FIND(MPI_Bcast)
   FIND(MPI_Ialltoall)
   FIND(MPI_Iallgather)
   FIND(MPI_Ibcast)
@@ -239,7 +261,8 @@ static Expected<std::unique_ptr<Communicator>> startAny(void *library,
           name + " is no Open MPI: it has no " +
           (byte ? "ompi_mpi_errors_return" : "ompi_mpi_byte"));
     return start<void *>(library, name,
-                         {world, byte, errorsReturn, /*serialized=*/2});
+                         {world, byte, errorsReturn, /*serialized=*/2,
+                          /*yields=*/true});
   }
   return start<int>(library, name,
                     {0x44000000, 0x4c00010d, 0x54000001, /*serialized=*/2});
