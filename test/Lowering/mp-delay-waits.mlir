@@ -69,3 +69,27 @@ func.func @members(%a: memref<8xf32>, %b: memref<8xf32>, %x: memref<8xf32>, %i: 
   memref.copy %x, %b : memref<8xf32> to memref<8xf32>
   return
 }
+
+// A member that was ready in front of another wait starts behind that, and is
+// waited for behind its start.
+// TOGETHER-LABEL: @between
+// TOGETHER-SAME: %[[A:.*]]: memref<8xf32>, %[[B:.*]]: memref<8xf32>, %[[S:.*]]: memref<8xf32>
+// TOGETHER: runtime.reduce_start %[[S]] bucket 1 of 1
+// TOGETHER-NEXT: runtime.reduce_wait %[[S]] bucket 1
+// TOGETHER-NEXT: memref.copy %[[S]], %[[B]]
+// TOGETHER-NEXT: runtime.reduce_start %[[A]] bucket 0 of 2
+// TOGETHER-NEXT: runtime.reduce_start %[[B]] bucket 0 of 2
+// TOGETHER-NEXT: runtime.reduce_wait %[[A]] bucket 0
+// TOGETHER-NEXT: runtime.reduce_wait %[[B]] bucket 0
+func.func @between(%a: memref<8xf32>, %b: memref<8xf32>, %s: memref<8xf32>) {
+  runtime.reduce_start %a bucket 0 of 2 : memref<8xf32>
+  runtime.reduce_start %s bucket 1 of 1 : memref<8xf32>
+  runtime.reduce_wait %s bucket 1 : memref<8xf32>
+  memref.copy %s, %b : memref<8xf32> to memref<8xf32>
+  runtime.reduce_start %b bucket 0 of 2 : memref<8xf32>
+  runtime.reduce_wait %a bucket 0 : memref<8xf32>
+  memref.copy %a, %s : memref<8xf32> to memref<8xf32>
+  runtime.reduce_wait %b bucket 0 : memref<8xf32>
+  memref.copy %b, %s : memref<8xf32> to memref<8xf32>
+  return
+}

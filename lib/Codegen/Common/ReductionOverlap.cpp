@@ -10,6 +10,8 @@
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
+#include "llvm/ADT/MapVector.h"
+
 using namespace mlir;
 
 namespace mp {
@@ -36,35 +38,48 @@ static Operation *findFirstUse(runtime::ReduceWaitOp wait, Value memory) {
   return first;
 }
 
-/// Where nothing else is done between two starts of a bucket, or two waits, the
-/// host has to do with the device once.
-static void gather(Block &block) {
-  // Of each bucket, what has been handed over and not been waited for.
-  llvm::DenseMap<int64_t, SmallVector<runtime::ReduceStartOp>> open;
-  // Behind it, waits are gathered; and what has started since.
-  Operation *lastWait = nullptr;
+/// The members of a bucket that have been handed over when it is waited for
+/// start where the last of them does.
+static void gatherStarts(Block &block) {
+  llvm::MapVector<int64_t, SmallVector<runtime::ReduceStartOp>> open;
+  auto gather = [](SmallVector<runtime::ReduceStartOp> &members) {
+    for (runtime::ReduceStartOp member : ArrayRef(members).drop_back())
+      member->moveBefore(members.back());
+    members.clear();
+  };
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto start = dyn_cast<runtime::ReduceStartOp>(op))
+      open[start.getBucket()].push_back(start);
+    else if (auto wait = dyn_cast<runtime::ReduceWaitOp>(op))
+      if (auto &members = open[wait.getBucket()]; !members.empty())
+        gather(members);
+  }
+}
+
+/// Waits follow the one in front of them, if what they wait for has started by
+/// then.
+static void gatherWaits(Block &block) {
+  Operation *last = nullptr;
   llvm::DenseSet<Value> since;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto start = dyn_cast<runtime::ReduceStartOp>(op)) {
-      SmallVector<runtime::ReduceStartOp> &members = open[start.getBucket()];
-      for (runtime::ReduceStartOp member : members)
-        member->moveBefore(start);
-      members.push_back(start);
       since.insert(getRoot(start.getMemory()));
     } else if (auto wait = dyn_cast<runtime::ReduceWaitOp>(op)) {
-      open[wait.getBucket()].clear();
-      if (!lastWait || since.contains(getRoot(wait.getMemory())))
+      if (!last || since.contains(getRoot(wait.getMemory())))
         since.clear();
       else
-        wait->moveAfter(lastWait);
-      lastWait = wait;
+        wait->moveAfter(last);
+      last = wait;
     }
   }
 }
 
 void gatherReductions(func::FuncOp function) {
   function.walk([](runtime::ReduceStartOp op) { op.getRowsMutable().clear(); });
-  gather(function.front());
+  // Where nothing else is between them, the host has to do with the device
+  // once.
+  gatherStarts(function.front());
+  gatherWaits(function.front());
 }
 
 void delayWaits(func::FuncOp function) {
