@@ -76,26 +76,12 @@ public:
   Error start();
 
   Error exchange(const void *parts, void *from, size_t bytes) override {
-    if (handles.yields)
-      return check("MPI_Alltoall",
-                   mpi.MPI_Alltoall(parts, int(bytes), handles.byte, from,
-                                    int(bytes), handles.byte, handles.world));
-    Handle request;
-    return wait("MPI_Ialltoall", request,
-                mpi.MPI_Ialltoall(parts, int(bytes), handles.byte, from,
-                                  int(bytes), handles.byte, handles.world,
-                                  &request));
+    return collect("MPI_Alltoall", mpi.MPI_Alltoall, mpi.MPI_Ialltoall, parts,
+                   from, bytes);
   }
   Error gather(const void *own, void *all, size_t bytes) override {
-    if (handles.yields)
-      return check("MPI_Allgather",
-                   mpi.MPI_Allgather(own, int(bytes), handles.byte, all,
-                                     int(bytes), handles.byte, handles.world));
-    Handle request;
-    return wait("MPI_Iallgather", request,
-                mpi.MPI_Iallgather(own, int(bytes), handles.byte, all,
-                                   int(bytes), handles.byte, handles.world,
-                                   &request));
+    return collect("MPI_Allgather", mpi.MPI_Allgather, mpi.MPI_Iallgather, own,
+                   all, bytes);
   }
   Error broadcast(void *data, size_t bytes) override {
     // Counts are ints.
@@ -108,6 +94,21 @@ public:
   }
 
 private:
+  using Collective = int (*)(const void *, int, Handle, void *, int, Handle,
+                             Handle);
+  using Request = int (*)(const void *, int, Handle, void *, int, Handle,
+                          Handle, Handle *);
+  /// By one of the two forms of a function.
+  Error collect(const char *name, Collective blocking, Request begin,
+                const void *from, void *to, size_t bytes) {
+    if (handles.yields)
+      return check(name, blocking(from, int(bytes), handles.byte, to,
+                                  int(bytes), handles.byte, handles.world));
+    Handle request;
+    return wait(name, request,
+                begin(from, int(bytes), handles.byte, to, int(bytes),
+                      handles.byte, handles.world, &request));
+  }
   Error broadcastPiece(char *data, int bytes) {
     if (handles.yields)
       return check("MPI_Bcast", mpi.MPI_Bcast(data, bytes, handles.byte,

@@ -8,16 +8,14 @@ For inference, ``model.export("model.onnx", format="onnx")`` gives what
 
 from __future__ import annotations
 
-import io
 import re
-import warnings
 
 import keras
 import onnx
 import torch
 
 import mp_opt
-from mp_opt.torch import explain
+from mp_opt.torch import explain, write
 
 
 class _Training(torch.nn.Module):
@@ -63,27 +61,12 @@ def export(model, inputs, *, batch="batch") -> bytes:
     tensors = tuple(torch.as_tensor(value, device="cpu") for value in inputs)
     names = [value.name for value in model.inputs]
     module = _Training(model)
-    file = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            torch.onnx.export(
-                module,
-                tensors,
-                file,
-                dynamo=False,
-                training=torch.onnx.TrainingMode.TRAINING,
-                do_constant_folding=False,
-                input_names=names,
-                output_names=["output"],
-                dynamic_axes={name: {0: batch} for name in names} if batch else None,
-                opset_version=18,
-            )
-        except torch.onnx.errors.OnnxExporterError as error:
-            raise mp_opt.NotSupportedError(
-                f"torch's exporter: {explain(error)}", 4
-            ) from error
-    proto = onnx.load_from_string(file.getvalue())
+    try:
+        proto = onnx.load_from_string(write(module, tensors, names, batch))
+    except torch.onnx.errors.OnnxExporterError as error:
+        raise mp_opt.NotSupportedError(
+            f"torch's exporter: {explain(error)}", 4
+        ) from error
     paths = {id(variable.value): variable.path for variable in model.variables}
     own = {
         name: paths[id(parameter)]

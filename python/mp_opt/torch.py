@@ -316,27 +316,31 @@ def export(module, inputs, input_names=None, *, batch="batch") -> bytes:
         inputs = (inputs,)
     names = list(input_names or _names_of(module, len(inputs)))
     was_training = module.training
+    module.train()
+    try:
+        return write(module, tuple(inputs), names, batch)
+    finally:
+        module.train(was_training)
+
+
+def write(module, inputs, names, batch) -> bytes:
+    """The bytes of a module as it trains. The newer exporter folds
+    BatchNormalization, and drops Dropout."""
     file = io.BytesIO()
-    axes = {name: {0: batch} for name in names} if batch else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module.train()
-        try:
-            # The newer exporter folds BatchNormalization, and drops Dropout.
-            torch.onnx.export(
-                module,
-                tuple(inputs),
-                file,
-                dynamo=False,
-                training=torch.onnx.TrainingMode.TRAINING,
-                do_constant_folding=False,
-                input_names=names,
-                output_names=["output"],
-                dynamic_axes=axes,
-                opset_version=18,
-            )
-        finally:
-            module.train(was_training)
+        torch.onnx.export(
+            module,
+            inputs,
+            file,
+            dynamo=False,
+            training=torch.onnx.TrainingMode.TRAINING,
+            do_constant_folding=False,
+            input_names=names,
+            output_names=["output"],
+            dynamic_axes={name: {0: batch} for name in names} if batch else None,
+            opset_version=18,
+        )
     return file.getvalue()
 
 
