@@ -16,6 +16,7 @@
 
 #include "mp-opt/API/Error.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
+#include "mp-opt/Emulation/EmulatedNCCL.h"
 #include "mp-opt/Training/Distribution.h"
 #include "mp-opt/Training/Optimizers.h"
 
@@ -56,6 +57,10 @@ DataAttributes Trainer::describeRun() {
   run["steps in all"] = std::to_string(total);
   run["wire"] = options.ranks->getOptions().isWireBF16 ? "bf16" : "fp32";
   run["shared by ranks"] = options.shardOptimizer ? "optimizer" : "none";
+  run["collectives"] =
+      getCollectivesWords()[unsigned(
+                                options.ranks->getOptions().deviceCollectives)]
+          .str();
   run["device"] = stringifyDevice(options.compile.device).str();
   std::optional<Target> target = options.compile.target;
   if (Expected<Target> host = getHostTarget(); !host)
@@ -157,7 +162,21 @@ Error Trainer::joinRanks() {
   if (Error failed = shareStates())
     return failed;
   options.ranks->serveModels();
-  return Error::success();
+  return connectDevices();
+}
+
+Error Trainer::connectDevices() {
+  const Program &program = compiled->getProgram();
+  const mp_driver *driver = program.getDriver();
+  if (!driver)
+    return Error::success();
+  auto open = [&]() -> Expected<const mp_nccl *> {
+    if (driver->is_emulated)
+      return mp_emulated_nccl();
+    return openNCCL();
+  };
+  return options.ranks->connectDevices({driver, program.getDeviceNumber()},
+                                       open);
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,9 +9,6 @@
 
 namespace mp {
 
-/// As ONNX numbers them.
-static constexpr int32_t floatType = 1, boolType = 9;
-
 BucketRecorder::BucketRecorder() {
   collectives.context = this;
   collectives.start = [](void *context, int32_t bucket, int32_t members,
@@ -48,9 +45,9 @@ void BucketRecorder::make(int32_t number, Pending &open) {
 void BucketRecorder::add(int32_t number, int32_t members, int32_t type,
                          int64_t count) {
   Pending &open = pending[number];
-  uint64_t width = type == floatType ? 4 : type == boolType ? 1 : 8;
+  uint64_t width = type == MP_FLOAT ? 4 : type == MP_BOOL ? 1 : 8;
   open.time.bytes += uint64_t(count) * width;
-  open.time.isF32 = type == floatType;
+  open.time.isF32 = type == MP_FLOAT;
   ++open.members;
   if (++open.count < members)
     return;

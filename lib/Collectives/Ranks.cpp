@@ -7,11 +7,13 @@
 
 #include "mp-opt/Collectives/Ranks.h"
 
+#include "DeviceRanks.h"
 #include "OrderedMean.h"
 #include "Watchdog.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
@@ -28,9 +30,6 @@ static double getSeconds(Clock::time_point since) {
 }
 
 namespace {
-
-/// As ONNX numbers them.
-enum ElementType : int32_t { FloatType = 1, BoolType = 9, DoubleType = 11 };
 
 struct BucketMember {
   explicit BucketMember(const mp_member &given)
@@ -66,7 +65,11 @@ struct Job {
 
 struct Ranks::Impl {
   RanksOptions options;
+  /// Begins lines of a process that the time limit ends.
+  std::string who;
   std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<DeviceRanks> devices;
+  std::string deviceNote;
   std::optional<Watchdog> watchdog;
 
   std::thread thread;
@@ -216,6 +219,7 @@ Expected<std::unique_ptr<Ranks>> Ranks::join(ConnectFn connect, std::string who,
   auto impl = std::make_unique<Impl>();
   Impl *made = impl.get();
   made->options = options;
+  made->who = who;
   made->watchdog.emplace(options.timeout, std::move(who));
   // The thread that starts MPI makes all calls of it, the last one included.
   std::string failure;
@@ -247,6 +251,8 @@ Expected<std::unique_ptr<Ranks>> Ranks::join(ConnectFn connect, std::string who,
 }
 
 void Ranks::abandon() {
+  if (impl->devices)
+    impl->devices->abandon();
   std::lock_guard<std::mutex> lock(impl->mutex);
   impl->isAbandoned = true;
   impl->jobs.clear();
@@ -255,6 +261,7 @@ void Ranks::abandon() {
 Ranks::~Ranks() {
   if (impl->isServing)
     mp_set_collectives(nullptr);
+  impl->devices.reset();
   {
     std::lock_guard<std::mutex> lock(impl->mutex);
     impl->isOver = true;
@@ -273,7 +280,10 @@ const RanksOptions &Ranks::getOptions() const { return impl->options; }
 
 RanksFigures Ranks::getFigures() const {
   std::lock_guard<std::mutex> lock(impl->mutex);
-  return impl->figures;
+  RanksFigures figures = impl->figures;
+  if (impl->devices)
+    figures.bytes += impl->devices->getBytes();
+  return figures;
 }
 
 //===----------------------------------------------------------------------===//
@@ -310,6 +320,112 @@ Error Ranks::average(MutableArrayRef<float> elements) {
 }
 
 //===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+ArrayRef<StringRef> getCollectivesWords() {
+  static constexpr StringRef words[] = {"auto", "nccl", "mpi"};
+  return words;
+}
+
+namespace {
+/// What a rank tells the others of its device.
+struct DeviceFacts {
+  /// Of NCCL; 0 without it, for a reason.
+  int32_t version = 0;
+  char uuid[MP_CUDA_UUID_BYTES] = {};
+  char reason[240] = {};
+
+  void refuse(const std::string &text) {
+    version = 0;
+    std::strncpy(reason, text.c_str(), sizeof(reason) - 1);
+  }
+};
+} // namespace
+
+static DeviceFacts getFacts(const RankDevice &device, const mp_nccl *&nccl,
+                            function_ref<Expected<const mp_nccl *>()> open) {
+  DeviceFacts facts;
+  Expected<const mp_nccl *> opened = open();
+  if (!opened) {
+    facts.refuse(toString(opened.takeError()));
+    return facts;
+  }
+  nccl = *opened;
+  int32_t number = 0;
+  if (nccl->ncclGetVersion(&facts.version) != 0)
+    facts.refuse("ncclGetVersion fails");
+  else if (device.driver->cuDeviceGet(&number, device.number) ||
+           device.driver->cuDeviceGetUuid_v2(facts.uuid, number))
+    facts.refuse("the device has no identifier");
+  return facts;
+}
+
+/// Why the devices cannot be connected; empty if they can.
+static std::string findObstacle(ArrayRef<DeviceFacts> ranks) {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (!ranks[rank].version)
+      return ("rank " + Twine(rank) + " has no NCCL: " + ranks[rank].reason)
+          .str();
+    if (ranks[rank].version != ranks[0].version)
+      return ("rank " + Twine(rank) + " has NCCL " +
+              printNCCLVersion(ranks[rank].version) + ", rank 0 " +
+              printNCCLVersion(ranks[0].version))
+          .str();
+    for (size_t other = 0; other < rank; ++other)
+      if (!std::memcmp(ranks[rank].uuid, ranks[other].uuid,
+                       sizeof(DeviceFacts::uuid)))
+        return ("ranks " + Twine(other) + " and " + Twine(rank) +
+                " have the same device")
+            .str();
+  }
+  return "";
+}
+
+Error Ranks::connectDevices(const RankDevice &device,
+                            function_ref<Expected<const mp_nccl *>()> open) {
+  if (impl->options.deviceCollectives == DeviceCollectives::MPI) {
+    impl->deviceNote = "what devices reduce goes through the host";
+    return Error::success();
+  }
+  const mp_nccl *nccl = nullptr;
+  auto facts = gatherNumbers(getFacts(device, nccl, open));
+  if (!facts)
+    return facts.takeError();
+  std::string obstacle = findObstacle(*facts);
+  if (!obstacle.empty()) {
+    if (impl->options.deviceCollectives == DeviceCollectives::NCCL)
+      return createStringError("--collectives=nccl: " + obstacle);
+    impl->deviceNote = "what devices reduce goes through the host: " + obstacle;
+    return Error::success();
+  }
+  struct {
+    mp_nccl_id id;
+    int32_t error;
+  } start = {};
+  if (getRank() == 0)
+    start.error = nccl->ncclGetUniqueId(&start.id);
+  if (Error failed = broadcast(&start, sizeof(start)))
+    return failed;
+  if (start.error)
+    return createStringError(Twine("NCCL: ncclGetUniqueId: ") +
+                             nccl->ncclGetErrorString(start.error) +
+                             "; --collectives=mpi does without");
+  auto made = DeviceRanks::create(*nccl, device, start.id, getRank(), getSize(),
+                                  impl->options, impl->who);
+  if (!made)
+    return createStringError(toString(made.takeError()) +
+                             "; --collectives=mpi does without");
+  impl->devices = std::move(*made);
+  impl->devices->serveSessions();
+  impl->deviceNote =
+      "devices reduce by NCCL " + printNCCLVersion(facts->front().version);
+  return Error::success();
+}
+
+const std::string &Ranks::getDeviceNote() const { return impl->deviceNote; }
+
+//===----------------------------------------------------------------------===//
 // In steps
 //===----------------------------------------------------------------------===//
 
@@ -342,10 +458,10 @@ static Error reduceAlike(Communicator &ranks, ArrayRef<BucketMember> members,
                          bool isWireBF16, uint64_t &sent) {
   int32_t operation = members.front().operation;
   switch (members.front().type) {
-  case FloatType:
+  case MP_FLOAT:
     return reduce<float>(ranks, getMembers<float>(members), operation,
                          isWireBF16, sent);
-  case DoubleType:
+  case MP_DOUBLE:
     return reduce<double>(ranks, getMembers<double>(members), operation,
                           isWireBF16, sent);
   default:
@@ -359,8 +475,7 @@ static Error reduceRows(Communicator &ranks, std::vector<BucketMember> &members,
   std::vector<BucketMember> others;
   for (BucketMember &member : members) {
     bool isDone = false;
-    if (member.rows && member.operation == MP_MEAN &&
-        member.type == FloatType) {
+    if (member.rows && member.operation == MP_MEAN && member.type == MP_FLOAT) {
       auto made = makeRowMeans(
           ranks, {static_cast<float *>(member.data), size_t(member.count)},
           *member.rows, member.size, isWireBF16, sent);

@@ -103,6 +103,8 @@ llvm::Error DeviceProgram::load(ProgramCode &code, int deviceNumber) {
   if (options.driver->cuInit(0) == 0 &&
       options.driver->cuDeviceGetCount(&count) == 0 && count > 0)
     options.device = deviceNumber % count;
+  driver = options.driver;
+  number = options.device;
   return check(mp_session_create(&options, &session));
 }
 

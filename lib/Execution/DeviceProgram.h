@@ -39,6 +39,9 @@ public:
   llvm::Error fetchStates();
 
   uint64_t getArenaBytes() const { return arenaBytes; }
+  const mp_driver *getDriver() const { return driver; }
+  /// As the driver counts devices.
+  int getNumber() const { return number; }
 
 private:
   struct Input {
@@ -62,6 +65,8 @@ private:
   uint64_t arenaBytes = 0;
   LinkedCode kernels;
   mp_emulated_image image = {};
+  const mp_driver *driver = nullptr;
+  int number = 0;
   mp_session *session = nullptr;
   std::vector<Input> inputs;
   /// Of outputs: the state that each is written over, or -1.

@@ -16,6 +16,7 @@
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 #include "mp-opt/Runtime/Plan.h"
+#include "mp-opt/Runtime/Runtime.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -122,6 +123,7 @@ private:
   LogicalResult addFill(linalg::FillOp op);
   LogicalResult addStart(runtime::ReduceStartOp op);
   LogicalResult addWait(runtime::ReduceWaitOp op);
+  void addRankKernels();
   LogicalResult addAlias(Operation *op, Value source);
   FailureOr<DevicePlan::Place> getContiguous(Operation *op, Value value);
   LogicalResult checkOutputs(func::FuncOp main);
@@ -386,13 +388,13 @@ LogicalResult PlanMaker::addFill(linalg::FillOp op) {
   return success();
 }
 
-/// As ONNX numbers them; 0 for those that ranks do not reduce.
+/// An mp_reduced_type; 0 for those that ranks do not reduce.
 static int getReducedType(Type type) {
   if (type.isF32())
-    return 1;
+    return MP_FLOAT;
   if (type.isF64())
-    return 11;
-  return type.isInteger(1) || type.isInteger(8) ? 9 : 0;
+    return MP_DOUBLE;
+  return type.isInteger(1) || type.isInteger(8) ? MP_BOOL : 0;
 }
 
 LogicalResult PlanMaker::addStart(runtime::ReduceStartOp op) {
@@ -437,6 +439,22 @@ LogicalResult PlanMaker::addWait(runtime::ReduceWaitOp op) {
   addRecord(op, RecordKind::ReduceWait).kernel = found->second;
   reductions.erase(found);
   return success();
+}
+
+/// No record launches them: ranks do, where their devices reduce.
+void PlanMaker::addRankKernels() {
+  if (plan.reductions.empty())
+    return;
+  DevicePlan::Kernel kernel;
+  kernel.threads = MP_RANK_THREADS;
+  kernel.parameters = 1;
+  for (StringRef name : {
+#define MP_RANK_KERNEL(WORK, FROM, TO) "mp_" #WORK "_" #FROM "_" #TO,
+#include "mp-opt/Runtime/RankKernels.def"
+       }) {
+    kernel.name = name;
+    plan.kernels.push_back(kernel);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -509,6 +527,7 @@ FailureOr<DevicePlan> PlanMaker::make() {
       return failure();
   if (failed(checkOutputs(main)))
     return failure();
+  addRankKernels();
   std::string packed = plan.pack();
   llvm::Expected<DevicePlan> checked = DevicePlan::unpack(packed);
   if (!checked)

@@ -244,6 +244,14 @@ void Program::changeInput(unsigned input) {
 
 bool Program::hasStatesApart() const { return impl->device != nullptr; }
 
+const mp_driver *Program::getDriver() const {
+  return impl->device ? impl->device->getDriver() : nullptr;
+}
+
+int Program::getDeviceNumber() const {
+  return impl->device ? impl->device->getNumber() : 0;
+}
+
 llvm::Error Program::fetchStates() {
   return impl->device ? impl->device->fetchStates() : llvm::Error::success();
 }

@@ -660,6 +660,22 @@ def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect", "::mp::device::DeviceDialect"];
 }
 
+def AddRankKernels : Pass<"mp-add-rank-kernels", "::mlir::ModuleOp"> {
+  let summary = "Add the kernels that ranks reduce with on their devices";
+  let description = [{
+    Where `main` has `runtime.reduce_start`, `gpu.module @kernels` gets kernels
+    that copy the elements of many places, and that add up, in the order of
+    ranks, what ranks have sent. How many there are is known when it runs: the
+    run time launches them, with an address of a structure in memory.
+
+    Example: test/Lowering/GPU/mp-add-rank-kernels.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Write what devices have no instruction for in simpler ops";
   let description = [{

@@ -188,6 +188,7 @@ void buildGPUFormation(OpPassManager &pm, bool inPlace) {
   pm.addPass(createSplitReductions());
   pm.addPass(createMergeGroups());
   pm.addPass(createConvertGroupsToGPU());
+  pm.addPass(createAddRankKernels());
 }
 
 /// Of kernels as `buildGPUFormation` leaves them; `convert` makes them

@@ -53,7 +53,7 @@ ABOVE_PASSES = ("lib/API/", "lib/CAPI/")
 # The folders of lib, and the passes, in order: none sees one that stands behind
 # it.
 LAYERS = (
-    "Support", "Schema", "Data",
+    "Support", "Schema", "Data", "Runtime",
     "Dialect/ONNX", "Dialect/MP", "Dialect/Runtime", "Dialect/Kernel",
     "Dialect/Device",
     "Codegen/Target",
@@ -62,7 +62,7 @@ LAYERS = (
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/Layout",
     "Codegen/CPU",
-    "Codegen/GPU", "Runtime", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API", "Options", "CAPI",
+    "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API", "Options", "CAPI",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ranks that train on devices: what they reduce goes through the host, and comes
-to the bits of one device that accumulates as many batches."""
+"""Ranks that train on devices: what they reduce goes through the host or, by
+NCCL, from device to device, and comes to the bits of one device that accumulates
+as many batches."""
 
 import ctypes
 import subprocess
@@ -24,6 +25,31 @@ def launcher():
     return find_launcher("openmpi")
 
 
+# Streams that nobody waits for do what they have to as late as they can, or as
+# early: an event that is forgotten shows in one of the two.
+PATHS = {
+    "mpi": ("mpi", {}),
+    "nccl": ("nccl", {"MPOPT_EMULATED_DEVICES": "2"}),
+    "nccl-early": (
+        "nccl", {"MPOPT_EMULATED_DEVICES": "2", "MPOPT_EMULATED_STREAMS": "early"}
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=PATHS)
+def train_two(request, launcher):
+    """Trains on two devices, which reduce in one of these ways."""
+    collectives, variables = PATHS[request.param]
+
+    def run(step, data, out, *flags):
+        return train(
+            launcher, 2, step, data, out, DEVICE, "--quiet",
+            f"--collectives={collectives}", *flags, env={**ENVIRONMENT, **variables},
+        )
+
+    return run
+
+
 def assert_equal_bits(found, expected):
     assert len(found) >= 4
     for name, value in found.items():
@@ -40,16 +66,13 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_bits_of_one(tmp_path, launcher, case):
+def test_bits_of_one(tmp_path, train_two, case):
     """In fp16 one rank's batch overflows: both skip that step."""
     model = make_model(tmp_path, dropout=case == "dropout")
     step, one = make_steps(tmp_path, model, 2, *CASES[case])
     data = make_data(tmp_path, 10, overflow=[3] if case == "fp16" else [])
     log = tmp_path / "log"
-    found = train(
-        launcher, 2, step, data, tmp_path / "r.safetensors", DEVICE, "--quiet",
-        f"--log={log}",
-    )
+    found = train_two(step, data, tmp_path / "r.safetensors", f"--log={log}")
     mp_run(
         "train", one, f"--data={data}", "-o", tmp_path / "o.safetensors", DEVICE,
         "--quiet",
@@ -60,7 +83,7 @@ def test_bits_of_one(tmp_path, launcher, case):
         assert read_log(log)[-1]["skipped"] == 1
 
 
-def test_accumulation(tmp_path, launcher):
+def test_accumulation(tmp_path, train_two):
     """Sums are reduced where there is an update; in the middle of a window,
     states that are kept have the means of the ranks' sums."""
     model, data = make_model(tmp_path), make_data(tmp_path, 12)
@@ -68,10 +91,7 @@ def test_accumulation(tmp_path, launcher):
     common = ("--train", "--loss=softmax-cross-entropy", "--summary=none")
     run_mp_opt(model, *common, "--distribute", "--accumulate=3", "-o", step)
     run_mp_opt(model, *common, "--accumulate=6", "-o", one)
-    found = train(
-        launcher, 2, step, data, tmp_path / "r.safetensors", DEVICE, "--steps=12",
-        "--quiet",
-    )
+    found = train_two(step, data, tmp_path / "r.safetensors", "--steps=12")
     mp_run(
         "train", one, f"--data={data}", "-o", tmp_path / "o.safetensors",
         "--steps=24", "--quiet",
@@ -80,40 +100,34 @@ def test_accumulation(tmp_path, launcher):
     for name in ("w1", "b1", "w2"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6)
     for steps in (4, 12):
-        resumed = train(
-            launcher, 2, step, data, tmp_path / "c.safetensors", DEVICE, "--quiet",
-            f"--checkpoint={tmp_path / 'c'}", "--resume", f"--steps={steps}",
-        )
+        resumed = train_two(
+            step, data, tmp_path / "c.safetensors", f"--checkpoint={tmp_path / 'c'}",
+            "--resume", f"--steps={steps}",
+        )  # fmt: skip
     for name in ("w1", "b1", "w2"):
         np.testing.assert_allclose(resumed[name], found[name], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("flags", [(), ("--mixed-bf16",)])
-def test_shared_optimizer(tmp_path, launcher, flags):
+def test_shared_optimizer(tmp_path, train_two, flags):
     """Ranks of which each has a part of the optimizer's states, and one device
     for both; a checkpoint of theirs goes on without sharing."""
     # Enough elements to be shared.
     model = make_model(tmp_path, hidden=1024)
     step, _ = make_steps(tmp_path, model, 2, "--optimizer=adamw", *flags)
     data = make_data(tmp_path, 8)
-    expected = train(
-        launcher, 2, step, data, tmp_path / "w.safetensors", DEVICE, "--quiet"
-    )
-    shared = train(
-        launcher, 2, step, data, tmp_path / "s.safetensors", DEVICE, "--quiet",
-        "--shard=optimizer",
-    )
+    expected = train_two(step, data, tmp_path / "w.safetensors")
+    shared = train_two(step, data, tmp_path / "s.safetensors", "--shard=optimizer")
     assert_equal_bits(shared, expected)
     for steps, sharding in ((2, ("--shard=optimizer",)), (4, ())):
-        resumed = train(
-            launcher, 2, step, data, tmp_path / "r.safetensors", DEVICE, "--quiet",
-            f"--checkpoint={tmp_path / 'c'}", "--resume", f"--steps={steps}",
-            *sharding,
-        )
+        resumed = train_two(
+            step, data, tmp_path / "r.safetensors", f"--checkpoint={tmp_path / 'c'}",
+            "--resume", f"--steps={steps}", *sharding,
+        )  # fmt: skip
     assert_equal_bits(resumed, expected)
 
 
-def test_statistics_and_tables(tmp_path, launcher):
+def test_statistics_and_tables(tmp_path, launcher, train_two):
     """--sync-batch-norm reduces in the forward pass, and gradients of rows that
     a batch looks up are whole tables: as on processors."""
     text = """
@@ -142,17 +156,13 @@ net (int64[n] i) => (float[n,2] y)
         tmp_path / "d.npz", i=random.integers(0, 64, (8, 8)),
         labels=random.standard_normal((8, 8, 2)).astype("f"),
     )
-    found = {
-        device: train(
-            launcher, 2, step, tmp_path / "d.npz", tmp_path / f"{device}.safetensors",
-            f"--device={device}", "--quiet", "--lr=0.01",
-        )
-        for device in ("cpu", "emulated")
-    }
-    assert len(found["cpu"]) >= 8
-    for name, value in found["cpu"].items():
+    data, out = tmp_path / "d.npz", tmp_path / "out.safetensors"
+    expected = train(launcher, 2, step, data, out, "--quiet", "--lr=0.01")
+    found = train_two(step, data, out, "--lr=0.01")
+    assert len(found) >= 8
+    for name, value in found.items():
         np.testing.assert_allclose(
-            value, found["emulated"][name], rtol=1e-4, atol=1e-5, err_msg=name
+            value, expected[name], rtol=1e-4, atol=1e-5, err_msg=name
         )
 
 
@@ -191,7 +201,8 @@ def test_overlap(tmp_path, launcher):
         lines.index(f"cuMemcpyDtoHAsync {4 * n * hidden}") for n in (4, 1)
     )
     assert "cuGraphLaunch" in lines[first:second]
-    assert lines.count("cuMemFreeHost") == 1
+    taken = [line for line in lines if line.startswith("cuMemAllocHost")]
+    assert taken and lines.count("cuMemFreeHost") == len(taken)
 
 
 def test_no_driver(tmp_path, launcher):

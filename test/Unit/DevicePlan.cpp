@@ -113,6 +113,16 @@ error 0: node 'a' (Gather-13): index %0, size %1
 image 0: emulated
 kernel add in image 0: 2 parameters, 128 threads, 1024 bytes of shared memory
 kernel seed in image 0: 2 parameters, 1 threads
+kernel mp_copy_f32_f32 in image 0: 1 parameters, 256 threads
+kernel mp_copy_f32_bf16 in image 0: 1 parameters, 256 threads
+kernel mp_copy_bf16_f32 in image 0: 1 parameters, 256 threads
+kernel mp_copy_f64_f64 in image 0: 1 parameters, 256 threads
+kernel mp_copy_i8_i8 in image 0: 1 parameters, 256 threads
+kernel mp_add_f32_f32 in image 0: 1 parameters, 256 threads
+kernel mp_add_bf16_bf16 in image 0: 1 parameters, 256 threads
+kernel mp_add_bf16_f32 in image 0: 1 parameters, 256 threads
+kernel mp_add_f64_f64 in image 0: 1 parameters, 256 threads
+kernel mp_add_i8_i8 in image 0: 1 parameters, 256 threads
 fill 0x3f800000:4 (arena[0, 256 bytes])
 fill 0x0:4 (arena[0, 512 bytes])
 launch add grid 4x1x1 block 32x2x1 (input 0[0, 256 bytes], arena[256, 256 bytes]) of node 'n' (Add-13)
@@ -123,7 +133,7 @@ start reduction 0, bucket 3 of 2: scatter of arena[256, 256 bytes] if arena[0, 1
 start reduction 1, bucket 3 of 2: mean of input 1[0, 256 bytes]
 wait for reduction 1
 wait for reduction 0
-total: 3 launches of 2 kernels, 1 copies, 2 fills, 2 reductions, 512 bytes of arena
+total: 3 launches of 12 kernels, 1 copies, 2 fills, 2 reductions, 512 bytes of arena
 )";
 
 static std::string print(const mp::DevicePlan &plan) {

@@ -309,6 +309,8 @@ static void noteRanks(const Trainer &trainer, const Ranks &ranks) {
   if (whole)
     os << format("; of %.1f MB of states, each has %.1f", double(whole) / 1e6,
                  double(own) / 1e6);
+  if (!ranks.getDeviceNote().empty())
+    os << "; " << ranks.getDeviceNote();
   noteTraining(text);
 }
 

@@ -42,8 +42,7 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --warmup=N            first N steps in which the rate rises
 
   --checkpoint=DIR      where checkpoints go; at the end there is one, too
-  --checkpoint-every=N  steps between them (an epoch)
-  --keep=N              how many are kept (2)
+  --checkpoint-every=N  steps between them (an epoch); --keep=N: how many (2)
   --resume              go on with the newest whole one, to the same bits
   --init=FILE           parameters and other states to start with, by names
   -o FILE               parameters and other states at the end: .safetensors,
@@ -58,6 +57,7 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
                         for so long (600 s)
   --wire=fp32|bf16      what gradients travel in; --ranks=1: train alone
   --shard=optimizer     each rank keeps a part of the optimizer's states
+  --collectives=NAME    devices reduce by nccl, or mpi through the host (auto)
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
   --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
@@ -117,6 +117,9 @@ void TrainFlags::addTo(Flags &flags) {
   flags.add("ranks", numRanks, "1: alone, whatever has been started", 1);
   flags.addChoice("wire", wire, "what gradients travel in", {"fp32", "bf16"});
   flags.addChoice("shard", shard, "what ranks share", {"none", "optimizer"});
+  flags.addChoice(
+      "collectives", "what devices reduce by", getCollectivesWords(),
+      [this](size_t word) { collectives = DeviceCollectives(word); });
   flags.add("timeout", timeout, "seconds without an answer of other ranks",
             0.0);
   flags.beginGroup("Printing");
@@ -227,6 +230,7 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
   RanksOptions options;
   options.timeout = timeout;
   options.isWireBF16 = wire == "bf16";
+  options.deviceCollectives = collectives;
   options.localRank = launch.localRank;
   // For tests: a network that is slower than memory.
   if (auto slow = sys::Process::GetEnv("MPOPT_TEST_SECONDS_PER_BYTE"))

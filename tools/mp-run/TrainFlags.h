@@ -30,6 +30,7 @@ struct TrainFlags {
   uint64_t numRanks = 0;
   double timeout = RanksOptions().timeout;
   std::string wire = "fp32", shard = "none";
+  DeviceCollectives collectives = DeviceCollectives::Auto;
 
   /// An exit code if the run is over.
   std::optional<int> parse(Arguments arguments,

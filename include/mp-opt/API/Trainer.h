@@ -146,6 +146,7 @@ private:
   DataAttributes describeRun();
   llvm::Error compareRuns();
   llvm::Error shareStates();
+  llvm::Error connectDevices();
   llvm::Error compareStates();
   llvm::Error shareSums();
   void flipForTest();

@@ -15,13 +15,17 @@
 // all. So the bits do not depend on the library, and are those of one rank that
 // accumulates as many batches (mp-opt --accumulate).
 //
+// Models on devices do the same there where NCCL connects these; else what they
+// reduce goes through the host.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MPOPT_COLLECTIVES_RANKS_H
 #define MPOPT_COLLECTIVES_RANKS_H
 
 #include "mp-opt/Collectives/Communicator.h"
-#include "mp-opt/Runtime/Runtime.h"
+#include "mp-opt/Runtime/Device.h"
+#include "mp-opt/Runtime/NCCL.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -29,6 +33,18 @@
 #include <vector>
 
 namespace mp {
+
+/// What models on devices reduce by.
+enum class DeviceCollectives {
+  /// NCCL where all ranks have it and each a device of its own, else MPI.
+  Auto,
+  NCCL,
+  /// Through the host.
+  MPI
+};
+
+/// The words for them, in the enumeration's order.
+llvm::ArrayRef<llvm::StringRef> getCollectivesWords();
 
 struct RanksOptions {
   /// Seconds after which a collective operation that is not done ends the
@@ -41,6 +57,7 @@ struct RanksOptions {
   bool isWireBF16 = false;
   /// Launch's, by which ranks of one machine share its devices.
   int localRank = 0;
+  DeviceCollectives deviceCollectives = DeviceCollectives::Auto;
   /// Slows every operation down, for tests: seconds for each byte.
   double secondsPerByte = 0;
 };
@@ -55,6 +72,15 @@ struct RanksFigures {
   /// Of operations, and of the model waiting for them: what does not overlap.
   double busySeconds = 0, waitSeconds = 0;
 };
+
+/// The device of this rank, as its driver counts them.
+struct RankDevice {
+  const mp_driver *driver = nullptr;
+  int number = 0;
+};
+
+/// Opens libnccl.so.2, or what MPOPT_NCCL_LIBRARY names.
+llvm::Expected<const mp_nccl *> openNCCL();
 
 class Ranks {
 public:
@@ -99,6 +125,15 @@ public:
 
   /// Means over all ranks in the places of these elements.
   llvm::Error average(llvm::MutableArrayRef<float> elements);
+
+  /// Lets models on devices reduce there. Where that cannot be, their memory
+  /// goes through the host, and `getDeviceNote` says why; with
+  /// DeviceCollectives::NCCL that is an error. `open` gives NCCL's functions.
+  llvm::Error
+  connectDevices(const RankDevice &device,
+                 llvm::function_ref<llvm::Expected<const mp_nccl *>()> open);
+  /// What devices reduce by, or why they do not; empty without devices.
+  const std::string &getDeviceNote() const;
 
   /// What models call.
   const mp_collectives &getCollectives() const;

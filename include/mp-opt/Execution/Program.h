@@ -16,6 +16,7 @@
 
 #include "mp-opt/Codegen/Target/Target.h"
 #include "mp-opt/Execution/ProgramCode.h"
+#include "mp-opt/Runtime/Driver.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -128,6 +129,10 @@ public:
   // for them are older then. They are copied where a call gets another tensor
   // than the one before. On the processor, the following do nothing.
 
+  /// Of the device, and which it is, as its driver counts; null on the
+  /// processor.
+  const mp_driver *getDriver() const;
+  int getDeviceNumber() const;
   /// Copies the states into the tensors of the last call.
   llvm::Error fetchStates();
   /// Whether calls leave the tensors of states as they are until then.

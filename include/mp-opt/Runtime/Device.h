@@ -60,8 +60,10 @@ void mp_session_destroy(mp_session *session);
 int32_t mp_session_set(mp_session *session, uint32_t input, const void *data);
 
 /* Puts a call in line. All inputs have been set. Random numbers are a function
-   of `number`. Where ranks reduce (mp_set_collectives), the call is waited for
-   up to the last reduction: memory goes through the host. */
+   of `number`. Where ranks reduce by mp_set_collectives, the call is waited for
+   up to the last reduction: memory goes through the host. By
+   mp_set_device_ranks, only conditions are waited for, of which accumulating
+   steps have one. */
 int32_t mp_session_run(mp_session *session, int64_t number);
 
 /* Put a copy in line, of an output of the last call or of an input, which is a
@@ -72,6 +74,36 @@ int32_t mp_session_get(mp_session *session, uint32_t input, void *data);
 /* Waits for all that is in line. MP_BAD_VALUE if a kernel of a call since the
    last wait has found a value out of range: states may have changed then. */
 int32_t mp_session_wait(mp_session *session);
+
+/* What carries bytes between the devices of ranks, NCCL for one. Where it is
+   set, sessions reduce with it and leave mp_collectives alone: they copy what
+   is to be reduced to one place, exchange it, add it up in the order of ranks,
+   and gather the results, on a stream of their own beside what the model goes
+   on with. All ranks do the same in the same order. Functions return 0, or
+   fail the call of the model with `error`'s text. */
+typedef struct mp_device_ranks {
+  void *context;
+  int32_t rank, size;
+  /* Not 0 if gradients of f32 travel in bf16. */
+  int32_t is_wire_bf16;
+  /* Put in line for a stream (CUstream), with the session's context current:
+     part r of `parts` goes to rank r, and what rank r sends becomes part r of
+     `from`; or all ranks' `own` become parts of `all`, in which `own` may be
+     this rank's. A part has so many bytes. */
+  int32_t (*exchange)(void *context, mp_device_address parts,
+                      mp_device_address from, uint64_t bytes, void *stream);
+  int32_t (*gather)(void *context, mp_device_address own, mp_device_address all,
+                    uint64_t bytes, void *stream);
+  /* Called again and again while a session waits for what is in line: with the
+     bucket that other ranks are waited for, or with -1 while the device does
+     what it can, and in the end. What fails here has ended what was in line. */
+  int32_t (*watch)(void *context, int32_t bucket);
+  const char *(*error)(void *context);
+} mp_device_ranks;
+
+/* Of this process, for all its sessions; it is not copied. Null, the default,
+   for none. No session has anything in line meanwhile. */
+void mp_set_device_ranks(const mp_device_ranks *ranks);
 
 /* Memory on the device, in bytes. */
 uint64_t mp_session_bytes(const mp_session *session);

@@ -45,6 +45,7 @@ enum {
   MP_CUDA_UNSUPPORTED_PTX_VERSION = 222,
   MP_CUDA_INVALID_HANDLE = 400,
   MP_CUDA_NOT_FOUND = 500,
+  MP_CUDA_NOT_READY = 600,
   MP_CUDA_LAUNCH_FAILED = 719,
   MP_CUDA_CAPTURE_UNSUPPORTED = 900,
   MP_CUDA_CAPTURE_INVALIDATED = 901,
@@ -57,6 +58,10 @@ enum {
   MP_CUDA_FUNCTION_SHARED = 8,
 
   MP_CUDA_STREAM_NON_BLOCKING = 1,
+  /* Of an event: it is waited for, and its time is not asked for. */
+  MP_CUDA_EVENT_DISABLE_TIMING = 2,
+  /* Bytes of cuDeviceGetUuid. */
+  MP_CUDA_UUID_BYTES = 16,
   /* Other threads may do what they like meanwhile. */
   MP_CUDA_CAPTURE_THREAD_LOCAL = 1,
   MP_CUDA_JIT_ERROR_LOG = 5,

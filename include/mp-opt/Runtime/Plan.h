@@ -24,7 +24,7 @@ extern "C" {
 /* "mp-plan\n" as a number. */
 #define MP_PLAN_MAGIC UINT64_C(0x0a6e616c702d706d)
 /* Of the form below; other versions are refused. */
-#define MP_PLAN_VERSION 4
+#define MP_PLAN_VERSION 5
 /* Buffers, and what is in the arena, are at multiples of this. */
 #define MP_PLAN_ALIGNMENT 256
 /* The memory that the run time and kernels share (Device.td says what is where)
@@ -153,6 +153,25 @@ typedef struct mp_plan_reduction {
   uint64_t memory;
   int64_t condition;
 } mp_plan_reduction;
+
+/* Kernels of RankKernels.def, which a plan with reductions has for ranks that
+   reduce on their devices. Each has one parameter, the address of one of the
+   following or, of mp_rank_piece, of as many as a launch has rows of blocks
+   (its grid's second size). A row of blocks, of MP_RANK_THREADS threads each,
+   shares out the elements. */
+#define MP_RANK_THREADS 256
+typedef struct mp_rank_piece {
+  /* Addresses on the device, and elements. */
+  uint64_t from, to, count;
+} mp_rank_piece;
+typedef struct mp_rank_parts {
+  /* Those of rank r are from `from` + r * `stride` elements on. The sums begin
+     with +0 and go in the order of ranks. */
+  uint64_t from, to, count;
+  uint64_t stride, ranks;
+  /* Not 0 for means: sums are divided by the number of ranks. */
+  uint64_t divides;
+} mp_rank_parts;
 
 typedef struct mp_plan_record {
   uint32_t kind;

@@ -96,7 +96,7 @@ int32_t mp_get_threads(void);
    returns at once; when the last member is there, the operation may begin, and
    until `wait` for the bucket returns, the model leaves the memory alone. */
 typedef enum mp_operation {
-  /* Elements become their mean over all ranks; those of type 9 (bool) true
+  /* Elements become their mean over all ranks; bools true
      where they are so on all. */
   MP_MEAN = 0,
   MP_SUM = 1,
@@ -110,9 +110,15 @@ typedef enum mp_operation {
   MP_GATHER_BF16 = 4
 } mp_operation;
 
+/* What is reduced, as mp_value numbers types. */
+typedef enum mp_reduced_type {
+  MP_FLOAT = 1,
+  MP_BOOL = 9,
+  MP_DOUBLE = 11
+} mp_reduced_type;
+
 typedef struct mp_member {
-  /* An mp_operation, and what elements are: 1 (float), 9 (bool), 11 (double).
-   */
+  /* An mp_operation and an mp_reduced_type. */
   int32_t operation, type;
   void *data;
   int64_t count;

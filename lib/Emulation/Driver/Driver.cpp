@@ -190,6 +190,7 @@ int32_t MP_EMULATED(cuGetErrorName)(int32_t error, const char **name) {
       {MP_CUDA_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
       {MP_CUDA_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE"},
       {MP_CUDA_NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
+      {MP_CUDA_NOT_READY, "CUDA_ERROR_NOT_READY"},
       {MP_CUDA_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
       {MP_CUDA_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
       {MP_CUDA_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
@@ -230,6 +231,16 @@ int32_t MP_EMULATED(cuDeviceGetName)(char *name, int32_t size, int32_t) {
   if (!call.error)
     std::snprintf(name, static_cast<size_t>(size), "emulated");
   return call.error;
+}
+
+int32_t MP_EMULATED(cuDeviceGetUuid_v2)(char *uuid, int32_t device) {
+  Call call(Call::Start, "cuDeviceGetUuid");
+  if (call.error)
+    return call.error;
+  char text[32];
+  std::snprintf(text, sizeof(text), "emulated %06d", device);
+  std::memcpy(uuid, text, MP_CUDA_UUID_BYTES);
+  return 0;
 }
 
 int32_t MP_EMULATED(cuDeviceGetAttribute)(int32_t *value, int32_t attribute,
@@ -336,7 +347,8 @@ int64_t mp_emulated_leaks(void) {
   State &state = getState();
   std::lock_guard<std::mutex> lock(state.mutex);
   return static_cast<int64_t>(state.memory.getCount() + state.streams.size() +
-                              state.graphs.size() + state.executables.size() +
-                              state.modules.size() + state.hostMemory.size()) +
+                              state.events.size() + state.graphs.size() +
+                              state.executables.size() + state.modules.size() +
+                              state.hostMemory.size()) +
          state.contexts;
 }

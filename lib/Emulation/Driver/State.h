@@ -10,6 +10,7 @@
 
 #include "mp-opt/Emulation/EmulatedDriver.h"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,7 +37,8 @@ namespace mp::emulation {
 /// Bytes of shared memory: without being asked for, and at most.
 constexpr uint32_t commonShared = 48 * 1024, mostShared = 227 * 1024;
 
-/// Done when the stream is waited for; what it returns is an error, or 0.
+/// Done when the stream is waited for; what it returns is an error, 0, or
+/// MP_CUDA_NOT_READY: it is to be called again.
 using Work = std::function<int32_t()>;
 
 struct Graph {
@@ -44,11 +46,24 @@ struct Graph {
 };
 
 struct Stream {
-  std::vector<Work> pending;
+  void add(Work work) { pending.push_back(std::move(work)); }
+  /// Of all work that was ever in line.
+  uint64_t getEnd() const { return done + pending.size(); }
+
+  std::deque<Work> pending;
+  uint64_t done = 0;
+  /// The end when somebody has asked whether it is reached.
+  uint64_t asked = 0;
   /// Null if nothing is recorded.
   std::unique_ptr<Graph> recorded;
   /// What must not be in a recording has been called.
   bool isInvalid = false;
+};
+
+/// All work of a stream up to an end.
+struct Event {
+  Stream *stream = nullptr;
+  uint64_t end = 0;
 };
 
 struct Function {
@@ -110,6 +125,7 @@ struct State {
   Memory memory;
   std::set<void *> hostMemory;
   std::map<Stream *, std::unique_ptr<Stream>> streams;
+  std::map<Event *, std::unique_ptr<Event>> events;
   std::map<Graph *, std::unique_ptr<Graph>> graphs;
   /// Graphs in line live as long as they have to.
   std::map<Graph *, std::shared_ptr<Graph>> executables;

@@ -7,6 +7,11 @@
 
 #include "State.h"
 
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
 using namespace mp::emulation;
 
 namespace mp::emulation {
@@ -26,27 +31,58 @@ int32_t add(State &state, void *handle, Work work) {
     return error;
   if (stream->isInvalid)
     return complain(MP_CUDA_CAPTURE_INVALIDATED, "the recording has failed");
-  std::vector<Work> &line =
-      stream->recorded ? stream->recorded->work : stream->pending;
-  line.push_back(std::move(work));
+  if (stream->recorded)
+    stream->recorded->work.push_back(std::move(work));
+  else
+    stream->add(std::move(work));
   return 0;
 }
 
 } // namespace mp::emulation
 
-/// All that is in line, until something fails.
+/// Does what is in line up to the `end`-th work ever, until something fails or
+/// is not ready.
+static int32_t advance(Stream &stream, uint64_t end) {
+  while (stream.done < end && !stream.pending.empty()) {
+    if (int32_t error = stream.pending.front()())
+      return error;
+    stream.pending.pop_front();
+    ++stream.done;
+  }
+  return 0;
+}
+
+/// The others first, as far as they get: who forgets to wait for a stream finds
+/// that it is late, and who forgets to let a stream wait that it is early.
+static void advanceOthers(State &state, const Stream &stream) {
+  static const bool areEarly = [] {
+    const char *order = std::getenv("MPOPT_EMULATED_STREAMS");
+    return order && !std::strcmp(order, "early");
+  }();
+  if (!areEarly)
+    return;
+  for (auto &entry : state.streams)
+    if (entry.first != &stream && !entry.second->recorded)
+      if (int32_t error = advance(*entry.second, entry.second->getEnd());
+          error && error != MP_CUDA_NOT_READY)
+        state.sticky = error;
+}
+
+/// All that is in line, until something fails or is not ready.
 static int32_t finish(State &state, Stream &stream) {
-  std::vector<Work> pending = std::move(stream.pending);
-  stream.pending.clear();
-  if (pending.empty())
+  if (stream.pending.empty())
     return 0;
   state.memory.open();
-  int32_t error = 0;
-  for (const Work &work : pending)
-    if ((error = work()))
-      break;
+  advanceOthers(state, stream);
+  int32_t error = state.sticky;
+  if (!error)
+    error = advance(stream, stream.getEnd());
   state.memory.close();
+  if (!error || error == MP_CUDA_NOT_READY)
+    return error;
   state.sticky = error;
+  for (auto &entry : state.streams)
+    entry.second->pending.clear();
   return error;
 }
 
@@ -89,7 +125,111 @@ int32_t MP_EMULATED(cuStreamSynchronize)(void *handle) {
     return error;
   if (call.state.isRecording())
     return checkQuiet(call.state, "cuStreamSynchronize");
+  constexpr std::chrono::microseconds nap(20);
+  while ((error = finish(call.state, *stream)) == MP_CUDA_NOT_READY)
+    std::this_thread::sleep_for(nap);
+  return error;
+}
+
+/// Of a stream that has something in line, the first question is too early.
+int32_t MP_EMULATED(cuStreamQuery)(void *handle) {
+  Call call(Call::Context, "cuStreamQuery");
+  if (call.error)
+    return call.error;
+  int32_t error = 0;
+  Stream *stream = findStream(call.state, handle, error);
+  if (!stream)
+    return error;
+  if (call.state.isRecording())
+    return checkQuiet(call.state, "cuStreamQuery");
+  if (stream->asked != stream->getEnd()) {
+    stream->asked = stream->getEnd();
+    if (!stream->pending.empty())
+      return MP_CUDA_NOT_READY;
+  }
   return finish(call.state, *stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+static Event *findEvent(State &state, void *handle) {
+  auto found = state.events.find(static_cast<Event *>(handle));
+  if (found != state.events.end())
+    return found->second.get();
+  complain(MP_CUDA_INVALID_HANDLE, "there is no such event");
+  return nullptr;
+}
+
+int32_t MP_EMULATED(cuEventCreate)(void **result, uint32_t flags) {
+  Call call(Call::Context, "cuEventCreate %u", flags);
+  if (call.error)
+    return call.error;
+  auto event = std::make_unique<Event>();
+  *result = event.get();
+  call.state.events[event.get()] = std::move(event);
+  return 0;
+}
+
+int32_t MP_EMULATED(cuEventDestroy_v2)(void *handle) {
+  Call call(Call::Context, "cuEventDestroy");
+  if (call.error && call.error != call.state.sticky)
+    return call.error;
+  if (!call.state.events.erase(static_cast<Event *>(handle)))
+    return complain(MP_CUDA_INVALID_HANDLE, "there is no such event");
+  return call.error;
+}
+
+int32_t MP_EMULATED(cuEventRecord)(void *handle, void *to) {
+  Call call(Call::Context, "cuEventRecord");
+  if (call.error)
+    return call.error;
+  int32_t error = 0;
+  Stream *stream = findStream(call.state, to, error);
+  Event *event = findEvent(call.state, handle);
+  if (!stream || !event)
+    return MP_CUDA_INVALID_HANDLE;
+  if (stream->recorded)
+    return checkQuiet(call.state, "cuEventRecord");
+  event->stream = stream;
+  event->end = stream->getEnd();
+  return 0;
+}
+
+int32_t MP_EMULATED(cuEventQuery)(void *handle) {
+  Call call(Call::Context, "cuEventQuery");
+  if (call.error)
+    return call.error;
+  Event *event = findEvent(call.state, handle);
+  if (!event)
+    return MP_CUDA_INVALID_HANDLE;
+  auto found = call.state.streams.find(event->stream);
+  bool isDone =
+      found == call.state.streams.end() || found->second->done >= event->end;
+  return isDone ? 0 : MP_CUDA_NOT_READY;
+}
+
+/// For what the event stands for now, even where it is recorded again.
+int32_t MP_EMULATED(cuStreamWaitEvent)(void *handle, void *of, uint32_t flags) {
+  Call call(Call::Context, "cuStreamWaitEvent %u", flags);
+  if (call.error)
+    return call.error;
+  int32_t error = 0;
+  Stream *stream = findStream(call.state, handle, error);
+  Event *event = findEvent(call.state, of);
+  if (!stream || !event)
+    return MP_CUDA_INVALID_HANDLE;
+  if (stream->recorded)
+    return checkQuiet(call.state, "cuStreamWaitEvent");
+  // One that was never recorded is not waited for.
+  if (!event->stream)
+    return 0;
+  State &state = call.state;
+  return add(state, handle, [&state, other = event->stream, end = event->end] {
+    auto found = state.streams.find(other);
+    return found == state.streams.end() ? 0 : advance(*found->second, end);
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanView.h"
-#include "mp-opt/Runtime/Runtime.h"
 
 #include <cstddef>
 #include <cstring>

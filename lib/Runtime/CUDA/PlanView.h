@@ -9,17 +9,18 @@
 #define MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
 
 #include "mp-opt/Runtime/Plan.h"
+#include "mp-opt/Runtime/Runtime.h"
 
 namespace mp::runtime {
 
 /// Of an element of a reduction; 0 for types that ranks do not reduce.
 inline uint64_t getElementBytes(int32_t type) {
   switch (type) {
-  case 1: // float
+  case MP_FLOAT:
     return 4;
-  case 9: // bool
+  case MP_BOOL:
     return 1;
-  case 11: // double
+  case MP_DOUBLE:
     return 8;
   default:
     return 0;

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Memory goes through the host: it is copied there where a bucket is full,
+// Devices that reach each other reduce on their own (DeviceReductions.h). Else
+// memory goes through the host: it is copied there where a bucket is full,
 // reduced beside what the device computes next, and copied back where it is
-// needed. So the sums are those of ranks on processors, in the order of ranks.
+// needed. Either way sums are those of ranks on processors, in the order of
+// ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,65 +20,78 @@
 using namespace mp::runtime;
 
 /// Pages that the driver knows are copied to and from at full speed.
+int32_t mp_session::takeHostMemory(void *&memory, uint64_t size) {
+  int32_t error = driver.cuMemAllocHost_v2(&memory, size);
+  if (!error)
+    return MP_OK;
+  memory = nullptr;
+  return device.fail(error, "cuMemAllocHost",
+                     "memory of the host for what ranks reduce");
+}
+
 int32_t mp_session::takeReducedMemory() {
   constexpr uint64_t alignment = 64;
-  auto roundUp = [](uint64_t size) {
+  uint64_t count = plan.head->reductions.count, total = 0;
+  auto getRoom = [&](uint64_t index) {
+    uint64_t size = plan.getPlaces()[plan.getReductions()[index].memory].bytes;
     return (size + alignment - 1) / alignment * alignment;
   };
-  uint64_t count = plan.head->reductions.count, total = count;
-  total = roundUp(total);
-  const mp_plan_place *places = plan.getPlaces();
   for (uint64_t index = 0; index < count; ++index)
-    total += roundUp(places[plan.getReductions()[index].memory].bytes);
+    total += getRoom(index);
   if (!reduced.resize(count))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  if (int32_t error = driver.cuMemAllocHost_v2(&reducedMemory, total)) {
-    reducedMemory = nullptr;
-    return device.fail(error, "cuMemAllocHost",
-                       "memory of the host for what ranks reduce");
-  }
-  auto *conditions = static_cast<uint8_t *>(reducedMemory);
-  uint8_t *next = conditions + roundUp(count);
+  if (int32_t code = takeHostMemory(reducedMemory, total ? total : 1))
+    return code;
+  auto *next = static_cast<uint8_t *>(reducedMemory);
   for (uint64_t index = 0; index < count; ++index) {
-    reduced[index].isActive = conditions + index;
-    reduced[index].data = next;
-    next += roundUp(places[plan.getReductions()[index].memory].bytes);
+    reduced[index] = next;
+    next += getRoom(index);
   }
   return MP_OK;
 }
 
-/// Copies what starts, or what that depends on, to the host.
-int32_t mp_session::fetchReduced(const Piece &piece, bool conditions) {
+/// What the conditions of starts are. Without any, nothing is waited for.
+int32_t mp_session::fetchConditions(const Piece &piece) {
   bool isCopied = false;
   for (uint64_t index = piece.firstReduction; index < piece.end; ++index) {
     const mp_plan_record &record = plan.getRecords()[index];
     if (record.kind != MP_RECORD_REDUCE_START)
       break;
     const mp_plan_reduction &reduction = plan.getReductions()[record.kernel];
-    HostMemory &host = reduced[record.kernel];
-    if (conditions && reduction.condition == -1) {
-      *host.isActive = 1;
+    uint8_t *condition = static_cast<uint8_t *>(conditions) + record.kernel;
+    if (reduction.condition == -1) {
+      *condition = 1;
       continue;
     }
-    if (!conditions && !*host.isActive)
-      continue;
     const mp_plan_place &from =
-        plan.getPlaces()[conditions ? static_cast<uint64_t>(reduction.condition)
-                                    : reduction.memory];
-    if (!from.bytes)
-      continue;
-    void *to = conditions ? host.isActive : host.data;
-    if (int32_t error = driver.cuMemcpyDtoHAsync_v2(to, getAddress(from),
+        plan.getPlaces()[static_cast<uint64_t>(reduction.condition)];
+    if (int32_t error = driver.cuMemcpyDtoHAsync_v2(condition, getAddress(from),
                                                     from.bytes, stream))
+      return device.fail(error, "cuMemcpyDtoHAsync",
+                         "asking whether ranks reduce");
+    isCopied = true;
+  }
+  return isCopied ? synchronize("running the model") : MP_OK;
+}
+
+/// Copies what starts to the host.
+int32_t mp_session::fetchReduced(const Piece &piece) {
+  bool isCopied = false;
+  for (uint64_t index = piece.firstReduction; index < piece.end; ++index) {
+    const mp_plan_record &record = plan.getRecords()[index];
+    if (record.kind != MP_RECORD_REDUCE_START)
+      break;
+    const mp_plan_place &from =
+        plan.getPlaces()[plan.getReductions()[record.kernel].memory];
+    if (!isActive(record.kernel) || !from.bytes)
+      continue;
+    if (int32_t error = driver.cuMemcpyDtoHAsync_v2(
+            reduced[record.kernel], getAddress(from), from.bytes, stream))
       return device.fail(error, "cuMemcpyDtoHAsync",
                          "copying what ranks reduce");
     isCopied = true;
   }
-  if (!isCopied)
-    return MP_OK;
-  if (int32_t error = driver.cuStreamSynchronize(stream))
-    return device.fail(error, "cuStreamSynchronize", "running the model");
-  return MP_OK;
+  return isCopied ? synchronize("running the model") : MP_OK;
 }
 
 /// What has been fetched is handed over; what is waited for goes back.
@@ -85,15 +100,14 @@ int32_t mp_session::reduceOnHost(const mp_collectives &ranks,
   for (uint64_t index = piece.firstReduction; index < piece.end; ++index) {
     const mp_plan_record &record = plan.getRecords()[index];
     const mp_plan_reduction &reduction = plan.getReductions()[record.kernel];
-    HostMemory &host = reduced[record.kernel];
-    if (!*host.isActive)
+    if (!isActive(record.kernel))
       continue;
     const mp_plan_place &place = plan.getPlaces()[reduction.memory];
     bool isStart = record.kind == MP_RECORD_REDUCE_START;
     mp_member member = {};
     member.operation = reduction.operation;
     member.type = reduction.type;
-    member.data = host.data;
+    member.data = reduced[record.kernel];
     member.count =
         static_cast<int64_t>(place.bytes / getElementBytes(reduction.type));
     int32_t code = isStart ? ranks.start(ranks.context, reduction.bucket,
@@ -104,7 +118,7 @@ int32_t mp_session::reduceOnHost(const mp_collectives &ranks,
     if (isStart || !place.bytes)
       continue;
     if (int32_t error = driver.cuMemcpyHtoDAsync_v2(
-            getAddress(place), host.data, place.bytes, stream))
+            getAddress(place), reduced[record.kernel], place.bytes, stream))
       return device.fail(error, "cuMemcpyHtoDAsync",
                          "copying what ranks have reduced");
   }
@@ -113,14 +127,24 @@ int32_t mp_session::reduceOnHost(const mp_collectives &ranks,
 
 int32_t mp_session::reduce(const Piece &piece) {
   const mp_collectives *ranks = getCollectives();
-  if (!ranks || piece.firstReduction == piece.end)
+  if ((!ranks && !onDevices.isInUse()) || piece.firstReduction == piece.end)
     return MP_OK;
+  if (!conditions)
+    if (int32_t code = takeHostMemory(conditions, plan.head->reductions.count))
+      return code;
+  if (int32_t code = fetchConditions(piece))
+    return code;
+  if (onDevices.isInUse()) {
+    for (uint64_t index = piece.firstReduction; index < piece.end; ++index)
+      if (int32_t code =
+              onDevices.run(index, static_cast<const uint8_t *>(conditions)))
+        return code;
+    return MP_OK;
+  }
   if (!reducedMemory)
     if (int32_t code = takeReducedMemory())
       return code;
-  if (int32_t code = fetchReduced(piece, /*conditions=*/true))
-    return code;
-  if (int32_t code = fetchReduced(piece, /*conditions=*/false))
+  if (int32_t code = fetchReduced(piece))
     return code;
   return reduceOnHost(*ranks, piece);
 }

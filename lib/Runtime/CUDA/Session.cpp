@@ -56,6 +56,9 @@ int32_t mp_session::run(int64_t number) {
   Current current(device);
   if (current.error)
     return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  if (plan.head->reductions.count && !onDevices.isReadyFor(getDeviceRanks()))
+    if (int32_t code = onDevices.prepare(getDeviceRanks()))
+      return code;
   mp_device_address word = control + MP_CONTROL_CALL * sizeof(int64_t);
   auto lower = static_cast<uint32_t>(number);
   auto newUpper = static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32);
@@ -115,6 +118,15 @@ int32_t mp_session::reportError() {
   return MP_BAD_VALUE;
 }
 
+int32_t mp_session::synchronize(const char *what) {
+  // Other ranks may never come to what is waited for.
+  if (onDevices.isInUse())
+    return onDevices.wait();
+  if (int32_t error = driver.cuStreamSynchronize(stream))
+    return device.fail(error, "cuStreamSynchronize", what);
+  return MP_OK;
+}
+
 int32_t mp_session::wait() {
   Current current(device);
   if (current.error)
@@ -123,8 +135,8 @@ int32_t mp_session::wait() {
     if (int32_t error =
             driver.cuMemcpyDtoHAsync_v2(words, control, controlBytes, stream))
       return device.fail(error, "cuMemcpyDtoHAsync", "reading errors");
-  if (int32_t error = driver.cuStreamSynchronize(stream))
-    return device.fail(error, "cuStreamSynchronize", "running the model");
+  if (int32_t code = synchronize("running the model"))
+    return code;
   bool hadCalls = hasCalls;
   hasCalls = false;
   return hadCalls ? reportError() : MP_OK;

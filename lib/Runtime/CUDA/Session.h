@@ -8,30 +8,11 @@
 #ifndef MPOPT_LIB_RUNTIME_CUDA_SESSION_H
 #define MPOPT_LIB_RUNTIME_CUDA_SESSION_H
 
+#include "Array.h"
 #include "Device.h"
-
-#include <cstdlib>
+#include "DeviceReductions.h"
 
 namespace mp::runtime {
-
-/// An array of zeros without C++'s library; empty if there is no memory.
-template <typename T> class Array {
-public:
-  Array() = default;
-  ~Array() { std::free(data); }
-  Array(const Array &) = delete;
-
-  bool resize(uint64_t count) {
-    // One more: nothing is no failure.
-    data = static_cast<T *>(std::calloc(count + 1, sizeof(T)));
-    return data != nullptr;
-  }
-  T &operator[](uint64_t index) { return data[index]; }
-  T *get() { return data; }
-
-private:
-  T *data = nullptr;
-};
 
 constexpr uint64_t controlBytes = MP_PLAN_CONTROL_WORDS * sizeof(int64_t);
 
@@ -40,13 +21,6 @@ constexpr uint64_t controlBytes = MP_PLAN_CONTROL_WORDS * sizeof(int64_t);
 struct Piece {
   void *graph = nullptr, *executable = nullptr;
   uint64_t firstReduction = 0, end = 0;
-};
-
-/// On its way through the host.
-struct HostMemory {
-  void *data = nullptr;
-  /// What its condition is in this call.
-  uint8_t *isActive = nullptr;
 };
 
 } // namespace mp::runtime
@@ -65,15 +39,23 @@ struct mp_session {
               const char *name);
   int32_t wait();
 
+  /// Until what is in line for the stream is done.
+  int32_t synchronize(const char *what);
+  mp_device_address getAddress(const mp_plan_place &place);
+
   mp::runtime::PlanView plan;
   mp::runtime::Device device;
   const mp_driver &driver;
   void *stream = nullptr;
   mp::runtime::Array<mp::runtime::Piece> pieces;
   uint64_t pieceCount = 0;
-  /// Of each reduction, in `reducedMemory`, which ranks make the session take.
-  mp::runtime::Array<mp::runtime::HostMemory> reduced;
+  /// Of each reduction, what its condition is in this call: memory of the host,
+  /// which ranks make the session take.
+  void *conditions = nullptr;
+  /// Of each reduction, what goes through the host, in `reducedMemory`.
+  mp::runtime::Array<void *> reduced;
   void *reducedMemory = nullptr;
+  mp::runtime::DeviceReductions onDevices{*this};
   mp_device_address arena = 0, control = 0;
   /// Of an output that is written over an input, 0.
   mp::runtime::Array<mp_device_address> inputs, outputs, constants;
@@ -104,9 +86,14 @@ private:
   int32_t record(bool whenSet, uint64_t begin, uint64_t end);
   int32_t makePieces();
   int32_t makeGraph(mp::runtime::Piece &piece, uint64_t begin);
+  bool isActive(uint32_t reduction) const {
+    return static_cast<const uint8_t *>(conditions)[reduction] != 0;
+  }
+  int32_t takeHostMemory(void *&memory, uint64_t size);
   int32_t takeReducedMemory();
   int32_t reduce(const mp::runtime::Piece &piece);
-  int32_t fetchReduced(const mp::runtime::Piece &piece, bool conditions);
+  int32_t fetchConditions(const mp::runtime::Piece &piece);
+  int32_t fetchReduced(const mp::runtime::Piece &piece);
   int32_t reduceOnHost(const mp_collectives &ranks,
                        const mp::runtime::Piece &piece);
   int32_t add(const mp_plan_record &record,
@@ -116,7 +103,6 @@ private:
   int32_t clearControl();
   int32_t reportError();
 
-  mp_device_address getAddress(const mp_plan_place &place);
   const mp_plan_place &getPlace(const mp_plan_record &record, uint32_t index) {
     return plan.getPlaces()[record.first_place + index];
   }

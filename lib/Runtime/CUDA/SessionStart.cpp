@@ -360,8 +360,11 @@ void mp_session::destroy() {
     if (pieces[index].graph)
       driver.cuGraphDestroy(pieces[index].graph);
   }
-  if (reducedMemory)
-    driver.cuMemFreeHost(reducedMemory);
+  onDevices.destroy();
+  void *memories[] = {conditions, reducedMemory};
+  for (void *memory : memories)
+    if (memory)
+      driver.cuMemFreeHost(memory);
   auto free = [&](Array<mp_device_address> &buffers, uint64_t count) {
     for (uint64_t index = 0; buffers.get() && index < count; ++index)
       if (buffers[index])

@@ -10,6 +10,7 @@
 #include "RuntimePattern.h"
 
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
+#include "mp-opt/Runtime/Runtime.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
@@ -25,16 +26,13 @@ namespace mp {
 
 namespace {
 
-/// A code of Runtime.h.
-constexpr int32_t badValue = 2;
-
 struct LowerFail : public RuntimePattern<runtime::FailOp> {
   using RuntimePattern::RuntimePattern;
 
   LogicalResult matchAndRewrite(runtime::FailOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value code = integer(b, loc, b.getI32Type(), badValue);
+    Value code = integer(b, loc, b.getI32Type(), MP_BAD_VALUE);
     call(b, op, op.getParallel() ? "mp_report" : "mp_fail",
          {code, getText(b, op), adaptor.getFirst(), adaptor.getSecond()});
     b.eraseOp(op);
@@ -234,10 +232,9 @@ struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
                               indices);
       size = memory.size(b, loc, 0);
     }
-    constexpr int32_t floatType = 1, boolType = 9, doubleType = 11;
-    int32_t number = element.isF32()   ? floatType
-                     : element.isF64() ? doubleType
-                                       : boolType;
+    int32_t number = element.isF32()   ? MP_FLOAT
+                     : element.isF64() ? MP_DOUBLE
+                                       : MP_BOOL;
     Type i32 = b.getI32Type();
     call(b, op, "mp_reduce_start",
          {getCondition(b, op, adaptor.getCondition()),

@@ -1,0 +1,70 @@
+//===- DeviceRanks.h - Devices that reach each other ------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// NCCL carries bytes between devices, of parts of buckets that sessions make
+// and add up themselves (Runtime/Device.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_COLLECTIVES_DEVICERANKS_H
+#define MPOPT_LIB_COLLECTIVES_DEVICERANKS_H
+
+#include "Watchdog.h"
+
+#include "mp-opt/Collectives/Ranks.h"
+
+#include <atomic>
+
+namespace mp {
+
+/// "2.27.5", of the number that NCCL has for it.
+std::string printNCCLVersion(int32_t version);
+
+class DeviceRanks {
+public:
+  /// All ranks call it, with rank 0's identifier; it returns when all have.
+  static llvm::Expected<std::unique_ptr<DeviceRanks>>
+  create(const mp_nccl &nccl, const RankDevice &device, const mp_nccl_id &id,
+         int rank, int size, const RanksOptions &options, std::string who);
+  /// Waits for the others, unless they have been abandoned.
+  ~DeviceRanks();
+
+  void abandon() { isAbandoned = true; }
+  /// Sessions of this process call it from now on.
+  void serveSessions();
+  /// Sent so far.
+  uint64_t getBytes() const { return bytes; }
+
+private:
+  DeviceRanks(const mp_nccl &nccl, const RankDevice &device,
+              const RanksOptions &options, std::string who);
+
+  int32_t exchange(mp_device_address parts, mp_device_address from,
+                   uint64_t bytes, void *stream);
+  int32_t gather(mp_device_address own, mp_device_address all, uint64_t bytes,
+                 void *stream);
+  int32_t watch(int32_t bucket);
+  /// Keeps the text of an error.
+  int32_t check(int32_t error, const char *function);
+
+  const mp_nccl &nccl;
+  RankDevice device;
+  Watchdog watchdog;
+  /// The device's, while this holds it.
+  void *context = nullptr;
+  void *communicator = nullptr;
+  mp_device_ranks functions = {};
+  std::string text;
+  std::atomic<uint64_t> bytes = 0;
+  /// The bucket that is waited for.
+  int32_t awaited = -1;
+  bool isServing = false, isAbandoned = false;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_COLLECTIVES_DEVICERANKS_H

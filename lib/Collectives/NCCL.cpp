@@ -1,0 +1,233 @@
+//===- NCCL.cpp - Devices that reach each other ---------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceRanks.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace llvm;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// The library
+//===----------------------------------------------------------------------===//
+
+/// A library to be opened instead.
+static constexpr const char *libraryVariable = "MPOPT_NCCL_LIBRARY";
+
+Expected<const mp_nccl *> openNCCL() {
+  static mp_nccl found = {};
+  const char *given = std::getenv(libraryVariable);
+  const char *name = given && *given ? given : "libnccl.so.2";
+  // What is open stays open: it has threads of its own.
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return createStringError(Twine(dlerror()) + "; " + libraryVariable +
+                             " may name one");
+#define MP_NCCL_FUNCTION(NAME, PARAMETERS)                                     \
+  found.NAME = reinterpret_cast<decltype(found.NAME)>(dlsym(library, #NAME));  \
+  if (!found.NAME)                                                             \
+    return createStringError(Twine(name) + " has no " #NAME);
+#include "mp-opt/Runtime/NCCLFunctions.def"
+  found.ncclGetErrorString =
+      reinterpret_cast<decltype(found.ncclGetErrorString)>(
+          dlsym(library, "ncclGetErrorString"));
+  found.ncclGetLastError = reinterpret_cast<decltype(found.ncclGetLastError)>(
+      dlsym(library, "ncclGetLastError"));
+  if (!found.ncclGetErrorString)
+    return createStringError(Twine(name) + " has no ncclGetErrorString");
+  return &found;
+}
+
+std::string printNCCLVersion(int32_t version) {
+  // Up to 2.8, minor versions had one digit.
+  int32_t major = version < 10000 ? version / 1000 : version / 10000;
+  int32_t minor =
+      version < 10000 ? version % 1000 / 100 : version % 10000 / 100;
+  return (Twine(major) + "." + Twine(minor) + "." + Twine(version % 100)).str();
+}
+
+//===----------------------------------------------------------------------===//
+// The start and the end
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The device's context is the thread's while this lives.
+class Current {
+public:
+  Current(const mp_driver &driver, void *context)
+      : driver(driver), error(driver.cuCtxPushCurrent_v2(context)) {}
+  ~Current() {
+    void *context;
+    if (!error)
+      driver.cuCtxPopCurrent_v2(&context);
+  }
+
+private:
+  const mp_driver &driver;
+
+public:
+  const int32_t error;
+};
+} // namespace
+
+DeviceRanks::DeviceRanks(const mp_nccl &nccl, const RankDevice &device,
+                         const RanksOptions &options, std::string who)
+    : nccl(nccl), device(device), watchdog(options.timeout, std::move(who)) {
+  functions.context = this;
+  functions.is_wire_bf16 = options.isWireBF16;
+  functions.exchange = [](void *context, mp_device_address parts,
+                          mp_device_address from, uint64_t bytes,
+                          void *stream) {
+    return static_cast<DeviceRanks *>(context)->exchange(parts, from, bytes,
+                                                         stream);
+  };
+  functions.gather = [](void *context, mp_device_address own,
+                        mp_device_address all, uint64_t bytes, void *stream) {
+    return static_cast<DeviceRanks *>(context)->gather(own, all, bytes, stream);
+  };
+  functions.watch = [](void *context, int32_t bucket) {
+    return static_cast<DeviceRanks *>(context)->watch(bucket);
+  };
+  functions.error = [](void *context) {
+    return static_cast<DeviceRanks *>(context)->text.c_str();
+  };
+}
+
+int32_t DeviceRanks::check(int32_t error, const char *function) {
+  if (error == 0)
+    return 0;
+  text =
+      std::string("NCCL: ") + function + ": " + nccl.ncclGetErrorString(error);
+  const char *more =
+      nccl.ncclGetLastError ? nccl.ncclGetLastError(communicator) : nullptr;
+  if (more && *more)
+    text += std::string(" (") + StringRef(more).rtrim().str() + ")";
+  return 1;
+}
+
+Expected<std::unique_ptr<DeviceRanks>>
+DeviceRanks::create(const mp_nccl &nccl, const RankDevice &device,
+                    const mp_nccl_id &id, int rank, int size,
+                    const RanksOptions &options, std::string who) {
+  std::unique_ptr<DeviceRanks> made(
+      new DeviceRanks(nccl, device, options, std::move(who)));
+  int32_t number = 0;
+  if (device.driver->cuDeviceGet(&number, device.number) ||
+      device.driver->cuDevicePrimaryCtxRetain(&made->context, number)) {
+    made->context = nullptr;
+    return createStringError("device " + Twine(device.number) +
+                             ": its context cannot be used for NCCL");
+  }
+  Current current(*device.driver, made->context);
+  made->functions.rank = rank;
+  made->functions.size = size;
+  made->watchdog.begin("the start of NCCL");
+  int32_t failed =
+      made->check(nccl.ncclCommInitRank(&made->communicator, size, id, rank),
+                  "ncclCommInitRank");
+  made->watchdog.end();
+  if (!failed)
+    return made;
+  made->communicator = nullptr;
+  return createStringError(made->text);
+}
+
+DeviceRanks::~DeviceRanks() {
+  if (isServing)
+    mp_set_device_ranks(nullptr);
+  if (!context)
+    return;
+  {
+    Current current(*device.driver, context);
+    if (communicator && !isAbandoned) {
+      watchdog.begin("the end of NCCL");
+      nccl.ncclCommDestroy(communicator);
+      watchdog.end();
+    }
+  }
+  int32_t number = 0;
+  if (device.driver->cuDeviceGet(&number, device.number) == 0)
+    device.driver->cuDevicePrimaryCtxRelease_v2(number);
+}
+
+void DeviceRanks::serveSessions() {
+  isServing = true;
+  mp_set_device_ranks(&functions);
+}
+
+//===----------------------------------------------------------------------===//
+// In steps
+//===----------------------------------------------------------------------===//
+
+static void *asPointer(mp_device_address address) {
+  return reinterpret_cast<void *>(address);
+}
+
+int32_t DeviceRanks::exchange(mp_device_address parts, mp_device_address from,
+                              uint64_t part, void *stream) {
+  // The first one connects, for which ranks wait for each other.
+  watchdog.begin("what devices exchange");
+  int32_t failed = check(nccl.ncclGroupStart(), "ncclGroupStart");
+  for (int rank = 0; rank < functions.size && !failed; ++rank) {
+    uint64_t offset = uint64_t(rank) * part;
+    failed = check(nccl.ncclSend(asPointer(parts + offset), part, MP_NCCL_BYTES,
+                                 rank, communicator, stream),
+                   "ncclSend");
+    if (!failed)
+      failed = check(nccl.ncclRecv(asPointer(from + offset), part,
+                                   MP_NCCL_BYTES, rank, communicator, stream),
+                     "ncclRecv");
+  }
+  int32_t ended = nccl.ncclGroupEnd();
+  if (!failed)
+    failed = check(ended, "ncclGroupEnd");
+  watchdog.end();
+  bytes += part * uint64_t(functions.size - 1);
+  return failed;
+}
+
+int32_t DeviceRanks::gather(mp_device_address own, mp_device_address all,
+                            uint64_t part, void *stream) {
+  watchdog.begin("what devices gather");
+  int32_t failed =
+      check(nccl.ncclAllGather(asPointer(own), asPointer(all), part,
+                               MP_NCCL_BYTES, communicator, stream),
+            "ncclAllGather");
+  watchdog.end();
+  bytes += part * uint64_t(functions.size - 1);
+  return failed;
+}
+
+int32_t DeviceRanks::watch(int32_t bucket) {
+  if (bucket != awaited) {
+    watchdog.end();
+    if (bucket >= 0)
+      watchdog.begin("bucket " + std::to_string(bucket) +
+                     " of gradients on devices");
+    awaited = bucket;
+  }
+  if (!communicator)
+    return 1;
+  int32_t error = 0;
+  if (check(nccl.ncclCommGetAsyncError(communicator, &error),
+            "ncclCommGetAsyncError") == 0 &&
+      (error == 0 || error == MP_NCCL_IN_PROGRESS))
+    return 0;
+  if (error)
+    check(error, "reducing over ranks");
+  // What is in line would never end.
+  watchdog.begin("the end of NCCL");
+  nccl.ncclCommAbort(communicator);
+  watchdog.end();
+  communicator = nullptr;
+  return 1;
+}
+
+} // namespace mp

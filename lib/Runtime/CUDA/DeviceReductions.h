@@ -1,0 +1,118 @@
+//===- DeviceReductions.h - What ranks reduce on devices --------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Members of a bucket that begin together, of one operation and type, are a
+// shipment: a kernel copies their elements to one place, part after part for
+// each rank; these are exchanged, another kernel adds up what has come of the
+// own part, and the sums are gathered and copied back. All of that is on a
+// stream of its own, which waits for the model's and is waited for by events.
+// Addresses and sizes never change, so kernels' parameters are made once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_RUNTIME_CUDA_DEVICEREDUCTIONS_H
+#define MPOPT_LIB_RUNTIME_CUDA_DEVICEREDUCTIONS_H
+
+#include "Array.h"
+#include "PlanView.h"
+
+#include "mp-opt/Runtime/Device.h"
+
+namespace mp::runtime {
+
+/// What elements are while they travel.
+enum class Wire { F32, BF16, F64, I8 };
+
+/// A launch: the kernel, and where its rows of mp_rank_piece are, or its
+/// mp_rank_parts, counted from the begin of all tables.
+struct RankLaunch {
+  void *function = nullptr;
+  uint64_t offset = 0, rows = 0;
+  /// Elements of the longest row.
+  uint64_t longest = 0;
+};
+
+struct Shipment {
+  int32_t operation = 0;
+  Wire elements = Wire::F32, wire = Wire::F32;
+  /// The record that it begins at.
+  uint64_t trigger = 0;
+  /// The first of its members, which all have the same condition.
+  uint32_t first = 0;
+  /// Of a rank, with what fills it up, in elements.
+  uint64_t part = 0;
+  RankLaunch pack, add, unpack;
+  /// Events: all members are there; all is done.
+  void *ready = nullptr, *done = nullptr;
+};
+
+/// What mp_set_device_ranks was given; null for none.
+const mp_device_ranks *getDeviceRanks();
+
+class DeviceReductions {
+public:
+  explicit DeviceReductions(mp_session &session) : session(session) {}
+
+  /// Makes all of it for the ranks that are set, of which there may be none.
+  /// Waits for the stream.
+  int32_t prepare(const mp_device_ranks *given);
+  bool isReadyFor(const mp_device_ranks *given) const { return given == ranks; }
+  bool isInUse() const { return ranks != nullptr; }
+  /// Gives all back.
+  void destroy();
+
+  /// What begins at a record, and what is waited for there. `isActive` has what
+  /// conditions of reductions are.
+  int32_t run(uint64_t record, const uint8_t *isActive);
+  /// Until all that is in line for the model's stream is done.
+  int32_t wait();
+
+private:
+  int32_t makeShipments();
+  int32_t addShipments(uint64_t trigger, int32_t bucket);
+  int32_t add(uint64_t trigger, uint32_t reduction);
+  int32_t makeTables();
+  int32_t findKernel(RankLaunch &launch, const char *work, Wire from, Wire to);
+  int32_t allocate(mp_device_address &address, uint64_t bytes,
+                   const char *what);
+  template <typename Function>
+  void forPieces(const Shipment &shipment, Function visit);
+  /// Writes what launches are given, behind `begin` in `memory`; null to count
+  /// alone. Returns where it ends.
+  uint64_t write(Shipment &shipment, uint8_t *memory, uint64_t begin);
+  uint64_t writePieces(const Shipment &shipment, RankLaunch &launch, bool packs,
+                       uint8_t *memory, uint64_t begin);
+
+  int32_t start(const Shipment &shipment);
+  int32_t travel(const Shipment &shipment);
+  int32_t launch(const RankLaunch &launch);
+  int32_t check(int32_t error, const char *function);
+  int32_t checkRanks(int32_t code);
+  /// The bucket that other ranks are waited for; -1 for none.
+  int32_t findAwaited();
+
+  mp_session &session;
+  const mp_device_ranks *ranks = nullptr;
+  void *stream = nullptr;
+  Array<Shipment> shipments;
+  uint64_t count = 0;
+  /// The numbers of those that have started since the last wait, of which
+  /// `numDone` are known to be done.
+  Array<uint32_t> started;
+  uint64_t numStarted = 0, numDone = 0;
+  /// Of each reduction, 1 + the number of the shipment that it is in.
+  Array<uint32_t> shipmentOf;
+  /// While shipments are made: of each reduction, whether it has started and is
+  /// in none.
+  Array<bool> isOpen;
+  /// What is sent and gathered, and what is received.
+  mp_device_address packed = 0, received = 0, tables = 0;
+};
+
+} // namespace mp::runtime
+
+#endif // MPOPT_LIB_RUNTIME_CUDA_DEVICEREDUCTIONS_H
