@@ -267,7 +267,7 @@ static void checkFindings(const mp::DevicePlan &good) {
     const char *expected;
     std::function<void(Plan &)> damage;
   } cases[] = {
-      {"a launch is of no kernel", [](Plan &p) { p.records[2].kernel = 2; }},
+      {"a launch is of no kernel", [](Plan &p) { p.records[2].kernel = 12; }},
       {"has not the parameters",
        [](Plan &p) { p.records[2].places.pop_back(); }},
       {"a size of grid", [](Plan &p) { p.records[2].grid[1] = 70000; }},
