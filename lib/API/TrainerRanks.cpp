@@ -162,10 +162,6 @@ Error Trainer::joinRanks() {
   if (Error failed = shareStates())
     return failed;
   options.ranks->serveModels();
-  return connectDevices();
-}
-
-Error Trainer::connectDevices() {
   const Program &program = compiled->getProgram();
   const mp_driver *driver = program.getDriver();
   if (!driver)
@@ -175,8 +171,12 @@ Error Trainer::connectDevices() {
       return mp_emulated_nccl();
     return openNCCL();
   };
-  return options.ranks->connectDevices({driver, program.getDeviceNumber()},
+  return options.ranks->agreeOnDevices({driver, program.getDeviceNumber()},
                                        open);
+}
+
+Error Trainer::connectDevices() {
+  return options.ranks ? options.ranks->connectDevices() : Error::success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,7 @@
 #include "mp-opt/Collectives/Ranks.h"
 
 #include <atomic>
+#include <chrono>
 
 namespace mp {
 
@@ -62,6 +63,9 @@ private:
   std::atomic<uint64_t> bytes = 0;
   /// The bucket that is waited for.
   int32_t awaited = -1;
+  /// Since when another rank has gone.
+  std::chrono::steady_clock::time_point lost;
+  bool isLost = false;
   bool isServing = false, isAbandoned = false;
 };
 

@@ -166,6 +166,9 @@ void DeviceRanks::serveSessions() {
 // In steps
 //===----------------------------------------------------------------------===//
 
+/// In which a launcher ends ranks, since one has.
+static constexpr std::chrono::seconds timeToEnd(3);
+
 static void *asPointer(mp_device_address address) {
   return reinterpret_cast<void *>(address);
 }
@@ -217,11 +220,18 @@ int32_t DeviceRanks::watch(int32_t bucket) {
     return 1;
   int32_t error = 0;
   if (check(nccl.ncclCommGetAsyncError(communicator, &error),
-            "ncclCommGetAsyncError") == 0 &&
-      (error == 0 || error == MP_NCCL_IN_PROGRESS))
-    return 0;
-  if (error)
+            "ncclCommGetAsyncError") == 0) {
+    if (error == 0 || error == MP_NCCL_IN_PROGRESS)
+      return 0;
+    // Who has gone has said why, and the launcher ends all others: this one, if
+    // it does not.
+    if (error == MP_NCCL_REMOTE_ERROR && !isLost)
+      lost = std::chrono::steady_clock::now();
+    isLost |= error == MP_NCCL_REMOTE_ERROR;
+    if (isLost && std::chrono::steady_clock::now() < lost + timeToEnd)
+      return 0;
     check(error, "reducing over ranks");
+  }
   // What is in line would never end.
   watchdog.begin("the end of NCCL");
   nccl.ncclCommAbort(communicator);

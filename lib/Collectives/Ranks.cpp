@@ -68,6 +68,10 @@ struct Ranks::Impl {
   /// Begins lines of a process that the time limit ends.
   std::string who;
   std::unique_ptr<Communicator> communicator;
+  /// Null where devices do not reduce.
+  const mp_nccl *nccl = nullptr;
+  mp_nccl_id ncclId = {};
+  RankDevice device;
   std::unique_ptr<DeviceRanks> devices;
   std::string deviceNote;
   std::optional<Watchdog> watchdog;
@@ -335,6 +339,8 @@ struct DeviceFacts {
   int32_t version = 0;
   char uuid[MP_CUDA_UUID_BYTES] = {};
   char reason[240] = {};
+  /// Of rank 0.
+  mp_nccl_id id = {};
 
   void refuse(const std::string &text) {
     version = 0;
@@ -343,7 +349,8 @@ struct DeviceFacts {
 };
 } // namespace
 
-static DeviceFacts getFacts(const RankDevice &device, const mp_nccl *&nccl,
+static DeviceFacts getFacts(const RankDevice &device, int rank,
+                            const mp_nccl *&nccl,
                             function_ref<Expected<const mp_nccl *>()> open) {
   DeviceFacts facts;
   Expected<const mp_nccl *> opened = open();
@@ -358,6 +365,9 @@ static DeviceFacts getFacts(const RankDevice &device, const mp_nccl *&nccl,
   else if (device.driver->cuDeviceGet(&number, device.number) ||
            device.driver->cuDeviceGetUuid_v2(facts.uuid, number))
     facts.refuse("the device has no identifier");
+  else if (int32_t error = rank == 0 ? nccl->ncclGetUniqueId(&facts.id) : 0)
+    facts.refuse(std::string("ncclGetUniqueId: ") +
+                 nccl->ncclGetErrorString(error));
   return facts;
 }
 
@@ -382,44 +392,42 @@ static std::string findObstacle(ArrayRef<DeviceFacts> ranks) {
   return "";
 }
 
-Error Ranks::connectDevices(const RankDevice &device,
+Error Ranks::agreeOnDevices(const RankDevice &device,
                             function_ref<Expected<const mp_nccl *>()> open) {
   if (impl->options.deviceCollectives == DeviceCollectives::MPI) {
     impl->deviceNote = "what devices reduce goes through the host";
     return Error::success();
   }
   const mp_nccl *nccl = nullptr;
-  auto facts = gatherNumbers(getFacts(device, nccl, open));
+  auto facts = gatherNumbers(getFacts(device, getRank(), nccl, open));
   if (!facts)
     return facts.takeError();
   std::string obstacle = findObstacle(*facts);
-  if (!obstacle.empty()) {
-    if (impl->options.deviceCollectives == DeviceCollectives::NCCL)
-      return createStringError("--collectives=nccl: " + obstacle);
-    impl->deviceNote = "what devices reduce goes through the host: " + obstacle;
+  if (obstacle.empty()) {
+    impl->device = device;
+    impl->nccl = nccl;
+    impl->ncclId = facts->front().id;
+    impl->deviceNote =
+        "devices reduce by NCCL " + printNCCLVersion(facts->front().version);
     return Error::success();
   }
-  struct {
-    mp_nccl_id id;
-    int32_t error;
-  } start = {};
-  if (getRank() == 0)
-    start.error = nccl->ncclGetUniqueId(&start.id);
-  if (Error failed = broadcast(&start, sizeof(start)))
-    return failed;
-  if (start.error)
-    return createStringError(Twine("NCCL: ncclGetUniqueId: ") +
-                             nccl->ncclGetErrorString(start.error) +
-                             "; --collectives=mpi does without");
-  auto made = DeviceRanks::create(*nccl, device, start.id, getRank(), getSize(),
-                                  impl->options, impl->who);
+  if (impl->options.deviceCollectives == DeviceCollectives::NCCL)
+    return createStringError("--collectives=nccl: " + obstacle);
+  impl->deviceNote = "what devices reduce goes through the host: " + obstacle;
+  return Error::success();
+}
+
+Error Ranks::connectDevices() {
+  if (!impl->nccl)
+    return Error::success();
+  auto made =
+      DeviceRanks::create(*impl->nccl, impl->device, impl->ncclId, getRank(),
+                          getSize(), impl->options, impl->who);
   if (!made)
     return createStringError(toString(made.takeError()) +
                              "; --collectives=mpi does without");
   impl->devices = std::move(*made);
   impl->devices->serveSessions();
-  impl->deviceNote =
-      "devices reduce by NCCL " + printNCCLVersion(facts->front().version);
   return Error::success();
 }
 

@@ -3,15 +3,18 @@
 
 import functools
 import os
+import re
 import shutil
+import signal
 import subprocess
+import time
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from runs import command, load_safetensors
+from runs import BAD_INPUT, command, load_safetensors
 from support import run_mp_opt
 
 ENVIRONMENT = {
@@ -110,3 +113,62 @@ def train(launcher, ranks, step, data, out, *flags, **options):
     )
     assert done.returncode == 0, (done.returncode, done.stdout + done.stderr)
     return load_safetensors(out)
+
+
+def refuse(launcher, ranks, *arguments, code=BAD_INPUT, **options):
+    """The one line of mp-run about a run that ends before its first step."""
+    done = launch(launcher, ranks, *arguments, **options)
+    assert done.returncode == code, done.stdout + done.stderr
+    lines = [l for l in done.stderr.splitlines() if l.startswith("mp-run")]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def find_ranks(step):
+    """The processes of a run by their ranks."""
+    ranks = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            words = open(f"/proc/{name}/cmdline", "rb").read().split(b"\0")
+            variables = open(f"/proc/{name}/environ", "rb").read().split(b"\0")
+        except OSError:
+            continue
+        if os.fsencode(step) not in words or not words[0].endswith(b"mp-run"):
+            continue
+        for variable in variables:
+            found = re.match(rb"(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)$", variable)
+            if found:
+                ranks[int(found[1])] = int(name)
+    return ranks
+
+
+def lose_rank(launcher, ranks, step, data, rank, number, *flags, env=ENVIRONMENT):
+    """Sends one of the ranks that train a signal: all others end, within the
+    time limit of 3 s and some seconds. What has been written to stderr."""
+    log = step.parent / "log"
+    with subprocess.Popen(
+        [
+            launcher, "-n", str(ranks),
+            *command("train", step, f"--data={data}", "--steps=10000000",
+                     "--timeout=3", f"--log={log}", "--quiet", *flags),
+        ],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+    ) as run:  # fmt: skip
+        deadline = time.time() + 60
+        while time.time() < deadline and not (log.exists() and log.stat().st_size):
+            time.sleep(0.1)
+        processes = find_ranks(step)
+        assert sorted(processes) == list(range(ranks)), run.poll()
+        start = time.time()
+        os.kill(processes[rank], number)
+        try:
+            _, errors = run.communicate(timeout=30)
+        finally:
+            for process in find_ranks(step).values():
+                os.kill(process, signal.SIGKILL)
+    assert run.returncode != 0
+    assert time.time() - start < 3 + 5
+    assert not find_ranks(step)
+    return errors

@@ -4,8 +4,6 @@ N batches, and whatever one of them meets ends all of them."""
 
 import json
 import os
-import re
-import shutil
 import signal
 import subprocess
 import time
@@ -15,8 +13,8 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from ranks import ENVIRONMENT, LAUNCHERS, find_launcher, launch, launcher
-from ranks import make_data, make_model, make_steps, train
+from ranks import ENVIRONMENT, LAUNCHERS, find_launcher, launch, launcher, lose_rank
+from ranks import make_data, make_model, make_steps, refuse, train
 from runs import BAD_INPUT, MP_RUN, attempt, command, load_safetensors
 from runs import mp_run, read_log
 from support import MP_OPT, run_mp_opt
@@ -378,15 +376,6 @@ def test_stop_file(tmp_path, launcher):
     assert again.returncode == 0, again.stderr
 
 
-def refuse(launcher, ranks, *arguments, code=BAD_INPUT, **options):
-    """The one line of mp-run about a run that ends before its first step."""
-    done = launch(launcher, ranks, *arguments, **options)
-    assert done.returncode == code, done.stdout + done.stderr
-    lines = [l for l in done.stderr.splitlines() if l.startswith("mp-run")]
-    assert len(lines) == 1, done.stderr
-    return lines[0]
-
-
 def test_steps_that_reduce_nothing(tmp_path, launcher):
     step, one = make_steps(tmp_path, make_model(tmp_path), 2)
     data = make_data(tmp_path, 4)
@@ -485,58 +474,16 @@ def test_onnx_has_no_collectives(tmp_path):
     assert not out.exists()
 
 
-def find_ranks(step):
-    """The processes of a run by their ranks."""
-    ranks = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            words = open(f"/proc/{name}/cmdline", "rb").read().split(b"\0")
-            variables = open(f"/proc/{name}/environ", "rb").read().split(b"\0")
-        except OSError:
-            continue
-        if os.fsencode(step) not in words or not words[0].endswith(b"mp-run"):
-            continue
-        for variable in variables:
-            found = re.match(rb"(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)$", variable)
-            if found:
-                ranks[int(found[1])] = int(name)
-    return ranks
-
-
 @pytest.mark.parametrize(
     "rank, number", [(0, signal.SIGKILL), (2, signal.SIGKILL), (1, signal.SIGSTOP)]
 )
 def test_lost_ranks(tmp_path, launcher, rank, number):
     """All others end, within the time limit and some seconds."""
     step, _ = make_steps(tmp_path, make_model(tmp_path), 3)
-    data, log = make_data(tmp_path, 30), tmp_path / "log"
-    with subprocess.Popen(
-        [
-            launcher, "-n", "3",
-            *command("train", step, f"--data={data}", "--steps=10000000",
-                     "--timeout=3", f"--log={log}", "--quiet"),
-        ],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
-    ) as run:
-        deadline = time.time() + 60
-        while time.time() < deadline and not (log.exists() and log.stat().st_size):
-            time.sleep(0.1)
-        processes = find_ranks(step)
-        assert sorted(processes) == [0, 1, 2], run.poll()
-        start = time.time()
-        os.kill(processes[rank], number)
-        try:
-            _, errors = run.communicate(timeout=30)
-        finally:
-            for process in find_ranks(step).values():
-                os.kill(process, signal.SIGKILL)
-        assert run.returncode != 0
-        assert time.time() - start < 3 + 5
-        if number == signal.SIGSTOP:
-            assert "no answer from other ranks for 3 s (--timeout)" in errors
-        assert not find_ranks(step)
+    data = make_data(tmp_path, 30)
+    errors = lose_rank(launcher, 3, step, data, rank, number)
+    if number == signal.SIGSTOP:
+        assert "no answer from other ranks for 3 s (--timeout)" in errors
 
 
 def test_states_that_part(tmp_path, launcher):

@@ -56,19 +56,46 @@ static void leave(void **parameters) {
   get<float>(parameters, 0)[1 + getNumber()] = 1;
 }
 
+/// What ranks copy: a row of blocks for each piece.
+static void copyPieces(void **parameters) {
+  const mp_emulated_block *block = mp_emulated_this_thread()->block;
+  const auto &piece = get<const mp_rank_piece>(parameters, 0)[block->ctaid[1]];
+  auto *from = reinterpret_cast<const float *>(piece.from);
+  for (uint64_t i = getNumber(); i < piece.count;
+       i += uint64_t(block->nctaid[0]) * block->ntid[0])
+    reinterpret_cast<float *>(piece.to)[i] = from[i];
+}
+
+/// And add up.
+static void addParts(void **parameters) {
+  const mp_emulated_block *block = mp_emulated_this_thread()->block;
+  const auto &parts = *get<const mp_rank_parts>(parameters, 0);
+  auto *from = reinterpret_cast<const float *>(parts.from);
+  for (uint64_t i = getNumber(); i < parts.count;
+       i += uint64_t(block->nctaid[0]) * block->ntid[0]) {
+    float sum = 0;
+    for (uint64_t rank = 0; rank < parts.ranks; ++rank)
+      sum += from[rank * parts.stride + i];
+    reinterpret_cast<float *>(parts.to)[i] =
+        parts.divides ? sum / static_cast<float>(parts.ranks) : sum;
+  }
+}
+
 static mp_emulated_kernel make(const char *name, void (*code)(void **),
-                               uint32_t parameters) {
+                               uint32_t parameters, uint32_t threads = 64) {
   mp_emulated_kernel kernel = {};
   kernel.name = name;
   kernel.code = code;
   kernel.parameters = parameters;
-  kernel.max_threads = 64;
+  kernel.max_threads = threads;
   kernel.places = "";
   return kernel;
 }
 
 extern "C" {
 extern const mp_emulated_kernel mp_emulated_kernels[] = {
-    make("step", step, 5), make("add", add, 3), make("leave", leave, 1)};
-extern const uint32_t mp_emulated_kernel_count = 3;
+    make("step", step, 5), make("add", add, 3), make("leave", leave, 1),
+    make("mp_copy_f32_f32", copyPieces, 1, MP_RANK_THREADS),
+    make("mp_add_f32_f32", addParts, 1, MP_RANK_THREADS)};
+extern const uint32_t mp_emulated_kernel_count = 5;
 }

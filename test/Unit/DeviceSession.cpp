@@ -11,81 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceExample.h"
+#include "SessionExample.h"
 
-#include "mp-opt/Emulation/EmulatedDriver.h"
-#include "mp-opt/Runtime/Device.h"
-#include "mp-opt/Runtime/Plan.h"
-
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/raw_ostream.h"
-
-#include <algorithm>
-#include <cstring>
 #include <functional>
-
-using llvm::StringRef;
-using llvm::Twine;
-using Floats = std::vector<float>;
-
-static bool isGood = true;
-
-static void expect(bool holds, const Twine &what) {
-  if (holds)
-    return;
-  llvm::errs() << what << "\n";
-  isGood = false;
-}
-
-static void expectError(int32_t found, int32_t code, StringRef text,
-                        const Twine &what) {
-  expect(found == code && StringRef(mp_last_error()).contains(text),
-         what + ": found " + Twine(found) + " '" + mp_last_error() +
-             "', expected " + Twine(code) + " '" + text + "'");
-}
-
-static void expectNothingLeft(const Twine &what) {
-  expect(mp_emulated_leaks() == 0,
-         what + ": " + Twine(mp_emulated_leaks()) + " things are left");
-}
-
-static const mp_emulated_image image = {MP_EMULATED_MARK, mp_emulated_kernels,
-                                        3};
-
-namespace {
-/// A plan and its session.
-class Example {
-public:
-  explicit Example(const mp::DevicePlan &plan = makeExample()) {
-    std::string bytes = plan.pack();
-    packed.resize((bytes.size() + 7) / 8);
-    std::memcpy(packed.data(), bytes.data(), bytes.size());
-    options.plan = packed.data();
-    options.plan_bytes = bytes.size();
-    options.driver = mp_emulated_driver();
-    options.constants = constants;
-    options.emulated_image = &image;
-  }
-  ~Example() { mp_session_destroy(session); }
-
-  int32_t create() { return mp_session_create(&options, &session); }
-  int32_t setInputs(const Floats &x, const Floats &w) {
-    int32_t code = mp_session_set(session, 0, x.data());
-    return code ? code : mp_session_set(session, 1, w.data());
-  }
-
-  const Floats k = Floats(numElements, 2);
-  const void *constants[1] = {k.data()};
-  std::vector<uint64_t> packed;
-  mp_session_options options = {};
-  mp_session *session = nullptr;
-};
-} // namespace
-
-static bool isAll(const Floats &values, float expected) {
-  return std::all_of(values.begin(), values.end(),
-                     [&](float value) { return value == expected; });
-}
 
 //===----------------------------------------------------------------------===//
 // Calls
@@ -154,97 +82,6 @@ static void checkNewStates() {
   w.assign(numElements, 100);
   expect(mp_session_set(example.session, 1, w.data()) == MP_OK, "w");
   expectState(106, "another state");
-}
-
-namespace {
-/// Ranks that make ten times what they are given of it, and write down what is
-/// asked for.
-struct FakeRanks {
-  FakeRanks() {
-    collectives.context = this;
-    collectives.start = [](void *context, int32_t bucket, int32_t members,
-                           const mp_member *member) {
-      return static_cast<FakeRanks *>(context)->start(bucket, members, *member);
-    };
-    collectives.wait = [](void *context, int32_t bucket) {
-      auto *ranks = static_cast<FakeRanks *>(context);
-      ranks->calls += "wait " + std::to_string(bucket) + "; ";
-      return int32_t(ranks->failsToWait);
-    };
-    collectives.error = [](void *) { return "rank 1 has gone"; };
-    mp_set_collectives(&collectives);
-  }
-  ~FakeRanks() { mp_set_collectives(nullptr); }
-
-  int32_t start(int32_t bucket, int32_t members, const mp_member &member) {
-    calls += "start " + std::to_string(bucket) + " of " +
-             std::to_string(members) + ": " + std::to_string(member.count) +
-             " by " + std::to_string(member.operation) + "; ";
-    for (int64_t index = 0; index < member.count; ++index)
-      static_cast<float *>(member.data)[index] *= 10;
-    return 0;
-  }
-
-  mp_collectives collectives = {};
-  std::string calls;
-  bool failsToWait = false;
-};
-} // namespace
-
-/// In front of y = w + the number of the call, w is reduced, and z in front of
-/// all, where a byte of its first element is not 0.
-static void checkReductions() {
-  mp::DevicePlan plan = makeExample();
-  using Plan = mp::DevicePlan;
-  Plan::Record start, wait;
-  start.kind = Plan::RecordKind::ReduceStart;
-  wait.kind = Plan::RecordKind::ReduceWait;
-  Plan::Reduction state, part;
-  state.bucket = 4;
-  state.members = 2;
-  state.operation = MP_SUM;
-  state.memory = {Plan::Space::Input, 1, 0, 4 * numElements};
-  part.bucket = 4;
-  part.members = 2;
-  part.memory = {Plan::Space::Arena, 0, 0, 40};
-  // Of 1.0f.
-  part.condition = {Plan::Space::Arena, 0, 3, 1};
-  plan.reductions = {state, part};
-  Plan::Record other = start, otherWait = wait;
-  other.kernel = otherWait.kernel = 1;
-  std::vector<Plan::Record> records = plan.records;
-  plan.records = {records[0], records[1], start,      other,
-                  wait,       otherWait,  records[2], records[3]};
-  Floats x(numElements, 3), w(numElements, 1), y(numElements), z(10);
-  auto run = [&](mp::DevicePlan &given, const Twine &what) {
-    Example example(given);
-    expect(example.create() == MP_OK, mp_last_error());
-    w.assign(numElements, 1);
-    expect(example.setInputs(x, w) == MP_OK, mp_last_error());
-    int32_t code = mp_session_run(example.session, 5);
-    if (code)
-      return code;
-    mp_session_get_output(example.session, 0, y.data());
-    mp_session_get_output(example.session, 2, z.data());
-    expect(mp_session_wait(example.session) == MP_OK, what);
-    return code;
-  };
-  expect(run(plan, "alone") == MP_OK && isAll(y, 12) && isAll(z, 1),
-         "without ranks, something is reduced");
-  FakeRanks ranks;
-  expect(run(plan, "ranks") == MP_OK, mp_last_error());
-  expect(isAll(y, 75) && isAll(z, 10), "what ranks make does not come back");
-  expect(ranks.calls == "start 4 of 2: 100 by 1; start 4 of 2: 10 by 0; "
-                        "wait 4; wait 4; ",
-         ranks.calls);
-  ranks.calls.clear();
-  plan.reductions[1].condition->offset = 0;
-  expect(run(plan, "a condition") == MP_OK && isAll(y, 75) && isAll(z, 1),
-         "a condition is not asked for");
-  expect(ranks.calls == "start 4 of 2: 100 by 1; wait 4; ", ranks.calls);
-  ranks.failsToWait = true;
-  expectError(run(plan, "a lost rank"), MP_RANKS_FAILED, "rank 1 has gone",
-              "a lost rank");
 }
 
 static void checkErrorWord() {
@@ -555,7 +392,6 @@ static void checkRecording() {
 int main() {
   checkCalls();
   checkErrorWord();
-  checkReductions();
   checkEmpty();
   expectNothingLeft("calls");
   checkMemory();

@@ -60,15 +60,16 @@ static raw_ostream::Colors getColor(DiagnosticSeverity severity) {
 
 void printMessage(StringRef who, DiagnosticSeverity severity,
                   const Twine &text) {
-  raw_ostream &os = errs();
-  bool isColored = showsColors();
+  // Written at once: other ranks may have something to say, too.
+  std::string line;
+  raw_string_ostream os(line);
+  os.enable_colors(showsColors());
   os << who << ": ";
-  if (isColored)
-    os.changeColor(getColor(severity), /*Bold=*/true);
+  os.changeColor(getColor(severity), /*Bold=*/true);
   os << getKind(severity) << ":";
-  if (isColored)
-    os.resetColor();
+  os.resetColor();
   os << " " << StringRef(text.str()).rtrim('\n') << "\n";
+  errs() << line;
 }
 
 } // namespace mp

@@ -337,6 +337,8 @@ static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
     details.isEverywhere = true;
     return makeError(std::move(details));
   }
+  if (Error failed = (*trainer)->connectDevices())
+    return failed;
   if (ranks && !flags.quiet)
     noteRanks(**trainer, *ranks);
   return Run(**trainer, target.get(), flags).make();

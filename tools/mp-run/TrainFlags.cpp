@@ -73,7 +73,7 @@ internal error; 75 timeout; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
 )";
 
 void noteTraining(const Twine &text) {
-  errs() << "mp-run train: " << text << "\n";
+  errs() << ("mp-run train: " + text + "\n").str();
 }
 
 //===----------------------------------------------------------------------===//

@@ -93,6 +93,9 @@ public:
   /// Of a run of several ranks, before `run`: they compare what they are about
   /// to do, and take rank 0's states. Fails on all where one differs.
   llvm::Error joinRanks();
+  /// Behind that, where their devices reduce over NCCL: connects these. Fails
+  /// on the rank that cannot.
+  llvm::Error connectDevices();
 
   /// Makes the remaining steps. Errors are for files and for what the model
   /// refuses.
@@ -146,7 +149,6 @@ private:
   DataAttributes describeRun();
   llvm::Error compareRuns();
   llvm::Error shareStates();
-  llvm::Error connectDevices();
   llvm::Error compareStates();
   llvm::Error shareSums();
   void flipForTest();

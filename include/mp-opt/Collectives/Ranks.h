@@ -126,12 +126,16 @@ public:
   /// Means over all ranks in the places of these elements.
   llvm::Error average(llvm::MutableArrayRef<float> elements);
 
-  /// Lets models on devices reduce there. Where that cannot be, their memory
-  /// goes through the host, and `getDeviceNote` says why; with
-  /// DeviceCollectives::NCCL that is an error. `open` gives NCCL's functions.
+  /// Whether models on devices can reduce there: all ranks find the same. Where
+  /// they cannot, their memory goes through the host, and `getDeviceNote` says
+  /// why; with DeviceCollectives::NCCL that is an error. `open` gives NCCL's
+  /// functions.
   llvm::Error
-  connectDevices(const RankDevice &device,
+  agreeOnDevices(const RankDevice &device,
                  llvm::function_ref<llvm::Expected<const mp_nccl *>()> open);
+  /// Behind that, lets them do so. Where it fails on one rank, others may wait
+  /// for that one until the time limit ends them.
+  llvm::Error connectDevices();
   /// What devices reduce by, or why they do not; empty without devices.
   const std::string &getDeviceNote() const;
 

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices of ranks that reach each other by NCCL, an emulated one: the bits are
+those of memory that goes through the host, and what is missing or fails is said.
+(test_device_ranks.py has the bits of one device.)"""
+
+import json
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+
+from libraries import needs_linker
+from ranks import ENVIRONMENT, find_launcher, launch, lose_rank
+from ranks import make_data, make_model, make_steps, refuse, train
+from runs import USAGE, command, load_safetensors, mp_run, read_log
+from test_device_code import DOUBLE, emulated_kernels, needs_double
+
+DEVICE = "--device=emulated"
+# EX_TEMPFAIL.
+TIMED_OUT = 75
+
+
+def devices(count, **variables):
+    return {**ENVIRONMENT, "MPOPT_EMULATED_DEVICES": str(count), **variables}
+
+
+def launch_each(launcher, ranks):
+    """Ranks with a command line each."""
+    words = [word for rank in ranks for word in (":", "-n", "1", *rank)]
+    return subprocess.run(
+        [launcher, *words[1:]], capture_output=True, text=True, timeout=60,
+        env=devices(len(ranks)),
+    )
+
+
+@pytest.fixture(scope="module")
+def launcher():
+    return find_launcher("openmpi")
+
+
+def assert_equal_bits(found, expected):
+    assert len(found) >= 4
+    for name, value in found.items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def test_two_hundred_steps(tmp_path, launcher):
+    """Four ranks, of which one overflows twice, have the bits of one."""
+    model = make_model(tmp_path, dropout=True)
+    flags = ("--optimizer=adamw", "--mixed-fp16", "--clip-norm=1")
+    step, one = make_steps(tmp_path, model, 4, *flags)
+    data, log = make_data(tmp_path, 40, overflow=[5]), tmp_path / "log"
+    found = train(
+        launcher, 4, step, data, tmp_path / "r.safetensors", DEVICE, "--quiet",
+        "--steps=200", "--collectives=nccl", f"--log={log}", env=devices(4),
+    )
+    mp_run(
+        "train", one, f"--data={data}", "-o", tmp_path / "o.safetensors", DEVICE,
+        "--quiet", "--steps=800",
+    )
+    assert_equal_bits(found, load_safetensors(tmp_path / "o.safetensors"))
+    assert len(read_log(log)) == 200 and read_log(log)[-1]["skipped"] >= 1
+
+
+# Sizes that no number of ranks divides; ranges of states, and of 16-bit weights.
+WAYS = {
+    "wire": ((), ("--wire=bf16",)),
+    "shard": ((), ("--shard=optimizer",)),
+    "shard-wire": ((), ("--shard=optimizer", "--wire=bf16")),
+    "shard-bf16": (("--mixed-bf16",), ("--shard=optimizer",)),
+}
+
+
+@pytest.mark.parametrize("order", ["late", "early"])
+@pytest.mark.parametrize("way", WAYS)
+def test_same_bits(tmp_path, launcher, way, order):
+    made, run = WAYS[way]
+    model = make_model(tmp_path, hidden=1037)
+    step, _ = make_steps(tmp_path, model, 3, "--optimizer=adamw", *made)
+    data = make_data(tmp_path, 12)
+    found = [
+        train(
+            launcher, 3, step, data, tmp_path / "out.safetensors", DEVICE, "--quiet",
+            f"--collectives={name}", *run,
+            env=devices(3, MPOPT_EMULATED_STREAMS=order),
+        )
+        for name in ("nccl", "mpi")
+    ]  # fmt: skip
+    assert_equal_bits(*found)
+
+
+def test_figures(tmp_path, launcher):
+    """What has been sent counts, as through the host."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path, hidden=1024), 2)
+    data = make_data(tmp_path, 8)
+    elements = 4 * 1024 + 1024 + 1024 * 3
+    done = launch(
+        launcher, 2, "train", step, f"--data={data}", DEVICE, "--json", "--steps=3",
+        "--collectives=nccl", env=devices(2),
+    )
+    assert done.returncode == 0, done.stderr
+    sent = json.loads(done.stdout)["sent_bytes"]
+    # Half of the elements, twice in each step; parts are filled up.
+    assert 3 * 4 * elements <= sent < 3 * (4 * elements + 16384)
+
+
+#
+# Whether there is an NCCL
+#
+
+
+def test_one_device_for_two(tmp_path, launcher):
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    data = f"--data={make_data(tmp_path, 4)}"
+    done = launch(launcher, 2, "train", step, data, DEVICE)
+    assert done.returncode == 0
+    assert (
+        "what devices reduce goes through the host: ranks 0 and 1 have the same device"
+        in done.stderr
+    )
+    message = refuse(
+        launcher, 2, "train", step, data, DEVICE, "--collectives=nccl", "--quiet"
+    )
+    assert message == (
+        "mp-run train: error: --collectives=nccl: ranks 0 and 1 have the same device"
+    )
+    done = launch(launcher, 2, "train", step, data, DEVICE, env=devices(2))
+    assert done.returncode == 0
+    assert "2 ranks, by Open MPI" in done.stderr
+    assert "; devices reduce by NCCL 2.27.0\n" in done.stderr
+
+
+def test_wrong_word(tmp_path, launcher):
+    done = launch(
+        launcher, 2, "train", "step.mlirbc", "--data=x.npz", "--collectives=ncll"
+    )
+    assert done.returncode == USAGE
+    assert "expected auto, nccl or mpi, got 'ncll'" in done.stderr
+
+
+def test_other_choice(tmp_path, launcher):
+    """All ranks have chosen the same."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    rank = command("train", step, f"--data={make_data(tmp_path, 4)}", DEVICE, "--quiet")
+    done = launch_each(launcher, [rank, [*rank, "--collectives=mpi"]])
+    assert done.returncode == 1
+    assert (
+        "rank 1 is about to do something else: collectives = mpi; rank 0 has "
+        "collectives = auto" in done.stderr
+    )
+
+
+@needs_linker
+@needs_double
+def test_library(tmp_path, launcher):
+    """PTX by the driver's double, whose library has NCCL's names, too."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2, "--optimizer=adamw")
+    data, out = make_data(tmp_path, 8), tmp_path / "out.safetensors"
+    variables = emulated_kernels(tmp_path, step, "--dim=batch=8", "--in-place")
+    del variables["MPOPT_EMULATED_LOG"]
+    run = (launcher, 2, step, data, out, "--quiet")
+    expected = train(*run, DEVICE, env=devices(2))
+    found = train(
+        *run, "--device=cuda", "--collectives=nccl",
+        env=devices(2, MPOPT_NCCL_LIBRARY=str(DOUBLE / "libcuda.so.1"), **variables),
+    )
+    assert_equal_bits(found, expected)
+    environment = devices(2, MPOPT_NCCL_LIBRARY="libnone.so.2", **variables)
+    run = (launcher, 2, "train", step, f"--data={data}", "--device=cuda")
+    done = launch(*run, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "goes through the host: rank 0 has no NCCL: libnone.so.2:" in done.stderr
+    message = refuse(*run, "--collectives=nccl", env=environment)
+    assert "rank 0 has no NCCL" in message and "MPOPT_NCCL_LIBRARY may" in message
+    # Something else.
+    environment["MPOPT_NCCL_LIBRARY"] = "libm.so.6"
+    message = refuse(*run, "--collectives=nccl", env=environment)
+    assert "libm.so.6 has no nccl" in message
+
+
+#
+# What fails
+#
+
+
+@pytest.mark.parametrize(
+    "rank, number", [(0, signal.SIGKILL), (2, signal.SIGKILL), (1, signal.SIGSTOP)]
+)
+def test_lost_ranks(tmp_path, launcher, rank, number):
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 3)
+    errors = lose_rank(
+        launcher, 3, step, make_data(tmp_path, 30), rank, number, DEVICE,
+        "--collectives=nccl", env=devices(3),
+    )
+    if number == signal.SIGSTOP:
+        assert "no answer from other ranks for 3 s (--timeout)" in errors
+
+
+# On one rank: a function, how often it succeeds, and its error.
+FAILURES = {
+    "ncclGetUniqueId:0:2": (0, "rank 0 has no NCCL: ncclGetUniqueId: unhandled"),
+    "ncclCommInitRank:0:5": (1, "NCCL: ncclCommInitRank: invalid usage ("),
+    "ncclSend:5:1": (1, "NCCL: ncclSend: unhandled cuda error"),
+    "ncclRecv:3:4": (0, "NCCL: ncclRecv: invalid argument"),
+    "ncclGroupEnd:2:3": (1, "NCCL: ncclGroupEnd: unknown result code"),
+    "ncclAllGather:2:2": (1, "NCCL: ncclAllGather: unhandled system error"),
+    "cuEventRecord:3:719": (1, "cuEventRecord, CUDA_ERROR_LAUNCH_FAILED"),
+    "cuStreamQuery:2:719": (0, "cuStreamQuery, CUDA_ERROR_LAUNCH_FAILED"),
+    "cuEventCreate:1:2": (1, "cuEventCreate, CUDA_ERROR_OUT_OF_MEMORY"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_failures(tmp_path, launcher, failure):
+    """One message, and nothing hangs."""
+    failing, expected = FAILURES[failure]
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    done = launch_each(
+        launcher,
+        [
+            ["env", f"MPOPT_EMULATED_FAIL={failure if rank == failing else ''}",
+             *command("train", step, f"--data={make_data(tmp_path, 10)}", DEVICE,
+                      "--quiet", "--collectives=nccl", "--timeout=5")]
+            for rank in range(2)
+        ],
+    )  # fmt: skip
+    assert done.returncode not in (0, TIMED_OUT)
+    lines = [l for l in done.stderr.splitlines() if l.startswith("mp-run train: ")]
+    assert len(lines) == 1 and expected in lines[0], done.stderr

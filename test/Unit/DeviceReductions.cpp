@@ -1,0 +1,253 @@
+//===- DeviceReductions.cpp - Ranks with an emulated device ---------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What ranks reduce on the way of a call: through the host, and on the device,
+// where each call of the driver and of the other ranks fails once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SessionExample.h"
+
+namespace {
+/// Ranks that make ten times what they are given of it, and write down what is
+/// asked for.
+struct FakeRanks {
+  FakeRanks() {
+    collectives.context = this;
+    collectives.start = [](void *context, int32_t bucket, int32_t members,
+                           const mp_member *member) {
+      return static_cast<FakeRanks *>(context)->start(bucket, members, *member);
+    };
+    collectives.wait = [](void *context, int32_t bucket) {
+      auto *ranks = static_cast<FakeRanks *>(context);
+      ranks->calls += "wait " + std::to_string(bucket) + "; ";
+      return int32_t(ranks->failsToWait);
+    };
+    collectives.error = [](void *) { return "rank 1 has gone"; };
+    mp_set_collectives(&collectives);
+  }
+  ~FakeRanks() { mp_set_collectives(nullptr); }
+
+  int32_t start(int32_t bucket, int32_t members, const mp_member &member) {
+    calls += "start " + std::to_string(bucket) + " of " +
+             std::to_string(members) + ": " + std::to_string(member.count) +
+             " by " + std::to_string(member.operation) + "; ";
+    for (int64_t index = 0; index < member.count; ++index)
+      static_cast<float *>(member.data)[index] *= 10;
+    return 0;
+  }
+
+  mp_collectives collectives = {};
+  std::string calls;
+  bool failsToWait = false;
+};
+} // namespace
+
+/// In front of y = w + the number of the call, w is reduced, and z in front of
+/// all, where a byte of its first element is not 0.
+static mp::DevicePlan makeReducingExample() {
+  mp::DevicePlan plan = makeExample();
+  using Plan = mp::DevicePlan;
+  Plan::Record start, wait;
+  start.kind = Plan::RecordKind::ReduceStart;
+  wait.kind = Plan::RecordKind::ReduceWait;
+  Plan::Reduction state, part;
+  state.bucket = 4;
+  state.members = 2;
+  state.operation = MP_SUM;
+  state.memory = {Plan::Space::Input, 1, 0, 4 * numElements};
+  part.bucket = 4;
+  part.members = 2;
+  part.memory = {Plan::Space::Arena, 0, 0, 40};
+  // Of 1.0f.
+  part.condition = {Plan::Space::Arena, 0, 3, 1};
+  plan.reductions = {state, part};
+  Plan::Record other = start, otherWait = wait;
+  other.kernel = otherWait.kernel = 1;
+  std::vector<Plan::Record> records = plan.records;
+  plan.records = {records[0], records[1], start,      other,
+                  wait,       otherWait,  records[2], records[3]};
+  return plan;
+}
+
+static void checkReductions() {
+  mp::DevicePlan plan = makeReducingExample();
+  Floats x(numElements, 3), w(numElements, 1), y(numElements), z(10);
+  auto run = [&](mp::DevicePlan &given, const Twine &what) {
+    Example example(given);
+    expect(example.create() == MP_OK, mp_last_error());
+    w.assign(numElements, 1);
+    expect(example.setInputs(x, w) == MP_OK, mp_last_error());
+    int32_t code = mp_session_run(example.session, 5);
+    if (code)
+      return code;
+    mp_session_get_output(example.session, 0, y.data());
+    mp_session_get_output(example.session, 2, z.data());
+    expect(mp_session_wait(example.session) == MP_OK, what);
+    return code;
+  };
+  expect(run(plan, "alone") == MP_OK && isAll(y, 12) && isAll(z, 1),
+         "without ranks, something is reduced");
+  FakeRanks ranks;
+  expect(run(plan, "ranks") == MP_OK, mp_last_error());
+  expect(isAll(y, 75) && isAll(z, 10), "what ranks make does not come back");
+  expect(ranks.calls == "start 4 of 2: 100 by 1; start 4 of 2: 10 by 0; "
+                        "wait 4; wait 4; ",
+         ranks.calls);
+  ranks.calls.clear();
+  plan.reductions[1].condition->offset = 0;
+  expect(run(plan, "a condition") == MP_OK && isAll(y, 75) && isAll(z, 1),
+         "a condition is not asked for");
+  expect(ranks.calls == "start 4 of 2: 100 by 1; wait 4; ", ranks.calls);
+  ranks.failsToWait = true;
+  expectError(run(plan, "a lost rank"), MP_RANKS_FAILED, "rank 1 has gone",
+              "a lost rank");
+}
+
+//===----------------------------------------------------------------------===//
+// On devices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Two ranks, of which the other one has what this one has. All elements are in
+/// this rank's part.
+struct TwinRanks {
+  TwinRanks() {
+    ranks.context = this;
+    ranks.rank = 0;
+    ranks.size = 2;
+    ranks.exchange = [](void *context, mp_device_address parts,
+                        mp_device_address from, uint64_t bytes, void *stream) {
+      auto *twins = static_cast<TwinRanks *>(context);
+      const mp_driver &driver = *mp_emulated_driver();
+      twins->calls += "exchange " + std::to_string(bytes) + "; ";
+      int32_t failed = twins->mayFail();
+      for (int part = 0; part < 2 && !failed; ++part)
+        failed = driver.cuMemcpyDtoDAsync_v2(from + part * bytes, parts, bytes,
+                                             stream);
+      return failed;
+    };
+    ranks.gather = [](void *context, mp_device_address own,
+                      mp_device_address all, uint64_t bytes, void *) {
+      auto *twins = static_cast<TwinRanks *>(context);
+      twins->calls += "gather " + std::to_string(bytes) + "; ";
+      expect(own == all, "another part than this rank's is gathered");
+      return twins->mayFail();
+    };
+    ranks.watch = [](void *context, int32_t) {
+      return static_cast<TwinRanks *>(context)->mayFail();
+    };
+    ranks.error = [](void *) { return "rank 1 has gone"; };
+    mp_set_device_ranks(&ranks);
+  }
+  ~TwinRanks() { mp_set_device_ranks(nullptr); }
+
+  int32_t mayFail() { return failing-- == 0; }
+
+  mp_device_ranks ranks = {};
+  std::string calls;
+  /// How many calls succeed.
+  int64_t failing = -1;
+};
+
+/// Two calls of the example, from begin to end.
+struct Call {
+  int32_t run(const mp::DevicePlan &plan) {
+    Example example(plan);
+    int32_t code = example.create();
+    code = code ? code : example.setInputs(x, w);
+    for (int64_t number = 0; number < 2; ++number)
+      code = code ? code : mp_session_run(example.session, 5);
+    code = code ? code : mp_session_get_output(example.session, 0, y.data());
+    code = code ? code : mp_session_get_output(example.session, 2, z.data());
+    code = code ? code : mp_session_wait(example.session);
+    text = mp_last_error();
+    // What is given back is not to fail.
+    mp_emulated_fail(-1, 0);
+    return code;
+  }
+
+  Floats x = Floats(numElements, 3), w = Floats(numElements, 1);
+  Floats y = Floats(numElements), z = Floats(10);
+  std::string text;
+};
+} // namespace
+
+static mp::DevicePlan makeTwinExample() {
+  mp::DevicePlan plan = makeReducingExample();
+  for (const char *name : {"mp_copy_f32_f32", "mp_add_f32_f32"})
+    plan.kernels.push_back({name, 0, MP_RANK_THREADS, 0, 1});
+  return plan;
+}
+
+static void checkDeviceRanks() {
+  mp::DevicePlan plan = makeTwinExample();
+  TwinRanks twins;
+  Call call;
+  // w: (1 + 6) * 2 = 14, (14 + 6) * 2 = 40. The mean of z is what it is.
+  expect(call.run(plan) == MP_OK, call.text);
+  expect(isAll(call.y, 45) && isAll(call.z, 1),
+         "what devices make is " + Twine(int(call.y[0])) + " and " +
+             Twine(int(call.z[0])));
+  std::string once = "exchange 512; gather 512; exchange 512; gather 512; ";
+  expect(twins.calls == once + once, twins.calls);
+  twins.calls.clear();
+  plan.reductions[1].condition->offset = 0;
+  expect(call.run(plan) == MP_OK && isAll(call.y, 45), "with a condition");
+  once = "exchange 512; gather 512; ";
+  expect(twins.calls == once + once, twins.calls);
+  expectNothingLeft("devices of ranks");
+  plan.kernels.pop_back();
+  expect(call.run(plan) == MP_BAD_PLAN &&
+             StringRef(call.text).contains("no kernel mp_add_f32_f32"),
+         call.text);
+  expectNothingLeft("a missing kernel");
+}
+
+/// Each call of the driver, and of the other rank, fails once.
+static void checkFailures() {
+  mp::DevicePlan plan = makeTwinExample();
+  TwinRanks twins;
+  int64_t before = mp_emulated_calls();
+  {
+    Call call;
+    expect(call.run(plan) == MP_OK, call.text);
+  }
+  int64_t all = mp_emulated_calls() - before, counted = 0;
+  for (int64_t index = 0; index < all; ++index) {
+    Call call;
+    mp_emulated_fail(index, MP_CUDA_LAUNCH_FAILED);
+    int32_t code = call.run(plan);
+    counted += code != MP_OK;
+    bool isExpected = code == MP_DEVICE_FAILED || code == MP_RANKS_FAILED;
+    expect(code == MP_OK || isExpected, "call " + Twine(index) +
+                                            " fails: " + Twine(code) + " '" +
+                                            call.text + "'");
+    expectNothingLeft("call " + Twine(index) + " has failed: " + call.text);
+  }
+  expect(counted > 60, "found " + Twine(counted) + " calls that fail");
+  for (int64_t number = 0;; ++number) {
+    Call call;
+    twins.failing = number;
+    int32_t code = call.run(plan);
+    expectNothingLeft("call " + Twine(number) + " of other ranks");
+    if (code == MP_OK) {
+      expect(number > 8, "found " + Twine(number) + " calls of other ranks");
+      return;
+    }
+    expect(code == MP_RANKS_FAILED && call.text == "rank 1 has gone",
+           call.text);
+  }
+}
+
+int main() {
+  checkReductions();
+  expectNothingLeft("through the host");
+  checkDeviceRanks();
+  checkFailures();
+  return isGood ? 0 : 1;
+}
