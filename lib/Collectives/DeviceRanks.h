@@ -17,10 +17,12 @@
 
 #include "mp-opt/Collectives/Ranks.h"
 
-#include <atomic>
 #include <chrono>
 
 namespace mp {
+
+/// In which a launcher ends ranks, since one has.
+constexpr std::chrono::seconds timeToEnd(3);
 
 /// "2.27.5", of the number that NCCL has for it.
 std::string printNCCLVersion(int32_t version);
@@ -37,8 +39,7 @@ public:
   void abandon() { isAbandoned = true; }
   /// Sessions of this process call it from now on.
   void serveSessions();
-  /// Sent so far.
-  uint64_t getBytes() const { return bytes; }
+  RanksFigures getFigures() const { return figures; }
 
 private:
   DeviceRanks(const mp_nccl &nccl, const RankDevice &device,
@@ -60,7 +61,7 @@ private:
   void *communicator = nullptr;
   mp_device_ranks functions = {};
   std::string text;
-  std::atomic<uint64_t> bytes = 0;
+  RanksFigures figures;
   /// The bucket that is waited for.
   int32_t awaited = -1;
   /// Since when another rank has gone.

@@ -95,6 +95,11 @@ DeviceRanks::DeviceRanks(const mp_nccl &nccl, const RankDevice &device,
   functions.watch = [](void *context, int32_t bucket) {
     return static_cast<DeviceRanks *>(context)->watch(bucket);
   };
+  functions.measured = [](void *context, double busy, double exposed) {
+    RanksFigures &figures = static_cast<DeviceRanks *>(context)->figures;
+    figures.busySeconds += busy;
+    figures.waitSeconds += exposed;
+  };
   functions.error = [](void *context) {
     return static_cast<DeviceRanks *>(context)->text.c_str();
   };
@@ -166,9 +171,6 @@ void DeviceRanks::serveSessions() {
 // In steps
 //===----------------------------------------------------------------------===//
 
-/// In which a launcher ends ranks, since one has.
-static constexpr std::chrono::seconds timeToEnd(3);
-
 static void *asPointer(mp_device_address address) {
   return reinterpret_cast<void *>(address);
 }
@@ -192,7 +194,7 @@ int32_t DeviceRanks::exchange(mp_device_address parts, mp_device_address from,
   if (!failed)
     failed = check(ended, "ncclGroupEnd");
   watchdog.end();
-  bytes += part * uint64_t(functions.size - 1);
+  figures.bytes += part * uint64_t(functions.size - 1);
   return failed;
 }
 
@@ -204,7 +206,7 @@ int32_t DeviceRanks::gather(mp_device_address own, mp_device_address all,
                                MP_NCCL_BYTES, communicator, stream),
             "ncclAllGather");
   watchdog.end();
-  bytes += part * uint64_t(functions.size - 1);
+  figures.bytes += part * uint64_t(functions.size - 1);
   return failed;
 }
 

@@ -285,8 +285,12 @@ const RanksOptions &Ranks::getOptions() const { return impl->options; }
 RanksFigures Ranks::getFigures() const {
   std::lock_guard<std::mutex> lock(impl->mutex);
   RanksFigures figures = impl->figures;
-  if (impl->devices)
-    figures.bytes += impl->devices->getBytes();
+  if (impl->devices) {
+    RanksFigures own = impl->devices->getFigures();
+    figures.bytes += own.bytes;
+    figures.busySeconds += own.busySeconds;
+    figures.waitSeconds += own.waitSeconds;
+  }
   return figures;
 }
 
@@ -423,9 +427,13 @@ Error Ranks::connectDevices() {
   auto made =
       DeviceRanks::create(*impl->nccl, impl->device, impl->ncclId, getRank(),
                           getSize(), impl->options, impl->who);
-  if (!made)
+  if (!made) {
+    // Where rank 0 has failed alike, the launcher ends this one meanwhile.
+    if (getRank() > 0)
+      std::this_thread::sleep_for(timeToEnd);
     return createStringError(toString(made.takeError()) +
                              "; --collectives=mpi does without");
+  }
   impl->devices = std::move(*made);
   impl->devices->serveSessions();
   return Error::success();

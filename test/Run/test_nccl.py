@@ -100,9 +100,10 @@ def test_figures(tmp_path, launcher):
         "--collectives=nccl", env=devices(2),
     )
     assert done.returncode == 0, done.stderr
-    sent = json.loads(done.stdout)["sent_bytes"]
+    found = json.loads(done.stdout)
     # Half of the elements, twice in each step; parts are filled up.
-    assert 3 * 4 * elements <= sent < 3 * (4 * elements + 16384)
+    assert 3 * 4 * elements <= found["sent_bytes"] < 3 * (4 * elements + 16384)
+    assert 0 < found["exposed_seconds"] and 0 < found["send_seconds"] < found["seconds"]
 
 
 #
@@ -197,6 +198,17 @@ def test_lost_ranks(tmp_path, launcher, rank, number):
         assert "no answer from other ranks for 3 s (--timeout)" in errors
 
 
+def test_no_start(tmp_path, launcher):
+    """What all ranks meet, one says."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    message = refuse(
+        launcher, 2, "train", step, f"--data={make_data(tmp_path, 4)}", DEVICE,
+        "--quiet", env=devices(2, MPOPT_EMULATED_FAIL="ncclCommInitRank:0:1"),
+    )
+    assert "NCCL: ncclCommInitRank: unhandled cuda error (" in message
+    assert message.endswith("; --collectives=mpi does without")
+
+
 # On one rank: a function, how often it succeeds, and its error.
 FAILURES = {
     "ncclGetUniqueId:0:2": (0, "rank 0 has no NCCL: ncclGetUniqueId: unhandled"),
@@ -205,7 +217,7 @@ FAILURES = {
     "ncclRecv:3:4": (0, "NCCL: ncclRecv: invalid argument"),
     "ncclGroupEnd:2:3": (1, "NCCL: ncclGroupEnd: unknown result code"),
     "ncclAllGather:2:2": (1, "NCCL: ncclAllGather: unhandled system error"),
-    "cuEventRecord:3:719": (1, "cuEventRecord, CUDA_ERROR_LAUNCH_FAILED"),
+    "cuEventRecord:3:719": (1, "cuStreamWaitEvent, CUDA_ERROR_LAUNCH_FAILED"),
     "cuStreamQuery:2:719": (0, "cuStreamQuery, CUDA_ERROR_LAUNCH_FAILED"),
     "cuEventCreate:1:2": (1, "cuEventCreate, CUDA_ERROR_OUT_OF_MEMORY"),
 }

@@ -141,6 +141,11 @@ struct TwinRanks {
     ranks.watch = [](void *context, int32_t) {
       return static_cast<TwinRanks *>(context)->mayFail();
     };
+    ranks.measured = [](void *context, double busy, double exposed) {
+      auto *twins = static_cast<TwinRanks *>(context);
+      twins->busy += busy;
+      twins->exposed += exposed;
+    };
     ranks.error = [](void *) { return "rank 1 has gone"; };
     mp_set_device_ranks(&ranks);
   }
@@ -150,6 +155,7 @@ struct TwinRanks {
 
   mp_device_ranks ranks = {};
   std::string calls;
+  double busy = 0, exposed = 0;
   /// How many calls succeed.
   int64_t failing = -1;
 };
@@ -195,6 +201,11 @@ static void checkDeviceRanks() {
              Twine(int(call.z[0])));
   std::string once = "exchange 512; gather 512; exchange 512; gather 512; ";
   expect(twins.calls == once + once, twins.calls);
+  // The emulated stream does it all while it is waited for.
+  expect(twins.busy > 0 && twins.exposed > 0.5 * twins.busy &&
+             twins.exposed < 1,
+         "found " + std::to_string(twins.busy) + " s, of which " +
+             std::to_string(twins.exposed) + " s were waited for");
   twins.calls.clear();
   plan.reductions[1].condition->offset = 0;
   expect(call.run(plan) == MP_OK && isAll(call.y, 45), "with a condition");

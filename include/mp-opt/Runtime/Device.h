@@ -98,6 +98,10 @@ typedef struct mp_device_ranks {
      bucket that other ranks are waited for, or with -1 while the device does
      what it can, and in the end. What fails here has ended what was in line. */
   int32_t (*watch)(void *context, int32_t bucket);
+  /* Called when all is done: the seconds that operations have taken since the
+     last time, those in which other ranks were waited for included, and those
+     in which the model has waited for them. */
+  void (*measured)(void *context, double busy, double exposed);
   const char *(*error)(void *context);
 } mp_device_ranks;
 

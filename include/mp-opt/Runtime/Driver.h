@@ -58,7 +58,8 @@ enum {
   MP_CUDA_FUNCTION_SHARED = 8,
 
   MP_CUDA_STREAM_NON_BLOCKING = 1,
-  /* Of an event: it is waited for, and its time is not asked for. */
+  /* Of an event: its time can be asked for, or it cannot. */
+  MP_CUDA_EVENT_DEFAULT = 0,
   MP_CUDA_EVENT_DISABLE_TIMING = 2,
   /* Bytes of cuDeviceGetUuid. */
   MP_CUDA_UUID_BYTES = 16,

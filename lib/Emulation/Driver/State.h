@@ -10,6 +10,7 @@
 
 #include "mp-opt/Emulation/EmulatedDriver.h"
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -64,6 +65,9 @@ struct Stream {
 struct Event {
   Stream *stream = nullptr;
   uint64_t end = 0;
+  /// When that was done, if it can be asked for.
+  bool hasTime = false;
+  std::chrono::steady_clock::time_point time;
 };
 
 struct Function {
@@ -125,7 +129,8 @@ struct State {
   Memory memory;
   std::set<void *> hostMemory;
   std::map<Stream *, std::unique_ptr<Stream>> streams;
-  std::map<Event *, std::unique_ptr<Event>> events;
+  /// Records in line keep them.
+  std::map<Event *, std::shared_ptr<Event>> events;
   std::map<Graph *, std::unique_ptr<Graph>> graphs;
   /// Graphs in line live as long as they have to.
   std::map<Graph *, std::shared_ptr<Graph>> executables;

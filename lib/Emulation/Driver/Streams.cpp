@@ -7,7 +7,6 @@
 
 #include "State.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -154,10 +153,10 @@ int32_t MP_EMULATED(cuStreamQuery)(void *handle) {
 // Events
 //===----------------------------------------------------------------------===//
 
-static Event *findEvent(State &state, void *handle) {
+static std::shared_ptr<Event> findEvent(State &state, void *handle) {
   auto found = state.events.find(static_cast<Event *>(handle));
   if (found != state.events.end())
-    return found->second.get();
+    return found->second;
   complain(MP_CUDA_INVALID_HANDLE, "there is no such event");
   return nullptr;
 }
@@ -166,7 +165,8 @@ int32_t MP_EMULATED(cuEventCreate)(void **result, uint32_t flags) {
   Call call(Call::Context, "cuEventCreate %u", flags);
   if (call.error)
     return call.error;
-  auto event = std::make_unique<Event>();
+  auto event = std::make_shared<Event>();
+  event->hasTime = !(flags & MP_CUDA_EVENT_DISABLE_TIMING);
   *result = event.get();
   call.state.events[event.get()] = std::move(event);
   return 0;
@@ -187,27 +187,52 @@ int32_t MP_EMULATED(cuEventRecord)(void *handle, void *to) {
     return call.error;
   int32_t error = 0;
   Stream *stream = findStream(call.state, to, error);
-  Event *event = findEvent(call.state, handle);
+  std::shared_ptr<Event> event = findEvent(call.state, handle);
   if (!stream || !event)
     return MP_CUDA_INVALID_HANDLE;
   if (stream->recorded)
     return checkQuiet(call.state, "cuEventRecord");
+  if (event->hasTime)
+    stream->add([event] {
+      event->time = std::chrono::steady_clock::now();
+      return 0;
+    });
   event->stream = stream;
   event->end = stream->getEnd();
   return 0;
+}
+
+static bool isDone(const State &state, const Event &event) {
+  auto found = state.streams.find(event.stream);
+  return found == state.streams.end() || found->second->done >= event.end;
 }
 
 int32_t MP_EMULATED(cuEventQuery)(void *handle) {
   Call call(Call::Context, "cuEventQuery");
   if (call.error)
     return call.error;
-  Event *event = findEvent(call.state, handle);
+  std::shared_ptr<Event> event = findEvent(call.state, handle);
   if (!event)
     return MP_CUDA_INVALID_HANDLE;
-  auto found = call.state.streams.find(event->stream);
-  bool isDone =
-      found == call.state.streams.end() || found->second->done >= event->end;
-  return isDone ? 0 : MP_CUDA_NOT_READY;
+  return isDone(call.state, *event) ? 0 : MP_CUDA_NOT_READY;
+}
+
+int32_t MP_EMULATED(cuEventElapsedTime)(float *milliseconds, void *from,
+                                        void *to) {
+  Call call(Call::Context, "cuEventElapsedTime");
+  if (call.error)
+    return call.error;
+  std::shared_ptr<Event> begin = findEvent(call.state, from);
+  std::shared_ptr<Event> end = findEvent(call.state, to);
+  if (!begin || !end)
+    return MP_CUDA_INVALID_HANDLE;
+  if (!begin->hasTime || !end->hasTime || !begin->stream || !end->stream)
+    return complain(MP_CUDA_INVALID_HANDLE, "an event has no time");
+  if (!isDone(call.state, *begin) || !isDone(call.state, *end))
+    return MP_CUDA_NOT_READY;
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(end->time - begin->time).count();
+  return 0;
 }
 
 /// For what the event stands for now, even where it is recorded again.
@@ -217,7 +242,7 @@ int32_t MP_EMULATED(cuStreamWaitEvent)(void *handle, void *of, uint32_t flags) {
     return call.error;
   int32_t error = 0;
   Stream *stream = findStream(call.state, handle, error);
-  Event *event = findEvent(call.state, of);
+  std::shared_ptr<Event> event = findEvent(call.state, of);
   if (!stream || !event)
     return MP_CUDA_INVALID_HANDLE;
   if (stream->recorded)

@@ -97,11 +97,12 @@ int32_t DeviceReductions::add(uint64_t trigger, uint32_t number) {
     shipment.wire = Wire::BF16;
   shipment.trigger = trigger;
   shipment.first = number;
-  void **events[] = {&shipment.ready, &shipment.done};
+  void **events[] = {&shipment.ready, &shipment.waits, &shipment.goesOn,
+                     &shipment.begun, &shipment.done};
   for (void **event : events)
-    if (int32_t code = check(
-            session.driver.cuEventCreate(event, MP_CUDA_EVENT_DISABLE_TIMING),
-            "cuEventCreate"))
+    if (int32_t code =
+            check(session.driver.cuEventCreate(event, MP_CUDA_EVENT_DEFAULT),
+                  "cuEventCreate"))
       return code;
   return MP_OK;
 }
@@ -356,7 +357,8 @@ void DeviceReductions::destroy() {
     *address = 0;
   }
   for (uint64_t index = 0; index < count; ++index) {
-    void *events[] = {shipments[index].ready, shipments[index].done};
+    const Shipment &one = shipments[index];
+    void *events[] = {one.ready, one.waits, one.goesOn, one.begun, one.done};
     for (void *event : events)
       if (event)
         driver.cuEventDestroy_v2(event);
@@ -414,22 +416,34 @@ int32_t DeviceReductions::travel(const Shipment &shipment) {
   return launch(shipment.unpack);
 }
 
-int32_t DeviceReductions::start(const Shipment &shipment) {
+int32_t DeviceReductions::start(Shipment &shipment) {
   const mp_driver &driver = session.driver;
-  if (int32_t code = check(driver.cuEventRecord(shipment.ready, session.stream),
-                           "cuEventRecord"))
-    return code;
-  if (int32_t code = check(driver.cuStreamWaitEvent(stream, shipment.ready, 0),
-                           "cuStreamWaitEvent"))
+  shipment.isWaitedFor = false;
+  int32_t error = driver.cuEventRecord(shipment.ready, session.stream);
+  error = error ? error : driver.cuStreamWaitEvent(stream, shipment.ready, 0);
+  error = error ? error : driver.cuEventRecord(shipment.begun, stream);
+  if (int32_t code = check(error, "cuEventRecord or cuStreamWaitEvent"))
     return code;
   if (int32_t code = travel(shipment))
     return code;
   return check(driver.cuEventRecord(shipment.done, stream), "cuEventRecord");
 }
 
+int32_t DeviceReductions::waitFor(Shipment &shipment) {
+  if (shipment.isWaitedFor)
+    return MP_OK;
+  const mp_driver &driver = session.driver;
+  shipment.isWaitedFor = true;
+  int32_t error = driver.cuEventRecord(shipment.waits, session.stream);
+  error = error ? error
+                : driver.cuStreamWaitEvent(session.stream, shipment.done, 0);
+  error = error ? error : driver.cuEventRecord(shipment.goesOn, session.stream);
+  return check(error, "cuEventRecord or cuStreamWaitEvent");
+}
+
 int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
   for (uint64_t number = 0; number < count; ++number) {
-    const Shipment &shipment = shipments[number];
+    Shipment &shipment = shipments[number];
     if (shipment.trigger != index || !isActive[shipment.first])
       continue;
     if (int32_t code = start(shipment))
@@ -444,9 +458,26 @@ int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
   if (record.kind != MP_RECORD_REDUCE_WAIT || !number ||
       !isActive[shipments[number - 1].first])
     return MP_OK;
-  return check(session.driver.cuStreamWaitEvent(session.stream,
-                                                shipments[number - 1].done, 0),
-               "cuStreamWaitEvent");
+  return waitFor(shipments[number - 1]);
+}
+
+double DeviceReductions::getSeconds(void *begin, void *end) {
+  float milliseconds = 0;
+  // Times are no reason to fail.
+  if (session.driver.cuEventElapsedTime(&milliseconds, begin, end))
+    return 0;
+  return double(milliseconds) / 1000;
+}
+
+void DeviceReductions::tellTimes() {
+  double busy = 0, exposed = 0;
+  for (uint64_t index = 0; index < numStarted; ++index) {
+    const Shipment &shipment = shipments[started[index]];
+    busy += getSeconds(shipment.begun, shipment.done);
+    if (shipment.isWaitedFor)
+      exposed += getSeconds(shipment.waits, shipment.goesOn);
+  }
+  ranks->measured(ranks->context, busy, exposed);
 }
 
 int32_t DeviceReductions::findAwaited() {
@@ -470,6 +501,7 @@ int32_t DeviceReductions::wait() {
     if (int32_t code = checkRanks(ranks->watch(ranks->context, bucket)))
       return code;
     if (isDone) {
+      tellTimes();
       numStarted = numDone = 0;
       return check(error, "cuStreamQuery");
     }

@@ -46,8 +46,13 @@ struct Shipment {
   /// Of a rank, with what fills it up, in elements.
   uint64_t part = 0;
   RankLaunch pack, add, unpack;
-  /// Events: all members are there; all is done.
-  void *ready = nullptr, *done = nullptr;
+  /// Events: of the model's stream, that all members are there, and that it
+  /// waits, and goes on; of the other one, that work begins, and that all is
+  /// done.
+  void *ready = nullptr, *waits = nullptr, *goesOn = nullptr;
+  void *begun = nullptr, *done = nullptr;
+  /// In this call.
+  bool isWaitedFor = false;
 };
 
 /// What mp_set_device_ranks was given; null for none.
@@ -87,13 +92,17 @@ private:
   uint64_t writePieces(const Shipment &shipment, RankLaunch &launch, bool packs,
                        uint8_t *memory, uint64_t begin);
 
-  int32_t start(const Shipment &shipment);
+  int32_t start(Shipment &shipment);
+  int32_t waitFor(Shipment &shipment);
   int32_t travel(const Shipment &shipment);
   int32_t launch(const RankLaunch &launch);
   int32_t check(int32_t error, const char *function);
   int32_t checkRanks(int32_t code);
   /// The bucket that other ranks are waited for; -1 for none.
   int32_t findAwaited();
+  /// Between two events of what has been done.
+  double getSeconds(void *begin, void *end);
+  void tellTimes();
 
   mp_session &session;
   const mp_device_ranks *ranks = nullptr;
