@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from libraries import needs_linker
-from ranks import ENVIRONMENT, find_launcher, launch, lose_rank
+from ranks import ENVIRONMENT, LAUNCHERS, find_launcher, launch, lose_rank
 from ranks import make_data, make_model, make_steps, refuse, train
 from runs import USAGE, command, load_safetensors, mp_run, read_log
 from test_device_code import DOUBLE, emulated_kernels, needs_double
@@ -39,20 +39,25 @@ def launcher():
     return find_launcher("openmpi")
 
 
+@pytest.fixture(params=LAUNCHERS)
+def any_launcher(request):
+    return find_launcher(request.param)
+
+
 def assert_equal_bits(found, expected):
     assert len(found) >= 4
     for name, value in found.items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
-def test_two_hundred_steps(tmp_path, launcher):
-    """Four ranks, of which one overflows twice, have the bits of one."""
+def test_two_hundred_steps(tmp_path, any_launcher):
+    """Four ranks, of which one overflows, have the bits of one."""
     model = make_model(tmp_path, dropout=True)
     flags = ("--optimizer=adamw", "--mixed-fp16", "--clip-norm=1")
     step, one = make_steps(tmp_path, model, 4, *flags)
     data, log = make_data(tmp_path, 40, overflow=[5]), tmp_path / "log"
     found = train(
-        launcher, 4, step, data, tmp_path / "r.safetensors", DEVICE, "--quiet",
+        any_launcher, 4, step, data, tmp_path / "r.safetensors", DEVICE, "--quiet",
         "--steps=200", "--collectives=nccl", f"--log={log}", env=devices(4),
     )
     mp_run(
@@ -104,6 +109,37 @@ def test_figures(tmp_path, launcher):
     # Half of the elements, twice in each step; parts are filled up.
     assert 3 * 4 * elements <= found["sent_bytes"] < 3 * (4 * elements + 16384)
     assert 0 < found["exposed_seconds"] and 0 < found["send_seconds"] < found["seconds"]
+
+
+def test_overlap(tmp_path, launcher):
+    """What a bucket is computed behind is in line before anybody waits: the
+    processor asks for the end of a step alone."""
+    # The weights are more than the first bucket's 1 MiB; the bias is another.
+    hidden = 1 << 16
+    step, _ = make_steps(tmp_path, make_model(tmp_path, hidden=hidden), 2)
+    calls = tmp_path / "calls"
+    rank = command(
+        "train", step, f"--data={make_data(tmp_path, 2)}", DEVICE, "--quiet",
+        "--collectives=nccl",
+    )  # fmt: skip
+    done = launch_each(
+        launcher, [["env", f"MPOPT_EMULATED_LOG={calls}", *rank], [*rank]]
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [
+        name
+        for name in (line.split(" ")[0] for line in calls.read_text().splitlines())
+        if name in ("cuGraphLaunch", "ncclGroupEnd", "ncclAllGather",
+                    "cuStreamQuery", "cuStreamSynchronize")
+    ]  # fmt: skip
+    first = lines.index("cuGraphLaunch")
+    in_line = lines[first : lines.index("cuStreamQuery", first)]
+    assert "cuStreamSynchronize" not in in_line
+    exchanges = [i for i, name in enumerate(in_line) if name == "ncclGroupEnd"]
+    assert len(exchanges) >= 2
+    assert in_line[exchanges[0] + 1] == "ncclAllGather"
+    assert "cuGraphLaunch" in in_line[exchanges[0] : exchanges[1]]
+    assert in_line[-1] == "cuGraphLaunch"
 
 
 #

@@ -212,11 +212,45 @@ static void checkDeviceRanks() {
   once = "exchange 512; gather 512; ";
   expect(twins.calls == once + once, twins.calls);
   expectNothingLeft("devices of ranks");
-  plan.kernels.pop_back();
-  expect(call.run(plan) == MP_BAD_PLAN &&
-             StringRef(call.text).contains("no kernel mp_add_f32_f32"),
-         call.text);
-  expectNothingLeft("a missing kernel");
+  auto expectBad = [&](StringRef text,
+                       llvm::function_ref<void(mp::DevicePlan &)> damage) {
+    mp::DevicePlan other = plan;
+    damage(other);
+    int32_t code = call.run(other);
+    expect(code == MP_BAD_PLAN && StringRef(call.text).contains(text),
+           "found '" + call.text + "', expected '" + text + "'");
+    expectNothingLeft(text);
+  };
+  expectBad("no kernel mp_add_f32_f32",
+            [](mp::DevicePlan &other) { other.kernels.pop_back(); });
+  expectBad("no kernel mp_add_f32_f32",
+            [](mp::DevicePlan &other) { other.kernels.back().parameters = 2; });
+  expectBad("a reduction starts twice", [](mp::DevicePlan &other) {
+    other.records.push_back(other.records[2]);
+  });
+}
+
+/// Memory that ranks take is given back where there are none any more.
+static void checkBytes() {
+  mp::DevicePlan plan = makeTwinExample();
+  Example example(plan);
+  expect(example.create() == MP_OK, mp_last_error());
+  Floats x(numElements, 3), w(numElements, 1);
+  expect(example.setInputs(x, w) == MP_OK, mp_last_error());
+  uint64_t before = mp_session_bytes(example.session);
+  auto run = [&] {
+    expect(mp_session_run(example.session, 0) == MP_OK, mp_last_error());
+    expect(mp_session_wait(example.session) == MP_OK, mp_last_error());
+    return mp_session_bytes(example.session);
+  };
+  {
+    TwinRanks twins;
+    // Sent and received parts of 128 floats of both ranks, and tables.
+    uint64_t bytes = run() - before, buffers = 2 * 2 * 512;
+    expect(bytes > buffers && bytes < buffers + 1024,
+           "ranks take " + Twine(bytes) + " bytes");
+  }
+  expect(run() == before, "what ranks took is not given back");
 }
 
 /// Each call of the driver, and of the other rank, fails once.
@@ -259,6 +293,8 @@ int main() {
   checkReductions();
   expectNothingLeft("through the host");
   checkDeviceRanks();
+  checkBytes();
+  expectNothingLeft("other ranks");
   checkFailures();
   return isGood ? 0 : 1;
 }

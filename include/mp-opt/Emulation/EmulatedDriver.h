@@ -5,28 +5,28 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One device, whose kernels the emulator runs. It is stricter than a driver may
+// Devices whose kernels the emulator runs. They are stricter than a driver may
 // be, so that what works here by chance does not fail there:
 //
-// * work is done when a stream is waited for, and not before;
+// * work is done when a stream is waited for, and not before, that of other
+//   streams as late as events allow, or with MPOPT_EMULATED_STREAMS=early as
+//   soon;
 // * memory of the device is out of the host's reach, has other memory on
-neither
-//   side, and is never zero at first; writes behind its end are found;
+//   neither side, and is never zero at first; writes behind its end are found;
 // * addresses, sizes, handles, grids, blocks and shared memory are checked;
 // * nothing is freed, allocated or waited for while work is in line or
-recorded;
+//   recorded;
 // * after a kernel that failed, nothing works until the context has gone.
 //
 // What is wrong is said by cuGetErrorString. Environment variables:
 // MPOPT_EMULATED_LOG names a file that gets a line for each call,
-// MPOPT_EMULATED_MEMORY says how many bytes the device has (by default 16 GiB),
+// MPOPT_EMULATED_MEMORY says how many bytes a device has (by default 16 GiB),
 // MPOPT_EMULATED_DEVICES how many devices there are (by default 1),
 // MPOPT_EMULATED_CAPABILITY what they can do (by default 90, for sm_90),
 // MPOPT_EMULATED_CUDA the driver's version (by default 13000). For tests,
 // MPOPT_EMULATED_FAIL=cuGraphLaunch:3:214 makes the call of that function fail
 // with that error which is behind three others; with an error that says that
-the
-// device is lost (46, 214, 719), all later calls fail as well.
+// the device is lost (46, 214, 719), all later calls fail as well.
 //
 //===----------------------------------------------------------------------===*/
 

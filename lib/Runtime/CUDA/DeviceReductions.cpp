@@ -131,6 +131,9 @@ int32_t DeviceReductions::makeShipments() {
     const mp_plan_reduction &one = plan.getReductions()[record.kernel];
     bool isDue = record.kind == MP_RECORD_REDUCE_WAIT;
     if (!isDue) {
+      if (isOpen[record.kernel] || shipmentOf[record.kernel])
+        return refuseWith(MP_BAD_PLAN,
+                          "the plan of the model: a reduction starts twice");
       isOpen[record.kernel] = true;
       // Counted for the first reduction that has this bucket.
       uint64_t first = 0;
@@ -243,11 +246,14 @@ int32_t DeviceReductions::findKernel(RankLaunch &launch, const char *work,
                 wireNames[static_cast<int>(from)],
                 wireNames[static_cast<int>(to)]);
   const PlanView &plan = session.plan;
-  for (uint64_t index = 0; index < plan.head->kernels.count; ++index)
-    if (!std::strcmp(plan.getText(plan.getKernels()[index].name), name)) {
-      launch.function = session.functions[index];
-      return MP_OK;
-    }
+  for (uint64_t index = 0; index < plan.head->kernels.count; ++index) {
+    const mp_plan_kernel &kernel = plan.getKernels()[index];
+    if (std::strcmp(plan.getText(kernel.name), name) ||
+        kernel.parameters != 1 || kernel.threads != MP_RANK_THREADS)
+      continue;
+    launch.function = session.functions[index];
+    return MP_OK;
+  }
   return refuseWith(MP_BAD_PLAN, "the plan of the model: it has no kernel %s",
                     name);
 }
@@ -257,6 +263,7 @@ int32_t DeviceReductions::allocate(mp_device_address &address, uint64_t bytes,
   int32_t error = session.driver.cuMemAlloc_v2(&address, bytes ? bytes : 1);
   if (!error) {
     session.bytes += bytes;
+    ownBytes += bytes;
     return MP_OK;
   }
   address = 0;
@@ -356,6 +363,8 @@ void DeviceReductions::destroy() {
       driver.cuMemFree_v2(*address);
     *address = 0;
   }
+  session.bytes -= ownBytes;
+  ownBytes = 0;
   for (uint64_t index = 0; index < count; ++index) {
     const Shipment &one = shipments[index];
     void *events[] = {one.ready, one.waits, one.goesOn, one.begun, one.done};

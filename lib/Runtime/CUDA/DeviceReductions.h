@@ -120,6 +120,8 @@ private:
   Array<bool> isOpen;
   /// What is sent and gathered, and what is received.
   mp_device_address packed = 0, received = 0, tables = 0;
+  /// Of these three.
+  uint64_t ownBytes = 0;
 };
 
 } // namespace mp::runtime
