@@ -141,7 +141,7 @@ uint64_t MeasuredStep::getBytes() const {
 Expected<MeasuredStep> measureStep(Session &session) {
   constexpr unsigned warmup = 3, measured = 10;
   using Clock = std::chrono::steady_clock;
-  BucketRecorder recorder;
+  BucketRecorder recorder(session.getProgram().getDriver());
   MeasuredStep best;
   for (unsigned call = 0; call < warmup + measured; ++call) {
     recorder.begin();

@@ -7,9 +7,15 @@
 
 #include "mp-opt/Collectives/BucketTimes.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 namespace mp {
 
-BucketRecorder::BucketRecorder() {
+BucketRecorder::BucketRecorder(const mp_driver *driver) : driver(driver) {
+  if (driver) {
+    serveDevice();
+    return;
+  }
   collectives.context = this;
   collectives.start = [](void *context, int32_t bucket, int32_t members,
                          const mp_member *member) {
@@ -25,7 +31,36 @@ BucketRecorder::BucketRecorder() {
   mp_set_collectives(&collectives);
 }
 
-BucketRecorder::~BucketRecorder() { mp_set_collectives(nullptr); }
+BucketRecorder::~BucketRecorder() {
+  if (driver)
+    mp_set_device_ranks(nullptr);
+  else
+    mp_set_collectives(nullptr);
+}
+
+void BucketRecorder::serveDevice() {
+  deviceRanks.context = this;
+  deviceRanks.size = 1;
+  deviceRanks.exchange = [](void *context, mp_device_address parts,
+                            mp_device_address from, uint64_t bytes,
+                            void *stream) {
+    const mp_driver &driver = *static_cast<BucketRecorder *>(context)->driver;
+    return driver.cuMemcpyDtoDAsync_v2(from, parts, bytes, stream);
+  };
+  deviceRanks.gather = [](void *, mp_device_address, mp_device_address,
+                          uint64_t, void *) { return int32_t(0); };
+  deviceRanks.watch = [](void *, int32_t) { return int32_t(0); };
+  deviceRanks.measured = [](void *context, const mp_reduction_time *times,
+                            uint64_t count) {
+    auto &buckets = static_cast<BucketRecorder *>(context)->buckets;
+    buckets.clear();
+    for (const mp_reduction_time &time : llvm::ArrayRef(times, count))
+      buckets.push_back({time.bucket, time.bytes, time.type == MP_FLOAT,
+                         time.ready, time.needed});
+  };
+  deviceRanks.error = [](void *) { return "copying on the device fails"; };
+  mp_set_device_ranks(&deviceRanks);
+}
 
 void BucketRecorder::begin() {
   buckets.clear();

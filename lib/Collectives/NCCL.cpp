@@ -95,10 +95,13 @@ DeviceRanks::DeviceRanks(const mp_nccl &nccl, const RankDevice &device,
   functions.watch = [](void *context, int32_t bucket) {
     return static_cast<DeviceRanks *>(context)->watch(bucket);
   };
-  functions.measured = [](void *context, double busy, double exposed) {
+  functions.measured = [](void *context, const mp_reduction_time *times,
+                          uint64_t count) {
     RanksFigures &figures = static_cast<DeviceRanks *>(context)->figures;
-    figures.busySeconds += busy;
-    figures.waitSeconds += exposed;
+    for (const mp_reduction_time &time : ArrayRef(times, count)) {
+      figures.busySeconds += time.done - time.begun;
+      figures.waitSeconds += time.resumed - time.needed;
+    }
   };
   functions.error = [](void *context) {
     return static_cast<DeviceRanks *>(context)->text.c_str();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs of several ranks, and what they train."""
 
+import ctypes
 import functools
 import os
 import re
@@ -14,7 +15,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from runs import BAD_INPUT, command, load_safetensors
+from runs import BAD_INPUT, DEVICE, command, load_safetensors
 from support import run_mp_opt
 
 ENVIRONMENT = {
@@ -28,6 +29,21 @@ ENVIRONMENT = {
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
 LAUNCHERS = {"openmpi": "mpiexec.openmpi", "mpich": "mpiexec.mpich"}
+
+
+needs_emulation = pytest.mark.skipif(
+    DEVICE != "--device=emulated", reason="asks the emulated driver"
+)
+
+
+def devices(count, **variables):
+    """An environment with so many devices; skips where a machine has fewer."""
+    if DEVICE == "--device=cuda":
+        found, driver = ctypes.c_int(), ctypes.CDLL("libcuda.so.1")
+        assert driver.cuInit(0) == driver.cuDeviceGetCount(ctypes.byref(found)) == 0
+        if found.value < count:
+            pytest.skip(f"there are {found.value} GPUs, {count} are needed")
+    return {**ENVIRONMENT, "MPOPT_EMULATED_DEVICES": str(count), **variables}
 
 
 @functools.lru_cache(maxsize=None)

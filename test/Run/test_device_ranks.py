@@ -12,12 +12,10 @@ import pytest
 from onnx import numpy_helper
 
 from libraries import Library, emit, needs_linker
-from ranks import ENVIRONMENT, find_launcher, launch, make_data, make_model
-from ranks import make_steps, train
-from runs import command, load_safetensors, mp_run, read_log
+from ranks import ENVIRONMENT, devices, find_launcher, launch, make_data, make_model
+from ranks import make_steps, needs_emulation, train
+from runs import DEVICE, command, load_safetensors, mp_run, read_log
 from support import run_mp_opt
-
-DEVICE = "--device=emulated"
 
 
 @pytest.fixture(scope="module")
@@ -27,24 +25,19 @@ def launcher():
 
 # Streams that nobody waits for do what they have to as late as they can, or as
 # early: an event that is forgotten shows in one of the two.
-PATHS = {
-    "mpi": ("mpi", {}),
-    "nccl": ("nccl", {"MPOPT_EMULATED_DEVICES": "2"}),
-    "nccl-early": (
-        "nccl", {"MPOPT_EMULATED_DEVICES": "2", "MPOPT_EMULATED_STREAMS": "early"}
-    ),
-}  # fmt: skip
+PATHS = {"mpi": ("mpi", "late"), "nccl": ("nccl", "late"), "early": ("nccl", "early")}
 
 
 @pytest.fixture(params=PATHS)
 def train_two(request, launcher):
     """Trains on two devices, which reduce in one of these ways."""
-    collectives, variables = PATHS[request.param]
+    collectives, order = PATHS[request.param]
+    environment = devices(2, MPOPT_EMULATED_STREAMS=order)
 
     def run(step, data, out, *flags):
         return train(
             launcher, 2, step, data, out, DEVICE, "--quiet",
-            f"--collectives={collectives}", *flags, env={**ENVIRONMENT, **variables},
+            f"--collectives={collectives}", *flags, env=environment,
         )
 
     return run
@@ -179,6 +172,7 @@ def test_states_that_part(tmp_path, launcher):
     assert found in done.stderr
 
 
+@needs_emulation
 def test_overlap(tmp_path, launcher):
     """What a bucket is computed behind is in line before anybody waits for it:
     a call is launched in pieces."""
@@ -205,6 +199,7 @@ def test_overlap(tmp_path, launcher):
     assert taken and lines.count("cuMemFreeHost") == len(taken)
 
 
+@needs_emulation
 def test_no_driver(tmp_path, launcher):
     """One of the ranks says so."""
     try:
@@ -247,6 +242,7 @@ class CollectivesC(ctypes.Structure):
 
 
 @needs_linker
+@needs_emulation
 def test_libraries(tmp_path):
     """A library for devices asks whoever has set functions for it."""
     step, _ = make_steps(tmp_path, make_model(tmp_path), 2, "--lr=0.5")

@@ -11,18 +11,13 @@ import numpy as np
 import pytest
 
 from libraries import needs_linker
-from ranks import ENVIRONMENT, LAUNCHERS, find_launcher, launch, lose_rank
-from ranks import make_data, make_model, make_steps, refuse, train
-from runs import USAGE, command, load_safetensors, mp_run, read_log
+from ranks import LAUNCHERS, devices, find_launcher, launch, lose_rank
+from ranks import make_data, make_model, make_steps, needs_emulation, refuse, train
+from runs import DEVICE, USAGE, command, load_safetensors, mp_run, read_log
 from test_device_code import DOUBLE, emulated_kernels, needs_double
 
-DEVICE = "--device=emulated"
 # EX_TEMPFAIL.
 TIMED_OUT = 75
-
-
-def devices(count, **variables):
-    return {**ENVIRONMENT, "MPOPT_EMULATED_DEVICES": str(count), **variables}
 
 
 def launch_each(launcher, ranks):
@@ -111,6 +106,7 @@ def test_figures(tmp_path, launcher):
     assert 0 < found["exposed_seconds"] and 0 < found["send_seconds"] < found["seconds"]
 
 
+@needs_emulation
 def test_overlap(tmp_path, launcher):
     """What a bucket is computed behind is in line before anybody waits: the
     processor asks for the end of a step alone."""
@@ -147,6 +143,7 @@ def test_overlap(tmp_path, launcher):
 #
 
 
+@needs_emulation
 def test_one_device_for_two(tmp_path, launcher):
     step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
     data = f"--data={make_data(tmp_path, 4)}"
@@ -234,6 +231,7 @@ def test_lost_ranks(tmp_path, launcher, rank, number):
         assert "no answer from other ranks for 3 s (--timeout)" in errors
 
 
+@needs_emulation
 def test_no_start(tmp_path, launcher):
     """What all ranks meet, one says."""
     step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
@@ -253,12 +251,13 @@ FAILURES = {
     "ncclRecv:3:4": (0, "NCCL: ncclRecv: invalid argument"),
     "ncclGroupEnd:2:3": (1, "NCCL: ncclGroupEnd: unknown result code"),
     "ncclAllGather:2:2": (1, "NCCL: ncclAllGather: unhandled system error"),
-    "cuEventRecord:3:719": (1, "cuStreamWaitEvent, CUDA_ERROR_LAUNCH_FAILED"),
+    "cuEventRecord:3:719": (1, "LAUNCH_FAILED (cuEventRecord is to fail)"),
     "cuStreamQuery:2:719": (0, "cuStreamQuery, CUDA_ERROR_LAUNCH_FAILED"),
     "cuEventCreate:1:2": (1, "cuEventCreate, CUDA_ERROR_OUT_OF_MEMORY"),
 }
 
 
+@needs_emulation
 @pytest.mark.parametrize("failure", FAILURES)
 def test_failures(tmp_path, launcher, failure):
     """One message, and nothing hangs."""

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from runs import BAD_INPUT, MODELS, USAGE, fail, mp_run
+from runs import BAD_INPUT, DEVICE, MODELS, USAGE, fail, mp_run
 from support import run_mp_opt, scratch_dir
 
 
@@ -44,6 +44,21 @@ def simulate(found, ranks, share, bandwidth):
             max(now, free) + 2 * sent * (ranks - 1) / ranks / bandwidth
         )
     return waited
+
+
+def test_device(step):
+    """The same buckets by the times of a device's events."""
+    flags = ("--ranks=8", "--network=25g")
+    found = plan(step, *flags, DEVICE)
+    expected = plan(step, *flags)
+    keys = ("bytes", "fp32")
+    assert [[b.get(k) for k in keys] for b in found["buckets"]] == [
+        [b.get(k) for k in keys] for b in expected["buckets"]
+    ]
+    ready = [b["ready"] for b in found["buckets"]]
+    assert 0 < ready[0] and ready == sorted(ready) and ready[-1] < found["seconds"]
+    for bucket in found["buckets"]:
+        assert bucket["ready"] <= bucket["needed"] <= found["seconds"]
 
 
 def test_waits(step):
@@ -161,7 +176,7 @@ def test_figures_without_data(tmp_path):
         (("--network=25g", "--ranks=0"), "--ranks: expected N,N,... from 1 on, got '0'"),
         (("--network=25g", "--ranks=8,"), "got '8,'"),
         (("--network=25g", "--jitter=-1"), "--jitter"),
-        (("--network=25g", "--device=emulated"), "--device=cpu"),
+        (("--network=25g", "--device=emulate"), "did you mean 'emulated'?"),
     ],
 )
 def test_wrong_usage(step, flags, expected):

@@ -141,10 +141,9 @@ struct TwinRanks {
     ranks.watch = [](void *context, int32_t) {
       return static_cast<TwinRanks *>(context)->mayFail();
     };
-    ranks.measured = [](void *context, double busy, double exposed) {
-      auto *twins = static_cast<TwinRanks *>(context);
-      twins->busy += busy;
-      twins->exposed += exposed;
+    ranks.measured = [](void *context, const mp_reduction_time *times,
+                        uint64_t count) {
+      static_cast<TwinRanks *>(context)->times.assign(times, times + count);
     };
     ranks.error = [](void *) { return "rank 1 has gone"; };
     mp_set_device_ranks(&ranks);
@@ -155,7 +154,7 @@ struct TwinRanks {
 
   mp_device_ranks ranks = {};
   std::string calls;
-  double busy = 0, exposed = 0;
+  std::vector<mp_reduction_time> times;
   /// How many calls succeed.
   int64_t failing = -1;
 };
@@ -202,10 +201,16 @@ static void checkDeviceRanks() {
   std::string once = "exchange 512; gather 512; exchange 512; gather 512; ";
   expect(twins.calls == once + once, twins.calls);
   // The emulated stream does it all while it is waited for.
-  expect(twins.busy > 0 && twins.exposed > 0.5 * twins.busy &&
-             twins.exposed < 1,
-         "found " + std::to_string(twins.busy) + " s, of which " +
-             std::to_string(twins.exposed) + " s were waited for");
+  expect(twins.times.size() == 2, "two shipments have no times");
+  for (const mp_reduction_time &time : twins.times)
+    expect(time.bucket == 4 && time.type == MP_FLOAT &&
+               time.bytes == (&time == twins.times.data() ? 400 : 40) &&
+               0 < time.ready && time.ready <= time.begun &&
+               time.begun < time.done && time.needed <= time.begun &&
+               time.done <= time.resumed && time.resumed < 1,
+           "a reduction is ready at " + std::to_string(time.ready) +
+               ", needed at " + std::to_string(time.needed) + ", done at " +
+               std::to_string(time.done));
   twins.calls.clear();
   plan.reductions[1].condition->offset = 0;
   expect(call.run(plan) == MP_OK && isAll(call.y, 45), "with a condition");

@@ -138,8 +138,10 @@ Expected<Session> SessionFlags::open(const DialectRegistry &registry,
   if (!read)
     return read.takeError();
   to = std::move(*read);
+  CompileOptions options = model.getOptions();
+  options.keepReductions = keepReductions;
   return Session::create(std::move(*loaded), to,
-                         {model.getOptions(), {data.seed, sayOfModel}});
+                         {std::move(options), {data.seed, sayOfModel}});
 }
 
 Expected<DevicePlan> SessionFlags::plan(const DialectRegistry &registry) const {

@@ -62,6 +62,8 @@ struct SessionFlags {
   ModelFlags model;
   DataFlags data;
   std::vector<std::string> files;
+  /// Of a step of several ranks.
+  bool keepReductions = false;
 
   void addTo(Flags &flags);
   /// An exit code if the run is over.

@@ -69,6 +69,7 @@ static Expected<MeasuredStep> getStep(SessionFlags &session,
     return readMeasuredStep(session.files[0]);
   // As in training.
   session.model.inPlace = true;
+  session.keepReductions = true;
   DataSet data;
   Expected<Session> opened = session.open(registry, data);
   if (!opened)
@@ -102,8 +103,6 @@ int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
   Expected<Network> network = Network::parse(name);
   if (!network)
     return flags.usageError("--network: " + toString(network.takeError()));
-  if (session.model.device != DeviceKind::CPU)
-    return flags.usageError("steps are measured on --device=cpu");
   const DataFlags &data = session.data;
   if (isPlan(session.files[0]) && (session.files.size() > 1 || data.seed ||
                                    !data.inputs.empty() || !data.raw.empty()))

@@ -8,7 +8,7 @@
 #ifndef MPOPT_COLLECTIVES_BUCKETTIMES_H
 #define MPOPT_COLLECTIVES_BUCKETTIMES_H
 
-#include "mp-opt/Runtime/Runtime.h"
+#include "mp-opt/Runtime/Device.h"
 
 #include <chrono>
 #include <cstdint>
@@ -32,7 +32,8 @@ struct BucketTime {
 /// What models call while it lives, in the place of other ranks.
 class BucketRecorder {
 public:
-  BucketRecorder();
+  /// Of models on a device, by its driver; null for those on the processor.
+  explicit BucketRecorder(const mp_driver *driver = nullptr);
   ~BucketRecorder();
 
   /// The step begins now.
@@ -55,11 +56,15 @@ private:
   void make(int32_t number, Pending &pending);
   void add(int32_t number, int32_t members, int32_t type, int64_t count);
   void need(int32_t number);
+  /// Operations of one rank on a device, which copy.
+  void serveDevice();
 
+  const mp_driver *driver;
   Clock::time_point start;
   std::vector<BucketTime> buckets;
   std::map<int32_t, Pending> pending;
   mp_collectives collectives = {};
+  mp_device_ranks deviceRanks = {};
 };
 
 } // namespace mp

@@ -75,6 +75,20 @@ int32_t mp_session_get(mp_session *session, uint32_t input, void *data);
    last wait has found a value out of range: states may have changed then. */
 int32_t mp_session_wait(mp_session *session);
 
+/* Members of a bucket that have travelled together, in the order in which they
+   were there. Times are seconds since the call began. */
+typedef struct mp_reduction_time {
+  /* `type` is an mp_reduced_type; bytes are those of the members. */
+  int32_t bucket, type;
+  uint64_t bytes;
+  /* When the last member was there, and when work on the stream for that began,
+     which may have waited for what is in front of it, and ended. */
+  double ready, begun, done;
+  /* When the model began to wait for it, and went on; both are 0 if it has
+     not. */
+  double needed, resumed;
+} mp_reduction_time;
+
 /* What carries bytes between the devices of ranks, NCCL for one. Where it is
    set, sessions reduce with it and leave mp_collectives alone: they copy what
    is to be reduced to one place, exchange it, add it up in the order of ranks,
@@ -98,10 +112,10 @@ typedef struct mp_device_ranks {
      bucket that other ranks are waited for, or with -1 while the device does
      what it can, and in the end. What fails here has ended what was in line. */
   int32_t (*watch)(void *context, int32_t bucket);
-  /* Called when all is done: the seconds that operations have taken since the
-     last time, those in which other ranks were waited for included, and those
-     in which the model has waited for them. */
-  void (*measured)(void *context, double busy, double exposed);
+  /* Called when all is done, with what has been reduced since the last time: of
+     several calls, the last. */
+  void (*measured)(void *context, const mp_reduction_time *times,
+                   uint64_t count);
   const char *(*error)(void *context);
 } mp_device_ranks;
 

@@ -97,7 +97,7 @@ int32_t DeviceReductions::add(uint64_t trigger, uint32_t number) {
     shipment.wire = Wire::BF16;
   shipment.trigger = trigger;
   shipment.first = number;
-  void **events[] = {&shipment.ready, &shipment.waits, &shipment.goesOn,
+  void **events[] = {&shipment.ready, &shipment.needed, &shipment.resumed,
                      &shipment.begun, &shipment.done};
   for (void **event : events)
     if (int32_t code =
@@ -122,7 +122,8 @@ int32_t DeviceReductions::makeShipments() {
   uint64_t total = plan.head->reductions.count;
   Array<int32_t> members;
   if (!shipments.resize(total) || !shipmentOf.resize(total) ||
-      !isOpen.resize(total) || !started.resize(total) || !members.resize(total))
+      !isOpen.resize(total) || !started.resize(total) || !times.resize(total) ||
+      !members.resize(total))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
   for (uint64_t index = 0; index < plan.head->records.count; ++index) {
     const mp_plan_record &record = plan.getRecords()[index];
@@ -344,6 +345,9 @@ int32_t DeviceReductions::prepare(const mp_device_ranks *given) {
       check(driver.cuStreamCreate(&stream, MP_CUDA_STREAM_NON_BLOCKING),
             "cuStreamCreate");
   if (!code)
+    code = check(driver.cuEventCreate(&beginning, MP_CUDA_EVENT_DEFAULT),
+                 "cuEventCreate");
+  if (!code)
     code = makeShipments();
   if (!code)
     code = makeTables();
@@ -367,15 +371,17 @@ void DeviceReductions::destroy() {
   ownBytes = 0;
   for (uint64_t index = 0; index < count; ++index) {
     const Shipment &one = shipments[index];
-    void *events[] = {one.ready, one.waits, one.goesOn, one.begun, one.done};
+    void *events[] = {one.ready, one.needed, one.resumed, one.begun, one.done};
     for (void *event : events)
       if (event)
         driver.cuEventDestroy_v2(event);
   }
   count = numStarted = numDone = 0;
+  if (beginning)
+    driver.cuEventDestroy_v2(beginning);
   if (stream)
     driver.cuStreamDestroy_v2(stream);
-  stream = nullptr;
+  stream = beginning = nullptr;
   ranks = nullptr;
 }
 
@@ -443,11 +449,19 @@ int32_t DeviceReductions::waitFor(Shipment &shipment) {
     return MP_OK;
   const mp_driver &driver = session.driver;
   shipment.isWaitedFor = true;
-  int32_t error = driver.cuEventRecord(shipment.waits, session.stream);
+  int32_t error = driver.cuEventRecord(shipment.needed, session.stream);
   error = error ? error
                 : driver.cuStreamWaitEvent(session.stream, shipment.done, 0);
-  error = error ? error : driver.cuEventRecord(shipment.goesOn, session.stream);
+  error =
+      error ? error : driver.cuEventRecord(shipment.resumed, session.stream);
   return check(error, "cuEventRecord or cuStreamWaitEvent");
+}
+
+int32_t DeviceReductions::begin() {
+  // Of several calls in line, the last one is looked at.
+  numStarted = numDone = 0;
+  return check(session.driver.cuEventRecord(beginning, session.stream),
+               "cuEventRecord");
 }
 
 int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
@@ -457,9 +471,6 @@ int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
       continue;
     if (int32_t code = start(shipment))
       return code;
-    // Of several calls in line, the last ones are looked at.
-    if (numStarted == count)
-      numStarted = numDone = 0;
     started[numStarted++] = static_cast<uint32_t>(number);
   }
   const mp_plan_record &record = session.plan.getRecords()[index];
@@ -470,23 +481,37 @@ int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
   return waitFor(shipments[number - 1]);
 }
 
-double DeviceReductions::getSeconds(void *begin, void *end) {
+double DeviceReductions::getSeconds(void *event) {
   float milliseconds = 0;
   // Times are no reason to fail.
-  if (session.driver.cuEventElapsedTime(&milliseconds, begin, end))
+  if (session.driver.cuEventElapsedTime(&milliseconds, beginning, event))
     return 0;
   return double(milliseconds) / 1000;
 }
 
 void DeviceReductions::tellTimes() {
-  double busy = 0, exposed = 0;
+  if (!numStarted)
+    return;
+  const PlanView &plan = session.plan;
   for (uint64_t index = 0; index < numStarted; ++index) {
     const Shipment &shipment = shipments[started[index]];
-    busy += getSeconds(shipment.begun, shipment.done);
-    if (shipment.isWaitedFor)
-      exposed += getSeconds(shipment.waits, shipment.goesOn);
+    const mp_plan_reduction &first = plan.getReductions()[shipment.first];
+    mp_reduction_time &time = times[index] = {};
+    time.bucket = first.bucket;
+    time.type = first.type;
+    for (uint64_t other = 0; other < plan.head->reductions.count; ++other)
+      if (shipmentOf[other] == started[index] + 1)
+        time.bytes +=
+            plan.getPlaces()[plan.getReductions()[other].memory].bytes;
+    time.ready = getSeconds(shipment.ready);
+    time.begun = getSeconds(shipment.begun);
+    time.done = getSeconds(shipment.done);
+    if (!shipment.isWaitedFor)
+      continue;
+    time.needed = getSeconds(shipment.needed);
+    time.resumed = getSeconds(shipment.resumed);
   }
-  ranks->measured(ranks->context, busy, exposed);
+  ranks->measured(ranks->context, times.get(), numStarted);
 }
 
 int32_t DeviceReductions::findAwaited() {

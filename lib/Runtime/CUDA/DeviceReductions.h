@@ -46,10 +46,8 @@ struct Shipment {
   /// Of a rank, with what fills it up, in elements.
   uint64_t part = 0;
   RankLaunch pack, add, unpack;
-  /// Events: of the model's stream, that all members are there, and that it
-  /// waits, and goes on; of the other one, that work begins, and that all is
-  /// done.
-  void *ready = nullptr, *waits = nullptr, *goesOn = nullptr;
+  /// Events of mp_reduction_time: of the model's stream, and of the other one.
+  void *ready = nullptr, *needed = nullptr, *resumed = nullptr;
   void *begun = nullptr, *done = nullptr;
   /// In this call.
   bool isWaitedFor = false;
@@ -70,6 +68,8 @@ public:
   /// Gives all back.
   void destroy();
 
+  /// A call begins.
+  int32_t begin();
   /// What begins at a record, and what is waited for there. `isActive` has what
   /// conditions of reductions are.
   int32_t run(uint64_t record, const uint8_t *isActive);
@@ -100,19 +100,22 @@ private:
   int32_t checkRanks(int32_t code);
   /// The bucket that other ranks are waited for; -1 for none.
   int32_t findAwaited();
-  /// Between two events of what has been done.
-  double getSeconds(void *begin, void *end);
+  /// From the begin of the call to an event of it.
+  double getSeconds(void *event);
   void tellTimes();
 
   mp_session &session;
   const mp_device_ranks *ranks = nullptr;
   void *stream = nullptr;
+  /// The event that a call begins with.
+  void *beginning = nullptr;
   Array<Shipment> shipments;
   uint64_t count = 0;
   /// The numbers of those that have started since the last wait, of which
   /// `numDone` are known to be done.
   Array<uint32_t> started;
   uint64_t numStarted = 0, numDone = 0;
+  Array<mp_reduction_time> times;
   /// Of each reduction, 1 + the number of the shipment that it is in.
   Array<uint32_t> shipmentOf;
   /// While shipments are made: of each reduction, whether it has started and is

@@ -59,6 +59,9 @@ int32_t mp_session::run(int64_t number) {
   if (plan.head->reductions.count && !onDevices.isReadyFor(getDeviceRanks()))
     if (int32_t code = onDevices.prepare(getDeviceRanks()))
       return code;
+  if (onDevices.isInUse())
+    if (int32_t code = onDevices.begin())
+      return code;
   mp_device_address word = control + MP_CONTROL_CALL * sizeof(int64_t);
   auto lower = static_cast<uint32_t>(number);
   auto newUpper = static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32);
