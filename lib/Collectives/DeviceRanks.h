@@ -50,6 +50,8 @@ private:
   int32_t gather(mp_device_address own, mp_device_address all, uint64_t bytes,
                  void *stream);
   int32_t watch(int32_t bucket);
+  /// Ends what is in line, which others may never come to. Returns 1.
+  int32_t abort();
   /// Keeps the text of an error.
   int32_t check(int32_t error, const char *function);
 

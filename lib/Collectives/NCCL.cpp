@@ -7,6 +7,10 @@
 
 #include "DeviceRanks.h"
 
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 
@@ -21,12 +25,33 @@ namespace mp {
 /// A library to be opened instead.
 static constexpr const char *libraryVariable = "MPOPT_NCCL_LIBRARY";
 
+/// The first that there is. Packages of Python's index have their libraries
+/// beside each other: mp_opt/bin/mp-run, nvidia/nccl/lib/libnccl.so.2.
+static void *openLibrary(std::string &name) {
+  constexpr const char *usual = "libnccl.so.2";
+  const char *given = std::getenv(libraryVariable);
+  name = given && *given ? given : usual;
+  // What is open stays open: it has threads of its own.
+  void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library || name != usual)
+    return library;
+  std::string program =
+      sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&openNCCL));
+  SmallString<128> beside = sys::path::parent_path(program);
+  sys::path::append(beside, "../../nvidia/nccl/lib", usual);
+  library = dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library)
+    name = beside.str();
+  else
+    // The message is about the usual one.
+    dlopen(usual, RTLD_NOW | RTLD_LOCAL);
+  return library;
+}
+
 Expected<const mp_nccl *> openNCCL() {
   static mp_nccl found = {};
-  const char *given = std::getenv(libraryVariable);
-  const char *name = given && *given ? given : "libnccl.so.2";
-  // What is open stays open: it has threads of its own.
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  std::string name;
+  void *library = openLibrary(name);
   if (!library)
     return createStringError(Twine(dlerror()) + "; " + libraryVariable +
                              " may name one");
@@ -178,8 +203,18 @@ static void *asPointer(mp_device_address address) {
   return reinterpret_cast<void *>(address);
 }
 
+int32_t DeviceRanks::abort() {
+  watchdog.begin("the end of NCCL");
+  nccl.ncclCommAbort(communicator);
+  watchdog.end();
+  communicator = nullptr;
+  return 1;
+}
+
 int32_t DeviceRanks::exchange(mp_device_address parts, mp_device_address from,
                               uint64_t part, void *stream) {
+  if (!communicator)
+    return 1;
   // The first one connects, for which ranks wait for each other.
   watchdog.begin("what devices exchange");
   int32_t failed = check(nccl.ncclGroupStart(), "ncclGroupStart");
@@ -198,11 +233,13 @@ int32_t DeviceRanks::exchange(mp_device_address parts, mp_device_address from,
     failed = check(ended, "ncclGroupEnd");
   watchdog.end();
   figures.bytes += part * uint64_t(functions.size - 1);
-  return failed;
+  return failed ? abort() : 0;
 }
 
 int32_t DeviceRanks::gather(mp_device_address own, mp_device_address all,
                             uint64_t part, void *stream) {
+  if (!communicator)
+    return 1;
   watchdog.begin("what devices gather");
   int32_t failed =
       check(nccl.ncclAllGather(asPointer(own), asPointer(all), part,
@@ -210,7 +247,7 @@ int32_t DeviceRanks::gather(mp_device_address own, mp_device_address all,
             "ncclAllGather");
   watchdog.end();
   figures.bytes += part * uint64_t(functions.size - 1);
-  return failed;
+  return failed ? abort() : 0;
 }
 
 int32_t DeviceRanks::watch(int32_t bucket) {
@@ -237,12 +274,7 @@ int32_t DeviceRanks::watch(int32_t bucket) {
       return 0;
     check(error, "reducing over ranks");
   }
-  // What is in line would never end.
-  watchdog.begin("the end of NCCL");
-  nccl.ncclCommAbort(communicator);
-  watchdog.end();
-  communicator = nullptr;
-  return 1;
+  return abort();
 }
 
 } // namespace mp

@@ -4,6 +4,8 @@ those of memory that goes through the host, and what is missing or fails is said
 (test_device_ranks.py has the bits of one device.)"""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 
@@ -13,7 +15,7 @@ import pytest
 from libraries import needs_linker
 from ranks import LAUNCHERS, devices, find_launcher, launch, lose_rank
 from ranks import make_data, make_model, make_steps, needs_emulation, refuse, train
-from runs import DEVICE, USAGE, command, load_safetensors, mp_run, read_log
+from runs import DEVICE, MP_RUN, USAGE, command, load_safetensors, mp_run, read_log
 from test_device_code import DOUBLE, emulated_kernels, needs_double
 
 # EX_TEMPFAIL.
@@ -200,6 +202,22 @@ def test_library(tmp_path, launcher):
         env=devices(2, MPOPT_NCCL_LIBRARY=str(DOUBLE / "libcuda.so.1"), **variables),
     )
     assert_equal_bits(found, expected)
+    # As packages of Python's index are: beside the package of mp-run, where the
+    # machine has none that can be opened.
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "libnccl.so.2").write_text("no library\n")
+    paths = f"{tmp_path / 'none'}:{DOUBLE}"
+    program = tmp_path / "mp_opt" / "bin" / "mp-run"
+    beside = tmp_path / "nvidia" / "nccl" / "lib" / "libnccl.so.2"
+    for file, source in ((program, MP_RUN), (beside, DOUBLE / "libcuda.so.1")):
+        file.parent.mkdir(parents=True)
+        shutil.copy(source, file)
+    subprocess.run(
+        [launcher, "-n", "2", program, "train", step, f"--data={data}", "-o", out,
+         "--quiet", "--device=cuda", "--collectives=nccl"],
+        check=True, timeout=60, env=devices(2, **{**variables, "LD_LIBRARY_PATH": paths}),
+    )  # fmt: skip
+    assert_equal_bits(load_safetensors(out), expected)
     environment = devices(2, MPOPT_NCCL_LIBRARY="libnone.so.2", **variables)
     run = (launcher, 2, "train", step, f"--data={data}", "--device=cuda")
     done = launch(*run, env=environment)
@@ -211,6 +229,24 @@ def test_library(tmp_path, launcher):
     environment["MPOPT_NCCL_LIBRARY"] = "libm.so.6"
     message = refuse(*run, "--collectives=nccl", env=environment)
     assert "libm.so.6 has no nccl" in message
+
+
+@needs_linker
+@needs_double
+@pytest.mark.skipif(
+    "MPOPT_TEST_NCCL" not in os.environ, reason="names NVIDIA's libnccl.so.2"
+)
+def test_real_library(tmp_path, launcher):
+    """NVIDIA's NCCL starts, has a version and an identifier, and says that the
+    driver's double is no driver."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2)
+    variables = emulated_kernels(tmp_path, step, "--dim=batch=8", "--in-place")
+    message = refuse(
+        launcher, 2, "train", step, f"--data={make_data(tmp_path, 4)}",
+        "--device=cuda", "--quiet",
+        env=devices(2, MPOPT_NCCL_LIBRARY=os.environ["MPOPT_TEST_NCCL"], **variables),
+    )
+    assert "NCCL: ncclCommInitRank: unhandled cuda error" in message
 
 
 #

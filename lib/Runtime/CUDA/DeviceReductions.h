@@ -26,6 +26,14 @@ namespace mp::runtime {
 
 /// What elements are while they travel.
 enum class Wire { F32, BF16, F64, I8 };
+inline uint64_t getBytes(Wire wire) {
+  constexpr uint64_t bytes[] = {4, 2, 8, 1};
+  return bytes[static_cast<int>(wire)];
+}
+
+/// Of mp_operation: ranges of members are of one rank each; nothing is added.
+inline bool isOfRanges(int32_t operation) { return operation >= MP_SCATTER; }
+inline bool isGather(int32_t operation) { return operation >= MP_GATHER; }
 
 /// A launch: the kernel, and where its rows of mp_rank_piece are, or its
 /// mp_rank_parts, counted from the begin of all tables.
@@ -80,7 +88,9 @@ private:
   int32_t makeShipments();
   int32_t addShipments(uint64_t trigger, int32_t bucket);
   int32_t add(uint64_t trigger, uint32_t reduction);
+  void setPart(Shipment &shipment);
   int32_t makeTables();
+  int32_t findKernels(Shipment &shipment);
   int32_t findKernel(RankLaunch &launch, const char *work, Wire from, Wire to);
   int32_t allocate(mp_device_address &address, uint64_t bytes,
                    const char *what);
