@@ -133,7 +133,9 @@ private:
   Array<bool> isOpen;
   /// What is sent and gathered, and what is received.
   mp_device_address packed = 0, received = 0, tables = 0;
-  /// Of these three.
+  /// What is copied to the tables; it stays as long as that may be in line.
+  Array<uint8_t> written;
+  /// Of the memory on the device.
   uint64_t ownBytes = 0;
 };
 

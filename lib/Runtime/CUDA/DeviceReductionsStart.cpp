@@ -291,16 +291,15 @@ int32_t DeviceReductions::makeTables() {
     return code;
   if (int32_t code = allocate(tables, bytes, "where members of buckets are"))
     return code;
-  Array<uint8_t> memory;
-  if (!memory.resize(bytes))
+  if (!written.resize(bytes))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
   uint64_t begin = 0;
   for (uint64_t index = 0; index < count; ++index)
-    begin = write(shipments[index], memory.get(), begin);
+    begin = write(shipments[index], written.get(), begin);
   if (!bytes)
     return MP_OK;
   if (int32_t code = check(session.driver.cuMemcpyHtoDAsync_v2(
-                               tables, memory.get(), bytes, stream),
+                               tables, written.get(), bytes, stream),
                            "cuMemcpyHtoDAsync"))
     return code;
   return check(session.driver.cuStreamSynchronize(stream),
