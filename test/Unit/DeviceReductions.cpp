@@ -235,6 +235,29 @@ static void checkDeviceRanks() {
   });
 }
 
+/// A condition is asked for while something travels: times are those of all of
+/// the call.
+static void checkConditionBehind() {
+  mp::DevicePlan plan = makeTwinExample();
+  std::vector<mp::DevicePlan::Record> records = plan.records;
+  plan.reductions[0].members = plan.reductions[1].members = 1;
+  plan.reductions[1].bucket = 5;
+  // In between, z is copied, which nothing here is reduced of.
+  plan.records = {records[0], records[1], records[2], records[7],
+                  records[3], records[4], records[5], records[6]};
+  TwinRanks twins;
+  Call call;
+  expect(call.run(plan) == MP_OK && isAll(call.y, 45) && isAll(call.z, 1),
+         call.text);
+  expect(twins.times.size() == 2 && twins.times[0].bucket == 4 &&
+             twins.times[1].bucket == 5,
+         "found times of " + Twine(twins.times.size()) + " buckets");
+  for (const mp_reduction_time &time : twins.times)
+    expect(0 < time.ready && time.ready <= time.begun &&
+               time.begun < time.done && time.done <= time.resumed,
+           "a time is wrong");
+}
+
 /// Memory that ranks take is given back where there are none any more.
 static void checkBytes() {
   mp::DevicePlan plan = makeTwinExample();
@@ -298,6 +321,7 @@ int main() {
   checkReductions();
   expectNothingLeft("through the host");
   checkDeviceRanks();
+  checkConditionBehind();
   checkBytes();
   expectNothingLeft("other ranks");
   checkFailures();

@@ -141,13 +141,14 @@ double DeviceReductions::getSeconds(void *event) {
 }
 
 void DeviceReductions::tellTimes() {
-  if (!numStarted)
-    return;
   const PlanView &plan = session.plan;
+  uint64_t numTimes = 0;
   for (uint64_t index = 0; index < numStarted; ++index) {
     const Shipment &shipment = shipments[started[index]];
+    if (session.driver.cuEventQuery(shipment.done))
+      continue;
     const mp_plan_reduction &first = plan.getReductions()[shipment.first];
-    mp_reduction_time &time = times[index] = {};
+    mp_reduction_time &time = times[numTimes++] = {};
     time.bucket = first.bucket;
     time.type = first.type;
     for (uint64_t other = 0; other < plan.head->reductions.count; ++other)
@@ -162,7 +163,9 @@ void DeviceReductions::tellTimes() {
     time.needed = getSeconds(shipment.needed);
     time.resumed = getSeconds(shipment.resumed);
   }
-  ranks->measured(ranks->context, times.get(), numStarted);
+  if (numTimes)
+    ranks->measured(ranks->context, times.get(), numTimes);
+  numStarted = numDone = 0;
 }
 
 int32_t DeviceReductions::findAwaited() {
@@ -185,11 +188,8 @@ int32_t DeviceReductions::wait() {
     int32_t bucket = isDone ? -1 : findAwaited();
     if (int32_t code = checkRanks(ranks->watch(ranks->context, bucket)))
       return code;
-    if (isDone) {
-      tellTimes();
-      numStarted = numDone = 0;
+    if (isDone)
       return check(error, "cuStreamQuery");
-    }
     if (polls < busyPolls)
       sched_yield();
     else

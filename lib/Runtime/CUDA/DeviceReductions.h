@@ -83,6 +83,8 @@ public:
   int32_t run(uint64_t record, const uint8_t *isActive);
   /// Until all that is in line for the model's stream is done.
   int32_t wait();
+  /// Behind that, of the last call.
+  void tellTimes();
 
 private:
   int32_t makeShipments();
@@ -112,7 +114,6 @@ private:
   int32_t findAwaited();
   /// From the begin of the call to an event of it.
   double getSeconds(void *event);
-  void tellTimes();
 
   mp_session &session;
   const mp_device_ranks *ranks = nullptr;
@@ -121,7 +122,7 @@ private:
   void *beginning = nullptr;
   Array<Shipment> shipments;
   uint64_t count = 0;
-  /// The numbers of those that have started since the last wait, of which
+  /// The numbers of those that have started in the last call, of which
   /// `numDone` are known to be done.
   Array<uint32_t> started;
   uint64_t numStarted = 0, numDone = 0;

@@ -140,6 +140,8 @@ int32_t mp_session::wait() {
       return device.fail(error, "cuMemcpyDtoHAsync", "reading errors");
   if (int32_t code = synchronize("running the model"))
     return code;
+  if (onDevices.isInUse())
+    onDevices.tellTimes();
   bool hadCalls = hasCalls;
   hasCalls = false;
   return hadCalls ? reportError() : MP_OK;
