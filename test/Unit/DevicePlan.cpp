@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Expect.h"
+
 #include "mp-opt/Execution/DevicePlan.h"
 
 #include "mp-opt/Dialect/Device/DeviceOps.h"
@@ -30,15 +32,6 @@
 #include <functional>
 
 using namespace mlir;
-
-static bool isGood = true;
-
-static void expect(bool holds, const Twine &what) {
-  if (holds)
-    return;
-  llvm::errs() << what << "\n";
-  isGood = false;
-}
 
 /// `main`, for which the module has inputs x and w, outputs y and w_new, which
 /// is w's next value, and a constant: each of 64 floats.

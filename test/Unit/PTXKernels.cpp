@@ -14,6 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Expect.h"
+
 #include "KernelTexts.h"
 
 #include "mp-opt/Execution/EmitPTX.h"
@@ -27,15 +29,6 @@
 using namespace mlir;
 using mp::DevicePlan;
 using mp::PTXImage;
-
-static bool isGood = true;
-
-static void expect(bool holds, const Twine &what) {
-  if (holds)
-    return;
-  llvm::errs() << what << "\n";
-  isGood = false;
-}
 
 static llvm::Expected<std::vector<PTXImage>>
 emit(MLIRContext &context, const Twine &kernels, const mp::PTXTarget &target) {

@@ -9,6 +9,7 @@
 #define MPOPT_TEST_UNIT_SESSIONEXAMPLE_H
 
 #include "DeviceExample.h"
+#include "Expect.h"
 
 #include "mp-opt/Emulation/EmulatedDriver.h"
 #include "mp-opt/Runtime/Device.h"
@@ -23,15 +24,6 @@
 using llvm::StringRef;
 using llvm::Twine;
 using Floats = std::vector<float>;
-
-inline bool isGood = true;
-
-inline void expect(bool holds, const Twine &what) {
-  if (holds)
-    return;
-  llvm::errs() << what << "\n";
-  isGood = false;
-}
 
 inline void expectError(int32_t found, int32_t code, StringRef text,
                         const Twine &what) {

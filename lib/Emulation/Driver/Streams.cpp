@@ -85,6 +85,16 @@ static int32_t finish(State &state, Stream &stream) {
   return error;
 }
 
+/// A stream whose work may be done now; null after a complaint.
+static Stream *findToRun(State &state, void *handle, const char *function,
+                         int32_t &error) {
+  Stream *stream = findStream(state, handle, error);
+  if (!stream || !state.isRecording())
+    return stream;
+  error = checkQuiet(state, function);
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Streams
 //===----------------------------------------------------------------------===//
@@ -116,14 +126,12 @@ int32_t MP_EMULATED(cuStreamDestroy_v2)(void *handle) {
 
 int32_t MP_EMULATED(cuStreamSynchronize)(void *handle) {
   Call call(Call::Context, "cuStreamSynchronize");
-  if (call.error)
-    return call.error;
-  int32_t error = 0;
-  Stream *stream = findStream(call.state, handle, error);
+  int32_t error = call.error;
+  Stream *stream =
+      error ? nullptr
+            : findToRun(call.state, handle, "cuStreamSynchronize", error);
   if (!stream)
     return error;
-  if (call.state.isRecording())
-    return checkQuiet(call.state, "cuStreamSynchronize");
   constexpr std::chrono::microseconds nap(20);
   while ((error = finish(call.state, *stream)) == MP_CUDA_NOT_READY)
     std::this_thread::sleep_for(nap);
@@ -133,14 +141,11 @@ int32_t MP_EMULATED(cuStreamSynchronize)(void *handle) {
 /// Of a stream that has something in line, the first question is too early.
 int32_t MP_EMULATED(cuStreamQuery)(void *handle) {
   Call call(Call::Context, "cuStreamQuery");
-  if (call.error)
-    return call.error;
-  int32_t error = 0;
-  Stream *stream = findStream(call.state, handle, error);
+  int32_t error = call.error;
+  Stream *stream =
+      error ? nullptr : findToRun(call.state, handle, "cuStreamQuery", error);
   if (!stream)
     return error;
-  if (call.state.isRecording())
-    return checkQuiet(call.state, "cuStreamQuery");
   if (stream->asked != stream->getEnd()) {
     stream->asked = stream->getEnd();
     if (!stream->pending.empty())

@@ -110,19 +110,19 @@ int32_t DeviceReductions::waitFor(Shipment &shipment) {
 
 int32_t DeviceReductions::begin() {
   // Of several calls in line, the last one is looked at.
-  numStarted = numDone = 0;
+  numStarted = numDone = next = 0;
   return check(session.driver.cuEventRecord(beginning, session.stream),
                "cuEventRecord");
 }
 
 int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
-  for (uint64_t number = 0; number < count; ++number) {
-    Shipment &shipment = shipments[number];
-    if (shipment.trigger != index || !isActive[shipment.first])
+  for (; next < count && shipments[next].trigger == index; ++next) {
+    Shipment &shipment = shipments[next];
+    if (!isActive[shipment.first])
       continue;
     if (int32_t code = start(shipment))
       return code;
-    started[numStarted++] = static_cast<uint32_t>(number);
+    started[numStarted++] = static_cast<uint32_t>(next);
   }
   const mp_plan_record &record = session.plan.getRecords()[index];
   uint32_t number = shipmentOf[record.kernel];
@@ -151,10 +151,7 @@ void DeviceReductions::tellTimes() {
     mp_reduction_time &time = times[numTimes++] = {};
     time.bucket = first.bucket;
     time.type = first.type;
-    for (uint64_t other = 0; other < plan.head->reductions.count; ++other)
-      if (shipmentOf[other] == started[index] + 1)
-        time.bytes +=
-            plan.getPlaces()[plan.getReductions()[other].memory].bytes;
+    time.bytes = shipment.bytes;
     time.ready = getSeconds(shipment.ready);
     time.begun = getSeconds(shipment.begun);
     time.done = getSeconds(shipment.done);

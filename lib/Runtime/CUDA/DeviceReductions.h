@@ -51,6 +51,8 @@ struct Shipment {
   uint64_t trigger = 0;
   /// The first of its members, which all have the same condition.
   uint32_t first = 0;
+  /// Its members, in `members`, and their bytes.
+  uint64_t begin = 0, end = 0, bytes = 0;
   /// Of a rank, with what fills it up, in elements.
   uint64_t part = 0;
   RankLaunch pack, add, unpack;
@@ -90,6 +92,7 @@ private:
   int32_t makeShipments();
   int32_t addShipments(uint64_t trigger, int32_t bucket);
   int32_t add(uint64_t trigger, uint32_t reduction);
+  int32_t listMembers();
   void setPart(Shipment &shipment);
   int32_t makeTables();
   int32_t findKernels(Shipment &shipment);
@@ -120,8 +123,13 @@ private:
   void *stream = nullptr;
   /// The event that a call begins with.
   void *beginning = nullptr;
+  /// In the order of the records that they begin at.
   Array<Shipment> shipments;
   uint64_t count = 0;
+  /// Numbers of reductions, those of a shipment behind each other.
+  Array<uint32_t> members;
+  /// In a call, the first that no record has come to.
+  uint64_t next = 0;
   /// The numbers of those that have started in the last call, of which
   /// `numDone` are known to be done.
   Array<uint32_t> started;

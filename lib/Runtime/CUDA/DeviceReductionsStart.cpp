@@ -45,12 +45,13 @@ int32_t DeviceReductions::add(uint64_t trigger, uint32_t number) {
            session.getAddress(places[other.condition]);
   };
   isOpen[number] = false;
-  for (uint64_t index = 0; index < count; ++index) {
+  // Those of the same record are the last.
+  for (uint64_t index = count;
+       index-- > 0 && shipments[index].trigger == trigger;) {
     const Shipment &shipment = shipments[index];
     const mp_plan_reduction &first = reductions[shipment.first];
-    if (shipment.trigger != trigger || first.bucket != one.bucket ||
-        first.operation != one.operation || first.type != one.type ||
-        !hasSameCondition(first))
+    if (first.bucket != one.bucket || first.operation != one.operation ||
+        first.type != one.type || !hasSameCondition(first))
       continue;
     shipmentOf[number] = static_cast<uint32_t>(index + 1);
     return MP_OK;
@@ -88,10 +89,10 @@ int32_t DeviceReductions::addShipments(uint64_t trigger, int32_t bucket) {
 int32_t DeviceReductions::makeShipments() {
   const PlanView &plan = session.plan;
   uint64_t total = plan.head->reductions.count;
-  Array<int32_t> members;
+  Array<int32_t> startedOf;
   if (!shipments.resize(total) || !shipmentOf.resize(total) ||
       !isOpen.resize(total) || !started.resize(total) || !times.resize(total) ||
-      !members.resize(total))
+      !startedOf.resize(total))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
   for (uint64_t index = 0; index < plan.head->records.count; ++index) {
     const mp_plan_record &record = plan.getRecords()[index];
@@ -108,12 +109,38 @@ int32_t DeviceReductions::makeShipments() {
       uint64_t first = 0;
       while (plan.getReductions()[first].bucket != one.bucket)
         ++first;
-      isDue = ++members[first] % one.members == 0;
+      isDue = ++startedOf[first] % one.members == 0;
     }
     if (isDue)
       if (int32_t code = addShipments(index, one.bucket))
         return code;
   }
+  return listMembers();
+}
+
+int32_t DeviceReductions::listMembers() {
+  const PlanView &plan = session.plan;
+  uint64_t total = plan.head->reductions.count;
+  if (!members.resize(total))
+    return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
+  // First how many there are, then where they begin.
+  for (uint64_t index = 0; index < total; ++index)
+    if (uint32_t number = shipmentOf[index])
+      ++shipments[number - 1].end;
+  uint64_t begin = 0;
+  for (uint64_t number = 0; number < count; ++number) {
+    Shipment &shipment = shipments[number];
+    shipment.begin = begin;
+    begin += shipment.end;
+    shipment.end = shipment.begin;
+  }
+  for (uint32_t index = 0; index < total; ++index)
+    if (uint32_t number = shipmentOf[index]) {
+      Shipment &shipment = shipments[number - 1];
+      members[shipment.end++] = index;
+      shipment.bytes +=
+          plan.getPlaces()[plan.getReductions()[index].memory].bytes;
+    }
   return MP_OK;
 }
 
@@ -126,17 +153,14 @@ int32_t DeviceReductions::makeShipments() {
 template <typename Function>
 void DeviceReductions::forPieces(const Shipment &shipment, Function visit) {
   const PlanView &plan = session.plan;
-  auto number = static_cast<uint32_t>(&shipment - shipments.get() + 1);
   uint64_t bytes = getBytes(shipment.elements);
   auto numRanks = static_cast<uint64_t>(ranks->size);
   bool hasRanges = isOfRanges(shipment.operation);
   for (uint64_t rank = 0; rank < (hasRanges ? numRanks : 1); ++rank) {
     uint64_t place = rank * shipment.part;
-    for (uint64_t index = 0; index < plan.head->reductions.count; ++index) {
-      if (shipmentOf[index] != number)
-        continue;
+    for (uint64_t index = shipment.begin; index < shipment.end; ++index) {
       const mp_plan_place &memory =
-          plan.getPlaces()[plan.getReductions()[index].memory];
+          plan.getPlaces()[plan.getReductions()[members[index]].memory];
       uint64_t first = 0, last = memory.bytes / bytes, size = last;
       if (hasRanges) {
         first = rank * size / numRanks;

@@ -50,48 +50,46 @@ int32_t mp_session::takeReducedMemory() {
   return MP_OK;
 }
 
-/// What the conditions of starts are. Without any, nothing is waited for.
-int32_t mp_session::fetchConditions(const Piece &piece) {
+/// Copies of each start what `choose` says, if it says anything, to the host;
+/// waits where something is copied.
+template <typename Function>
+int32_t mp_session::fetch(const Piece &piece, Function choose) {
   bool isCopied = false;
   for (uint64_t index = piece.firstReduction; index < piece.end; ++index) {
     const mp_plan_record &record = plan.getRecords()[index];
     if (record.kind != MP_RECORD_REDUCE_START)
       break;
-    const mp_plan_reduction &reduction = plan.getReductions()[record.kernel];
-    uint8_t *condition = static_cast<uint8_t *>(conditions) + record.kernel;
-    if (reduction.condition == -1) {
-      *condition = 1;
+    void *to = nullptr;
+    const mp_plan_place *from = choose(record.kernel, to);
+    if (!from || !from->bytes)
       continue;
-    }
-    const mp_plan_place &from =
-        plan.getPlaces()[static_cast<uint64_t>(reduction.condition)];
-    if (int32_t error = driver.cuMemcpyDtoHAsync_v2(condition, getAddress(from),
-                                                    from.bytes, stream))
-      return device.fail(error, "cuMemcpyDtoHAsync",
-                         "asking whether ranks reduce");
-    isCopied = true;
-  }
-  return isCopied ? synchronize("running the model") : MP_OK;
-}
-
-/// Copies what starts to the host.
-int32_t mp_session::fetchReduced(const Piece &piece) {
-  bool isCopied = false;
-  for (uint64_t index = piece.firstReduction; index < piece.end; ++index) {
-    const mp_plan_record &record = plan.getRecords()[index];
-    if (record.kind != MP_RECORD_REDUCE_START)
-      break;
-    const mp_plan_place &from =
-        plan.getPlaces()[plan.getReductions()[record.kernel].memory];
-    if (!isActive(record.kernel) || !from.bytes)
-      continue;
-    if (int32_t error = driver.cuMemcpyDtoHAsync_v2(
-            reduced[record.kernel], getAddress(from), from.bytes, stream))
+    if (int32_t error = driver.cuMemcpyDtoHAsync_v2(to, getAddress(*from),
+                                                    from->bytes, stream))
       return device.fail(error, "cuMemcpyDtoHAsync",
                          "copying what ranks reduce");
     isCopied = true;
   }
   return isCopied ? synchronize("running the model") : MP_OK;
+}
+
+/// Without any, nothing is waited for.
+int32_t mp_session::fetchConditions(const Piece &piece) {
+  return fetch(piece, [&](uint32_t number, void *&to) {
+    auto *condition = static_cast<uint8_t *>(conditions) + number;
+    int64_t place = plan.getReductions()[number].condition;
+    to = condition;
+    *condition = 1;
+    return place == -1 ? nullptr : plan.getPlaces() + place;
+  });
+}
+
+int32_t mp_session::fetchReduced(const Piece &piece) {
+  return fetch(piece, [&](uint32_t number, void *&to) {
+    to = reduced[number];
+    return isActive(number)
+               ? plan.getPlaces() + plan.getReductions()[number].memory
+               : nullptr;
+  });
 }
 
 /// What has been fetched is handed over; what is waited for goes back.

@@ -92,6 +92,8 @@ private:
   int32_t takeHostMemory(void *&memory, uint64_t size);
   int32_t takeReducedMemory();
   int32_t reduce(const mp::runtime::Piece &piece);
+  template <typename Function>
+  int32_t fetch(const mp::runtime::Piece &piece, Function choose);
   int32_t fetchConditions(const mp::runtime::Piece &piece);
   int32_t fetchReduced(const mp::runtime::Piece &piece);
   int32_t reduceOnHost(const mp_collectives &ranks,
