@@ -194,7 +194,10 @@ template <typename Handle> Error MPICommunicator<Handle>::start() {
   char text[textBytes] = "";
   int length = 0;
   mpi.MPI_Get_library_version(text, &length);
-  library = StringRef(text).split('\n').first.split(',').first.rtrim().str();
+  // "Open MPI v4.1.4, package: ...", "MPICH Version:\t4.0.2".
+  auto [name, version] =
+      StringRef(text).split('\n').first.split(',').first.split(" Version:");
+  library = (name.trim() + (version.empty() ? "" : " ") + version.trim()).str();
   mpi.MPI_Comm_set_errhandler(handles.world, handles.errorsReturn);
   mpi.MPI_Comm_rank(handles.world, &rank);
   mpi.MPI_Comm_size(handles.world, &size);
