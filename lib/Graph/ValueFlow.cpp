@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ValueFlow.h"
+#include "mp-opt/Graph/ValueFlow.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -81,6 +81,56 @@ bool forEachFlowTarget(OpOperand &use, llvm::function_ref<void(Value)> take) {
   if (result < layout.numStates)
     takeArgument(parent, result + layout.firstState, take);
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// ValueFlow
+//===----------------------------------------------------------------------===//
+
+static FunctionOp lookupScope(const FunctionTable &functions, Operation *op) {
+  FunctionOp function = isa<CustomOp>(op) ? functions.lookup(op) : FunctionOp();
+  return function && isSpecialized(function) ? function : FunctionOp();
+}
+
+ValueFlow::ValueFlow(ModuleOp module)
+    : functions(module), scopes(mp::getScopes(module)) {
+  for (Operation *scope : scopes)
+    scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (!isNode(op) && (!isa<YieldOp>(op) || isa<GraphOp>(op->getParentOp())))
+        return;
+      ops.push_back(op);
+      if (FunctionOp function = lookupScope(functions, op))
+        calls[function].push_back(op);
+    });
+  for (Operation *op : ops)
+    for (OpOperand &use : op->getOpOperands())
+      forEachTarget(
+          use, [&](Value target) { sources[target].push_back(use.get()); });
+}
+
+bool ValueFlow::forEachTarget(OpOperand &use,
+                              llvm::function_ref<void(Value)> take) const {
+  if (forEachFlowTarget(use, take))
+    return true;
+  Operation *user = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  if (FunctionOp function = lookupScope(functions, user)) {
+    takeArgument(function, index, take);
+    return true;
+  }
+  auto function = isa<YieldOp>(user) ? dyn_cast<FunctionOp>(user->getParentOp())
+                                     : FunctionOp();
+  if (!function)
+    return false;
+  if (auto it = calls.find(function); it != calls.end())
+    for (Operation *call : it->second)
+      takeResult(call, index, take);
+  return true;
+}
+
+ArrayRef<Value> ValueFlow::getSources(Value value) const {
+  auto it = sources.find(value);
+  return it == sources.end() ? ArrayRef<Value>() : ArrayRef<Value>(it->second);
 }
 
 } // namespace mp

@@ -105,4 +105,20 @@ std::vector<bool> MaxFlow::getLargestSourceSide() const {
   return isSource;
 }
 
+std::vector<bool> MaxFlow::getSmallestSourceSide() const {
+  // What the source still reaches.
+  std::vector<bool> isSource(heads.size(), false);
+  std::vector<int> queue = {source};
+  isSource[source] = true;
+  for (size_t next = 0; next < queue.size(); ++next)
+    for (int edge = heads[queue[next]]; edge >= 0; edge = edges[edge].next) {
+      int to = edges[edge].to;
+      if (isSource[to] || edges[edge].capacity <= 0)
+        continue;
+      isSource[to] = true;
+      queue.push_back(to);
+    }
+  return isSource;
+}
+
 } // namespace mp

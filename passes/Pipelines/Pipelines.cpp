@@ -42,6 +42,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createAnnotateLongReductions());
   pm.addPass(createAnnotateMasks());
   pm.addPass(createAnnotateRanges());
+  pm.addPass(createAnnotateStates());
+  pm.addPass(createAnnotateSensitiveValues());
   pm.addPass(createClassify());
   if (options.raiseOpset) {
     RaiseOpsetOptions raising;

@@ -137,6 +137,53 @@ def AnnotateRanges : AnnotatePass<"mp-annotate-ranges"> {
   }];
 }
 
+def AnnotateStates : PrecisionPass<"mp-annotate-states"> {
+  let summary = "Mark nodes through which iterations accumulate";
+  let description = [{
+    After: a node has `mp.hazard` if it lies on a cycle between a state of a
+    Loop or Scan and the next value of this state (or of another state that
+    depends on it), and the cycle computes something. `mp-classify` keeps it
+    fp32, whatever lists say; its constants stay fp32 with it, and `mp-assign`
+    gives the state that type.
+
+    A product (contraction) ends a cycle. Left alone: states that are only
+    moved, and nodes that only read a state.
+
+    Example: test/Precision/mp-annotate-states.mlir
+  }];
+}
+
+def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
+  let summary = "Mark nodes whose small errors decide results";
+  let description = [{
+    Before: any module, after `mp-annotate-masks` where masks are to be
+    clamped. After: a node carries `mp.hazard`, the reason, if its result
+
+    - is an angle (Sin, Cos, Tan), up to and including the product, unless the
+      phase is small;
+    - becomes integers, is split into its whole and fractional part, or makes
+      coordinates (boxes, grids, regions), elementwise up to the product, and
+      including products of whole numbers, of a table of positions, of at most
+      four terms, and products of inputs;
+    - is compared by ArgMin, ArgMax, TopK or Equal, and is the first product;
+    - is a difference that may be near zero and that a logarithm, a root, a
+      reciprocal or a division reads; its operands are marked, too;
+    - is the sum with a constant (or a BatchNormalization with a mean) that is
+      large next to the spread of the result;
+    - is part of a squared distance x^2 - 2xc + c^2, or of a chain of factors
+      near one;
+    - in fp16, is a product of integers of unknown range.
+
+    Products of products that take more than a tenth of the model's
+    multiply-adds stay unmarked for angles and differences; they carry
+    `mp.costly`, the reason, and `mp-check-inputs` warns of them.
+
+    include/mp-opt/Precision/Analysis/SensitiveValues.h has the rules.
+
+    Example: test/Precision/mp-annotate-sensitive-values.mlir
+  }];
+}
+
 def SetPolicy : PrecisionPass<"mp-set-policy"> {
   let summary = "Load the policy and leave it on the module";
   let description = [{

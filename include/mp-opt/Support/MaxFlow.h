@@ -44,6 +44,8 @@ public:
   /// After a complete run: the largest source side of any minimum cut, by
   /// vertex.
   std::vector<bool> getLargestSourceSide() const;
+  /// The same, the smallest one.
+  std::vector<bool> getSmallestSourceSide() const;
 
 private:
   struct Edge {

@@ -349,6 +349,7 @@ static constexpr Rule rules[] = {
     {mark::opClass, Place::Inside, is<ClassAttr>, "#mp.class"},
     {mark::precision, Place::Inside, is<PrecisionAttr>, "#mp.precision"},
     {mark::hazard, Place::Inside, is<HazardAttr>, "#mp.hazard"},
+    {mark::costly, Place::Inside, is<HazardAttr>, "#mp.hazard"},
     {mark::composite, Place::Inside, is<CompositeAttr>, "#mp.composite"},
     {mark::shapeArithmetic, Place::Inside, is<UnitAttr>, "unit"},
     {mark::added, Place::Inside, is<UnitAttr>, "unit"},

@@ -15,12 +15,13 @@
 
 #include "mp-opt/Precision/Analysis/ShapeArithmetic.h"
 
-#include "../../Graph/ValueFlow.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Parameters.h"
+#include "mp-opt/Graph/ValueFlow.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/ProductDepth.h"
 
 #include <deque>
 
@@ -56,6 +57,8 @@ enum class Rule : uint8_t {
   /// The shape says nothing about the elements.
   Fill,
   Contraction,
+  /// Products of integers, and what scales them.
+  Quantized,
   Opaque,
 };
 
@@ -104,6 +107,8 @@ static Rule findRule(Operation *op) {
     return Rule::Fill;
   case OperatorKind::Prefix:
     return Rule::Count;
+  case OperatorKind::Quantization:
+    return Rule::Quantized;
   default:
     return Rule::Plain;
   }
@@ -158,7 +163,7 @@ Origin Origins::getOperands(Operation *op, bool asFloat) const {
   return greatest;
 }
 
-static bool isCastOfIntegers(Value value) {
+static bool isMadeOfIntegers(Value value) {
   Operation *op = value.getDefiningOp();
   return op && getOperatorTraits(op).math == OperatorMath::Cast &&
          op->getNumOperands() == 1 &&
@@ -181,15 +186,19 @@ Origin Origins::getResult(Operation *op, Value result) {
   case Rule::Bounded:
     return origin == Origin::Index ? Origin::Input : origin;
   case Rule::Count:
-    return !asFloat || isCastOfIntegers(op->getOperand(0)) ? Origin::Index
+    return !asFloat || isMadeOfIntegers(op->getOperand(0)) ? Origin::Index
                                                            : origin;
   case Rule::Lookup:
     if (op->getNumOperands() > 1 && origin == Origin::Constant &&
         lookup(op->getOperand(1)) != Origin::Constant)
       return Origin::Input;
     return origin;
+  case Rule::Quantized:
+    return origin == Origin::Constant ? origin : Origin::Data;
   case Rule::Plain:
-    return origin;
+    // Integers of a model's inputs are positions, times and identifiers.
+    return origin == Origin::Input && isCastOfIntegers(op) ? Origin::Index
+                                                           : origin;
   }
   return origin;
 }

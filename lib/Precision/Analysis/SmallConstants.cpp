@@ -47,6 +47,30 @@ static std::optional<SmallVector<T>> copyBlob(DenseResourceElementsAttr held) {
   return elements;
 }
 
+std::optional<std::vector<float>> getFloatElements(Value value,
+                                                   int64_t maxCount) {
+  Attribute held = getHeldValue(value);
+  if (auto number = dyn_cast_or_null<FloatAttr>(held))
+    return std::vector<float>{float(number.getValueAsDouble())};
+  if (auto numbers = dyn_cast_or_null<DenseF32ArrayAttr>(held))
+    return std::vector<float>(numbers.asArrayRef());
+  auto elements = dyn_cast_or_null<ElementsAttr>(held);
+  if (!elements || !elements.getElementType().isF32() ||
+      elements.getNumElements() > maxCount)
+    return std::nullopt;
+  if (auto dense = dyn_cast<DenseElementsAttr>(held)) {
+    if (dense.isSplat())
+      return std::vector<float>{dense.getSplatValue<float>()};
+    auto values = dense.getValues<float>();
+    return std::vector<float>(values.begin(), values.end());
+  }
+  auto resource = dyn_cast<DenseResourceElementsAttr>(held);
+  auto copy = resource ? copyBlob<float>(resource) : std::nullopt;
+  return copy ? std::make_optional<std::vector<float>>(copy->begin(),
+                                                       copy->end())
+              : std::nullopt;
+}
+
 std::optional<SmallVector<int64_t>> getIntegerConstant(Value value) {
   Attribute held = getHeldValue(value);
   if (auto number = dyn_cast_or_null<IntegerAttr>(held))

@@ -14,11 +14,18 @@
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
+#include <vector>
+
 namespace mp {
 
 /// The number that all elements of a small constant have; absent if `value`
 /// is none, or not that small. Sees through casts and rearrangements.
 std::optional<double> getUniformConstant(mlir::Value value);
+
+/// The elements of an fp32 constant of at most `maxCount` elements; one
+/// element stands for a constant of equal ones. Absent for other values.
+std::optional<std::vector<float>> getFloatElements(mlir::Value value,
+                                                   int64_t maxCount);
 
 /// The elements of a small integer constant.
 std::optional<llvm::SmallVector<int64_t>> getIntegerConstant(mlir::Value value);

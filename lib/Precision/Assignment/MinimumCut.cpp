@@ -71,6 +71,7 @@ private:
     return variables[index].state != Variable::Free ||
            variables[index].kind == Variable::Constant;
   }
+  void keepInputsF32();
   void keepSteepF32();
   void keepFarF32();
   void solveParts();
@@ -223,6 +224,45 @@ void MinimumCut::keepSteepF32() {
     worklist.pop_back();
     for (unsigned index : variables[next].writes)
       visit(index);
+  }
+}
+
+/// Arithmetic on inputs before the first product is fp32, as the inputs are:
+/// what a difference of two of them needs is not known here, and a cast behind
+/// it moves as many bytes as one before it. Movement after the last computation
+/// stays free.
+void MinimumCut::keepInputsF32() {
+  ArrayRef<ValueEntry> values = graph.getValues();
+  auto isBeforeProducts = [&](unsigned index) {
+    const Variable &variable = variables[index];
+    if (variable.state != Variable::Free || variable.kind != Variable::Node ||
+        variable.isAsked)
+      return false;
+    // Comparisons yield no float.
+    auto depth = ProductDepth::Constant;
+    for (unsigned value :
+         variable.writes.empty() ? variable.reads : variable.writes)
+      depth = std::max(depth, graph.getDepth(values[value].value));
+    return depth == ProductDepth::Input;
+  };
+  std::vector<unsigned> worklist;
+  auto keep = [&](unsigned index) {
+    variables[index].state = Variable::F32;
+    variables[index].reason =
+        graph.getReason("computes with inputs before the first product");
+    worklist.push_back(index);
+  };
+  for (unsigned index = 0; index < variables.size(); ++index)
+    if (isBeforeProducts(index) && graph.computes(index))
+      keep(index);
+  // What such a node reads is not rounded before it.
+  while (!worklist.empty()) {
+    unsigned next = worklist.back();
+    worklist.pop_back();
+    for (unsigned index : variables[next].reads)
+      if (int producer = values[index].producer;
+          producer >= 0 && isBeforeProducts(producer))
+        keep(producer);
   }
 }
 
@@ -447,6 +487,7 @@ void MinimumCut::explain() {
 }
 
 llvm::Error MinimumCut::run() {
+  keepInputsF32();
   keepSteepF32();
   keepFarF32();
   solveParts();

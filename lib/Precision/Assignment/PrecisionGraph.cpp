@@ -33,8 +33,8 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
                                const AssignmentOptions &options)
     : context(module.getContext()), low(getElementKind(lowType)),
       lowName(getPrecisionName(lowType)), nodes(nodes), options(options),
-      functions(module), sizes(options.dimensions), range(low),
-      slots(nodes.size()) {
+      functions(module), flow(module), depths(flow), cycles(flow),
+      sizes(options.dimensions), range(low), slots(nodes.size()) {
   // Most nodes are one variable with one result and two operands.
   variables.reserve(nodes.size());
   parents.reserve(nodes.size());
@@ -45,7 +45,6 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
   forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
-  fixStates();
   for (SmallVector<int, 1> &list : slots)
     for (int &variable : list)
       variable = find(variable);
@@ -174,9 +173,6 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
     if (variables[variable].kind == Variable::Node && isWeakNode && mayBeWeak &&
         !slot.reads.empty())
       weak.insert(slot.writes.begin(), slot.writes.end());
-    if (slot.isState && slot.writes.size() && slot.yields.size())
-      if (auto argument = dyn_cast<BlockArgument>(slot.writes.front()))
-        loopStates.push_back({variable, argument, slot.yields.front()->get()});
   }
 }
 
@@ -279,8 +275,11 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
     return fix(Variable::F32, reason);
   if (DecisionReason wide = getWideConstant(slot))
     return fix(Variable::F32, wide);
-  if (isJoint)
+  if (isJoint) {
+    if (DecisionReason state = getStateReason(slot))
+      fix(Variable::F32, state);
     return;
+  }
   variable.isAsked = entry.isOverride;
   if (entry.opClass == OpClass::Allow && !isOwnCast)
     return fix(Variable::Low, entry.reason);
@@ -289,62 +288,19 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
       isOwnCast || isUsersPromote || !getOperatorTraits(op).has(Narrow);
 }
 
-/// Moves elements or selects among them, and computes nothing.
-static bool isExact(Operation *op) {
-  return getOperatorTraits(op).has(Exact) && !op->hasAttr("reduction");
+bool PrecisionGraph::computes(unsigned variable) const {
+  auto node = variables[variable].node;
+  return node && !getOperatorTraits(nodes[*node].node).has(Exact);
 }
 
-/// True if the state is added to, or otherwise computed with, on its way to
-/// the next iteration, so that roundings pile up. What goes through a
-/// contraction is computed anew. True as well once the search has taken too
-/// long: f32 is never wrong.
-bool PrecisionGraph::accumulates(
-    BlockArgument state, Value next,
-    const llvm::DenseMap<Operation *, unsigned> &indices) {
-  Block *body = state.getOwner();
-  // Per value whether something was computed on the way to it.
-  llvm::DenseSet<std::pair<Value, unsigned>> seen;
-  SmallVector<std::pair<Value, unsigned>> worklist = {{state, 0}};
-  while (!worklist.empty()) {
-    auto [value, computed] = worklist.pop_back_val();
-    if (!seen.insert({value, computed}).second)
-      continue;
-    if (value == next && computed)
-      return true;
-    for (Operation *user : value.getUsers()) {
-      // All states together, so that many long ones cost no square.
-      if (!stateBudget)
-        return true;
-      --stateBudget;
-      Operation *op = body->findAncestorOpInBlock(*user);
-      auto index = indices.find(op);
-      if (!op || index == indices.end() ||
-          nodes[index->second].opClass == OpClass::Allow)
-        continue;
-      unsigned computes = computed || op != user || !isExact(op);
-      for (Value result : op->getResults())
-        if (holdsF32(result.getType()))
-          worklist.emplace_back(result, computes);
-    }
-  }
-  return false;
-}
-
-void PrecisionGraph::fixStates() {
-  if (loopStates.empty())
-    return;
-  llvm::DenseMap<Operation *, unsigned> indices;
-  for (auto [index, entry] : llvm::enumerate(nodes))
-    indices[entry.node] = index;
-  for (const LoopState &state : loopStates) {
-    Variable &variable = variables[find(state.variable)];
-    if (variable.state == Variable::F32 ||
-        !accumulates(state.argument, state.next, indices))
-      continue;
-    variable.state = Variable::F32;
-    variable.reason = getReason("iterations accumulate in '{0}'",
-                                onnxir::getValueName(state.argument));
-  }
+/// That iterations accumulate in what the slot of a Loop, Scan or If, or of a
+/// call in one, hands on; null if they do not.
+DecisionReason PrecisionGraph::getStateReason(const TypeSlot &slot) const {
+  for (Value write : slot.writes)
+    if (Value state = cycles.getState(write))
+      return getReason("iterations accumulate in '{0}'",
+                       onnxir::getValueName(state));
+  return {};
 }
 
 /// Nothing casts a sequence: who makes it and who uses it agree.

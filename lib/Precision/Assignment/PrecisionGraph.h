@@ -15,8 +15,11 @@
 #ifndef MPOPT_LIB_PRECISION_ASSIGNMENT_PRECISIONGRAPH_H
 #define MPOPT_LIB_PRECISION_ASSIGNMENT_PRECISIONGRAPH_H
 
+#include "mp-opt/Graph/ValueFlow.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
+#include "mp-opt/Precision/Analysis/ProductDepth.h"
+#include "mp-opt/Precision/Analysis/StateCycles.h"
 #include "mp-opt/Precision/Assignment/Assignment.h"
 #include "mp-opt/Precision/Assignment/TypeSlots.h"
 
@@ -61,6 +64,13 @@ public:
   std::vector<Variable> &getVariables() { return variables; }
   llvm::ArrayRef<ValueEntry> getValues() const { return values; }
   const AssignmentOptions &getOptions() const { return options; }
+
+  /// How many products lie between the inputs of the model and a value.
+  ProductDepth getDepth(mlir::Value value) const {
+    return depths.lookup(value);
+  }
+  /// True if the variable's node does more than move or choose elements.
+  bool computes(unsigned variable) const;
 
   /// The variable of each slot of a node, in the order of getTypeSlots.
   llvm::ArrayRef<int> getSlots(unsigned node) const { return slots[node]; }
@@ -118,11 +128,9 @@ private:
   int find(int variable);
   void addValues(mlir::Operation *scope);
   void addValue(mlir::Value value);
-  bool accumulates(mlir::BlockArgument state, mlir::Value next,
-                   const llvm::DenseMap<mlir::Operation *, unsigned> &indices);
   void joinContainers(mlir::Operation *scope);
   void joinChoices(mlir::Operation *scope);
-  void fixStates();
+  DecisionReason getStateReason(const TypeSlot &slot) const;
 
   mlir::MLIRContext *context;
   ElementKind low;
@@ -130,6 +138,9 @@ private:
   std::vector<NodePrecision> &nodes;
   AssignmentOptions options;
   FunctionTable functions;
+  ValueFlow flow;
+  ProductDepths depths;
+  StateCycles cycles;
   ValueSizes sizes;
   ConstantRange range;
 
@@ -144,15 +155,6 @@ private:
   llvm::DenseSet<mlir::Value> weak;
   llvm::DenseMap<mlir::Value, mlir::Operation *> defaults;
   llvm::DenseMap<mlir::Value, bool> fitting;
-  /// Slots of loops' states: variable, body argument, what is yielded.
-  struct LoopState {
-    int variable;
-    mlir::BlockArgument argument;
-    mlir::Value next;
-  };
-  std::vector<LoopState> loopStates;
-  /// Uses that the search for accumulating states may still look at.
-  uint64_t stateBudget = 1000000;
 };
 
 } // namespace mp

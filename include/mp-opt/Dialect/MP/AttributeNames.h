@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral precision = "mp.precision";
 inline constexpr llvm::StringLiteral hazard = "mp.hazard";
 inline constexpr llvm::StringLiteral composite = "mp.composite";
 inline constexpr llvm::StringLiteral shapeArithmetic = "mp.shape_arithmetic";
+/// On a product that stays 16 bit because of its cost: HazardAttr, the reason
+/// that would keep it fp32.
+inline constexpr llvm::StringLiteral costly = "mp.costly";
 /// On a node that this compiler has added to the user's (a loss, what an
 /// optimizer computes): lists of operators do not speak of it, so that none of
 /// their wishes is refused, and its constants are no parameters (unit).

@@ -9,8 +9,9 @@
 // 2049. Float arithmetic on them is found from both ends:
 //
 //  - from where it starts: integers that come from Shape, Size, Range, CumSum,
-//    NonZero, a loop's counter or argmax-like ops, as floats, for as long as
-//    they meet nothing but each other and constants. Sin, Cos and what looks
+//    NonZero, a loop's counter, argmax-like ops or integer inputs of more than
+//    8 bits, as floats, for as long as they meet nothing but each other and
+//    constants. Sin, Cos and what looks
 //    up a table end that: their results are bounded. A product of one column
 //    and one row is arithmetic too, any other contraction makes data;
 //  - from where it ends: values of which every use ends in an integer or in an

@@ -1,0 +1,75 @@
+//===- ProductDepth.h - Products between inputs and a value -----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The number of products (contractions) on the way from the inputs of a model
+// to a value. Values before the first product are data as the user has them:
+// levels, coordinates and times, whose differences matter more than their
+// magnitude, and which no 16-bit product has rounded yet.
+//
+// One forward fixed point over the module; a value's depth only rises, so each
+// node is visited a few times. Control flow and calls of specialized functions
+// are followed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_ANALYSIS_PRODUCTDEPTH_H
+#define MPOPT_PRECISION_ANALYSIS_PRODUCTDEPTH_H
+
+#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Operators/OperatorTraits.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
+
+namespace mp {
+
+class ValueFlow;
+
+/// Of several operands the greatest counts.
+enum class ProductDepth : uint8_t {
+  /// Constants, parameters, rows of their tables, sizes, random numbers and
+  /// truth values.
+  Constant,
+  /// Made of inputs (floats, or integers as floats) without a product.
+  Input,
+  /// Made by one product of such values.
+  FirstProduct,
+  /// Made by products of products, or by nodes of which nothing is known.
+  Deep,
+};
+
+class ProductDepths {
+public:
+  explicit ProductDepths(const ValueFlow &flow);
+
+  ProductDepth lookup(mlir::Value value) const { return depths.lookup(value); }
+  /// The greatest among the node's results.
+  ProductDepth lookup(mlir::Operation *node) const;
+
+private:
+  ProductDepth getOperands(mlir::Operation *node) const;
+  ProductDepth getResult(mlir::Operation *node, mlir::Value result);
+  void raise(mlir::Value value, ProductDepth depth);
+  void raiseArguments(mlir::Operation *scope);
+  void visit(mlir::Operation *op);
+
+  const ValueFlow &flow;
+  OperatorTraitsCache kinds;
+  llvm::DenseMap<mlir::Value, ProductDepth> depths;
+  llvm::DenseSet<mlir::Operation *> visited;
+  std::vector<mlir::Operation *> worklist;
+};
+
+/// True for a Cast from integers of more than 8 bits to floats: these are
+/// counts, positions and identifiers, which 16 bit does not hold.
+bool isCastOfIntegers(mlir::Operation *node);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_ANALYSIS_PRODUCTDEPTH_H

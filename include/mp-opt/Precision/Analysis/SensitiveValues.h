@@ -1,0 +1,59 @@
+//===- SensitiveValues.h - Values whose last digits decide ------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators alone do not tell how many digits a value needs; its readers do.
+// Searches backward from readers that turn a small relative error into a large
+// absolute one:
+//
+//  - an angle (Sin, Cos): the error of a phase of 1000 rad is 1000 times as
+//    large. fp32 up to and including the product, unless the phase is small;
+//  - an integer (Cast to more than 16 bits, or to 8 of values that no deep
+//    product has made), a value of which the whole part is subtracted, and
+//    coordinates (boxes, grids, regions of interest): fp32 elementwise, and
+//    including products that are arithmetic on positions;
+//  - a choice (ArgMin, ArgMax, TopK, Equal) between results of the first
+//    product: fp32 including this product;
+//  - a difference that may be near zero and whose logarithm, root, reciprocal
+//    or quotient is taken: fp32 operands.
+//
+// And forward from what proves a loss:
+//
+//  - a constant that is added or subtracted, or the mean of a
+//    BatchNormalization, which is large compared with the spread that follows
+//    from the divisor, the variance or the other operand;
+//  - squared distances x^2 - 2xc + c^2, whose terms cancel;
+//  - repeated multiplication by factors near one;
+//  - in fp16, products of integers of unknown range.
+//
+// Products of products (Deep) are most of a model's work. Where the readers
+// ask for more than a tenth of it, these products stay 16 bit, and the result
+// names them so that a warning can say it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_PRECISION_ANALYSIS_SENSITIVEVALUES_H
+#define MPOPT_PRECISION_ANALYSIS_SENSITIVEVALUES_H
+
+#include "mp-opt/Precision/Analysis/HazardAnalysis.h"
+
+namespace mp {
+
+struct SensitiveValues {
+  /// Why nodes must stay fp32.
+  Hazards hazards;
+  /// Products that stay 16 bit because of their cost, in order, with the
+  /// reason that would keep them fp32.
+  std::vector<std::pair<mlir::Operation *, std::string>> costly;
+};
+
+/// Of all scopes of the module, seen as they stand now.
+SensitiveValues findSensitiveValues(mlir::ModuleOp module,
+                                    RangeAnalysis &ranges, ElementKind low);
+
+} // namespace mp
+
+#endif // MPOPT_PRECISION_ANALYSIS_SENSITIVEVALUES_H

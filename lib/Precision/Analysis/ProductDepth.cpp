@@ -1,0 +1,132 @@
+//===- ProductDepth.cpp - Products between inputs and a value -------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A table that is looked up has the depth of its elements: an embedding is made
+// of weights, which users expect in 16 bit. Truth values are exact in any type,
+// and so are the floats that are made of them alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Precision/Analysis/ProductDepth.h"
+
+#include "mp-opt/Graph/Parameters.h"
+#include "mp-opt/Graph/ValueFlow.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+bool isCastOfIntegers(Operation *node) {
+  if (node->getNumOperands() == 0 || node->getNumResults() == 0 ||
+      getOperatorTraits(node).math != OperatorMath::Cast)
+    return false;
+  Type from = getTensorElementType(node->getOperand(0).getType());
+  return from && from.isIntOrIndex() && !from.isIndex() &&
+         from.getIntOrFloatBitWidth() > 8 &&
+         isFloatTensor(node->getResult(0).getType());
+}
+
+static bool isTruth(Type type) {
+  Type element = getTensorElementType(type);
+  return element && element.isInteger(1);
+}
+
+ProductDepth ProductDepths::lookup(Operation *node) const {
+  ProductDepth greatest = ProductDepth::Constant;
+  for (Value result : node->getResults())
+    greatest = std::max(greatest, lookup(result));
+  return greatest;
+}
+
+ProductDepth ProductDepths::getOperands(Operation *node) const {
+  ProductDepth greatest = ProductDepth::Constant;
+  for (Value operand : node->getOperands())
+    greatest = std::max(greatest, lookup(operand));
+  return greatest;
+}
+
+ProductDepth ProductDepths::getResult(Operation *node, Value result) {
+  const OperatorTraits &traits = kinds.lookup(node);
+  if (isTruth(result.getType()) || isConstant(node))
+    return ProductDepth::Constant;
+  if (traits.looksUp())
+    return lookup(node->getOperand(0));
+  ProductDepth depth = getOperands(node);
+  switch (traits.kind) {
+  case OperatorKind::Index:
+  case OperatorKind::Generation:
+    return ProductDepth::Constant;
+  case OperatorKind::Opaque:
+  case OperatorKind::Gradient:
+  case OperatorKind::Optimizer:
+    return ProductDepth::Deep;
+  case OperatorKind::Quantization:
+  case OperatorKind::Contraction:
+    return depth == ProductDepth::Constant ? depth
+           : depth == ProductDepth::Input  ? ProductDepth::FirstProduct
+                                           : ProductDepth::Deep;
+  default:
+    return depth;
+  }
+}
+
+void ProductDepths::raise(Value value, ProductDepth depth) {
+  ProductDepth &current = depths[value];
+  if (depth <= current)
+    return;
+  current = depth;
+  for (Operation *user : value.getUsers())
+    if (visited.contains(user))
+      worklist.push_back(user);
+}
+
+void ProductDepths::visit(Operation *op) {
+  bool flows = false;
+  for (OpOperand &operand : op->getOpOperands())
+    flows |= flow.forEachTarget(
+        operand, [&](Value target) { raise(target, lookup(operand.get())); });
+  if (flows || isa<YieldOp>(op))
+    return;
+  // Results of control flow come from yields.
+  if (!op->getNumRegions())
+    for (OpResult result : op->getResults())
+      raise(result, getResult(op, result));
+  else if (kinds.lookup(op).kind != OperatorKind::ControlFlow)
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        raise(argument, ProductDepth::Deep);
+}
+
+/// Functions without a scope of their own are not looked into; arguments of
+/// the others come from calls.
+void ProductDepths::raiseArguments(Operation *scope) {
+  auto graph = dyn_cast<GraphOp>(scope);
+  if (!graph)
+    return;
+  llvm::DenseSet<Value> parameters = collectParameters(graph);
+  for (BlockArgument argument : scope->getRegion(0).getArguments())
+    if (!parameters.contains(argument) && !isTruth(argument.getType()))
+      raise(argument, ProductDepth::Input);
+}
+
+ProductDepths::ProductDepths(const ValueFlow &flow) : flow(flow) {
+  for (Operation *scope : flow.getScopes())
+    raiseArguments(scope);
+  for (Operation *op : flow.getOps()) {
+    visit(op);
+    visited.insert(op);
+  }
+  while (!worklist.empty()) {
+    Operation *op = worklist.back();
+    worklist.pop_back();
+    visit(op);
+  }
+}
+
+} // namespace mp

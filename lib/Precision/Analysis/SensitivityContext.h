@@ -1,0 +1,138 @@
+//===- SensitivityContext.h - Searches for sensitive values -----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_PRECISION_ANALYSIS_SENSITIVITYCONTEXT_H
+#define MPOPT_LIB_PRECISION_ANALYSIS_SENSITIVITYCONTEXT_H
+
+#include "mp-opt/Graph/ValueFlow.h"
+#include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Precision/Analysis/ProductDepth.h"
+#include "mp-opt/Precision/Analysis/SensitiveValues.h"
+
+namespace mp {
+
+/// Values of which every element is a whole number, whatever the input. One
+/// forward pass; what loops carry is unknown.
+class WholeNumbers {
+public:
+  WholeNumbers(const ValueFlow &flow, OperatorTraitsCache &kinds);
+  bool contains(mlir::Value value) const { return values.contains(value); }
+  /// A constant of different whole numbers: a table of positions.
+  bool isTable(mlir::Value value) const;
+
+private:
+  bool isWhole(mlir::Operation *node, OperatorTraitsCache &kinds);
+  bool isWholeOperand(mlir::Value value);
+
+  llvm::DenseSet<mlir::Value> values;
+};
+
+/// What the searches share.
+struct SensitivityContext {
+  SensitivityContext(mlir::ModuleOp module, RangeAnalysis &ranges,
+                     ElementKind low);
+
+  const OperatorTraits &getTraits(mlir::Operation *op) {
+    return kinds.lookup(op);
+  }
+  OperatorMath getMath(mlir::Operation *op) {
+    return op ? kinds.lookup(op).math : OperatorMath::Other;
+  }
+  /// True for nodes that compute each element from the elements of their
+  /// operands at its place, or only move elements.
+  bool isFollowed(mlir::Operation *op);
+  /// The operands that make up the elements of the node's results.
+  llvm::SmallVector<mlir::Value, 4> getData(mlir::Operation *op);
+  /// Made of constants and parameters, sizes or truth values alone.
+  bool isConstantValue(mlir::Value value) const {
+    return depths.lookup(value) == ProductDepth::Constant;
+  }
+  const ValueSizes &getSizes();
+  /// The multiply-adds of a node; 0 where nothing is known.
+  uint64_t countProducts(mlir::Operation *op);
+
+  ValueFlow flow;
+  OperatorTraitsCache kinds;
+  ProductDepths depths;
+  RangeAnalysis &ranges;
+  const LowLimits limits;
+  ElementKind low;
+  SensitiveValues found;
+
+private:
+  std::optional<ValueSizes> sizes;
+};
+
+/// Who reads a value, as far as it matters.
+enum class SensitiveReader : uint8_t {
+  Angle,
+  /// Integers, whole parts and coordinates.
+  Position,
+  Choice,
+  Difference,
+};
+
+/// The search backward from readers. Nodes on the way are hazards with the
+/// reason of the first reader that reaches them.
+class SensitiveWalk {
+public:
+  explicit SensitiveWalk(SensitivityContext &context,
+                         const WholeNumbers &wholeNumbers)
+      : context(context), wholeNumbers(wholeNumbers) {}
+
+  /// No product is taken for a reader that has met one.
+  void add(mlir::Value value, SensitiveReader reader, std::string reason,
+           bool takesProducts = true);
+  /// Follows all values that have been added.
+  void run();
+
+private:
+  /// What has been passed on the way back from the reader: a sum of products,
+  /// or what ends the search for products.
+  enum Passed : uint8_t { Nothing, Sum, Product };
+  struct Step {
+    mlir::Value value;
+    SensitiveReader reader;
+    Passed passed;
+    /// Index of the reason.
+    unsigned reason;
+  };
+  enum class Take : uint8_t { No, Yes, IfCheap };
+
+  void push(mlir::Value value, const Step &from, Passed passed);
+  void visit(const Step &step);
+  Passed pass(mlir::Operation *op, const Step &step);
+  void visitProduct(mlir::Operation *op, const Step &step);
+  Take takesProduct(mlir::Operation *op, const Step &step);
+  bool isPositionArithmetic(mlir::Operation *op);
+  void settleCostly();
+
+  SensitivityContext &context;
+  const WholeNumbers &wholeNumbers;
+  std::vector<std::string> reasons;
+  std::vector<Step> worklist;
+  llvm::DenseSet<std::pair<mlir::Value, unsigned>> seen;
+  /// Deep products in order of discovery, with their reasons.
+  std::vector<std::pair<mlir::Operation *, unsigned>> deep;
+};
+
+/// Readers: angles, integers, whole parts, coordinates, choices.
+void findSensitiveReaders(SensitivityContext &context, SensitiveWalk &walk);
+/// Differences that may be near zero and are divided by, or rooted.
+void findNearZeroDifferences(SensitivityContext &context, SensitiveWalk &walk);
+/// Constants that prove a loss.
+void findCancellingConstants(SensitivityContext &context, SensitiveWalk &walk);
+/// Squared distances.
+void findDistances(SensitivityContext &context, SensitiveWalk &walk);
+/// Chains of factors near one.
+void findUnrolledRecurrences(SensitivityContext &context);
+/// In fp16, products of integers of unknown range.
+void findLargeIntegers(SensitivityContext &context);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_PRECISION_ANALYSIS_SENSITIVITYCONTEXT_H
