@@ -25,6 +25,8 @@ namespace mp {
 
 /// Parts of the spread that a step of the 16-bit type must not reach.
 static constexpr double lossySteps = 1.0 / 8, destroyingSteps = 2;
+/// A step of fp32, relative to its number.
+static constexpr double fp32Step = 1.0 / (1 << 23);
 /// Channels of a normalization, and nodes of a search.
 static constexpr int64_t maxChannels = 1 << 16;
 static constexpr unsigned maxVisited = 64;
@@ -159,7 +161,9 @@ void ConstantFinder::visitSum(Operation *op) {
     const Interval &range = context.ranges.get(data);
     if (range.isBounded()) {
       double width = range.hi - range.lo;
-      if (constant * step < lossySteps * width)
+      // Where fp32 loses the rest as well, the constant is a mask.
+      if (constant * step < lossySteps * width ||
+          constant * fp32Step >= lossySteps * width)
         continue;
       text += "'" + getValueName(data).str() + "', which spans " +
               formatNumber(width);

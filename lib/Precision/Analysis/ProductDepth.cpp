@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A table that is looked up has the depth of its elements: an embedding is made
-// of weights, which users expect in 16 bit. Truth values are exact in any type,
-// and so are the floats that are made of them alone.
+// of weights, which users expect in 16 bit, and its products are a model's
+// ordinary work. Truth values are exact in any type, and so are the floats that
+// are made of them alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +56,12 @@ ProductDepth ProductDepths::getResult(Operation *node, Value result) {
   const OperatorTraits &traits = kinds.lookup(node);
   if (isTruth(result.getType()) || isConstant(node))
     return ProductDepth::Constant;
-  if (traits.looksUp())
-    return lookup(node->getOperand(0));
+  if (traits.looksUp()) {
+    bool isChosen = node->getNumOperands() > 1 &&
+                    lookup(node->getOperand(1)) != ProductDepth::Constant;
+    return std::max(lookup(node->getOperand(0)),
+                    isChosen ? ProductDepth::Row : ProductDepth::Constant);
+  }
   ProductDepth depth = getOperands(node);
   switch (traits.kind) {
   case OperatorKind::Index:

@@ -94,16 +94,19 @@ double PhaseSize::getProduct(Operation *op) {
 
 double PhaseSize::get(Value from) {
   value = from;
+  double least = std::numeric_limits<double>::infinity();
   for (unsigned count = 0; count < maxSteps; ++count) {
-    double size = getMagnitude(value);
     Operation *op = value.getDefiningOp();
-    if (!std::isfinite(size) && op && isNode(op) &&
-        context.getTraits(op).contracts())
-      size = getProduct(op);
-    if (std::isfinite(size) || !op || !isNode(op) || !step(op))
-      return std::sqrt(factor * factor * size * size + squaredOffsets);
+    bool isProduct = op && isNode(op) && context.getTraits(op).contracts();
+    double size = getMagnitude(value);
+    if (isProduct)
+      size = std::min(size, getProduct(op));
+    least = std::min(least,
+                     std::sqrt(factor * factor * size * size + squaredOffsets));
+    if (isProduct || !op || !isNode(op) || !step(op))
+      break;
   }
-  return std::numeric_limits<double>::infinity();
+  return least;
 }
 
 static bool isAngle(Operation *op) {

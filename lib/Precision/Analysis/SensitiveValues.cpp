@@ -107,18 +107,34 @@ static bool sumsProducts(const OperatorTraits &traits) {
                               traits.math == OperatorMath::Mean);
 }
 
-/// What lies between the reader and the operands of `op`.
+/// What lies between the reader and the operands of `op`. A difference needs
+/// the digits of its operands as far as they are scaled and shifted products.
 SensitiveWalk::Passed SensitiveWalk::pass(Operation *op, const Step &step) {
   const OperatorTraits &traits = context.getTraits(op);
   if (step.passed == Nothing && sumsProducts(traits))
     return Sum;
-  // A difference needs the digits of its operands. The operand of a function
-  // that makes one of them has fewer than those to give.
-  bool isFunction = traits.isElementwise() && !traits.has(Linear) &&
-                    !traits.has(Proportional) &&
-                    traits.math != OperatorMath::Cast;
-  return step.reader == SensitiveReader::Difference && isFunction ? Product
-                                                                  : step.passed;
+  if (step.reader != SensitiveReader::Difference || traits.movesData() ||
+      traits.kind == OperatorKind::Combination ||
+      traits.math == OperatorMath::Neg || traits.math == OperatorMath::Cast)
+    return step.passed;
+  bool isLinear = traits.isElementwise() &&
+                  (traits.has(Linear) || traits.math == OperatorMath::Add ||
+                   traits.math == OperatorMath::Sub);
+  bool isScaled = isLinear && llvm::any_of(op->getOperands(), [&](Value value) {
+                    return context.isConstantValue(value);
+                  });
+  return isScaled ? step.passed : Product;
+}
+
+/// Where products stay 16 bit because of their cost, so does what reads them.
+void SensitiveWalk::mark(Operation *op, const Step &step) {
+  bool depends = (step.reader == SensitiveReader::Angle ||
+                  step.reader == SensitiveReader::Difference) &&
+                 context.depths.lookup(op) == ProductDepth::Deep;
+  if (depends)
+    dependent.emplace_back(op, step.reason);
+  else
+    context.found.hazards.add(op, reasons[step.reason]);
 }
 
 void SensitiveWalk::visit(const Step &step) {
@@ -135,7 +151,7 @@ void SensitiveWalk::visit(const Step &step) {
     return;
   if (!context.isFollowed(op) && !traits.reduces())
     return;
-  context.found.hazards.add(op, reasons[step.reason]);
+  mark(op, step);
   // A product that is spelled as one, or a square.
   bool isProduct = step.passed == Sum && traits.math == OperatorMath::Mul;
   if (isProduct || traits.math == OperatorMath::SumSquare ||
@@ -194,7 +210,7 @@ void SensitiveWalk::visitProduct(Operation *op, const Step &step) {
       push(operand, step, Product);
 }
 
-/// Deep products stay fp32 if all of them are a small part of the work.
+/// Deep products are fp32 if all of them are a small part of the work.
 void SensitiveWalk::settleCostly() {
   llvm::DenseSet<Operation *> counted;
   uint64_t wanted = 0, all = 0;
@@ -207,12 +223,14 @@ void SensitiveWalk::settleCostly() {
         all += context.countProducts(op);
   bool isCheap = wanted <= std::max(cheapProducts, all / cheapPart);
   counted.clear();
-  for (auto [op, reason] : deep) {
+  for (auto [op, reason] : deep)
     if (isCheap)
       context.found.hazards.add(op, reasons[reason]);
     else if (counted.insert(op).second)
       context.found.costly.emplace_back(op, reasons[reason]);
-  }
+  if (isCheap)
+    for (auto [op, reason] : dependent)
+      context.found.hazards.add(op, reasons[reason]);
 }
 
 void SensitiveWalk::run() {
@@ -221,8 +239,7 @@ void SensitiveWalk::run() {
     worklist.pop_back();
     visit(next);
   }
-  if (!deep.empty())
-    settleCostly();
+  settleCostly();
 }
 
 SensitiveValues findSensitiveValues(ModuleOp module, RangeAnalysis &ranges,

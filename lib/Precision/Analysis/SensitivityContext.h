@@ -84,7 +84,7 @@ public:
                          const WholeNumbers &wholeNumbers)
       : context(context), wholeNumbers(wholeNumbers) {}
 
-  /// No product is taken for a reader that has met one.
+  /// Products are kept fp32 only if `takesProducts`.
   void add(mlir::Value value, SensitiveReader reader, std::string reason,
            bool takesProducts = true);
   /// Follows all values that have been added.
@@ -109,6 +109,7 @@ private:
   void visitProduct(mlir::Operation *op, const Step &step);
   Take takesProduct(mlir::Operation *op, const Step &step);
   bool isPositionArithmetic(mlir::Operation *op);
+  void mark(mlir::Operation *op, const Step &step);
   void settleCostly();
 
   SensitivityContext &context;
@@ -116,8 +117,9 @@ private:
   std::vector<std::string> reasons;
   std::vector<Step> worklist;
   llvm::DenseSet<std::pair<mlir::Value, unsigned>> seen;
-  /// Deep products in order of discovery, with their reasons.
-  std::vector<std::pair<mlir::Operation *, unsigned>> deep;
+  /// Deep products, and nodes that read deep values for angles and differences,
+  /// in order of discovery, with their reasons.
+  std::vector<std::pair<mlir::Operation *, unsigned>> deep, dependent;
 };
 
 /// Readers: angles, integers, whole parts, coordinates, choices.

@@ -290,7 +290,13 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
 
 bool PrecisionGraph::computes(unsigned variable) const {
   auto node = variables[variable].node;
-  return node && !getOperatorTraits(nodes[*node].node).has(Exact);
+  if (!node)
+    return false;
+  const OperatorTraits &traits = getOperatorTraits(nodes[*node].node);
+  // Sizes are read from the type.
+  bool readsElements =
+      !variables[variable].writes.empty() || !traits.has(Narrow);
+  return readsElements && !traits.has(Exact);
 }
 
 /// That iterations accumulate in what the slot of a Loop, Scan or If, or of a

@@ -33,9 +33,10 @@ class ValueFlow;
 
 /// Of several operands the greatest counts.
 enum class ProductDepth : uint8_t {
-  /// Constants, parameters, rows of their tables, sizes, random numbers and
-  /// truth values.
+  /// Constants, parameters, sizes, random numbers and truth values.
   Constant,
+  /// Rows of tables of such values, which inputs choose: embeddings.
+  Row,
   /// Made of inputs (floats, or integers as floats) without a product.
   Input,
   /// Made by one product of such values.
