@@ -253,6 +253,8 @@ def test_boxes(dtype):
         for r in READERS
         for m in ("MatMul", "Conv")
         for w in WIDTHS
+        # onnxruntime has no RoiAlign of the opset in which Conv has bf16.
+        if (r, m) != ("aligned", "Conv")
     ]
     found = failures(check_boxes, cases)
     assert not found, report(found, cases)

@@ -100,7 +100,8 @@ def failures(check, cases):
         try:
             check(*case)
         except Exception as error:  # onnxruntime has a class for each
-            return f"{' '.join(map(str, case))}: {error}"
+            text = str(error).splitlines()[0]
+            return f"{' '.join(map(str, case))}: {text}"
         return None
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -108,5 +109,5 @@ def failures(check, cases):
 
 
 def report(found, cases):
-    """The text of an assertion: the first failures, and how many there are."""
+    """How many cases fail, and the first of them."""
     return f"{len(found)} of {len(cases)}\n" + "\n".join(found[:20])
