@@ -16,8 +16,7 @@ ROWS, TERMS, COLUMNS = 24, 3, 4
 MAKERS = ["MatMul", "Gemm", "Einsum", "Conv", "Mul and ReduceSum"]
 READERS = ["Sin", "Cos", "Cast", "Gather", "ArgMin", "TopK", "Equal"]
 # Of "float" nothing tells that it is whole.
-OPERANDS = ["int", "float", "rounded float", "Range", "constant"]
-BETWEEN = ["", "Transpose", "Reshape", "Scale"]
+OPERANDS = ["int", "float", "rounded float", "Range", "CumSum", "constant"]
 
 
 def multiply(graph, maker, x, w):
@@ -63,6 +62,11 @@ def operand(graph, kind, rng):
         shape = graph.constant([ROWS, TERMS], np.int64)
         numbers = 9.0 * np.arange(ROWS * TERMS).reshape(ROWS, TERMS)
         return graph.add("Reshape", steps, shape), numbers
+    if kind == "CumSum":
+        steps = rng.integers(0, 60, whole.shape)
+        name = graph.input("x", steps.astype(np.int32))
+        total = graph.add("CumSum", name, graph.constant(0, np.int64))
+        return graph.add("Cast", total, to=1), steps.cumsum(0).astype(np.float64)
     return graph.constant(whole), whole.astype(np.float64)
 
 
@@ -81,22 +85,34 @@ def weight(graph, kind, whole, rng):
     return graph.add("Cast", name, to=1), data.astype(np.float64)
 
 
-def phases(graph, reader, between, p, exact):
-    """Sine or cosine, behind what moves or scales a phase."""
-    if between == "Transpose":
-        p, exact = graph.add("Transpose", p, perm=[1, 0]), exact.T
-    elif between == "Reshape":
-        shape = graph.constant([-1], np.int64)
-        p, exact = graph.add("Reshape", p, shape), exact.ravel()
-    elif between == "Scale":
-        half = graph.constant(0.5)
-        p, exact = graph.add("Mul", p, half), exact * 0.5
-    graph.output(graph.add(reader, p))
-    return getattr(np, reader.lower())(exact)
+# What may stand between a product and its reader: in nodes, and in numbers.
+MOVES = {
+    "Transpose": (lambda g, p: g.add("Transpose", p, perm=[1, 0]), np.transpose),
+    "Reshape": (
+        lambda g, p: g.add("Reshape", p, g.constant([-1], np.int64)), np.ravel,
+    ),
+    "Concat": (
+        lambda g, p: g.add("Concat", p, p, axis=1), lambda x: np.hstack([x, x]),
+    ),
+    "Neg": (lambda g, p: g.add("Neg", p), np.negative),
+    "Mul": (lambda g, p: g.add("Mul", p, g.constant(2)), lambda x: x * 2),
+    "Add": (lambda g, p: g.add("Add", p, g.constant(3)), lambda x: x + 3),
+    "Clip": (
+        lambda g, p: g.add("Clip", p, g.constant(5), g.constant(6000)),
+        lambda x: np.clip(x, 5, 6000),
+    ),
+    "Floor": (lambda g, p: g.add("Floor", p), np.floor),
+    "Round": (lambda g, p: g.add("Round", p), np.round),
+    "Ceil": (lambda g, p: g.add("Ceil", p), np.ceil),
+}
 
 
 def read(graph, reader, p, exact):
     """Adds the reader and its outputs; says what is wrong with these."""
+    if reader in ("Sin", "Cos"):
+        graph.output(graph.add(reader, p))
+        expected = getattr(np, reader.lower())(exact)
+        return lambda got, u: off(got, expected, u, 1.0)
     if reader == "Cast":
         graph.output(graph.add("Cast", p, to=7), np.int64)
         return lambda got, u: off(got, np.trunc(exact), u)
@@ -133,18 +149,18 @@ def off(got, exact, u, size=None):
     return np.abs(got.astype(np.float64) - exact).max() / (4 * u * size)
 
 
-def build(maker, reader, kind, between=""):
+def build(maker, reader, kind, move=None):
     """The graph, and a function that says how wrong its outputs are."""
     rng = np.random.default_rng(7)
     graph = Graph()
     x, a = operand(graph, kind, rng)
-    whole = reader not in ("Sin", "Cos") and kind != "float"
+    phase = reader in ("Sin", "Cos")
+    whole = not phase and kind != "float"
     w, b = weight(graph, kind, whole, rng)
-    exact = a @ b
-    p = multiply(graph, maker, x, w)
-    if reader in ("Sin", "Cos"):
-        expected = phases(graph, reader, between, p, exact)
-        return graph, lambda got, u: off(got, expected, u, 1.0)
+    p, exact = multiply(graph, maker, x, w), a @ b
+    if move:
+        nodes, numbers = MOVES[move]
+        p, exact = nodes(graph, p), numbers(exact)
     judge = read(graph, reader, p, exact)
     if not whole or reader in ("ArgMin", "TopK"):
         return graph, judge
@@ -152,8 +168,8 @@ def build(maker, reader, kind, between=""):
     return graph, lambda got, u: np.inf if judge(got, u) > 0 else 0.0
 
 
-def check(maker, reader, kind, dtype, between=""):
-    graph, judge = build(maker, reader, kind, between)
+def check(maker, reader, kind, dtype, move=None):
+    graph, judge = build(maker, reader, kind, move)
     results = run_mixed(graph, dtype)
     assert all(np.isfinite(r).all() for r in results), "not finite"
     wrong = judge(*results, UNIT_ROUNDOFF[dtype])
@@ -178,83 +194,14 @@ def test_matrix(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_phases_that_are_moved(dtype):
+def test_moved(dtype):
+    """Phases of any number, and indices made of whole ones."""
     moved = [
-        (maker, reader, "float", dtype, between)
-        for maker in MAKERS
-        for reader in ("Sin", "Cos")
-        for between in BETWEEN[1:]
+        (maker, reader, kind, dtype, move)
+        for maker in ("MatMul", "Conv")
+        for reader, kind in (("Sin", "float"), ("Cos", "int"), ("Cast", "int"))
+        for move in MOVES
+        if reader == "Cast" or move not in ("Floor", "Round", "Ceil")
     ]
     found = failures(check, moved)
     assert not found, report(found, moved)
-
-
-def squared_distance(graph, form, x, c):
-    """|x - c|^2 of each row of x and each of c: as matrices [ROWS, 6]."""
-    last, first = (graph.constant([k], np.int64) for k in (1, 0))
-    if form == "difference":
-        apart = graph.add(
-            "Sub", graph.add("Unsqueeze", x, last), graph.add("Unsqueeze", c, first)
-        )
-        two = graph.constant([2], np.int64)
-        return graph.add("ReduceSum", graph.add("Mul", apart, apart), two, keepdims=0)
-    xx = graph.add("ReduceSum", graph.add("Mul", x, x), last, keepdims=1)
-    cc = graph.add("ReduceSum", graph.add("Mul", c, c), last, keepdims=0)
-    turned = graph.add("Transpose", c, perm=[1, 0])
-    if form == "two products":
-        product = graph.add("MatMul", x, turned)
-        both = graph.add("Add", product, product)
-        return graph.add("Add", graph.add("Sub", xx, both), cc)
-    if form == "scaled after":
-        both = graph.add("Mul", graph.add("MatMul", x, turned), graph.constant(2))
-        return graph.add("Sub", graph.add("Add", xx, cc), both)
-    if form == "scaled before":
-        minus = graph.add("Mul", x, graph.constant(-2))
-        both = graph.add("MatMul", minus, turned)
-        return graph.add("Add", graph.add("Add", both, xx), cc)
-    # torch's cdist: [-2x, |x|^2, 1] times [c, 1, |c|^2].
-    ones = [graph.constant(np.ones((n, 1))) for n in (ROWS, 6)]
-    keep = graph.add("Unsqueeze", cc, last)
-    minus = graph.add("Mul", x, graph.constant(-2))
-    left = graph.add("Concat", minus, xx, ones[0], axis=1)
-    right = graph.add("Concat", c, ones[1], keep, axis=1)
-    return graph.add("MatMul", left, graph.add("Transpose", right, perm=[1, 0]))
-
-
-FORMS = ["two products", "scaled after", "scaled before", "cdist", "difference"]
-
-
-def check_nearest(form, reader, constant, dtype):
-    rng = np.random.default_rng(3)
-    c = (20 + 0.5 * np.arange(6)[:, None] + 0.1 * rng.random((6, 2)))
-    choice = rng.integers(0, 6, ROWS)
-    x = (c[choice] + rng.uniform(-0.1, 0.1, (ROWS, 2))).astype(np.float32)
-    graph = Graph()
-    centres = graph.constant(c) if constant else graph.input("c", c.astype("f"))
-    d = squared_distance(graph, form, graph.input("x", x), centres)
-    if reader == "TopK":
-        one = graph.constant([1], np.int64)
-        _, d = graph.add_all("TopK", [d, one], 2, axis=1, largest=0)
-    else:
-        if reader == "ArgMax":
-            d = graph.add("Neg", d)
-        elif reader == "Sqrt":
-            d = graph.add("Sqrt", graph.add("Relu", d))
-        name = "ArgMax" if reader == "ArgMax" else "ArgMin"
-        d = graph.add(name, d, axis=1, keepdims=1)
-    graph.output(d, np.int64)
-    (got,) = run_mixed(graph, dtype)
-    wrong = np.sum(got[:, 0] != choice)
-    assert wrong == 0, f"{wrong} of {ROWS} are not the nearest"
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_nearest(dtype):
-    every = [
-        (form, reader, constant, dtype)
-        for form in FORMS
-        for reader in ("ArgMin", "ArgMax", "TopK", "Sqrt")
-        for constant in (True, False)
-    ]
-    found = failures(check_nearest, every)
-    assert not found, report(found, every)

@@ -8,7 +8,7 @@ result, is that of a rounding of the elements and of the results.
 
 import numpy as np
 import pytest
-from graphs import Graph, failures, report, run_mixed
+from graphs import Graph, failures, is_rounded, report, run_mixed
 from support import DTYPES, UNIT_ROUNDOFF
 
 STEPS, WIDTH = 1000, 2
@@ -176,9 +176,12 @@ def check(kind, name, reader, dtype):
         graph.output(graph.add("MatMul", results[-1], w))
         wanted.append(exact)
     bound = GROWTH * UNIT_ROUNDOFF[dtype] * np.abs(exact).max()
-    for got, want in zip(run_mixed(graph, dtype), wanted, strict=True):
+    outputs = run_mixed(graph, dtype)
+    for got, want in zip(outputs, wanted, strict=True):
         wrong = np.abs(got - want).max() / bound
         assert wrong <= 1, f"{wrong:.1f} times the bound"
+    if reader != "output":
+        assert is_rounded(outputs[-1], dtype), "the product is to be in 16 bit"
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -8,6 +8,7 @@ without optimizations.
 
 import concurrent.futures
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -91,6 +92,12 @@ def run_mixed(graph, dtype, *flags):
         "-o", folder / "mixed.onnx",
     )
     return run(str(folder / "mixed.onnx"), graph.feed)
+
+
+def is_rounded(array, dtype):
+    """Every number is one that the 16-bit type has."""
+    narrow = {"bf16": ml_dtypes.bfloat16, "fp16": np.float16}[dtype]
+    return bool((array == array.astype(narrow)).all())
 
 
 def failures(check, cases):
