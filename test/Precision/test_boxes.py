@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Boxes: anchors, which are constants, plus what a product says.
+"""Boxes: constant anchors plus offsets that a product computes.
 
-What NonMaxSuppression chooses, where RoiAlign looks and which cell a centre is
-in: as in the fp32 model, at any width of the image.
+NonMaxSuppression chooses the boxes of the fp32 model, RoiAlign looks at the
+same places and a centre is in the same cell, at any width of the image.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Positions in images: a grid plus what a product says.
+"""Positions in images: a grid plus offsets that a product computes.
 
 Offsets of some pixels come from a product, which may run in 16 bit; from there
 to a place in an image all is fp32, constants as well. At no width is an index
@@ -18,7 +18,7 @@ def sample(graph, position, width):
     low, high, one = (graph.constant(k) for k in (0, width - 1, 1))
     whole = graph.add("Floor", position)
     fraction = graph.add("Sub", position, whole)
-    image = graph.constant(np.sin(np.arange(width) / 7))
+    image = graph.constant(7 * np.sin(np.arange(width) / 7))  # of slope 1
     values = []
     for start in (whole, graph.add("Add", whole, one)):
         index = graph.add("Cast", graph.add("Clip", start, low, high), to=7)

@@ -194,7 +194,7 @@ class Chain:
         )
 
     def log_of_rest(self, v):
-        """Log(1 - p), beside the value so far."""
+        """Log(1 - p), alone or added to the value so far."""
         one, p = self.constant(1.0), self.probability()
         rest = self.node("Sub", [one, p], np.subtract)
         log = self.node("Log", [rest], np.log)

@@ -15,7 +15,7 @@ from support import DTYPES, UNIT_ROUNDOFF
 ROWS, TERMS, COLUMNS = 24, 3, 4
 MAKERS = ["MatMul", "Gemm", "Einsum", "Conv", "Mul and ReduceSum"]
 READERS = ["Sin", "Cos", "Cast", "Gather", "ArgMin", "TopK", "Equal"]
-# Of "float" nothing tells that it is whole.
+# Nothing in the graph tells that "float" is whole.
 OPERANDS = ["int", "float", "rounded float", "Range", "CumSum", "constant"]
 
 
@@ -85,7 +85,7 @@ def weight(graph, kind, whole, rng):
     return graph.add("Cast", name, to=1), data.astype(np.float64)
 
 
-# What may stand between a product and its reader: in nodes, and in numbers.
+# Nodes between a product and its reader, and the same in numpy.
 MOVES = {
     "Transpose": (lambda g, p: g.add("Transpose", p, perm=[1, 0]), np.transpose),
     "Reshape": (
@@ -177,7 +177,7 @@ def check(maker, reader, kind, dtype, move=None):
 
 
 def cases(dtype):
-    # Equality of what is not whole is nothing to rely on.
+    # Equality of fractions is not promised.
     return [
         (maker, reader, kind, dtype)
         for maker in MAKERS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """States that many iterations update: sums, averages, maxima.
 
-What lies between a state and its next value is fp32, whoever reads the state:
+All nodes between a state and its next value are fp32, whoever reads the state:
 after 1,000 steps its error, against float64 and relative to the greatest
 result, is that of a rounding of the elements and of the results.
 """

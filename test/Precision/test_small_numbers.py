@@ -32,7 +32,7 @@ FREQUENCIES = np.array([[1, 0.1]], F).astype(np.float64)
 LEVELS = np.array([[7, 4, 4, 4], [3, 2, 1, 4], [1, 1, 1, 3]], F)
 IMAGE = np.arange(700, dtype=F)[None] / 700
 
-# What is fed, and what is right.
+# Inputs and right outputs.
 CASES = {
     "centred_input": ({"x": FEATURE}, [STANDARDIZED]),
     "normalized_input": ({"x": FEATURE}, [STANDARDIZED]),

@@ -101,7 +101,7 @@ def is_rounded(array, dtype):
 
 
 def failures(check, cases):
-    """What `check` says of those cases that it refuses, two at a time."""
+    """The messages of `check` for the cases that it refuses; two run at a time."""
 
     def outcome(case):
         try:
