@@ -38,6 +38,9 @@ SWEEPS = {
     "Python/test_backend.py": Sweep(
         "ONNX's node tests through mp_opt.backend", 181, 1608
     ),
+    "Precision/test_elementwise_chains.py": Sweep(
+        "chains of elementwise nodes that end in a product", 120, 1000
+    ),
     "Precision/test_wheel_models.py": Sweep("models of ONNX's own tests", 51, 149),
 }
 
