@@ -152,7 +152,7 @@ static constexpr OperatorRow rows[] = {
     {"Multinomial", index},
     {"Neg", computes(Math::Neg) | Exact | Proportional | Linear | Narrow},
     {"NegativeLogLikelihoodLoss", loss | Narrow},
-    {"NonMaxSuppression", index},
+    {"NonMaxSuppression", index | coordinates(0b1)},
     {"NonZero", index},
     {"Not", logic},
     {"OneHot", other | Bounded | shape(0b11)},

@@ -237,7 +237,8 @@ def Assign : PrecisionPass<"mp-assign"> {
     admits it, deny is fp32; the others are free, and of all assignments that
     one is taken that moves the fewest bytes: 2 or 4 for each element of a
     value, and 6 more where it is cast, once however many want it. Ties go to
-    16 bit. A node in which rounding an operand could do more harm than rounding
+    fp32, as does arithmetic on inputs before the first product
+    (mp-assign-inputs.mlir). A node in which rounding an operand could do more harm than rounding
     does (comparisons, Floor, Exp ...), or that the user's list promotes, is 16
     bit only if its operands are; a node from which no free path leads to an
     allowed one is fp32. Results of If, states of Loop and Scan, elements of
@@ -291,9 +292,10 @@ def CheckStrict : PrecisionPass<"mp-check-strict"> {
 }
 
 def CheckInputs : PrecisionPass<"mp-check-inputs"> {
-  let summary = "Warn of squares of inputs of unknown range in fp16";
+  let summary = "Warn of what stays 16 bit and may lose: squares of inputs in fp16";
   let description = [{
-    Before: `mp-assign`, and no type has changed. After: no change. In fp16, a
+    Before: `mp-assign`, and no type has changed. After: no change. A warning
+    names products with `mp.costly` that are 16 bit. In fp16, a
     warning names the first nodes, and how many there are, that are 16 bit and
     compute or read a power of a graph input of which no range is known, a
     product of it with itself, a sum of its squares, or a sum of more than 64

@@ -66,9 +66,9 @@ module @sizes attributes {onnx.opset_import = [["", 17]]} {
 // asks for the widest operand.
 // CHECK-LABEL: @widest
 // CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["x"]>
-// CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 // CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
 // CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 // PROMOTE-LABEL: @widest
 // PROMOTE: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["x"]>
 // PROMOTE: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
@@ -77,9 +77,9 @@ module @widest attributes {onnx.opset_import = [["", 17]]} {
   ^bb0(%x: tensor<4x4xf32>):
     %0 = "onnx.MatMul"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     %1 = "onnx.Greater"(%0, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xi1>
-    %2 = "onnx.Greater"(%0, %0) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xi1>
     %3 = "onnx.Add"(%0, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     %4 = "onnx.Mul"(%0, %0) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.Greater"(%4, %4) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xi1>
     %5 = "onnx.MatMul"(%3, %4) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     onnx.yield %1, %2, %5 : tensor<4x4xi1>, tensor<4x4xi1>, tensor<4x4xf32> {onnx.inputs = [{name = "x"}]}
   }
@@ -89,13 +89,15 @@ module @widest attributes {onnx.opset_import = [["", 17]]} {
 
 // 16 bit spreads from allowed ops only, however much it would save.
 // CHECK-LABEL: @far
-// CHECK-COUNT-3: mp.precision = #mp.precision<f32, reason = "no allowed op is near"
+// CHECK-COUNT-4: mp.precision = #mp.precision<f32, reason = "no allowed op is near"
 // CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
 module @far attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
-  ^bb0(%x: tensor<4x4xf32>):
+  ^bb0(%x: tensor<4x4xf32>, %i: tensor<4xi64>):
     %h = onnx.initializer "h" dense<0.5> : tensor<f32> : tensor<f32>
-    %0 = "onnx.Mul"(%x, %h) : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %t = onnx.initializer "t" dense<0.5> : tensor<9x4xf32> : tensor<9x4xf32>
+    %g = "onnx.Gather"(%t, %i) : (tensor<9x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
+    %0 = "onnx.Mul"(%g, %h) : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
     %1 = "onnx.Tanh"(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
     %2 = "onnx.Mul"(%1, %h) : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
     %3 = "onnx.MatMul"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>

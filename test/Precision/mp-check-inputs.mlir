@@ -4,7 +4,7 @@
 // Behind a bound, a normalization, a root, a division by what is computed and a
 // contraction with weights; products of different inputs, of a parameter; a
 // sum of few elements.
-// CHECK: "onnx.Mul"{{.*}} mp.precision = #mp.precision<f16
+// CHECK: "onnx.MatMul"{{.*}} mp.precision = #mp.precision<f16
 module @quiet attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>, %p: tensor<4x4xf32>):

@@ -44,7 +44,7 @@ public:
   /// After a complete run: the largest source side of any minimum cut, by
   /// vertex.
   std::vector<bool> getLargestSourceSide() const;
-  /// The same, the smallest one.
+  /// The same for the smallest one.
   std::vector<bool> getSmallestSourceSide() const;
 
 private:

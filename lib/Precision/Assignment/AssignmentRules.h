@@ -19,7 +19,7 @@ void decideByFirstOperand(PrecisionGraph &graph,
                           llvm::ArrayRef<NodePrecision> nodes);
 
 /// Fails if an assignment of the `decided` variables costs less than the one
-/// that they have, or as much with more of them in 16 bit, or if they are too
+/// that they have, or as much with fewer of them in 16 bit, or if they are too
 /// many to try all.
 llvm::Error proveOptimum(PrecisionGraph &graph,
                          llvm::ArrayRef<unsigned> decided);

@@ -187,7 +187,7 @@ void CutNetwork::addValue(const ValueEntry &value) {
 bool CutNetwork::solve(ArrayRef<unsigned> members) {
   if (!flow.run(/*budget=*/1000000 + 200 * edges))
     return false;
-  std::vector<bool> isLow = flow.getLargestSourceSide();
+  std::vector<bool> isLow = flow.getSmallestSourceSide();
   for (unsigned member : members)
     variables[member].state =
         isLow[vertices[member]] ? Variable::Low : Variable::F32;

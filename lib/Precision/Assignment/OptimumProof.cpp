@@ -58,7 +58,7 @@ llvm::Error proveOptimum(PrecisionGraph &graph, ArrayRef<unsigned> decided) {
     if (!obeysRules(graph, decided))
       continue;
     int64_t other = graph.getCost();
-    isOptimum &= other > cost || (other == cost && countLow() <= low);
+    isOptimum &= other > cost || (other == cost && countLow() >= low);
   }
   for (auto [index, state] : llvm::zip(decided, found))
     variables[index].state = state;

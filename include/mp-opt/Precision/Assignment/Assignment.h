@@ -10,8 +10,8 @@
 // Minimum cut: of all assignments the one that moves the fewest bytes, each
 // value counted with 2 or 4 bytes an element, and with 6 more where it is cast
 // (once, however many want it). The cost is submodular, so that one maximum
-// flow over the free nodes finds it (Kolmogorov and Zabih 2004). Ties go to 16
-// bit. Held fixed beside the lists: f32 where no allowed op is near; f32 where
+// flow over the free nodes finds it (Kolmogorov and Zabih 2004). Ties go to
+// fp32. Held fixed beside the lists: f32 where no allowed op is near; f32 where
 // rounding an operand could do more harm than a rounding does, unless the
 // operand is 16 bit anyway.
 //
