@@ -237,11 +237,12 @@ static bool isDifference(SensitivityContext &context, Operation *op) {
          });
 }
 
-/// The differences that `value` is made of, through what keeps a value that
-/// is near zero there.
-static void addDifferences(SensitivityContext &context, SensitiveWalk &walk,
+/// The differences that a value is made of, through what keeps a value that
+/// is near zero there. True if there are any.
+static bool addDifferences(SensitivityContext &context, SensitiveWalk &walk,
                            Operation *reader, Value from) {
   SmallVector<Value> worklist = {from};
+  bool found = false;
   for (unsigned count = 0; !worklist.empty() && count < maxVisited; ++count) {
     Operation *op = worklist.pop_back_val().getDefiningOp();
     if (!op || !context.isFollowed(op))
@@ -251,6 +252,7 @@ static void addDifferences(SensitivityContext &context, SensitiveWalk &walk,
                            ", which may be near zero where " +
                            describe(reader) + " reads it";
       context.found.hazards.add(op, reason);
+      found = true;
       for (Value operand : op->getOperands())
         walk.add(operand, SensitiveReader::Difference, reason);
       continue;
@@ -262,6 +264,7 @@ static void addDifferences(SensitivityContext &context, SensitiveWalk &walk,
         math == OperatorMath::Mul || math == OperatorMath::Cast)
       llvm::append_range(worklist, context.getData(op));
   }
+  return found;
 }
 
 void findNearZeroDifferences(SensitivityContext &context, SensitiveWalk &walk) {
@@ -270,8 +273,12 @@ void findNearZeroDifferences(SensitivityContext &context, SensitiveWalk &walk) {
         !isF32Tensor(op->getOperand(0).getType()))
       continue;
     Value small = getSmallOperand(context, op);
-    if (small && !context.isConstantValue(small))
-      addDifferences(context, walk, op, small);
+    if (!small || context.isConstantValue(small) ||
+        !addDifferences(context, walk, op, small))
+      continue;
+    // A quotient of two differences, as correlations are.
+    if (context.getMath(op) == OperatorMath::Div)
+      addDifferences(context, walk, op, op->getOperand(0));
   }
 }
 

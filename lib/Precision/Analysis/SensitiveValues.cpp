@@ -108,7 +108,8 @@ static bool sumsProducts(const OperatorTraits &traits) {
 }
 
 /// What lies between the reader and the operands of `op`. A difference needs
-/// the digits of its operands as far as they are scaled and shifted products.
+/// the digits of its operands as far as they are multiples, squares and sums
+/// with constants of products.
 SensitiveWalk::Passed SensitiveWalk::pass(Operation *op, const Step &step) {
   const OperatorTraits &traits = context.getTraits(op);
   if (step.passed == Nothing && sumsProducts(traits))
@@ -117,13 +118,15 @@ SensitiveWalk::Passed SensitiveWalk::pass(Operation *op, const Step &step) {
       traits.kind == OperatorKind::Combination ||
       traits.math == OperatorMath::Neg || traits.math == OperatorMath::Cast)
     return step.passed;
-  bool isLinear = traits.isElementwise() &&
-                  (traits.has(Linear) || traits.math == OperatorMath::Add ||
-                   traits.math == OperatorMath::Sub);
-  bool isScaled = isLinear && llvm::any_of(op->getOperands(), [&](Value value) {
-                    return context.isConstantValue(value);
-                  });
-  return isScaled ? step.passed : Product;
+  if (traits.math == OperatorMath::Mul)
+    return step.passed;
+  bool isSum = traits.math == OperatorMath::Add ||
+               traits.math == OperatorMath::Sub ||
+               traits.math == OperatorMath::Div;
+  bool isShifted = isSum && llvm::any_of(op->getOperands(), [&](Value value) {
+                     return context.isConstantValue(value);
+                   });
+  return isShifted ? step.passed : Product;
 }
 
 /// Where products stay 16 bit because of their cost, so does what reads them.

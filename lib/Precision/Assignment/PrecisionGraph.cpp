@@ -288,17 +288,6 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
       isOwnCast || isUsersPromote || !getOperatorTraits(op).has(Narrow);
 }
 
-bool PrecisionGraph::computes(unsigned variable) const {
-  auto node = variables[variable].node;
-  if (!node)
-    return false;
-  const OperatorTraits &traits = getOperatorTraits(nodes[*node].node);
-  // Sizes are read from the type.
-  bool readsElements =
-      !variables[variable].writes.empty() || !traits.has(Narrow);
-  return readsElements && !traits.has(Exact);
-}
-
 /// That iterations accumulate in what the slot of a Loop, Scan or If, or of a
 /// call in one, hands on; null if they do not.
 DecisionReason PrecisionGraph::getStateReason(const TypeSlot &slot) const {
@@ -374,6 +363,75 @@ void PrecisionGraph::joinChoices(Operation *scope) {
     variables[chooser].kind = kind;
     variables[chooser].node = node;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic on inputs
+//===----------------------------------------------------------------------===//
+
+bool PrecisionGraph::computes(unsigned variable) const {
+  Operation *node = getNode(variable);
+  if (!node)
+    return false;
+  const OperatorTraits &traits = getOperatorTraits(node);
+  // Sizes are read from the type.
+  bool readsElements =
+      !variables[variable].writes.empty() || !traits.has(Narrow);
+  return readsElements && !traits.has(Exact);
+}
+
+bool PrecisionGraph::isBeforeProducts(unsigned variable) const {
+  const Variable &entry = variables[variable];
+  // Comparisons yield no float.
+  auto depth = ProductDepth::Constant;
+  for (unsigned value : entry.writes.empty() ? entry.reads : entry.writes)
+    depth = std::max(depth, depths.lookup(values[value].value));
+  return depth == ProductDepth::Input;
+}
+
+/// A softmax reads the value, perhaps moved or after further sums.
+static bool isScore(Value value) {
+  constexpr unsigned maxVisited = 16;
+  SmallVector<Value> worklist = {value};
+  for (unsigned count = 0; !worklist.empty() && count < maxVisited; ++count)
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      if (!isNode(user))
+        continue;
+      const OperatorTraits &traits = getOperatorTraits(user);
+      CompositeAttr composite = getComposite(user);
+      if (traits.math == OperatorMath::Softmax ||
+          (composite && composite.getName().getValue().contains("Softmax")))
+        return true;
+      if (traits.movesData() || traits.math == OperatorMath::Add ||
+          traits.math == OperatorMath::Max ||
+          traits.math == OperatorMath::Where)
+        llvm::append_range(worklist, user->getResults());
+    }
+  return false;
+}
+
+bool PrecisionGraph::isSum(unsigned variable) const {
+  Operation *node = getNode(variable);
+  OperatorMath math = node ? getOperatorTraits(node).math : OperatorMath::Other;
+  return (math == OperatorMath::Add || math == OperatorMath::Sub) &&
+         !isScore(node->getResult(0));
+}
+
+bool PrecisionGraph::readsInput(unsigned variable) const {
+  auto getRank = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type ? type.getRank() : -1;
+  };
+  Operation *node = getNode(variable);
+  return llvm::any_of(node->getOperands(), [&](Value operand) {
+    return depths.lookup(operand) == ProductDepth::Input &&
+           getRank(operand) == getRank(node->getResult(0));
+  });
+}
+
+bool PrecisionGraph::isDifference(unsigned variable) const {
+  Operation *node = getNode(variable);
+  return node && getOperatorTraits(node).math == OperatorMath::Sub;
 }
 
 //===----------------------------------------------------------------------===//
