@@ -40,7 +40,7 @@ private:
   Value getSquared(Value value) const;
   bool hasSquare(Value sum, ArrayRef<Value> roots) const;
   bool isScaling(Operation *op, Value value) const;
-  void visitUsers(Operation *product, Value value, unsigned depth);
+  void visitUsers(Operation *product);
   void visitSides(Operation *product);
   void add(Operation *product, Operation *sum);
 
@@ -50,8 +50,8 @@ private:
 
 } // namespace
 
-/// Steps that are looked through, and terms of a sum.
-static constexpr unsigned maxSteps = 8;
+/// Steps that are looked through, terms of a sum, and uses that are followed.
+static constexpr unsigned maxSteps = 8, maxUses = 64;
 
 static bool isSum(OperatorMath math) {
   return math == OperatorMath::Add || math == OperatorMath::Sub;
@@ -163,27 +163,33 @@ void DistanceFinder::add(Operation *product, Operation *sum) {
              /*takesProducts=*/false);
 }
 
-void DistanceFinder::visitUsers(Operation *product, Value value,
-                                unsigned depth) {
+/// Follows the scaled product into sums.
+void DistanceFinder::visitUsers(Operation *product) {
   Value roots[] = {getRoot(product->getOperand(0)),
                    getRoot(product->getOperand(1))};
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (!isNode(user) || user->getNumResults() == 0)
-      continue;
-    if (isScaling(user, value)) {
-      if (depth < maxSteps)
-        visitUsers(product, user->getResult(0), depth + 1);
-      continue;
+  SmallVector<Value> worklist = {product->getResult(0)};
+  unsigned count = 0;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    for (OpOperand &use : value.getUses()) {
+      if (++count > maxUses)
+        return;
+      Operation *user = use.getOwner();
+      if (!isNode(user) || user->getNumResults() == 0)
+        continue;
+      if (isScaling(user, value)) {
+        worklist.push_back(user->getResult(0));
+        continue;
+      }
+      if (!isSum(context.getMath(user)) || user->getNumOperands() != 2)
+        continue;
+      Value other = user->getOperand(1 - use.getOperandNumber());
+      if (hasSquare(other, roots))
+        return add(product, user);
+      // A further term: c^2 that has been computed before, say.
+      if (context.isConstantValue(other))
+        worklist.push_back(user->getResult(0));
     }
-    if (!isSum(context.getMath(user)) || user->getNumOperands() != 2)
-      continue;
-    Value other = user->getOperand(1 - use.getOperandNumber());
-    if (hasSquare(other, roots))
-      return add(product, user);
-    // A further term: c^2 that has been computed before, say.
-    if (depth < maxSteps && context.isConstantValue(other))
-      visitUsers(product, user->getResult(0), depth + 1);
   }
 }
 
@@ -200,7 +206,7 @@ void DistanceFinder::visitSides(Operation *product) {
 }
 
 void DistanceFinder::visit(Operation *product) {
-  visitUsers(product, product->getResult(0), 0);
+  visitUsers(product);
   visitSides(product);
 }
 

@@ -207,8 +207,10 @@ void SensitiveWalk::visitProduct(Operation *op, const Step &step) {
     context.found.hazards.add(op, reasons[step.reason]);
   else
     deep.emplace_back(op, step.reason);
-  // Terms that cancel are rounded before the product, too.
-  if (step.reader == SensitiveReader::Difference)
+  // Terms that cancel, and matrices that transform coordinates, are not rounded
+  // before the product either.
+  if (step.reader == SensitiveReader::Difference ||
+      step.reader == SensitiveReader::Position)
     for (Value operand : op->getOperands())
       push(operand, step, Product);
 }
