@@ -66,18 +66,18 @@ module @sizes attributes {onnx.opset_import = [["", 17]]} {
 // asks for the widest operand.
 // CHECK-LABEL: @widest
 // CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["x"]>
-// CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
+// CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16
 // CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16
 // CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 // PROMOTE-LABEL: @widest
-// PROMOTE: "onnx.Add"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["x"]>
+// PROMOTE: "onnx.Mul"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["x"]>
 // PROMOTE: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 module @widest attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
     %0 = "onnx.MatMul"(%x, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     %1 = "onnx.Greater"(%0, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xi1>
-    %3 = "onnx.Add"(%0, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.Mul"(%0, %x) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     %4 = "onnx.Mul"(%0, %0) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     %2 = "onnx.Greater"(%4, %4) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xi1>
     %5 = "onnx.MatMul"(%3, %4) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -88,12 +88,17 @@ enum class OperatorMath : uint8_t {
   LogSoftmax,
   Mul,
   Neg,
+  /// Sin, Cos and Tan of an angle.
+  Periodic,
   Pow,
   Reciprocal,
+  Remainder,
   Softmax,
   Sqrt,
   Sub,
   Where,
+  /// Floor, Ceil and Round.
+  Whole,
   // Elementwise, or reductions.
   Max,
   Min,

@@ -181,7 +181,7 @@ void findCancellingConstants(SensitivityContext &context, SensitiveWalk &walk) {
   ConstantFinder finder(context, walk);
   for (Operation *op : context.flow.getOps()) {
     if (!isNode(op) || op->getNumOperands() == 0 ||
-        !isF32Tensor(op->getOperand(0).getType()))
+        !isNarrowFloat(op->getOperand(0).getType()))
       continue;
     OperatorMath math = context.getMath(op);
     const OperatorTraits &traits = context.getTraits(op);
@@ -270,7 +270,7 @@ static bool addDifferences(SensitivityContext &context, SensitiveWalk &walk,
 void findNearZeroDifferences(SensitivityContext &context, SensitiveWalk &walk) {
   for (Operation *op : context.flow.getOps()) {
     if (!isNode(op) || op->getNumOperands() == 0 ||
-        !isF32Tensor(op->getOperand(0).getType()))
+        !isNarrowFloat(op->getOperand(0).getType()))
       continue;
     Value small = getSmallOperand(context, op);
     if (!small || context.isConstantValue(small) ||

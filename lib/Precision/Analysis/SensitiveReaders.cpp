@@ -109,11 +109,6 @@ double PhaseSize::get(Value from) {
   return least;
 }
 
-static bool isAngle(Operation *op) {
-  return isStandardOp(op, "Sin") || isStandardOp(op, "Cos") ||
-         isStandardOp(op, "Tan");
-}
-
 static void findAngle(SensitivityContext &context, SensitiveWalk &walk,
                       Operation *op) {
   Value phase = op->getOperand(0);
@@ -142,18 +137,12 @@ static Value skipMovement(SensitivityContext &context, Value value) {
   return value;
 }
 
-/// Floor, Ceil and Round.
-static bool roundsToWhole(Operation *op) {
-  return isStandardOp(op, "Floor") || isStandardOp(op, "Ceil") ||
-         isStandardOp(op, "Round");
-}
-
 /// x - floor(x), in this order.
 static bool takesFraction(SensitivityContext &context, Operation *op) {
   if (context.getMath(op) != OperatorMath::Sub || op->getNumOperands() != 2)
     return false;
   Operation *whole = skipMovement(context, op->getOperand(1)).getDefiningOp();
-  return whole && isNode(whole) && roundsToWhole(whole) &&
+  return context.getMath(whole) == OperatorMath::Whole &&
          skipMovement(context, whole->getOperand(0)) ==
              skipMovement(context, op->getOperand(0));
 }
@@ -175,7 +164,7 @@ static void findPositions(SensitivityContext &context, SensitiveWalk &walk,
                           Operation *op) {
   const OperatorTraits &traits = context.getTraits(op);
   auto add = [&](unsigned operand, StringRef before, StringRef after = "") {
-    if (isF32Tensor(op->getOperand(operand).getType()))
+    if (isNarrowFloat(op->getOperand(operand).getType()))
       walk.add(op->getOperand(operand), SensitiveReader::Position,
                (before + describe(op) + after).str());
   };
@@ -183,7 +172,7 @@ static void findPositions(SensitivityContext &context, SensitiveWalk &walk,
     add(0, "becomes integers in ");
   else if (takesFraction(context, op))
     add(0, "its whole and fractional parts are both used, by ");
-  else if (isStandardOp(op, "Mod") && op->getNumOperands() == 2)
+  else if (context.getMath(op) == OperatorMath::Remainder)
     add(0, "its remainder is taken by ");
   if (traits.hasRole(OperandRole::Coordinates))
     for (unsigned index = 0; index < op->getNumOperands(); ++index)
@@ -214,8 +203,11 @@ static void findEqual(SensitivityContext &context, SensitiveWalk &walk,
 
 static void findChoices(SensitivityContext &context, SensitiveWalk &walk,
                         Operation *op) {
-  if (isStandardOp(op, "ArgMin") || isStandardOp(op, "ArgMax") ||
-      context.getTraits(op).kind == OperatorKind::Ordering)
+  const OperatorTraits &traits = context.getTraits(op);
+  // Of operators that make indices, Shape and Size read no elements.
+  if (traits.kind == OperatorKind::Ordering ||
+      (traits.kind == OperatorKind::Index && !traits.has(Narrow) &&
+       !traits.hasRole(OperandRole::Coordinates)))
     addChoice(context, walk, op, op->getOperand(0));
   else if (isStandardOp(op, "Equal") && op->getNumOperands() == 2)
     findEqual(context, walk, op);
@@ -225,7 +217,7 @@ void findSensitiveReaders(SensitivityContext &context, SensitiveWalk &walk) {
   for (Operation *op : context.flow.getOps()) {
     if (!isNode(op) || op->getNumOperands() == 0 || op->getNumRegions())
       continue;
-    if (isAngle(op))
+    if (context.getMath(op) == OperatorMath::Periodic)
       findAngle(context, walk, op);
     findPositions(context, walk, op);
     findChoices(context, walk, op);
@@ -240,7 +232,7 @@ void findLargeIntegers(SensitivityContext &context) {
   SmallVector<Value> worklist;
   llvm::DenseSet<Value> seen;
   auto push = [&](Value value) {
-    if (isF32Tensor(value.getType()) && seen.insert(value).second)
+    if (isNarrowFloat(value.getType()) && seen.insert(value).second)
       worklist.push_back(value);
   };
   for (Operation *op : context.flow.getOps())

@@ -54,7 +54,7 @@ SmallVector<Value, 4> SensitivityContext::getData(Operation *op) {
   bool hasOne =
       !traits.isElementwise() && traits.kind != OperatorKind::Combination;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (isF32Tensor(operand.getType()) && !traits.keepsType(index) &&
+    if (isNarrowFloat(operand.getType()) && !traits.keepsType(index) &&
         (index == 0 || !hasOne))
       data.push_back(operand);
   return data;
@@ -92,7 +92,7 @@ void SensitiveWalk::add(Value value, SensitiveReader reader, std::string reason,
 }
 
 void SensitiveWalk::push(Value value, const Step &from, Passed passed) {
-  if (!isF32Tensor(value.getType()))
+  if (!isNarrowFloat(value.getType()))
     return;
   // Deep values are compared as autocast compares them.
   if (from.reader == SensitiveReader::Choice &&

@@ -15,6 +15,12 @@
 
 namespace mp {
 
+/// Values that are 16 bit already are followed, too: a model that has been
+/// converted before has the same readers.
+inline bool isNarrowFloat(mlir::Type type) {
+  return onnxir::isF32Tensor(type) || onnxir::is16BitTensor(type);
+}
+
 /// Values of which every element is a whole number, whatever the input. One
 /// forward pass; what loops carry is unknown.
 class WholeNumbers {

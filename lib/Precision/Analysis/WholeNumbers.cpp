@@ -47,8 +47,7 @@ bool WholeNumbers::isWholeOperand(Value value) {
 /// Sums, products and choices of whole numbers, and what rounds to them.
 bool WholeNumbers::isWhole(Operation *node, OperatorTraitsCache &kinds) {
   const OperatorTraits &traits = kinds.lookup(node);
-  if (isStandardOp(node, "Floor") || isStandardOp(node, "Ceil") ||
-      isStandardOp(node, "Round"))
+  if (traits.math == OperatorMath::Whole)
     return true;
   if (traits.math == OperatorMath::Cast &&
       !isF32Tensor(node->getOperand(0).getType()))

@@ -63,6 +63,7 @@ Assignment::compute(ModuleOp module, Type lowType,
   Assignment assignment;
   assignment.nodes = std::move(nodes);
   PrecisionGraph graph(module, lowType, assignment.nodes, options);
+  keepInputArithmetic(graph);
   if (options.rule == AssignmentRule::FirstOperand)
     decideByFirstOperand(graph, assignment.nodes);
   else if (llvm::Error failed = decideByMinimumCut(graph))

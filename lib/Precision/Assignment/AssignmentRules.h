@@ -12,6 +12,9 @@
 
 namespace mp {
 
+/// Before both rules: what computes with inputs of the model is fp32.
+void keepInputArithmetic(PrecisionGraph &graph);
+
 /// Both rules give each free variable but constants a state and a reason.
 /// Fails only if a proof is asked for and does not succeed.
 llvm::Error decideByMinimumCut(PrecisionGraph &graph);

@@ -71,14 +71,6 @@ private:
     return variables[index].state != Variable::Free ||
            variables[index].kind == Variable::Constant;
   }
-  /// A node that no list and no analysis has decided, and no rule names.
-  bool isFreeNode(unsigned index) const {
-    const Variable &variable = variables[index];
-    return variable.state == Variable::Free &&
-           variable.kind == Variable::Node && !variable.isAsked;
-  }
-  bool readsOnlyF32(unsigned index) const;
-  void keepInputsF32();
   void keepSteepF32();
   void keepFarF32();
   void solveParts();
@@ -232,69 +224,6 @@ void MinimumCut::keepSteepF32() {
     for (unsigned index : variables[next].writes)
       visit(index);
   }
-}
-
-/// Arithmetic on inputs before the first product is fp32, as the inputs are:
-/// what a difference of two of them needs is not known here, and a cast behind
-/// it moves as many bytes as one before it. So is a sum with an input, and a
-/// difference of fp32 values. Movement after the last computation stays free.
-void MinimumCut::keepInputsF32() {
-  ArrayRef<ValueEntry> values = graph.getValues();
-  std::vector<unsigned> worklist;
-  /// Variables of which an input is a term.
-  std::vector<bool> carrying(variables.size());
-  auto carries = [&](unsigned index) {
-    return llvm::any_of(variables[index].reads, [&](unsigned read) {
-      int producer = values[read].producer;
-      return producer >= 0 && carrying[producer];
-    });
-  };
-  auto keep = [&](unsigned index, const Twine &reason) {
-    variables[index].state = Variable::F32;
-    variables[index].reason = graph.getReason(reason);
-    worklist.push_back(index);
-  };
-  for (unsigned index = 0; index < variables.size(); ++index) {
-    if (!isFreeNode(index))
-      continue;
-    if (graph.isBeforeProducts(index)) {
-      if (graph.computes(index))
-        keep(index, "computes with inputs before the first product");
-    } else if (graph.isSum(index) &&
-               (graph.readsInput(index) || carries(index))) {
-      keep(index, "is a sum with an input, which is fp32");
-      carrying[index] = true;
-    } else if (!graph.computes(index) && carries(index)) {
-      carrying[index] = true;
-    } else if (graph.isDifference(index) && readsOnlyF32(index)) {
-      keep(index, "is a difference of fp32 values");
-    }
-  }
-  // What such a node reads is not rounded before it.
-  while (!worklist.empty()) {
-    unsigned next = worklist.back();
-    worklist.pop_back();
-    for (unsigned index : variables[next].reads)
-      if (int producer = values[index].producer;
-          producer >= 0 && isFreeNode(producer) &&
-          graph.isBeforeProducts(producer))
-        keep(producer, "computes with inputs before the first product");
-  }
-}
-
-/// All values that the variable reads, constants apart, are fp32 already, and
-/// there is one.
-bool MinimumCut::readsOnlyF32(unsigned index) const {
-  bool hasF32 = false;
-  for (unsigned read : variables[index].reads) {
-    const ValueEntry &value = graph.getValues()[read];
-    if (value.isWeak)
-      continue;
-    hasF32 = true;
-    if (value.producer >= 0 && variables[value.producer].state != Variable::F32)
-      return false;
-  }
-  return hasF32;
 }
 
 /// 16 bit spreads from allowed nodes, through free ones.
@@ -518,7 +447,6 @@ void MinimumCut::explain() {
 }
 
 llvm::Error MinimumCut::run() {
-  keepInputsF32();
   keepSteepF32();
   keepFarF32();
   solveParts();

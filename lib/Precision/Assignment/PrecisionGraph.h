@@ -65,19 +65,15 @@ public:
   llvm::ArrayRef<ValueEntry> getValues() const { return values; }
   const AssignmentOptions &getOptions() const { return options; }
 
-  // Of the node of a variable:
-
-  /// It does more than move or choose elements.
-  bool computes(unsigned variable) const;
-  /// It reads inputs, and what no product has made.
-  bool isBeforeProducts(unsigned variable) const;
-  /// It adds or subtracts, but for masks, which are added to scores of a
-  /// softmax.
-  bool isSum(unsigned variable) const;
-  /// An operand is an input, or what no product has made of one, and not a bias
-  /// of fewer dimensions: some models have their parameters as inputs.
-  bool readsInput(unsigned variable) const;
-  bool isDifference(unsigned variable) const;
+  /// How many products lie between the inputs of the model and a value.
+  ProductDepth getDepth(mlir::Value value) const {
+    return depths.lookup(value);
+  }
+  /// The node of a variable; null for what is no node.
+  mlir::Operation *getNode(unsigned variable) const {
+    auto node = variables[variable].node;
+    return node ? nodes[*node].node : nullptr;
+  }
 
   /// The variable of each slot of a node, in the order of getTypeSlots.
   llvm::ArrayRef<int> getSlots(unsigned node) const { return slots[node]; }
@@ -120,10 +116,6 @@ public:
   DecisionReason getOperandReason(const ValueEntry &value) const;
 
 private:
-  mlir::Operation *getNode(unsigned variable) const {
-    auto node = variables[variable].node;
-    return node ? nodes[*node].node : nullptr;
-  }
   void addScope(mlir::Operation *scope, unsigned &nextNode);
   void addNode(unsigned index, SchemaCache &schemas, bool canCast);
   void addConstant(mlir::Operation *op, std::optional<unsigned> node);

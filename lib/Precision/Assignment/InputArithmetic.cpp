@@ -1,0 +1,197 @@
+//===- InputArithmetic.cpp - Arithmetic on inputs stays fp32 --------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Inputs of a model are fp32 already, and how many of their digits a difference
+// needs is not known while compiling. So arithmetic on them is fp32 up to the
+// first product; a cast after it moves as many bytes as one before it. The same
+// holds for sums with inputs (residual connections, levels that are added
+// again) and for differences of values that are fp32 anyway.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AssignmentRules.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+namespace {
+
+using Variable = PrecisionGraph::Variable;
+using ValueEntry = PrecisionGraph::ValueEntry;
+
+class InputArithmetic {
+public:
+  explicit InputArithmetic(PrecisionGraph &graph)
+      : graph(graph), variables(graph.getVariables()),
+        carriers(variables.size()) {}
+
+  void run();
+
+private:
+  bool isFree(unsigned index) const;
+  bool computes(unsigned index) const;
+  bool isBeforeProducts(unsigned index) const;
+  bool isSum(unsigned index) const;
+  bool readsInput(unsigned index) const;
+  bool readsCarrier(unsigned index) const;
+  bool readsOnlyF32(unsigned index) const;
+  bool isDifference(unsigned index) const;
+  void keep(unsigned index, StringRef reason);
+  void decide(unsigned index);
+
+  PrecisionGraph &graph;
+  std::vector<Variable> &variables;
+  /// Variables of which an input is a term.
+  std::vector<bool> carriers;
+  /// Variables that have been kept fp32.
+  std::vector<unsigned> kept;
+};
+
+} // namespace
+
+static constexpr StringLiteral beforeProducts =
+    "computes with inputs before the first product";
+
+/// A node that no list and no analysis has decided, and no rule names.
+bool InputArithmetic::isFree(unsigned index) const {
+  const Variable &variable = variables[index];
+  return variable.state == Variable::Free && variable.kind == Variable::Node &&
+         !variable.isAsked;
+}
+
+/// Does more than move or choose elements, or read sizes.
+bool InputArithmetic::computes(unsigned index) const {
+  const OperatorTraits &traits = getOperatorTraits(graph.getNode(index));
+  bool readsElements = !variables[index].writes.empty() || !traits.has(Narrow);
+  return readsElements && !traits.has(Exact);
+}
+
+/// Reads inputs, and what no product has made.
+bool InputArithmetic::isBeforeProducts(unsigned index) const {
+  const Variable &variable = variables[index];
+  // Comparisons yield no float.
+  auto depth = ProductDepth::Constant;
+  for (unsigned value :
+       variable.writes.empty() ? variable.reads : variable.writes)
+    depth = std::max(depth, graph.getDepth(graph.getValues()[value].value));
+  return depth == ProductDepth::Input;
+}
+
+/// A softmax reads the value, perhaps moved or after further sums.
+static bool isScore(Value value) {
+  constexpr unsigned maxVisited = 16;
+  SmallVector<Value> worklist = {value};
+  for (unsigned count = 0; !worklist.empty() && count < maxVisited; ++count)
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      if (!isNode(user))
+        continue;
+      const OperatorTraits &traits = getOperatorTraits(user);
+      CompositeAttr composite = getComposite(user);
+      if (traits.math == OperatorMath::Softmax ||
+          (composite && composite.getName().getValue().contains("Softmax")))
+        return true;
+      if (traits.movesData() || traits.math == OperatorMath::Add ||
+          traits.math == OperatorMath::Max ||
+          traits.math == OperatorMath::Where)
+        llvm::append_range(worklist, user->getResults());
+    }
+  return false;
+}
+
+/// Adds or subtracts, but for masks, which are added to scores of a softmax.
+bool InputArithmetic::isSum(unsigned index) const {
+  Operation *node = graph.getNode(index);
+  OperatorMath math = getOperatorTraits(node).math;
+  return (math == OperatorMath::Add || math == OperatorMath::Sub) &&
+         !isScore(node->getResult(0));
+}
+
+/// An operand is an input, or what no product has made of one, and not a bias
+/// of fewer dimensions: some models have their parameters as inputs.
+bool InputArithmetic::readsInput(unsigned index) const {
+  auto getRank = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type ? type.getRank() : -1;
+  };
+  Operation *node = graph.getNode(index);
+  return llvm::any_of(node->getOperands(), [&](Value operand) {
+    return graph.getDepth(operand) == ProductDepth::Input &&
+           getRank(operand) == getRank(node->getResult(0));
+  });
+}
+
+bool InputArithmetic::readsCarrier(unsigned index) const {
+  return llvm::any_of(variables[index].reads, [&](unsigned read) {
+    int producer = graph.getValues()[read].producer;
+    return producer >= 0 && carriers[producer];
+  });
+}
+
+/// All values that the variable reads, constants apart, are fp32 already, and
+/// there is one.
+bool InputArithmetic::readsOnlyF32(unsigned index) const {
+  bool hasF32 = false;
+  for (unsigned read : variables[index].reads) {
+    const ValueEntry &value = graph.getValues()[read];
+    if (value.isWeak)
+      continue;
+    hasF32 = true;
+    if (value.producer >= 0 && variables[value.producer].state != Variable::F32)
+      return false;
+  }
+  return hasF32;
+}
+
+bool InputArithmetic::isDifference(unsigned index) const {
+  return getOperatorTraits(graph.getNode(index)).math == OperatorMath::Sub;
+}
+
+void InputArithmetic::keep(unsigned index, StringRef reason) {
+  variables[index].state = Variable::F32;
+  variables[index].reason = graph.getReason(reason);
+  kept.push_back(index);
+}
+
+void InputArithmetic::decide(unsigned index) {
+  if (!isFree(index))
+    return;
+  if (isBeforeProducts(index)) {
+    if (computes(index))
+      keep(index, beforeProducts);
+  } else if (isSum(index) && (readsInput(index) || readsCarrier(index))) {
+    keep(index, "is a sum with an input, which is fp32");
+    carriers[index] = true;
+  } else if (!computes(index)) {
+    carriers[index] = readsCarrier(index);
+  } else if (isDifference(index) && readsOnlyF32(index)) {
+    keep(index, "is a difference of fp32 values");
+  }
+}
+
+void InputArithmetic::run() {
+  // Variables stand in the order of their nodes, operands before users.
+  for (unsigned index = 0; index < variables.size(); ++index)
+    decide(index);
+  // What such a node reads is not rounded before it; movement after the last
+  // one stays free.
+  while (!kept.empty()) {
+    unsigned next = kept.back();
+    kept.pop_back();
+    for (unsigned read : variables[next].reads)
+      if (int producer = graph.getValues()[read].producer;
+          producer >= 0 && isFree(producer) && isBeforeProducts(producer))
+        keep(producer, beforeProducts);
+  }
+}
+
+void keepInputArithmetic(PrecisionGraph &graph) {
+  InputArithmetic(graph).run();
+}
+
+} // namespace mp
