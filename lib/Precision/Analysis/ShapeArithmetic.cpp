@@ -86,8 +86,8 @@ private:
 } // namespace
 
 /// Tan has no bounds, but is no position either.
-static bool isBounded(const OperatorTraits &traits, StringRef opType) {
-  return traits.has(Bounded) || (traits.isElementwise() && opType == "Tan");
+static bool isBounded(const OperatorTraits &traits) {
+  return traits.has(Bounded) || traits.math == OperatorMath::Periodic;
 }
 
 static Rule findRule(Operation *op) {
@@ -96,7 +96,7 @@ static Rule findRule(Operation *op) {
     return isa<CustomOp>(op) ? Rule::Opaque : Rule::Plain;
   if (traits.contracts())
     return Rule::Contraction;
-  if (isBounded(traits, getOpType(op)))
+  if (isBounded(traits))
     return Rule::Bounded;
   if (traits.looksUp())
     return Rule::Lookup;

@@ -31,7 +31,10 @@ bool CompositeContext::isPlain(Operation *op) const {
   case OperatorMath::Clip:
   case OperatorMath::Max:
   case OperatorMath::Min:
+  case OperatorMath::Periodic:
+  case OperatorMath::Remainder:
   case OperatorMath::Where:
+  case OperatorMath::Whole:
     return true;
   default:
     return false;
