@@ -88,16 +88,26 @@ InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
   auto initializer = dyn_cast<InitializerOp>(constant);
   if (initializer && constant->getBlock() == &block)
     return initializer;
-  TypedAttr value = getElements(constant);
+  TypedAttr elements = getElements(constant);
   auto before = OpBuilder::atBlockBegin(&block);
   if (last)
     before.setInsertionPointAfter(last);
   bool isUnique = counts.lookup(candidate.name) == 1;
   StringRef name = isUnique ? candidate.name
                             : builder.getNames().getValueName(candidate.name);
-  auto made = InitializerOp::create(before, constant->getLoc(), value.getType(),
-                                    before.getStringAttr(name), value,
-                                    DictionaryAttr(), UnitAttr(), UnitAttr());
+  auto made =
+      InitializerOp::create(before, constant->getLoc(), elements.getType(),
+                            before.getStringAttr(name), elements,
+                            DictionaryAttr(), UnitAttr(), UnitAttr());
+  // A subgraph yields what it computes, not what is around it.
+  if (YieldOp yield = getYield(*constant->getParentRegion());
+      llvm::is_contained(yield.getOperands(), constant->getResult(0))) {
+    builder.setInsertionPoint(yield);
+    builder.setBase(name);
+    yield->replaceUsesOfWith(
+        constant->getResult(0),
+        builder.create("Identity", made.getResult(), {}, elements.getType()));
+  }
   constant->getResult(0).replaceAllUsesWith(made.getResult());
   constant->erase();
   last = made;

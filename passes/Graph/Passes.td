@@ -147,6 +147,24 @@ def FoldSequences : GraphPass<"onnx-fold-sequences"> {
   }];
 }
 
+def StackSequences : GraphPass<"onnx-stack-sequences"> {
+  let summary = "Make lists that iterations append to outputs of iterations";
+  let description = [{
+    After: in the main graph and its subgraphs, no Loop has a state that is a
+    sequence to which every iteration only appends the same number of tensors,
+    and of which ConcatFromSequence, SequenceAt and SequenceLength read alone
+    afterwards. Such a state is an output of each iteration; readers read the
+    tensor, elements from before the loop are in front. Inside of the loop, only
+    the length may be read. Where both branches of an If append, the element is
+    what they yield. Sequences whose elements may differ in a size along which
+    they are joined stay where the number of iterations follows from sizes, and
+    so do Loops of a constant number. The opset must be 13 at least, else
+    nothing is done.
+
+    Example: test/Graph/onnx-stack-sequences.mlir
+  }];
+}
+
 def InlineFunctions : GraphPass<"onnx-inline-functions"> {
   let summary = "Put the bodies of model-local functions in place of calls";
   let description = [{

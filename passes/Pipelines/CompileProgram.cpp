@@ -61,6 +61,15 @@ static LogicalResult inlineFunctions(ModuleOp module, TimingScope &timing) {
   return pm.run(module);
 }
 
+/// Sequences that are known while compiling only are no obstacle.
+static LogicalResult stackSequences(ModuleOp module, TimingScope &timing) {
+  PassManager pm(module.getContext());
+  pm.enableVerifier(false);
+  pm.addPass(createStackSequences());
+  pm.enableTiming(timing);
+  return pm.run(module);
+}
+
 static LogicalResult convertGraph(ModuleOp module,
                                   const CompileOptions &options,
                                   TimingScope &timing) {
@@ -111,6 +120,7 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
     module->setAttr(kernel::fp32ProductsName,
                     StringAttr::get(module.getContext(), kernel::tf32));
   if (failed(inlineFunctions(module, timing)) ||
+      failed(stackSequences(module, timing)) ||
       failed(convertGraph(module, options, timing)))
     return failure();
   flops = kernel::countFlops(module);

@@ -111,6 +111,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   fixing.fixed.assign(options.fixed.begin(), options.fixed.end());
   pm.addPass(createFixSizes(fixing));
   pm.addPass(createFoldConstants());
+  pm.addPass(createStackSequences());
   pm.addPass(createFoldSequences());
   AddLossOptions adding;
   adding.losses = putInBraces(options.loss);

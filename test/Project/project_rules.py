@@ -10,6 +10,8 @@ dependencies  tools -> lib/API -> passes -> the rest of lib -> MLIR and ONNX,
               options in tools only
               and within lib, no folder sees one behind it (LAYERS)
 format        clang-format has nothing to change (--fix: let it)
+lifetimes     no loop goes through a part of a list that a call returns: the
+              list is gone before the first iteration
 marks         attributes of the mp dialect are named in Dialect/MP only
 operators     a file that tells many operators apart by name is lib/Operators,
               or a rule for each of them
@@ -81,6 +83,10 @@ LISTS_OPERATORS = (
 OPERATOR_ROW = re.compile(r'\{"(\w+)",')
 # A name that is asked for, not one of a node that is made.
 NAME = re.compile(r'(?<!create\()(?<!add\()(?<!return )"([A-Z]\w+)"')
+PART_OF_TEMPORARY = re.compile(
+    r"\bfor \([^;{}]*:\s*(?:llvm::)?ArrayRef(?:<\w+>)?\("
+    r"[\w.>*-]+\((?:[^()]|\([^()]*\))*\)\)\s*\.\w+\("
+)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 COMMAND_LINE_OPTION = re.compile(r"\bcl::(?:opt|list|bits|alias)\b")
@@ -208,6 +214,17 @@ def check_format(root, options):
         yield f"{options.clang_format}: {done.stderr.strip()}"
 
 
+def check_lifetimes(root, _):
+    for path in files(root, CODE_FOLDERS, CODE):
+        text = path.read_text(encoding="utf-8")
+        for found in PART_OF_TEMPORARY.finditer(text):
+            number = text.count("\n", 0, found.start()) + 1
+            yield (
+                f"{path.relative_to(root)}:{number}: a loop over a part of "
+                "what a call returns: give the list a name"
+            )
+
+
 def check_marks(root, _):
     for path in files(root, CODE_FOLDERS, CODE):
         name = path.relative_to(root).as_posix()
@@ -307,6 +324,7 @@ def check_spdx(root, _):
 RULES = {
     "dependencies": check_dependencies,
     "format": check_format,
+    "lifetimes": check_lifetimes,
     "marks": check_marks,
     "operators": check_operators,
     "pass-tests": check_pass_tests,

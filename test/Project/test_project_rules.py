@@ -15,9 +15,8 @@ import project_rules
 SCRIPT = pathlib.Path(__file__).with_name("project_rules.py")
 ROOT = SCRIPT.parents[2]
 RULES = (
-    "dependencies", "format", "marks", "operators", "pass-tests", "runtime",
-    "shell",
-    "spdx",
+    "dependencies", "format", "lifetimes", "marks", "operators", "pass-tests",
+    "runtime", "shell", "spdx",
 )  # fmt: skip
 SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
 
@@ -137,6 +136,13 @@ class ProjectRules(unittest.TestCase):
     def test_mark_outside_its_dialect(self):
         text = 'auto a = op->getAttr("mp.class");\n'
         self.assert_found("marks", "lib/Schema/Schema.cpp", text, "Dialect/MP")
+
+    def test_loop_over_part_of_a_temporary(self):
+        loop = "for (Map map :\n     ArrayRef({}).drop_back())\n  use(map);\n"
+        for text, code in ("op.getMaps()", 1), ("maps", 0):
+            text = loop.format(text)
+            found = run("lifetimes", {"lib/Schema/Schema.cpp": SPDX + text})
+            self.assertEqual(found[0], code, found[1])
 
     def test_file_that_names_operators(self):
         names = [f"Op{letter}" for letter in "ABCDEFGH"]

@@ -157,38 +157,49 @@ def test_sequence_as_a_state(tmp_path, count, last, rows):
     )
 
 
-@pytest.mark.parametrize("count, last, complaint", [
-    (0, 9, "output 1 is of no iteration: its sizes are not known"),
-    (2**40, 2**41, "its iterations, of which each is code of its own, are "
-     "too many"),
-])
-def test_sequences_that_cannot_be(tmp_path, count, last, complaint):
-    text = LOOP.replace("COUNT", str(count)).replace("LAST", str(last))
+def test_too_many_iterations(tmp_path):
+    text = LOOP.replace("COUNT", str(2**40)).replace("LAST", str(2**41))
     text = text.replace("row = Gather <axis = 0> (x, i)",
                         "row = ReduceSum <keepdims = 0> (x, last0)")
     text = text.replace("<int64 last", "<int64[1] last0 = {0}, int64 last")
     (tmp_path / "model.onnxtxt").write_text(text)
     message = fail(NOT_COMPILED, "run", tmp_path / "model.onnxtxt", "--random")
-    assert complaint in message
+    assert "its iterations, of which each is code of its own, are too many" \
+        in message
 
 
-def test_sequence_of_unknown_length(tmp_path):
+@pytest.mark.parametrize("count, last, rows", [(0, 9, 0), (3, 9, 3), (9, 1, 2)])
+def test_sequence_of_unknown_length(tmp_path, count, last, rows):
     text = LOOP.replace("<int64 count = {COUNT}, bool", "<bool")
     text = text.replace("float[4, 3] x)", "float[4, 3] x, int64 count)")
-    (tmp_path / "model.onnxtxt").write_text(text.replace("LAST", "9"))
-    message = fail(NOT_COMPILED, "run", tmp_path / "model.onnxtxt", "--random")
-    assert "a sequence is its state: expected a number of iterations that is " \
-        "known while compiling" in message
+    text = text.replace("float[4, 3] y", "float[r, 3] y")
+    text = text.replace("LAST", str(last))
+    x = np.random.default_rng(0).standard_normal((4, 3)).astype(F)
+    found, _ = compute(tmp_path, text, x=x, count=np.array(count))
+    expected = (x * np.arange(4, dtype=F)[:, None])[:rows]
+    np.testing.assert_array_equal(found["y"], expected)
+    assert found["each"].shape == (rows,)
 
 
 def test_sequence_with_an_unknown_end(tmp_path):
     text = LOOP.replace("COUNT", "4").replace("LAST", "9")
     text = text.replace("next = Less (i, last)",
                         "zero = Sub (sum, sum)\nnext = Less (sum, zero)")
-    (tmp_path / "model.onnxtxt").write_text(text)
+    text = text.replace("float[4, 3] y", "float[r, 3] y")
+    x = np.ones((4, 3), F)
+    found, _ = compute(tmp_path, text, x=x)
+    np.testing.assert_array_equal(found["y"], [[0, 0, 0]])
+
+
+def test_sequence_that_is_read_in_its_loop(tmp_path):
+    text = LOOP.replace("<int64 count = {COUNT}, bool", "<bool")
+    text = text.replace("float[4, 3] x)", "float[4, 3] x, int64 count)")
+    text = text.replace("row = Gather <axis = 0> (x, i)",
+                        "row = SequenceAt (s, i)")
+    (tmp_path / "model.onnxtxt").write_text(text.replace("LAST", "9"))
     message = fail(NOT_COMPILED, "run", tmp_path / "model.onnxtxt", "--random")
-    assert "a sequence is its state: expected a condition that is known " \
-        "while compiling" in message
+    assert "a sequence is its state: expected a number of iterations that is " \
+        "known while compiling, or iterations that only append" in message
 
 
 # Branches --------------------------------------------------------------------

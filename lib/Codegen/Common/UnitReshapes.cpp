@@ -122,7 +122,8 @@ static Value makeWithoutOnes(linalg::GenericOp op) {
   }
   unsigned rank = shape.size();
   SmallVector<AffineMap> maps;
-  for (AffineMap map : ArrayRef(op.getIndexingMapsArray()).drop_back())
+  SmallVector<AffineMap> old = op.getIndexingMapsArray();
+  for (AffineMap map : ArrayRef(old).drop_back())
     maps.push_back(map.replaceDimsAndSymbols(dims, {}, rank, 0));
   maps.push_back(b.getMultiDimIdentityMap(rank));
   Value empty =

@@ -14,6 +14,7 @@
 #include "Lowering/Passes.h"
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 
+#include "mp-opt/Codegen/Common/SharedTensors.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -42,11 +43,25 @@ struct BindArguments : public mp::impl::BindArgumentsBase<BindArguments> {
 private:
   void bindArguments(func::FuncOp main);
   void bindResults(func::FuncOp main);
+  void bindValues(OpBuilder &late, ArrayRef<std::pair<Value, Value>> results);
+  void chooseStates(OpBuilder &late, const SharedTensors &shared,
+                    llvm::DenseSet<const void *> &taken);
+  Value getMemory(OpBuilder &early, OpBuilder &late, Value value,
+                  unsigned index);
   DictionaryAttr describe(DictionaryAttr attributes, Type type);
+
+  /// An output that replaces an input.
+  struct State {
+    Value value;
+    unsigned input;
+    /// It is computed in the input's memory.
+    bool isDirect = true;
+  };
 
   Value inputs, outputs;
   /// Of the arguments.
   SmallVector<Value> memrefs, tensors;
+  SmallVector<State> states;
 };
 
 } // namespace
@@ -72,21 +87,15 @@ static Value computeThere(OpBuilder &b, Value value, Value there) {
       ->getResult(0);
 }
 
-/// A copy of `value` if it is what another input holds, which may be replaced
-/// before this is read.
-static Value keepOld(OpBuilder &b, Value value, Value own) {
-  Value source = value;
-  while (Operation *op = source.getDefiningOp()) {
+/// True if `value` is, or is a part of, what another input holds.
+static bool isOfOtherInput(Value value, Value own) {
+  while (Operation *op = value.getDefiningOp()) {
     if (!isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
              tensor::ExtractSliceOp, tensor::ReshapeOp>(op))
       break;
-    source = op->getOperand(0);
+    value = op->getOperand(0);
   }
-  if (source == own || !source.getDefiningOp<bufferization::ToTensorOp>())
-    return value;
-  return bufferization::AllocTensorOp::create(
-      b, value.getLoc(), cast<RankedTensorType>(value.getType()), ValueRange(),
-      value);
+  return value != own && value.getDefiningOp<bufferization::ToTensorOp>();
 }
 
 /// Inputs are read at any time, so they are writable only where they are
@@ -142,6 +151,81 @@ void BindArguments::bindArguments(func::FuncOp main) {
                           attributes.getArrayAttr(constantList));
 }
 
+/// Where output `index` goes: memory of a known size is there from the
+/// beginning on.
+Value BindArguments::getMemory(OpBuilder &early, OpBuilder &late, Value value,
+                               unsigned index) {
+  MemRefType type = getMemRefType(value.getType());
+  Location loc = value.getLoc();
+  SmallVector<Value> sizes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (type.isDynamicDim(axis))
+      sizes.push_back(tensor::DimOp::create(late, loc, value, axis));
+  OpBuilder &builder = sizes.empty() ? early : late;
+  return runtime::OutputOp::create(builder, loc, type, outputs, index, sizes);
+}
+
+/// One output of each buffer can be computed where it goes: states first, since
+/// they are large. Another state is copied before any of these is replaced, and
+/// so is one that another input holds.
+void BindArguments::chooseStates(OpBuilder &late, const SharedTensors &shared,
+                                 llvm::DenseSet<const void *> &taken) {
+  for (State &state : states) {
+    Value own = tensors[state.input];
+    const void *groups[] = {shared.getGroup(state.value), shared.getGroup(own)};
+    state.isDirect = llvm::none_of(groups, [&](const void *group) {
+      return group && taken.contains(group);
+    });
+    if (!state.isDirect || isOfOtherInput(state.value, own))
+      state.value = bufferization::AllocTensorOp::create(
+          late, state.value.getLoc(),
+          cast<RankedTensorType>(state.value.getType()), ValueRange(),
+          state.value);
+    taken.insert(std::begin(groups), std::end(groups));
+  }
+}
+
+/// Of outputs that are one buffer, one is computed where it goes; the others
+/// are copied there before.
+void BindArguments::bindValues(OpBuilder &late,
+                               ArrayRef<std::pair<Value, Value>> results) {
+  Location loc = late.getInsertionPoint()->getLoc();
+  auto copyTo = [&](Value value, Value memref) {
+    bufferization::MaterializeInDestinationOp::create(
+        late, loc, TypeRange(), value, memref, /*restrict=*/true,
+        /*writable=*/true);
+  };
+  SharedTensors shared(getOperation().lookupSymbol<func::FuncOp>("main"));
+  // Buffers that an output is computed in.
+  llvm::DenseSet<const void *> taken;
+  chooseStates(late, shared, taken);
+  SmallVector<std::pair<Value, Value>> direct, plain;
+  for (auto [value, memref] : results) {
+    const void *group = shared.getGroup(value);
+    if (group && !taken.insert(group).second)
+      copyTo(value, memref);
+    else
+      direct.emplace_back(value, memref);
+  }
+  for (auto [value, memref] : direct) {
+    OpBuilder there(memref.getContext());
+    there.setInsertionPointAfterValue(memref);
+    Value tensor = bufferization::ToTensorOp::create(
+        there, loc, value.getType(), memref, /*restrict=*/true,
+        /*writable=*/true);
+    plain.emplace_back(computeThere(late, value, tensor), memref);
+  }
+  for (const State &state : states)
+    plain.emplace_back(
+        state.isDirect ? computeThere(late, state.value, tensors[state.input])
+                       : state.value,
+        memrefs[state.input]);
+  // What is written where the analysis does not look, states last: until then
+  // others may read what they were.
+  for (auto [value, memref] : plain)
+    copyTo(value, memref);
+}
+
 void BindArguments::bindResults(func::FuncOp main) {
   Block &block = main.getBody().front();
   auto terminator = cast<func::ReturnOp>(block.getTerminator());
@@ -152,40 +236,18 @@ void BindArguments::bindResults(func::FuncOp main) {
   if (memrefs.empty())
     early.setInsertionPointToStart(&block);
   OpBuilder late(terminator);
-  Location loc = main.getLoc();
   SmallVector<Attribute> list;
-  // What is written where the analysis does not look, states last: until then
-  // others may read what they were.
-  SmallVector<std::pair<Value, Value>> plain;
-  SmallVector<std::pair<Value, unsigned>> states;
+  SmallVector<std::pair<Value, Value>> results;
   for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
     auto state = main.getResultAttrOfType<IntegerAttr>(index, mark::state);
     list.push_back(describe(main.getResultAttrDict(index), value.getType()));
-    MemRefType type = getMemRefType(value.getType());
-    if (state && inPlace) {
-      unsigned input = state.getInt();
-      states.emplace_back(keepOld(late, value, tensors[input]), input);
-      continue;
-    }
-    SmallVector<Value> sizes;
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      if (type.isDynamicDim(axis))
-        sizes.push_back(tensor::DimOp::create(late, loc, value, axis));
-    OpBuilder &builder = sizes.empty() ? early : late;
-    Value memref =
-        runtime::OutputOp::create(builder, loc, type, outputs, index, sizes);
-    Value there = bufferization::ToTensorOp::create(
-        builder, loc, value.getType(), memref, /*restrict=*/true,
-        /*writable=*/true);
-    plain.emplace_back(computeThere(late, value, there), memref);
+    if (state && inPlace)
+      states.push_back({value, unsigned(state.getInt())});
+    else
+      results.emplace_back(value, getMemory(early, late, value, index));
   }
-  for (auto [value, input] : states)
-    plain.emplace_back(computeThere(late, value, tensors[input]),
-                       memrefs[input]);
-  for (auto [value, memref] : plain)
-    bufferization::MaterializeInDestinationOp::create(
-        late, loc, TypeRange(), value, memref, /*restrict=*/true,
-        /*writable=*/true);
+  bindValues(late, results);
+  Location loc = main.getLoc();
   Value ok = arith::ConstantIntOp::create(late, loc, 0, 32);
   func::ReturnOp::create(late, loc, ok);
   terminator.erase();
@@ -199,6 +261,7 @@ void BindArguments::runOnOperation() {
     return;
   memrefs.clear();
   tensors.clear();
+  states.clear();
   bindArguments(main);
   bindResults(main);
   Type pointer = LLVM::LLVMPointerType::get(&getContext());

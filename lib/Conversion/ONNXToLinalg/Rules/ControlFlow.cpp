@@ -237,7 +237,9 @@ static LogicalResult repeatLoop(NodeLowering &node, Region &body) {
   int64_t limit = std::numeric_limits<int64_t>::max();
   if ((node.has(0) && !known(0)) || (node.has(1) && !known(1)))
     return node.fail("a sequence is its state: expected a number of "
-                     "iterations that is known while compiling");
+                     "iterations that is known while compiling, or "
+                     "iterations that only append to the sequence and ask "
+                     "for its length, each as many elements");
   if (node.has(0))
     limit = *known(0);
   if (node.has(1) && !*known(1))
