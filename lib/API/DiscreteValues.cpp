@@ -18,10 +18,10 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// It can be an output, and an input.
+/// Somebody reads it, and it can be an output, and an input.
 static bool isPassable(Value value) {
   Type element = getTensorElementType(value.getType());
-  return element && !getValueName(value).empty() &&
+  return element && !value.use_empty() && !getValueName(value).empty() &&
          getElementBytes(getElementKind(element));
 }
 

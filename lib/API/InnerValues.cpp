@@ -97,6 +97,8 @@ std::vector<NodeError> rankNodes(ArrayRef<InnerValue> values,
       continue;
     Difference difference =
         Difference::compute(mine->second, theirs->second, {});
+    if (difference.isEmpty())
+      continue;
     double error = difference.rmse;
     if (difference.specials)
       error = std::numeric_limits<double>::infinity();

@@ -56,6 +56,8 @@ compareOutputs(ArrayRef<NamedTensor> outputs, const DataSet &data,
 }
 
 bool OutputDifference::isOutside() const {
+  if (!otherSizes.empty())
+    return true;
   bool isNaN = numbers.count && numbers.nans == numbers.count;
   if (!bound)
     return numbers.outside != 0 || isNaN;
@@ -99,6 +101,11 @@ bool isOutside(ArrayRef<OutputDifference> differences) {
 /// Why an output is outside of its tolerance, or of its bound.
 static std::string describeOutside(const OutputDifference &difference) {
   const Difference &numbers = difference.numbers;
+  if (difference.isAgainstOwn)
+    return "beside fp32, which is off itself by " +
+           formatPercent(*difference.ownError);
+  if (!difference.otherSizes.empty())
+    return "is " + difference.otherSizes;
   if (!difference.isOutside())
     return difference.bound ? "" : "0";
   if (numbers.isEmpty())
@@ -114,6 +121,8 @@ static std::string describeOutside(const OutputDifference &difference) {
        << " are NaN or infinite, or should be";
   else
     os << "outside";
+  if (difference.bound && difference.ownError)
+    os << ", fp32 itself is off by " << formatPercent(*difference.ownError);
   return text;
 }
 
@@ -161,7 +170,13 @@ void printJSON(const OutputDifference &difference, json::OStream &json) {
       json.attribute("explained_by_rounding",
                      toJSON(difference.bound->explained));
       json.attribute("is_outside", difference.isOutside());
+      json.attribute("reference",
+                     difference.isAgainstOwn ? "fp32" : "float64");
     }
+    if (!difference.otherSizes.empty())
+      json.attribute("other_sizes", difference.otherSizes);
+    if (difference.ownError)
+      json.attribute("fp32_error", toJSON(*difference.ownError));
     if (std::string empty = difference.describeEmpty(); !empty.empty())
       json.attribute("nothing_compared", json::fixUTF8(empty));
     json.attribute("count", numbers.count);

@@ -26,6 +26,8 @@ static constexpr double margin = 2, deviations = 3;
 static constexpr double floatNoise = 0x1p-18;
 /// What a path may amplify the errors of its roundings by.
 static constexpr double bearableGain = 4;
+/// What an element changes that is on the other side of an edge.
+static constexpr double stepShare = 0.25;
 /// What fp32 may be off, whatever explains it: 10 of its 24 bits are lost.
 static constexpr double bearableFloat = 0x1p-14;
 
@@ -167,6 +169,11 @@ Error ReferenceComparison::setBounds(ComparedModel &model) {
     bound.bearable =
         depth.depth ? bearableGain * depth.getError() + floatNoise
                     : mostOfFloats;
+    // Noise moves a share of its size of the elements across an edge, and the
+    // root mean square of what that changes grows with the root of the share.
+    if (model.discrete && depth.depth)
+      bound.bearable = std::max(bound.bearable,
+                                stepShare * std::sqrt(bound.bearable));
     if (double error = floats.lookup(output.name); error > bearableFloat)
       output.ownError = error;
   }
@@ -180,6 +187,7 @@ Error ReferenceComparison::compareToOwn(ComparedModel &model) {
                                      wide = widenTensors(model.outputs);
   if (!exact || !wide)
     return joinErrors(exact.takeError(), wide.takeError());
+  (void)takeOtherSizes(*wide, *exact);
   auto compared =
       mp::compareOutputs(*wide, *exact, /*isPositional=*/false, Tolerance());
   if (!compared)
@@ -187,7 +195,7 @@ Error ReferenceComparison::compareToOwn(ComparedModel &model) {
   for (auto [output, beside] : llvm::zip(model.differences, *compared)) {
     beside.bound = output.bound;
     if (model.isReference || !output.ownError || !output.isOutside() ||
-        beside.numbers.isEmpty() || beside.isOutside())
+        !output.otherSizes.empty() || beside.numbers.isEmpty() || beside.isOutside())
       continue;
     output.numbers = beside.numbers;
     output.isAgainstOwn = true;
@@ -215,7 +223,6 @@ Error ReferenceComparison::measureNode(NodeError &node,
   auto outputs = runOnGrids(scales);
   if (!outputs)
     return outputs.takeError();
-  node.atOutputs = 0;
   for (auto [output, exact] : llvm::zip(*outputs, own.outputs)) {
     if (output.tensor.getSizes() != exact.tensor.getSizes())
       continue;
@@ -225,7 +232,7 @@ Error ReferenceComparison::measureNode(NodeError &node,
                        ? std::numeric_limits<double>::infinity()
                        : difference.getError();
     if (!difference.isEmpty())
-      node.atOutputs = std::max(*node.atOutputs, error);
+      node.atOutputs = std::max(node.atOutputs.value_or(0), error);
   }
   return Error::success();
 }

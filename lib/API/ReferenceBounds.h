@@ -10,11 +10,20 @@
 
 #include "mp-opt/Data/Tensor.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace mp {
 
 /// The tensors with floats as float64.
 llvm::Expected<std::vector<NamedTensor>>
 widenTensors(llvm::ArrayRef<NamedTensor> tensors);
+
+/// Outputs whose sizes the data decide, and which have others than expected
+/// ones: those are put in their place. "float[8,4] instead of float[16,4]", by
+/// names.
+llvm::StringMap<std::string>
+takeOtherSizes(std::vector<NamedTensor> &outputs,
+               llvm::ArrayRef<NamedTensor> expected);
 
 } // namespace mp
 

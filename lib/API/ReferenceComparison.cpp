@@ -11,10 +11,6 @@
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Convert.h"
 
-#include "Graph/Passes.h"
-
-#include "mlir/Pass/PassManager.h"
-
 #include <cmath>
 
 using namespace llvm;
@@ -136,9 +132,7 @@ Error ReferenceComparison::prepare(ComparedModel &compared) {
   if (!loaded)
     return loaded.takeError();
   compared.model = std::move(*loaded);
-  if (Error failed = compared.model->runPasses([](mlir::PassManager &manager) {
-        manager.addPass(createInlineFunctions());
-      }))
+  if (Error failed = compared.model->inlineFunctions())
     return failed;
   mlir::ModuleOp module = compared.model->getModule();
   compared.values = getInnerValues(module);
@@ -247,9 +241,7 @@ Error ReferenceComparison::runWide() {
   for (const DiscreteValue &value : reference.discretes)
     if (auto found = own.inner.find(value.name); found != own.inner.end())
       discretes[value.name] = found->second;
-  if (Error failed = model->runPasses([](mlir::PassManager &manager) {
-        manager.addPass(createInlineFunctions());
-      }))
+  if (Error failed = model->inlineFunctions())
     return failed;
   DataSet data = inputs;
   llvm::append_range(data.inputs, giveValues(model->getModule(), discretes));
@@ -315,10 +307,32 @@ widenTensors(ArrayRef<NamedTensor> tensors) {
   return wide;
 }
 
+StringMap<std::string> takeOtherSizes(std::vector<NamedTensor> &outputs,
+                                      ArrayRef<NamedTensor> expected) {
+  StringMap<std::string> others;
+  for (NamedTensor &output : outputs)
+    for (const auto &[name, tensor] : expected)
+      if (name == output.name && tensor.getKind() == output.tensor.getKind() &&
+          tensor.getRank() == output.tensor.getRank() &&
+          tensor.getSizes() != output.tensor.getSizes()) {
+        auto describe = [](const Tensor &tensor) {
+          ElementKind kind = tensor.getKind();
+          return describeType(kind == ElementKind::Double ? ElementKind::Float
+                                                          : kind,
+                              tensor.getSizes());
+        };
+        others[name] =
+            describe(output.tensor) + " instead of " + describe(tensor);
+        output.tensor = tensor;
+      }
+  return others;
+}
+
 Error ReferenceComparison::compareOutputs(ComparedModel &model) {
   Expected<std::vector<NamedTensor>> wide = widenTensors(model.outputs);
   if (!wide)
     return addContext(model.title, wide.takeError());
+  StringMap<std::string> others = takeOtherSizes(*wide, reference.outputs);
   auto compared =
       mp::compareOutputs(*wide, reference.outputs, /*isPositional=*/false,
                          options.tolerance.value_or(Tolerance()));
@@ -327,6 +341,9 @@ Error ReferenceComparison::compareOutputs(ComparedModel &model) {
   model.differences = std::move(*compared);
   for (OutputDifference &output : model.differences) {
     output.isConstant = constants.contains(output.name);
+    output.otherSizes = others.lookup(output.name);
+    if (!output.otherSizes.empty())
+      output.numbers.specials = output.numbers.outside = output.numbers.count;
     if (options.relative)
       output.bound = {*options.relative, *options.relative};
   }

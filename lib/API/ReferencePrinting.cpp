@@ -16,17 +16,25 @@ namespace mp {
 /// Errors are shares of the values' root mean squares.
 static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
   constexpr size_t column = 12;
-  constexpr StringLiteral title =
-      "nodes that add most to their operands' errors";
+  bool isTried = llvm::any_of(
+      nodes, [](const NodeError &node) { return node.atOutputs.has_value(); });
+  StringRef title = isTried ? "nodes that add most to the outputs"
+                            : "nodes that add most to their operands' errors";
   size_t width = title.size();
   for (const NodeError &node : nodes)
     width = std::max(width, node.node.size());
-  os << "\n"
-     << pad(title, width) << padLeft("added", column)
-     << padLeft("error", column) << "\n";
-  for (const NodeError &node : nodes)
-    os << pad(node.node, width) << padLeft(formatPercent(node.added), column)
+  os << "\n" << pad(title, width);
+  if (isTried)
+    os << padLeft("to outputs", column);
+  os << padLeft("added", column) << padLeft("error", column) << "\n";
+  for (const NodeError &node : nodes) {
+    os << pad(node.node, width);
+    if (isTried)
+      os << padLeft(node.atOutputs ? formatPercent(*node.atOutputs) : "-",
+                    column);
+    os << padLeft(formatPercent(node.added), column)
        << padLeft(formatPercent(node.error), column) << "\n";
+  }
 }
 
 /// One section for each model, under a title that tells it from the others.
@@ -40,6 +48,9 @@ void ReferenceComparison::print(raw_ostream &os) const {
     if (model.unexplained)
       os << "\nfirst that rounding does not explain: "
          << model.unexplained->describe() << "\n";
+    if (model.discrete)
+      os << "\nfirst that is decided otherwise: " << model.discrete->describe()
+         << "\n";
   }
 }
 
@@ -58,6 +69,9 @@ void ReferenceComparison::printJSON(raw_ostream &os) const {
           if (model.unexplained)
             json.attribute("unexplained",
                            json::fixUTF8(model.unexplained->describe()));
+          if (model.discrete)
+            json.attribute("other_integers",
+                           json::fixUTF8(model.discrete->describe()));
           json.attributeArray("nodes", [&] {
             for (const NodeError &node : model.nodes)
               json.object([&] {
@@ -65,6 +79,8 @@ void ReferenceComparison::printJSON(raw_ostream &os) const {
                 json.attribute("value", json::fixUTF8(node.value));
                 json.attribute("error", toJSON(node.error));
                 json.attribute("added", toJSON(node.added));
+                if (node.atOutputs)
+                  json.attribute("to_outputs", toJSON(*node.atOutputs));
               });
           });
         });

@@ -38,6 +38,8 @@ struct OutputDifference {
   std::optional<double> ownError = std::nullopt;
   /// So the numbers are those beside the reference in its own types.
   bool isAgainstOwn = false;
+  /// "float[8,4] instead of float[16,4]", where nothing stands side by side.
+  std::string otherSizes = {};
   /// No input reaches the output's elements: it is the same for all data.
   bool isConstant = false;
 
