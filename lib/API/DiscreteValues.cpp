@@ -34,7 +34,8 @@ std::vector<DiscreteValue> findDiscreteValues(ModuleOp module) {
     for (OpResult result : op.getResults())
       if ((isWhole || isDiscontinuous(result)) && isPassable(result))
         found.push_back({getValueName(result).str(), describe(&op),
-                         isFloatTensor(result.getType())});
+                         isFloatTensor(result.getType()),
+                         getTensorElementType(result.getType()).isInteger(1)});
   }
   return found;
 }
@@ -89,7 +90,8 @@ std::vector<NamedTensor> giveValues(ModuleOp module,
 //===----------------------------------------------------------------------===//
 
 std::string DiscreteDifference::describe() const {
-  return value.node + " makes other integers in " + std::to_string(count) +
+  return value.node +
+         (value.isBool ? " decides otherwise in " : " makes other integers in ") + std::to_string(count) +
          " of " + std::to_string(numElements) + " places";
 }
 

@@ -36,6 +36,7 @@ struct DiscreteValue {
   std::string node;
   /// It is a float that a node with subgraphs yields, or one with steps.
   bool isFloat = false;
+  bool isBool = false;
 };
 
 /// Elements of a value that two models make otherwise.
