@@ -215,8 +215,10 @@ Error ReferenceComparison::measureNode(NodeError &node,
                                        const ComparedModel &model) {
   std::vector<float> scales(own.numScales, 0);
   bool isAny = false;
+  // A weight or an input that several nodes read in 16 bit is none of one's.
   for (auto [index, rounding] : llvm::enumerate(model.roundings))
-    if (index < scales.size() && llvm::is_contained(rounding.nodes, node.node))
+    if (index < scales.size() && llvm::all_equal(rounding.nodes) &&
+        llvm::is_contained(rounding.nodes, node.node))
       isAny = scales[index] = 1;
   if (!isAny)
     return Error::success();

@@ -25,7 +25,7 @@ static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
     width = std::max(width, node.node.size());
   os << "\n" << pad(title, width);
   if (isTried)
-    os << padLeft("to outputs", column);
+    os << padLeft("alone", column);
   os << padLeft("added", column) << padLeft("error", column) << "\n";
   for (const NodeError &node : nodes) {
     os << pad(node.node, width);

@@ -98,7 +98,6 @@ CASES = {
             "sizes": np.array([1, 1, 16], np.int64),
         },
         {"x": np.repeat(normal(10, 4, 12, 16), 2, 1) + normal(11, 4, 24, 16, scale=1e-3)},
-        "--allow-node=s3",
     ),
     # Tokens from numbers between 0 and 1.
     "tokens": Case(
@@ -211,6 +210,5 @@ CASES = {
             "w": normal(27, 16, 8),
         },
         {"x": on_edges(np.arange(-300, 340, 2.5).reshape(16, 16), 100)},
-        "--allow-node=h|r|d",
     ),
 }

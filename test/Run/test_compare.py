@@ -7,7 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from runs import BAD_INPUT, OUTSIDE, USAGE, attempt, fail, mp_run, write_model
+from runs import (
+    BAD_INPUT, OUTSIDE, USAGE, attempt, fail, mp_run, run_mp_opt, write_model,
+)
 
 # The second node loses what is small beside 4096.
 A = """
@@ -80,7 +82,7 @@ def test_the_worst_node(tmp_path, data):
 def test_fp32_that_is_far_itself(tmp_path, data):
     """The model is its own measure then, and others are not."""
     a = write_model(tmp_path, A, "a.onnxtxt")
-    other = write_model(tmp_path, A.replace("4096", "4097"), "b.onnxtxt")
+    other = write_model(tmp_path, A.replace("0.33333334", "0.35"), "b.onnxtxt")
     (first,), (same,) = (m["outputs"] for m in compare(a, a, data)["models"])
     assert first["error"] > 2**-14 >= first["allowed"] and first["is_outside"]
     assert same["reference"] == "fp32" and not same["is_outside"]
@@ -111,16 +113,17 @@ f (float[n] x) => (float[n] y)
 
 
 def test_what_nodes_add_to_the_outputs(tmp_path, data):
-    model = write_model(tmp_path, WEIGHED)
-    flags = ("--precision=bf16", "--nodes=7")
-    _, second = compare(model, data, *flags)["models"]
+    model, mixed = write_model(tmp_path, WEIGHED), tmp_path / "mixed.onnx"
+    run_mp_opt(model, "--mixed-bf16", "--allow-node=.*", "-o", mixed)
+    _, second = compare(model, mixed, data, "--nodes=7")["models"]
     nodes = {n["value"]: n for n in second["nodes"]}
-    assert nodes["z"]["error"] > 1e-3 > nodes["z"]["to_outputs"]
+    for name in "oz":
+        assert nodes[name]["error"] > 1e-3 > 5 * nodes[name]["to_outputs"]
     order = [n["to_outputs"] for n in second["nodes"] if "to_outputs" in n]
     assert order == sorted(order, reverse=True) and len(order) >= 5
     values = [n["value"] for n in second["nodes"]]
     assert max(map(values.index, "pqr")) < min(map(values.index, "ozi"))
-    out = mp_run("compare", model, data, *flags).stdout
+    out = mp_run("compare", model, mixed, data).stdout
     assert "nodes that add most to the outputs" in out
 
 
