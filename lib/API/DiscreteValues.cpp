@@ -66,14 +66,14 @@ std::vector<NamedTensor> giveValues(ModuleOp module,
       if (place == tensors.end())
         continue;
       const Tensor &tensor = place->second;
-      auto type = RankedTensorType::get(
-          tensor.getSizes(), getTensorElementType(result.getType()));
+      auto type = RankedTensorType::get(tensor.getSizes(),
+                                        getTensorElementType(result.getType()));
       if (maySize(tensor)) {
         builder.setInsertionPoint(&op);
         ArrayRef<char> bytes(static_cast<const char *>(tensor.getData()),
                              tensor.getNumBytes());
-        result.replaceAllUsesWith(builder.constant(
-            DenseElementsAttr::getFromRawBuffer(type, bytes)));
+        result.replaceAllUsesWith(
+            builder.constant(DenseElementsAttr::getFromRawBuffer(type, bytes)));
         continue;
       }
       std::string name =
@@ -91,8 +91,10 @@ std::vector<NamedTensor> giveValues(ModuleOp module,
 
 std::string DiscreteDifference::describe() const {
   return value.node +
-         (value.isBool ? " decides otherwise in " : " makes other integers in ") + std::to_string(count) +
-         " of " + std::to_string(numElements) + " places";
+         (value.isBool ? " decides otherwise in "
+                       : " makes other integers in ") +
+         std::to_string(count) + " of " + std::to_string(numElements) +
+         " places";
 }
 
 /// All elements, where there is another number of them.

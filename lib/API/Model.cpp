@@ -186,9 +186,8 @@ llvm::Error Model::checkDimensions(const llvm::StringMap<int64_t> &dims) {
 }
 
 llvm::Error Model::inlineFunctions() {
-  return runPasses([](PassManager &manager) {
-    manager.addPass(createInlineFunctions());
-  });
+  return runPasses(
+      [](PassManager &manager) { manager.addPass(createInlineFunctions()); });
 }
 
 llvm::Error Model::widen() {

@@ -71,10 +71,9 @@ std::string OutputDifference::describeEmpty() const {
   if (!numbers.count)
     return text + "has no elements";
   if (numbers.isEmpty())
-    return text +
-           (numbers.nans == numbers.count ? "is NaN in both"
-            : numbers.nans                ? "is NaN or infinite in both"
-                                          : "is infinite in both");
+    return text + (numbers.nans == numbers.count ? "is NaN in both"
+                   : numbers.nans                ? "is NaN or infinite in both"
+                                                 : "is infinite in both");
   return isConstant ? text + "does not depend on the data" : "";
 }
 
@@ -170,8 +169,7 @@ void printJSON(const OutputDifference &difference, json::OStream &json) {
       json.attribute("explained_by_rounding",
                      toJSON(difference.bound->explained));
       json.attribute("is_outside", difference.isOutside());
-      json.attribute("reference",
-                     difference.isAgainstOwn ? "fp32" : "float64");
+      json.attribute("reference", difference.isAgainstOwn ? "fp32" : "float64");
     }
     if (!difference.otherSizes.empty())
       json.attribute("other_sizes", difference.otherSizes);

@@ -138,8 +138,7 @@ bool HazardFinder::isFunction(Operation *node) const {
          isStandardOp(node, "Sin") || isStandardOp(node, "Cos");
 }
 
-std::string HazardFinder::describeFunction(Operation *node,
-                                           Value input) const {
+std::string HazardFinder::describeFunction(Operation *node, Value input) const {
   return describe(node) + " depends on the range of input '" +
          getValueName(input).str() + "'";
 }
@@ -155,10 +154,10 @@ std::string HazardFinder::describeNode(Operation *node) {
     bool compares = traits.kind == OperatorKind::Logic;
     if (isMade && isFloatTensor(operand.getType()) &&
         (compares ? origin.large : origin.input))
-      return describe(node) + (compares ? " compares floats with input '" +
-                                              getValueName(origin.large).str() +
-                                              "'"
-                                        : " makes integers or steps of floats");
+      return describe(node) + (compares
+                                   ? " compares floats with input '" +
+                                         getValueName(origin.large).str() + "'"
+                                   : " makes integers or steps of floats");
     if (!isFunction(node))
       continue;
     if (origin.large && !ranges.get(operand).isBounded())

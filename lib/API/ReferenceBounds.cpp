@@ -166,14 +166,13 @@ Error ReferenceComparison::setBounds(ComparedModel &model) {
     if (auto known = explained.find(output.name); known != explained.end())
       bound.explained = known->second;
     RoundingDepth depth = model.depths.lookup(output.name);
-    bound.bearable =
-        depth.depth ? bearableGain * depth.getError() + floatNoise
-                    : mostOfFloats;
+    bound.bearable = depth.depth ? bearableGain * depth.getError() + floatNoise
+                                 : mostOfFloats;
     // Noise moves a share of its size of the elements across an edge, and the
     // root mean square of what that changes grows with the root of the share.
     if (model.discrete && depth.depth)
-      bound.bearable = std::max(bound.bearable,
-                                stepShare * std::sqrt(bound.bearable));
+      bound.bearable =
+          std::max(bound.bearable, stepShare * std::sqrt(bound.bearable));
     if (double error = floats.lookup(output.name); error > bearableFloat)
       output.ownError = error;
   }
@@ -195,7 +194,8 @@ Error ReferenceComparison::compareToOwn(ComparedModel &model) {
   for (auto [output, beside] : llvm::zip(model.differences, *compared)) {
     beside.bound = output.bound;
     if (model.isReference || !output.ownError || !output.isOutside() ||
-        !output.otherSizes.empty() || beside.numbers.isEmpty() || beside.isOutside())
+        !output.otherSizes.empty() || beside.numbers.isEmpty() ||
+        beside.isOutside())
       continue;
     output.numbers = beside.numbers;
     output.isAgainstOwn = true;
@@ -230,9 +230,8 @@ Error ReferenceComparison::measureNode(NodeError &node,
       continue;
     Difference difference =
         Difference::compute(output.tensor, exact.tensor, {});
-    double error = difference.specials
-                       ? std::numeric_limits<double>::infinity()
-                       : difference.getError();
+    double error = difference.specials ? std::numeric_limits<double>::infinity()
+                                       : difference.getError();
     if (!difference.isEmpty())
       node.atOutputs = std::max(node.atOutputs.value_or(0), error);
   }

@@ -59,8 +59,8 @@ static void warnOfSpecials(const ModelValue &input, const Tensor &tensor,
     found += (found.empty() ? "" : " and ") + std::to_string(range.infinities) +
              " infinite";
   say(path, mlir::DiagnosticSeverity::Warning,
-      "input '" + input.name + "' has " + found + " of " +
-          Twine(range.count) + " elements, the first in row " +
+      "input '" + input.name + "' has " + found + " of " + Twine(range.count) +
+          " elements, the first in row " +
           Twine((first - elements.begin()) / perRow) +
           ": what they reach cannot be compared");
 }
@@ -208,8 +208,7 @@ Error ReferenceComparison::runOwn() {
     if (other.isReference || other.roundings.empty() || options.relative ||
         options.tolerance)
       continue;
-    ScaleInput scales =
-        roundOnScaledGrids(model->getModule(), other.roundings);
+    ScaleInput scales = roundOnScaledGrids(model->getModule(), other.roundings);
     own.numScales = scales.count;
     if (!scales.count)
       continue;
@@ -295,8 +294,7 @@ Error ReferenceComparison::runModel(ComparedModel &compared) {
 // Comparing
 //===----------------------------------------------------------------------===//
 
-Expected<std::vector<NamedTensor>>
-widenTensors(ArrayRef<NamedTensor> tensors) {
+Expected<std::vector<NamedTensor>> widenTensors(ArrayRef<NamedTensor> tensors) {
   std::vector<NamedTensor> wide;
   for (const auto &[name, tensor] : tensors) {
     Expected<Tensor> converted = convertFloats(tensor, ElementKind::Double);

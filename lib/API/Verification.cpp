@@ -73,11 +73,10 @@ static std::string describeFault(const OutputDifference &output,
                                  const ComparedModel &model, bool isWished) {
   const Difference &numbers = output.numbers;
   std::string integers =
-      model.discrete
-          ? "; " + model.discrete->describe() +
-                " than in fp32: keep in fp32 what they are made of "
-                "(--deny-node)"
-          : "";
+      model.discrete ? "; " + model.discrete->describe() +
+                           " than in fp32: keep in fp32 what they are made of "
+                           "(--deny-node)"
+                     : "";
   if (!output.otherSizes.empty())
     return "it is " + output.otherSizes + integers;
   if (numbers.specials)
@@ -133,8 +132,8 @@ static std::string describeSuccess(const OutputDifference &worst,
   else
     text += "what rounding to " + precision.str() + " explains";
   if (worst.isAgainstOwn)
-    text += ", beside fp32, which itself is " +
-            formatPercent(*worst.ownError) + " off float64";
+    text += ", beside fp32, which itself is " + formatPercent(*worst.ownError) +
+            " off float64";
   text += outputs.size() == 1 ? " (" : " (worst: '" + worst.name + "' ";
   return text + "off by " + error +
          (isWished ? ")" : ", " + allowed + " allowed)") +
@@ -154,11 +153,11 @@ static Verdict judge(const ComparedModel &model, bool isWished) {
   if (!outside)
     return {true, "verified: " +
                       describeSuccess(worst, outputs, precision, isWished)};
-  return {false, "NOT verified: " + countOutputs(outputs, outside) +
-                     " too far from float64" +
-                     (outputs.size() == 1 ? ""
-                                          : " (worst: '" + worst.name + "')") +
-                     ": " + describeFault(worst, model, isWished)};
+  return {false,
+          "NOT verified: " + countOutputs(outputs, outside) +
+              " too far from float64" +
+              (outputs.size() == 1 ? "" : " (worst: '" + worst.name + "')") +
+              ": " + describeFault(worst, model, isWished)};
 }
 
 /// Random numbers do not show what depends on the ranges of inputs: then the
@@ -178,9 +177,10 @@ static void doubtRandomData(Verdict &verdict, const std::string &hazard) {
 //===----------------------------------------------------------------------===//
 
 /// What random data do not show of the result.
-static llvm::Expected<std::string>
-findHazard(ModuleOp input, ModuleOp result, StringRef name) {
-  auto inlineIn = [&](ModuleOp module) -> llvm::Expected<std::unique_ptr<Model>> {
+static llvm::Expected<std::string> findHazard(ModuleOp input, ModuleOp result,
+                                              StringRef name) {
+  auto inlineIn =
+      [&](ModuleOp module) -> llvm::Expected<std::unique_ptr<Model>> {
     std::unique_ptr<Model> copy = Model::copy(module, name);
     if (llvm::Error failed = copy->inlineFunctions())
       return std::move(failed);

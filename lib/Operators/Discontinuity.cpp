@@ -27,8 +27,8 @@ bool readsElements(Operation *node) {
 /// Float results with steps: rounded, chosen, drawn, or counted ones.
 static bool hasSteps(Operation *node) {
   static constexpr StringLiteral names[] = {
-      "Bernoulli", "Ceil",  "Floor",  "Hardmax", "Mod",    "Range",
-      "Round",     "Shrink", "Sign",  "ThresholdedRelu",   "Unique"};
+      "Bernoulli", "Ceil",   "Floor", "Hardmax",         "Mod",   "Range",
+      "Round",     "Shrink", "Sign",  "ThresholdedRelu", "Unique"};
   if (isStandardOp(node, "GridSample"))
     return getString(node, "mode", "linear") == "nearest";
   return normalizeDomain(getDomain(node)).empty() &&

@@ -258,9 +258,8 @@ void OverrideFinder::warnOfDeadAlternatives(const NodeRule &rule) {
     names = getNames();
   for (StringRef part : parts) {
     llvm::Regex regex(("^(" + part + ")$").str());
-    if (parts.size() > 1 && !part.empty() && llvm::none_of(names, [&](StringRef name) {
-          return regex.match(name);
-        }))
+    if (parts.size() > 1 && !part.empty() &&
+        llvm::none_of(names, [&](StringRef name) { return regex.match(name); }))
       unmatched.push_back(part);
   }
   if (unmatched.size() == parts.size())
