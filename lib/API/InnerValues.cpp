@@ -10,6 +10,7 @@
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Difference.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 
 #include <limits>
 #include <tuple>
@@ -34,6 +35,12 @@ static Value skipCasts(Value value) {
   return value;
 }
 
+static bool computes(Operation *node) {
+  const OperatorTraits &traits = getOperatorTraits(node);
+  return !traits.has(Exact) && !traits.movesData() &&
+         traits.kind != OperatorKind::Combination;
+}
+
 std::vector<InnerValue> getInnerValues(ModuleOp module) {
   std::vector<InnerValue> values;
   GraphOp graph = getMainGraph(module);
@@ -50,8 +57,8 @@ std::vector<InnerValue> getInnerValues(ModuleOp module) {
       for (Value operand : made.getOwner()->getOperands())
         if (isFloat(operand))
           operands.push_back(getValueName(skipCasts(operand)).str());
-      values.push_back(
-          {name.str(), describe(made.getOwner()), std::move(operands)});
+      values.push_back({name.str(), describe(made.getOwner()),
+                        std::move(operands), computes(made.getOwner())});
     }
   }
   return values;
@@ -81,6 +88,7 @@ std::vector<NodeError> rankNodes(ArrayRef<InnerValue> values,
                                  const llvm::StringMap<Tensor> &actual,
                                  const llvm::StringMap<Tensor> &expected) {
   llvm::StringMap<double> errors;
+  llvm::StringSet<> last;
   std::vector<NodeError> ranked;
   for (const InnerValue &value : values) {
     auto mine = actual.find(value.name), theirs = expected.find(value.name);
@@ -89,6 +97,8 @@ std::vector<NodeError> rankNodes(ArrayRef<InnerValue> values,
       continue;
     Difference difference =
         Difference::compute(mine->second, theirs->second, {});
+    if (difference.isEmpty())
+      continue;
     double error = difference.rmse;
     if (difference.specials)
       error = std::numeric_limits<double>::infinity();
@@ -99,12 +109,21 @@ std::vector<NodeError> rankNodes(ArrayRef<InnerValue> values,
     for (const std::string &operand : value.operands)
       inherited = std::max(inherited, errors.lookup(operand));
     double added = error > inherited ? error - inherited : 0;
+    if (!value.isComputed || holdsMask(theirs->second))
+      last.insert(value.name);
     ranked.push_back({value.node, value.name, error, added});
   }
-  llvm::sort(ranked, [](const NodeError &a, const NodeError &b) {
-    return std::tie(b.added, a.value) < std::tie(a.added, b.value);
+  llvm::sort(ranked, [&](const NodeError &a, const NodeError &b) {
+    bool isLastA = last.contains(a.value), isLastB = last.contains(b.value);
+    return std::tie(isLastA, b.added, a.value) <
+           std::tie(isLastB, a.added, b.value);
   });
   return ranked;
+}
+
+bool holdsMask(const Tensor &values) {
+  constexpr double least = -1e4;
+  return TensorRange(values).least <= least;
 }
 
 } // namespace mp

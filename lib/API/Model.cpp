@@ -185,6 +185,11 @@ llvm::Error Model::checkDimensions(const llvm::StringMap<int64_t> &dims) {
                 : llvm::Error::success();
 }
 
+llvm::Error Model::inlineFunctions() {
+  return runPasses(
+      [](PassManager &manager) { manager.addPass(createInlineFunctions()); });
+}
+
 llvm::Error Model::widen() {
   return runPasses([](PassManager &manager) {
     manager.addPass(createInlineFunctions());

@@ -56,9 +56,39 @@ compareOutputs(ArrayRef<NamedTensor> outputs, const DataSet &data,
 }
 
 bool OutputDifference::isOutside() const {
+  if (!otherSizes.empty())
+    return true;
+  bool isNaN = numbers.count && numbers.nans == numbers.count;
   if (!bound)
-    return numbers.outside != 0;
+    return numbers.outside != 0 || isNaN;
+  if (numbers.isEmpty())
+    return numbers.count != 0;
   return numbers.specials || !(numbers.getError() <= bound->get());
+}
+
+std::string OutputDifference::describeEmpty() const {
+  std::string text = "output '" + name + "' ";
+  if (!numbers.count)
+    return text + "has no elements";
+  if (numbers.isEmpty())
+    return text + (numbers.nans == numbers.count ? "is NaN in both"
+                   : numbers.nans                ? "is NaN or infinite in both"
+                                                 : "is infinite in both");
+  return isConstant ? text + "does not depend on the data" : "";
+}
+
+std::string describeEmpty(ArrayRef<OutputDifference> differences) {
+  bool provesAny = false;
+  std::string found;
+  for (const OutputDifference &output : differences) {
+    std::string text = output.describeEmpty();
+    provesAny |= text.empty();
+    if (output.numbers.isEmpty() && output.numbers.count)
+      return "nothing compared: " + text;
+    if (found.empty())
+      found = text;
+  }
+  return provesAny || found.empty() ? "" : "nothing compared: " + found;
 }
 
 bool isOutside(ArrayRef<OutputDifference> differences) {
@@ -70,8 +100,15 @@ bool isOutside(ArrayRef<OutputDifference> differences) {
 /// Why an output is outside of its tolerance, or of its bound.
 static std::string describeOutside(const OutputDifference &difference) {
   const Difference &numbers = difference.numbers;
+  if (difference.isAgainstOwn)
+    return "beside fp32, which is off itself by " +
+           formatPercent(*difference.ownError);
+  if (!difference.otherSizes.empty())
+    return "is " + difference.otherSizes;
   if (!difference.isOutside())
     return difference.bound ? "" : "0";
+  if (numbers.isEmpty())
+    return "nothing compared";
   std::string text;
   raw_string_ostream os(text);
   if (!difference.bound)
@@ -83,6 +120,8 @@ static std::string describeOutside(const OutputDifference &difference) {
        << " are NaN or infinite, or should be";
   else
     os << "outside";
+  if (difference.bound && difference.ownError)
+    os << ", fp32 itself is off by " << formatPercent(*difference.ownError);
   return text;
 }
 
@@ -102,8 +141,9 @@ void printDifferences(ArrayRef<OutputDifference> differences, raw_ostream &os) {
     const Difference &numbers = difference.numbers;
     os << pad(difference.name, width);
     for (double number : {numbers.maxAbs, numbers.maxRel, 1 - numbers.cosine})
-      os << padLeft(formatError(number), column);
-    os << padLeft(formatPercent(numbers.getError()), column);
+      os << padLeft(numbers.isEmpty() ? "-" : formatError(number), column);
+    os << padLeft(numbers.isEmpty() ? "-" : formatPercent(numbers.getError()),
+                  column);
     if (isBounded)
       os << padLeft(formatPercent(difference.bound->get()), column);
     std::string outside = describeOutside(difference);
@@ -113,21 +153,32 @@ void printDifferences(ArrayRef<OutputDifference> differences, raw_ostream &os) {
 
 void printJSON(const OutputDifference &difference, json::OStream &json) {
   const Difference &numbers = difference.numbers;
+  auto toNumber = [&](double number) {
+    return numbers.isEmpty() ? json::Value(nullptr) : toJSON(number);
+  };
   json.object([&] {
     json.attribute("name", json::fixUTF8(difference.name));
-    json.attribute("max_abs", toJSON(numbers.maxAbs));
-    json.attribute("max_rel", toJSON(numbers.maxRel));
-    json.attribute("rmse", toJSON(numbers.rmse));
-    json.attribute("rms", toJSON(numbers.rms));
-    json.attribute("cosine", toJSON(numbers.cosine));
+    json.attribute("max_abs", toNumber(numbers.maxAbs));
+    json.attribute("max_rel", toNumber(numbers.maxRel));
+    json.attribute("rmse", toNumber(numbers.rmse));
+    json.attribute("rms", toNumber(numbers.rms));
+    json.attribute("cosine", toNumber(numbers.cosine));
     if (difference.bound) {
       json.attribute("error", toJSON(numbers.getError()));
       json.attribute("allowed", toJSON(difference.bound->get()));
       json.attribute("explained_by_rounding",
                      toJSON(difference.bound->explained));
       json.attribute("is_outside", difference.isOutside());
+      json.attribute("reference", difference.isAgainstOwn ? "fp32" : "float64");
     }
+    if (!difference.otherSizes.empty())
+      json.attribute("other_sizes", difference.otherSizes);
+    if (difference.ownError)
+      json.attribute("fp32_error", toJSON(*difference.ownError));
+    if (std::string empty = difference.describeEmpty(); !empty.empty())
+      json.attribute("nothing_compared", json::fixUTF8(empty));
     json.attribute("count", numbers.count);
+    json.attribute("compared", numbers.compared);
     json.attribute("outside", numbers.outside);
     json.attribute("new_specials", numbers.specials);
     json.attribute("worst_index", numbers.worstPlace);

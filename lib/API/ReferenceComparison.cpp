@@ -7,15 +7,11 @@
 
 #include "mp-opt/API/ReferenceComparison.h"
 
+#include "ReferenceBounds.h"
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Convert.h"
 
-#include "Graph/Passes.h"
-
-#include "mlir/Pass/PassManager.h"
-
 #include <cmath>
-#include <random>
 
 using namespace llvm;
 
@@ -27,20 +23,65 @@ ReferenceComparison::ReferenceComparison(ReferenceComparisonOptions options,
       reference(std::move(reference)) {}
 
 //===----------------------------------------------------------------------===//
-// Running
+// Data
 //===----------------------------------------------------------------------===//
+
+/// Data without rows: an axis that the model leaves open has no elements, and
+/// it is the first one.
+static Error checkRows(const ModelValue &input, const Tensor &tensor,
+                       StringRef path) {
+  if (input.sizes.empty() || input.sizes.front() >= 0 ||
+      tensor.getSizes().front() != 0)
+    return Error::success();
+  return createStringError(
+      (path.empty() ? "" : path + ": ") + "input '" + input.name + "' is " +
+      describeType(tensor.getKind(), tensor.getSizes()) +
+      ": the data have no rows, and nothing would be compared");
+}
+
+/// A warning of numbers that hide what is compared.
+static void warnOfSpecials(const ModelValue &input, const Tensor &tensor,
+                           StringRef path, const MessageFn &say) {
+  if (!say || isFinite(tensor))
+    return;
+  TensorRange range(tensor);
+  std::vector<double> elements = tensor.toDoubles();
+  auto first = llvm::find_if(
+      elements, [](double element) { return !std::isfinite(element); });
+  int64_t perRow = std::max<int64_t>(
+      1, input.sizes.empty() ? 1
+                             : int64_t(elements.size()) /
+                                   std::max<int64_t>(1, tensor.getSizes()[0]));
+  std::string found;
+  if (range.nans)
+    found = std::to_string(range.nans) + " NaN";
+  if (range.infinities)
+    found += (found.empty() ? "" : " and ") + std::to_string(range.infinities) +
+             " infinite";
+  say(path, mlir::DiagnosticSeverity::Warning,
+      "input '" + input.name + "' has " + found + " of " + Twine(range.count) +
+          " elements, the first in row " +
+          Twine((first - elements.begin()) / perRow) +
+          ": what they reach cannot be compared");
+}
 
 /// Data by the names of the inputs, random numbers included: what all get.
 Error ReferenceComparison::readInputs() {
-  auto model = reference.load();
-  if (!model)
-    return model.takeError();
-  auto takes = (*model)->getInputs(options.compile.dims);
+  if (Error failed = prepare(reference))
+    return failed;
+  auto takes = reference.model->getInputs(options.compile.dims);
   if (!takes)
     return takes.takeError();
   auto bound = bindInputs(*takes, inputs, options.binding);
   if (!bound)
     return bound.takeError();
+  for (auto [input, tensor] : llvm::zip(*takes, *bound)) {
+    if (!tensor.getData())
+      continue;
+    if (Error failed = checkRows(input, tensor, inputs.path))
+      return failed;
+    warnOfSpecials(input, tensor, inputs.path, options.binding.onMessage);
+  }
   inputs.inputs.clear();
   inputs.isPositional = false;
   for (auto [input, tensor] : llvm::zip(*takes, *bound))
@@ -65,6 +106,10 @@ static Expected<DataSet> convertData(const DataSet &data,
   return converted;
 }
 
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
 /// A session of a model on the same data as all others.
 Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
                                             const DataSet &from,
@@ -81,336 +126,263 @@ Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
   return Session::create(std::move(model), *data, own);
 }
 
-static Error inlineFunctions(Model &model) {
-  return model.runPasses([](mlir::PassManager &manager) {
-    manager.addPass(createInlineFunctions());
-  });
-}
-
-Error ReferenceComparison::compute(ComparedModel &compared, bool isWide,
-                                   const StringSet<> &exposed) {
+/// Loads the model, without calls of functions, and looks at it.
+Error ReferenceComparison::prepare(ComparedModel &compared) {
   auto loaded = compared.load();
   if (!loaded)
     return loaded.takeError();
-  std::unique_ptr<Model> model = std::move(*loaded);
-  if (Error failed = isWide ? model->widen() : inlineFunctions(*model))
+  compared.model = std::move(*loaded);
+  if (Error failed = compared.model->inlineFunctions())
     return failed;
-  compared.values = getInnerValues(model->getModule());
-  if (!isWide && exposed.empty()) {
-    compared.roundings = findRoundings(model->getModule());
-    compared.depths = findRoundingDepths(model->getModule());
+  mlir::ModuleOp module = compared.model->getModule();
+  compared.values = getInnerValues(module);
+  compared.discretes = findDiscreteValues(module);
+  compared.roundings = findRoundings(module);
+  compared.depths = findRoundingDepths(module);
+  return Error::success();
+}
+
+/// All models, and the names of the values that they have in common.
+Error ReferenceComparison::prepareAll() {
+  constants = findConstantOutputs(reference.model->getModule());
+  numOutputs = reference.model->getOutputNames().size();
+  StringSet<> names, discretes;
+  for (const InnerValue &value : reference.values)
+    names.insert(value.name);
+  for (const DiscreteValue &value : reference.discretes)
+    discretes.insert(value.name);
+  for (ComparedModel &model : models) {
+    if (model.isReference) {
+      model.values = reference.values;
+      model.roundings = reference.roundings;
+      model.depths = reference.depths;
+      if (options.nodes)
+        exposed.insert_range(names.keys());
+      continue;
+    }
+    if (Error failed = prepare(model))
+      return failed;
+    for (const InnerValue &value : model.values)
+      if (options.nodes && names.contains(value.name))
+        exposed.insert(value.name);
+    llvm::erase_if(model.discretes, [&](const DiscreteValue &value) {
+      return !discretes.contains(value.name);
+    });
   }
-  exposeValues(model->getModule(), exposed);
-  auto session = open(std::move(model), inputs,
-                      isWide ? DeviceKind::CPU : options.compile.device);
+  return Error::success();
+}
+
+/// What is asked of the model becomes an output.
+void ReferenceComparison::expose(Model &model,
+                                 const ComparedModel &compared) const {
+  StringSet<> names = exposed;
+  for (const DiscreteValue &value : compared.discretes)
+    names.insert(value.name);
+  exposeValues(model.getModule(), names);
+}
+
+static StringMap<Tensor> mapByName(ArrayRef<NamedTensor> tensors) {
+  StringMap<Tensor> map;
+  for (const auto &[name, tensor] : tensors)
+    map[name] = tensor;
+  return map;
+}
+
+/// Products of tf32 round as well, on the device alone.
+DeviceKind ReferenceComparison::getOwnDevice() const {
+  return options.compile.fp32Products == FP32Products::TF32
+             ? options.compile.device
+             : DeviceKind::CPU;
+}
+
+/// Runs the reference in its own types. Its program rounds, where switches say
+/// so, what the other model rounds.
+Error ReferenceComparison::runOwn() {
+  Expected<std::unique_ptr<Model>> copy = reference.load();
+  if (!copy)
+    return copy.takeError();
+  std::unique_ptr<Model> model = std::move(reference.model);
+  reference.model = std::move(*copy);
+  DataSet data = inputs;
+  for (const ComparedModel &other : models) {
+    if (other.isReference || other.roundings.empty() || options.relative ||
+        options.tolerance)
+      continue;
+    ScaleInput scales = roundOnScaledGrids(model->getModule(), other.roundings);
+    own.numScales = scales.count;
+    if (!scales.count)
+      continue;
+    Expected<Tensor> none =
+        Tensor::create(ElementKind::Float, {int64_t(scales.count)});
+    if (!none)
+      return none.takeError();
+    data.inputs.push_back({scales.name, std::move(*none)});
+  }
+  expose(*model, reference);
+  auto session = open(std::move(model), data, getOwnDevice());
+  if (!session)
+    return addContext(reference.title, session.takeError());
+  own.session.emplace(std::move(*session));
+  auto outputs = own.session->run();
+  if (!outputs)
+    return addContext(reference.title, outputs.takeError());
+  own.inner = mapByName(*outputs);
+  own.outputs = std::move(*outputs);
+  own.outputs.resize(numOutputs);
+  return Error::success();
+}
+
+/// Runs the reference in float64, with the integers that it makes in its own
+/// types.
+Error ReferenceComparison::runWide() {
+  std::unique_ptr<Model> model = std::move(reference.model);
+  StringMap<Tensor> discretes;
+  for (const DiscreteValue &value : reference.discretes)
+    if (auto found = own.inner.find(value.name); found != own.inner.end())
+      discretes[value.name] = found->second;
+  if (Error failed = model->inlineFunctions())
+    return failed;
+  DataSet data = inputs;
+  llvm::append_range(data.inputs, giveValues(model->getModule(), discretes));
+  if (Error failed = model->widen())
+    return failed;
+  StringSet<> computed = exposed;
+  for (const auto &entry : discretes)
+    computed.erase(entry.getKey());
+  exposeValues(model->getModule(), computed);
+  auto session = open(std::move(model), data, DeviceKind::CPU);
+  if (!session)
+    return addContext(reference.title, session.takeError());
+  auto outputs = session->run();
+  if (!outputs)
+    return addContext(reference.title, outputs.takeError());
+  reference.inner = mapByName(*outputs);
+  reference.outputs = std::move(*outputs);
+  reference.outputs.resize(numOutputs);
+  for (const auto &entry : discretes) {
+    Expected<Tensor> wide = convertFloats(entry.second, ElementKind::Double);
+    if (!wide)
+      return prefixError("value '" + entry.getKey() + "'", wide.takeError());
+    reference.inner.try_emplace(entry.getKey(), std::move(*wide));
+  }
+  return Error::success();
+}
+
+Error ReferenceComparison::runModel(ComparedModel &compared) {
+  if (compared.isReference && options.compile.device == getOwnDevice()) {
+    compared.outputs = own.outputs;
+    compared.inner = own.inner;
+    return Error::success();
+  }
+  if (compared.isReference)
+    if (Error failed = prepare(compared))
+      return failed;
+  std::unique_ptr<Model> model = std::move(compared.model);
+  expose(*model, compared);
+  auto session = open(std::move(model), inputs, options.compile.device);
   if (!session)
     return addContext(compared.title, session.takeError());
   auto outputs = session->run();
   if (!outputs)
     return addContext(compared.title, outputs.takeError());
-  compared.inner.clear();
-  for (const NamedTensor &output : *outputs)
-    compared.inner[output.name] = output.tensor;
-  // A second run, for inner values, may compute outputs in another way.
-  if (exposed.empty())
-    compared.outputs = std::move(*outputs);
+  compared.inner = mapByName(*outputs);
+  compared.outputs = std::move(*outputs);
   return Error::success();
 }
 
-/// The names of values that nodes of both the model and the reference compute.
-StringSet<>
-ReferenceComparison::getCommonValues(const ComparedModel &model) const {
-  StringSet<> names, common;
-  for (const InnerValue &value : reference.values)
-    names.insert(value.name);
-  for (const InnerValue &value : model.values)
-    if (names.contains(value.name))
-      common.insert(value.name);
-  return common;
-}
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
 
-/// Runs the model and the reference again with the values as outputs.
-Error ReferenceComparison::rankNodes(ComparedModel &model,
-                                     const StringSet<> &common) {
-  if (Error failed = compute(model, /*isWide=*/false, common))
-    return failed;
-  if (Error failed = compute(reference, /*isWide=*/true, common))
-    return failed;
-  model.nodes = mp::rankNodes(model.values, model.inner, reference.inner);
-  model.inner.clear();
-  return Error::success();
-}
-
-/// Outputs beside those of the reference.
-static Expected<std::vector<OutputDifference>>
-compareToWide(ArrayRef<NamedTensor> outputs, const ComparedModel &reference,
-              const Tolerance &tolerance) {
+Expected<std::vector<NamedTensor>> widenTensors(ArrayRef<NamedTensor> tensors) {
   std::vector<NamedTensor> wide;
-  for (const auto &[name, tensor] : outputs) {
+  for (const auto &[name, tensor] : tensors) {
     Expected<Tensor> converted = convertFloats(tensor, ElementKind::Double);
     if (!converted)
       return prefixError("output '" + name + "'", converted.takeError());
     wide.push_back({name, std::move(*converted)});
   }
-  return mp::compareOutputs(wide, reference.outputs, /*isPositional=*/false,
-                            tolerance);
+  return wide;
+}
+
+StringMap<std::string> takeOtherSizes(std::vector<NamedTensor> &outputs,
+                                      ArrayRef<NamedTensor> expected) {
+  StringMap<std::string> others;
+  for (NamedTensor &output : outputs)
+    for (const auto &[name, tensor] : expected)
+      if (name == output.name && tensor.getKind() == output.tensor.getKind() &&
+          tensor.getRank() == output.tensor.getRank() &&
+          tensor.getSizes() != output.tensor.getSizes()) {
+        auto describe = [](const Tensor &tensor) {
+          ElementKind kind = tensor.getKind();
+          return describeType(kind == ElementKind::Double ? ElementKind::Float
+                                                          : kind,
+                              tensor.getSizes());
+        };
+        others[name] =
+            describe(output.tensor) + " instead of " + describe(tensor);
+        output.tensor = tensor;
+      }
+  return others;
 }
 
 Error ReferenceComparison::compareOutputs(ComparedModel &model) {
-  auto compared = compareToWide(model.outputs, reference,
-                                options.tolerance.value_or(Tolerance()));
+  Expected<std::vector<NamedTensor>> wide = widenTensors(model.outputs);
+  if (!wide)
+    return addContext(model.title, wide.takeError());
+  StringMap<std::string> others = takeOtherSizes(*wide, reference.outputs);
+  auto compared =
+      mp::compareOutputs(*wide, reference.outputs, /*isPositional=*/false,
+                         options.tolerance.value_or(Tolerance()));
   if (!compared)
     return addContext(model.title, compared.takeError());
   model.differences = std::move(*compared);
-  if (options.relative)
-    for (OutputDifference &output : model.differences)
+  for (OutputDifference &output : model.differences) {
+    output.isConstant = constants.contains(output.name);
+    output.otherSizes = others.lookup(output.name);
+    if (!output.otherSizes.empty())
+      output.numbers.specials = output.numbers.outside = output.numbers.count;
+    if (options.relative)
       output.bound = {*options.relative, *options.relative};
+  }
+  return Error::success();
+}
+
+Error ReferenceComparison::judge(ComparedModel &model) {
+  if (Error failed = runModel(model))
+    return failed;
+  if (Error failed = compareOutputs(model))
+    return failed;
+  if (!model.isReference)
+    model.discrete =
+        findDiscreteDifference(model.discretes, model.inner, own.inner);
+  if (options.nodes)
+    model.nodes = mp::rankNodes(model.values, model.inner, reference.inner);
+  if (!options.relative && !options.tolerance) {
+    if (Error failed = setBounds(model))
+      return failed;
+    if (Error failed = compareToOwn(model))
+      return failed;
+  }
+  if (Error failed = rankNodes(model))
+    return failed;
+  model.inner.clear();
   return Error::success();
 }
 
 Error ReferenceComparison::run() {
   if (Error failed = readInputs())
     return failed;
-  if (Error failed = compute(reference, /*isWide=*/true, {}))
+  if (Error failed = prepareAll())
     return failed;
-  for (ComparedModel &model : models) {
-    if (Error failed = compute(model, /*isWide=*/false, {}))
-      return failed;
-    if (Error failed = compareOutputs(model))
-      return failed;
-    StringSet<> common = options.nodes ? getCommonValues(model) : StringSet<>();
-    if (!common.empty())
-      if (Error failed = rankNodes(model, common))
-        return failed;
-    if (!options.relative && !options.tolerance)
-      if (Error failed = setBounds(model, common))
-        return failed;
-    model.nodes.resize(std::min<size_t>(model.nodes.size(), options.nodes));
-  }
-  return Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Bounds
-//===----------------------------------------------------------------------===//
-
-/// How often the reference is run on other grids.
-static constexpr unsigned numDraws = 8;
-/// Errors that are explained: so many times the mean of the draws and so many
-/// deviations. Of a single number, whose errors scatter most, one healthy one
-/// of 1,000 is further off.
-static constexpr double margin = 2, deviations = 3;
-/// Sums in fp32 in another order.
-static constexpr double floatNoise = 0x1p-18;
-/// What a path may amplify the errors of its roundings by.
-static constexpr double bearableGain = 4;
-
-/// The root mean square error of several draws that is explained.
-static double getExplained(ArrayRef<double> errors) {
-  double sum = 0, squares = 0;
-  for (double error : errors)
-    sum += error;
-  double mean = sum / double(errors.size());
-  for (double error : errors)
-    squares += (error - mean) * (error - mean);
-  double deviation =
-      errors.size() > 1 ? std::sqrt(squares / double(errors.size() - 1)) : 0;
-  return margin * (mean + deviations * deviation) + floatNoise;
-}
-
-/// Numbers from 0.5 to 1, others for each draw.
-static Expected<Tensor> drawScales(unsigned count, unsigned draw) {
-  Expected<Tensor> scales =
-      Tensor::create(ElementKind::Float, {int64_t(count)});
-  if (!scales)
-    return scales;
-  std::mt19937_64 engine(draw);
-  for (float &scale : scales->get<float>())
-    scale = float(0x1p-25 * double((engine() >> 40) + (1 << 24)));
-  return scales;
-}
-
-/// A session of the reference in its own types that rounds the same values as
-/// the model, on grids that the last input scales.
-Expected<Session> ReferenceComparison::openOnGrids(const ComparedModel &model,
-                                                   const StringSet<> &exposed,
-                                                   unsigned &numScales) {
-  auto loaded = reference.load();
-  if (!loaded)
-    return loaded.takeError();
-  if (Error failed = inlineFunctions(**loaded))
+  if (Error failed = runOwn())
     return failed;
-  ScaleInput scales =
-      roundOnScaledGrids((*loaded)->getModule(), model.roundings);
-  numScales = scales.count;
-  exposeValues((*loaded)->getModule(), exposed);
-  DataSet data = inputs;
-  if (numScales) {
-    Expected<Tensor> drawn = drawScales(numScales, 0);
-    if (!drawn)
-      return drawn.takeError();
-    data.inputs.push_back({scales.name, *drawn});
-  }
-  // Products of tf32 round as well, on the device alone.
-  bool isTF32 = options.compile.fp32Products == FP32Products::TF32;
-  return open(std::move(*loaded), data,
-              isTF32 ? options.compile.device : DeviceKind::CPU);
-}
-
-/// The errors, by outputs and exposed values, that are explained by what the
-/// model rounds; nothing is known where the reference has none of that.
-Expected<StringMap<double>>
-ReferenceComparison::measureRounding(const ComparedModel &model,
-                                     const StringSet<> &exposed) {
-  StringMap<double> explained;
-  unsigned numScales = 0;
-  Expected<Session> session = openOnGrids(model, exposed, numScales);
-  if (!session)
-    return session.takeError();
-  if (!numScales && !model.roundings.empty())
-    return explained;
-  StringMap<SmallVector<double>> errors;
-  for (unsigned draw = 0; draw < (numScales ? numDraws : 1); ++draw) {
-    if (numScales) {
-      Expected<Tensor> drawn = drawScales(numScales, draw);
-      if (!drawn)
-        return drawn.takeError();
-      session->getInputs().back() = *drawn;
-    }
-    // Random numbers of the model are the same in every call.
-    session->getProgram().setCallNumber(0);
-    auto outputs = session->run();
-    if (!outputs)
-      return outputs.takeError();
-    for (const auto &[name, tensor] : *outputs)
-      if (auto wide = reference.inner.find(name);
-          wide != reference.inner.end() &&
-          wide->second.getSizes() == tensor.getSizes())
-        errors[name].push_back(
-            Difference::compute(tensor, wide->second, {}).getError());
-  }
-  for (auto &entry : errors)
-    explained[entry.getKey()] = getExplained(entry.getValue());
-  return explained;
-}
-
-/// What a node's error may be beyond what rounding explains before it is called
-/// unexplained: there are many nodes.
-static constexpr double nodeMargin = 2;
-
-/// True for what a mask is made of: its numbers become others that mask as well
-/// (Precision/Patterns/MaskAnalysis.h).
-static bool holdsMask(const Tensor &values) {
-  constexpr double least = -1e4;
-  return TensorRange(values).least <= least;
-}
-
-/// Tells nodes what explains their errors; the first that is not explained.
-static std::optional<NodeError>
-findUnexplained(ComparedModel &model, const StringMap<Tensor> &expected,
-                const StringMap<double> &explained) {
-  StringMap<const NodeError *> unexplained;
-  for (NodeError &node : model.nodes) {
-    auto known = explained.find(node.value);
-    if (known == explained.end())
-      continue;
-    node.explained = known->second;
-    if (node.error > nodeMargin * node.explained &&
-        !holdsMask(expected.lookup(node.value)))
-      unexplained[node.value] = &node;
-  }
-  for (const InnerValue &value : model.values)
-    if (const NodeError *node = unexplained.lookup(value.name))
-      return *node;
-  return std::nullopt;
-}
-
-Error ReferenceComparison::setBounds(ComparedModel &model,
-                                     const StringSet<> &exposed) {
-  StringMap<double> explained;
-  if (model.isReference && model.roundings.empty()) {
-    // What it rounds are its own sums.
-    for (const OutputDifference &output : model.differences)
-      explained[output.name] = getExplained(output.numbers.getError());
-  } else {
-    auto measured = measureRounding(model, exposed);
-    if (!measured)
-      return addContext(model.title + " on other grids", measured.takeError());
-    explained = std::move(*measured);
-    model.unexplained = findUnexplained(model, reference.inner, explained);
-  }
-  for (OutputDifference &output : model.differences) {
-    ErrorBound &bound = output.bound.emplace();
-    if (auto known = explained.find(output.name); known != explained.end())
-      bound.explained = known->second;
-    if (RoundingDepth depth = model.depths.lookup(output.name); depth.depth)
-      bound.bearable = bearableGain * depth.getError() + floatNoise;
-  }
+  if (Error failed = runWide())
+    return failed;
+  for (ComparedModel &model : models)
+    if (Error failed = judge(model))
+      return failed;
   return Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Printing
-//===----------------------------------------------------------------------===//
-
-/// Errors are shares of the values' root mean squares.
-static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
-  constexpr size_t column = 12;
-  constexpr StringLiteral title =
-      "nodes that add most to their operands' errors";
-  size_t width = title.size();
-  for (const NodeError &node : nodes)
-    width = std::max(width, node.node.size());
-  os << "\n"
-     << pad(title, width) << padLeft("added", column)
-     << padLeft("error", column) << "\n";
-  for (const NodeError &node : nodes)
-    os << pad(node.node, width) << padLeft(formatPercent(node.added), column)
-       << padLeft(formatPercent(node.error), column) << "\n";
-}
-
-/// One section for each model, under a title that tells it from the others.
-void ReferenceComparison::print(raw_ostream &os) const {
-  for (auto [index, model] : llvm::enumerate(models)) {
-    os << (index ? "\n" : "") << "== " << model.title << ", against "
-       << reference.title << " in float64 ==\n";
-    printDifferences(model.differences, os);
-    if (!model.nodes.empty())
-      printNodes(model.nodes, os);
-    if (model.unexplained)
-      os << "\nfirst that rounding does not explain: "
-         << model.unexplained->describe() << "\n";
-  }
-}
-
-void ReferenceComparison::printJSON(raw_ostream &os) const {
-  json::OStream json(os, 2);
-  json.object([&] {
-    json.attribute("reference", json::fixUTF8(reference.title));
-    json.attributeArray("models", [&] {
-      for (const ComparedModel &model : models)
-        json.object([&] {
-          json.attribute("model", json::fixUTF8(model.title));
-          json.attributeArray("outputs", [&] {
-            for (const OutputDifference &difference : model.differences)
-              mp::printJSON(difference, json);
-          });
-          if (model.unexplained)
-            json.attribute("unexplained",
-                           json::fixUTF8(model.unexplained->describe()));
-          json.attributeArray("nodes", [&] {
-            for (const NodeError &node : model.nodes)
-              json.object([&] {
-                json.attribute("node", json::fixUTF8(node.node));
-                json.attribute("value", json::fixUTF8(node.value));
-                json.attribute("error", toJSON(node.error));
-                json.attribute("added", toJSON(node.added));
-              });
-          });
-        });
-    });
-  });
-  os << "\n";
 }
 
 } // namespace mp

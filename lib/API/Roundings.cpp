@@ -48,6 +48,12 @@ static bool roundsResults(Operation *op) {
          !isStandardOp(op, "Cast") && !getOperatorTraits(op).has(Exact);
 }
 
+static bool movesValues(Operation *op) {
+  const OperatorTraits &traits = getOperatorTraits(op);
+  return isNode(op) && (traits.has(Exact) || traits.movesData() ||
+                        traits.kind == OperatorKind::Combination);
+}
+
 //===----------------------------------------------------------------------===//
 // What is rounded
 //===----------------------------------------------------------------------===//
@@ -83,14 +89,46 @@ static std::vector<std::string> getNames(Value value) {
   return names;
 }
 
+/// The node of the main graph that holds, or is, `op`; null for the graph's own
+/// end.
+static Operation *getMainNode(Operation *op, GraphOp graph) {
+  while (op->getParentOp() != graph)
+    op = op->getParentOp();
+  return isNode(op) ? op : nullptr;
+}
+
+/// The nodes that compute with the value, casts and what only moves 16-bit
+/// values looked through.
+static std::vector<std::string> findReaders(Value value, GraphOp graph) {
+  std::vector<std::string> readers;
+  SmallVector<Value> worklist = {value};
+  llvm::DenseSet<Operation *> seen;
+  while (!worklist.empty())
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      Operation *node = getMainNode(user, graph);
+      if (!node || !seen.insert(user).second)
+        continue;
+      if (isFloatCast(user) || (movesValues(user) && user == node))
+        llvm::append_range(worklist, user->getResults());
+      else
+        readers.push_back(describe(node));
+    }
+  return readers;
+}
+
 std::vector<Rounding> findRoundings(ModuleOp module) {
   std::vector<Rounding> roundings;
+  GraphOp graph = getMainGraph(module);
   auto add = [&](Value value) {
     roundings.push_back({getNames(value),
                          getElementKind(getTensorElementType(value.getType())),
                          {}});
+    Operation *source = value.getDefiningOp();
+    if (source && roundsResults(source))
+      roundings.back().nodes = {describe(getMainNode(source, graph))};
+    else
+      roundings.back().nodes = findReaders(value, graph);
   };
-  GraphOp graph = getMainGraph(module);
   for (BlockArgument input : graph.getBody().getArguments())
     if (is16BitTensor(input.getType()))
       add(input);
@@ -183,13 +221,14 @@ class GridRounder {
 public:
   explicit GridRounder(ModuleOp module);
 
-  void visit(const Rounding &rounding);
-  ScaleInput getScales() const { return {scalesName, count}; }
+  /// `number` is the place of its scale.
+  void visit(const Rounding &rounding, unsigned number);
+  ScaleInput getScales() const { return {scales ? scalesName : "", count}; }
 
 private:
   Value lookup(const Rounding &rounding) const;
   SmallVector<OpOperand *> findUses(const Rounding &rounding);
-  Value round(Value value, ElementKind kind);
+  Value round(Value value, ElementKind kind, unsigned number);
   Value clip(Value value);
 
   NodeBuilder builder;
@@ -200,8 +239,8 @@ private:
   BlockArgument scales;
   unsigned count = 0;
   llvm::StringMap<Value> values;
-  /// Values that are rounded, and what reads them so.
-  llvm::DenseMap<Value, Value> rounded;
+  /// Values that are rounded, for some of their uses at least.
+  llvm::DenseSet<Value> rounded;
 };
 
 } // namespace
@@ -252,7 +291,7 @@ Value GridRounder::clip(Value value) {
   return builder.create("Min", {builder.create("Max", {value, least}), most});
 }
 
-Value GridRounder::round(Value value, ElementKind kind) {
+Value GridRounder::round(Value value, ElementKind kind, unsigned number) {
   if (Operation *op = value.getDefiningOp())
     builder.setInsertionPointAfter(op);
   else
@@ -263,32 +302,38 @@ Value GridRounder::round(Value value, ElementKind kind) {
         scalesName,
         RankedTensorType::get({ShapedType::kDynamic},
                               Float32Type::get(value.getContext())));
+  count = std::max(count, number + 1);
   Value scale = builder.castLike(
-      builder.gather(scales, builder.intScalar(count++), 0), value);
+      builder.gather(scales, builder.intScalar(number), 0), value);
   Value scaled = builder.create("Mul", {value, scale}, {}, value.getType());
   if (kind == ElementKind::Float16)
     scaled = clip(scaled);
   Value narrow =
       builder.castTo(scaled, getElementType(value.getContext(), kind));
-  return builder.create("Div", {builder.castLike(narrow, value), scale}, {},
+  Value onGrid = builder.create("Div", {builder.castLike(narrow, value), scale},
+                                {}, value.getType());
+  Value isRounded =
+      builder.create("Greater", {scale, builder.scalarLike(0, value)});
+  return builder.create("Where", {isRounded, onGrid, value}, {},
                         value.getType());
 }
 
-void GridRounder::visit(const Rounding &rounding) {
+void GridRounder::visit(const Rounding &rounding, unsigned number) {
   Value value = lookup(rounding);
   SmallVector<OpOperand *> uses = findUses(rounding);
-  if (!value || (uses.empty() && rounded.contains(value)))
-    return;
   bool isWhole = uses.empty();
+  if (!value || (isWhole && rounded.contains(value)))
+    return;
   if (isWhole)
     for (OpOperand &use : value.getUses())
       uses.push_back(&use);
-  Value &result = rounded[value];
-  if (!result)
-    result = round(value, rounding.kind);
+  llvm::erase_if(uses, [&](OpOperand *use) { return use->get() != value; });
+  if (uses.empty() && rounded.contains(value))
+    return;
+  rounded.insert(value);
+  Value result = round(value, rounding.kind, number);
   for (OpOperand *use : uses)
-    if (use->get() == value)
-      use->set(result);
+    use->set(result);
   auto source = dyn_cast<OpResult>(value);
   bool isOutput = llvm::any_of(
       uses, [](OpOperand *use) { return isa<YieldOp>(use->getOwner()); });
@@ -303,8 +348,8 @@ void GridRounder::visit(const Rounding &rounding) {
 
 ScaleInput roundOnScaledGrids(ModuleOp module, ArrayRef<Rounding> roundings) {
   GridRounder rounder(module);
-  for (const Rounding &rounding : roundings)
-    rounder.visit(rounding);
+  for (auto [number, rounding] : llvm::enumerate(roundings))
+    rounder.visit(rounding, number);
   return rounder.getScales();
 }
 

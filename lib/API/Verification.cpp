@@ -7,6 +7,7 @@
 
 #include "mp-opt/API/Verification.h"
 
+#include "mp-opt/API/RangeHazards.h"
 #include "mp-opt/API/ReferenceComparison.h"
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Graph/ValueSizes.h"
@@ -30,6 +31,8 @@ static ComparedModel makeModel(StringRef title, ModuleOp module,
 static double getShare(const OutputDifference &output) {
   if (output.numbers.specials)
     return std::numeric_limits<double>::infinity();
+  if (output.numbers.isEmpty())
+    return -1;
   double error = output.numbers.getError(), allowed = output.bound->get();
   return error == 0 ? 0 : error / allowed;
 }
@@ -67,8 +70,15 @@ static constexpr double leastFloat16 = 0x1p-24;
 
 /// Why the worst output is refused.
 static std::string describeFault(const OutputDifference &output,
-                                 StringRef precision, bool isWished) {
+                                 const ComparedModel &model, bool isWished) {
   const Difference &numbers = output.numbers;
+  std::string integers =
+      model.discrete ? "; " + model.discrete->describe() +
+                           " than in fp32: keep in fp32 what they are made of "
+                           "(--deny-node)"
+                     : "";
+  if (!output.otherSizes.empty())
+    return "it is " + output.otherSizes + integers;
   if (numbers.specials)
     return std::to_string(numbers.specials) + " of " +
            std::to_string(numbers.count) +
@@ -78,6 +88,12 @@ static std::string describeFault(const OutputDifference &output,
                      formatPercent(output.bound->get()) + " allowed";
   if (isWished)
     return text;
+  if (output.ownError)
+    text += "; fp32 itself is off by " + formatPercent(*output.ownError) +
+            ", and the result is not near it";
+  if (!integers.empty())
+    return text + integers;
+  StringRef precision = getPrecision(model);
   if (precision == "fp16" && numbers.maxAbs <= leastFloat16)
     return text + "; no difference is greater than the least number of fp16, "
                   "6e-08: the values are too small for it, or these data are";
@@ -89,36 +105,92 @@ static std::string describeFault(const OutputDifference &output,
          " does not explain that: something has been lost";
 }
 
-static Verdict judge(const ComparedModel &model, bool isWished) {
-  ArrayRef<OutputDifference> outputs = model.differences;
-  if (outputs.empty())
-    return {true, "verified: there are no outputs"};
-  StringRef precision = getPrecision(model);
-  const OutputDifference &worst = getWorst(outputs);
-  size_t outside = llvm::count_if(
-      outputs, [](const auto &output) { return output.isOutside(); });
-  if (outside)
-    return {false,
-            "NOT verified: " + countOutputs(outputs, outside) +
-                " too far from float64" +
-                (outputs.size() == 1 ? "" : " (worst: '" + worst.name + "')") +
-                ": " + describeFault(worst, precision, isWished)};
+/// Outputs that are not verified, although others are.
+static std::string describeRest(ArrayRef<OutputDifference> outputs) {
+  std::string text;
+  for (const OutputDifference &output : outputs) {
+    const Difference &numbers = output.numbers;
+    if (std::string empty = output.describeEmpty(); !empty.empty())
+      text += "; nothing compared: " + empty;
+    else if (numbers.compared < numbers.count)
+      text += "; " + std::to_string(numbers.count - numbers.compared) + " of " +
+              std::to_string(numbers.count) + " elements of '" + output.name +
+              "' are NaN or infinite in both";
+  }
+  return text;
+}
+
+/// What all outputs, of which this is the worst, have passed.
+static std::string describeSuccess(const OutputDifference &worst,
+                                   ArrayRef<OutputDifference> outputs,
+                                   StringRef precision, bool isWished) {
   std::string error = formatPercent(worst.numbers.getError()),
               allowed = formatPercent(worst.bound->get());
-  std::string text =
-      "verified: " + countOutputs(outputs, outputs.size()) + " within ";
+  std::string text = countOutputs(outputs, outputs.size()) + " within ";
   if (isWished)
     text += allowed;
   else
     text += "what rounding to " + precision.str() + " explains";
+  if (worst.isAgainstOwn)
+    text += ", beside fp32, which itself is " + formatPercent(*worst.ownError) +
+            " off float64";
   text += outputs.size() == 1 ? " (" : " (worst: '" + worst.name + "' ";
-  return {true, text + "off by " + error +
-                    (isWished ? ")" : ", " + allowed + " allowed)")};
+  return text + "off by " + error +
+         (isWished ? ")" : ", " + allowed + " allowed)") +
+         describeRest(outputs);
+}
+
+static Verdict judge(const ComparedModel &model, bool isWished) {
+  ArrayRef<OutputDifference> outputs = model.differences;
+  if (outputs.empty())
+    return {true, "verified: there are no outputs"};
+  if (std::string empty = describeEmpty(outputs); !empty.empty())
+    return {false, empty};
+  StringRef precision = getPrecision(model);
+  const OutputDifference &worst = getWorst(outputs);
+  size_t outside = llvm::count_if(
+      outputs, [](const auto &output) { return output.isOutside(); });
+  if (!outside)
+    return {true, "verified: " +
+                      describeSuccess(worst, outputs, precision, isWished)};
+  return {false,
+          "NOT verified: " + countOutputs(outputs, outside) +
+              " too far from float64" +
+              (outputs.size() == 1 ? "" : " (worst: '" + worst.name + "')") +
+              ": " + describeFault(worst, model, isWished)};
+}
+
+/// Random numbers do not show what depends on the ranges of inputs: then the
+/// verdict says no more than that the result has run.
+static void doubtRandomData(Verdict &verdict, const std::string &hazard) {
+  StringRef text = verdict.text;
+  if (hazard.empty() || (verdict.isVerified && !text.consume_front("verified")))
+    return;
+  verdict.text = (verdict.isVerified ? "ran" + text : text).str() +
+                 "; random data prove little for this model: " + hazard +
+                 ", and they have ranges that no real input has; "
+                 "--verify=DATA takes real ones";
 }
 
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
+
+/// What random data do not show of the result.
+static llvm::Expected<std::string> findHazard(ModuleOp input, ModuleOp result,
+                                              StringRef name) {
+  auto inlineIn =
+      [&](ModuleOp module) -> llvm::Expected<std::unique_ptr<Model>> {
+    std::unique_ptr<Model> copy = Model::copy(module, name);
+    if (llvm::Error failed = copy->inlineFunctions())
+      return std::move(failed);
+    return copy;
+  };
+  auto before = inlineIn(input), after = inlineIn(result);
+  if (!before || !after)
+    return llvm::joinErrors(before.takeError(), after.takeError());
+  return describeRangeHazard((*before)->getModule(), (*after)->getModule());
+}
 
 llvm::Expected<Verdict> verifyResult(ModuleOp input, ModuleOp result,
                                      const VerificationOptions &options,
@@ -153,7 +225,16 @@ llvm::Expected<Verdict> verifyResult(ModuleOp input, ModuleOp result,
   comparison.print(table);
   const ComparedModel &compared = comparison.getModels().front();
   Verdict verdict = judge(compared, options.tolerance.has_value());
-  if (compared.unexplained)
+  if (options.data.empty()) {
+    llvm::Expected<std::string> hazard = findHazard(input, result, name);
+    if (!hazard)
+      return hazard.takeError();
+    doubtRandomData(verdict, *hazard);
+  }
+  if (compared.discrete && verdict.isVerified)
+    verdict.doubt = compared.discrete->describe() +
+                    " than in fp32; outputs do not show it on these data";
+  else if (compared.unexplained)
     verdict.doubt =
         compared.unexplained->describe() +
         (verdict.isVerified ? "; outputs do not show it on these data"

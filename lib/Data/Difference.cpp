@@ -40,7 +40,7 @@ Difference Difference::compute(const Tensor &actual, const Tensor &expected,
   Difference result;
   result.count = int64_t(a.size());
   double squares = 0, ofExpected = 0, ofActual = 0, product = 0;
-  int64_t finite = 0, worst = -1;
+  int64_t worst = -1;
   double worstExcess = -1;
   for (size_t i = 0; i < a.size(); ++i) {
     bool bothFinite = std::isfinite(a[i]) && std::isfinite(e[i]);
@@ -48,7 +48,7 @@ Difference Difference::compute(const Tensor &actual, const Tensor &expected,
     double excess = 0;
     if (bothFinite) {
       double error = std::abs(a[i] - e[i]);
-      ++finite;
+      ++result.compared;
       squares += error * error;
       ofExpected += e[i] * e[i];
       ofActual += a[i] * a[i];
@@ -60,7 +60,9 @@ Difference Difference::compute(const Tensor &actual, const Tensor &expected,
       result.outside += error > allowed;
       // Without any tolerance every difference is as bad as it is big.
       excess = allowed > 0 ? error / allowed : error;
-    } else if (!isSame) {
+    } else if (isSame) {
+      result.nans += std::isnan(a[i]);
+    } else {
       ++result.outside;
       ++result.specials;
       excess = std::numeric_limits<double>::infinity();
@@ -70,7 +72,7 @@ Difference Difference::compute(const Tensor &actual, const Tensor &expected,
       worst = int64_t(i);
     }
   }
-  if (finite) {
+  if (int64_t finite = result.compared) {
     result.rmse = std::sqrt(squares / double(finite));
     result.rms = std::sqrt(ofExpected / double(finite));
   }
@@ -91,6 +93,8 @@ Difference Difference::compute(const Tensor &actual, const Tensor &expected,
 }
 
 double Difference::getError() const {
+  if (isEmpty())
+    return std::numeric_limits<double>::quiet_NaN();
   if (rms > 0)
     return rmse / rms;
   return rmse > 0 ? std::numeric_limits<double>::infinity() : 0;

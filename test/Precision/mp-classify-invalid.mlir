@@ -15,6 +15,9 @@
 // RUN: not mp-opt %s --mp-set-policy="deny-nodes=(a*)\1" --mp-classify 2>&1 | FileCheck %s --check-prefix=BACK
 // RUN: mp-opt %s --mp-set-policy="allow=linear deny=mm" --mp-classify | FileCheck %s --check-prefix=SHARED
 // RUN: mp-opt %s --mp-set-policy="deny=smooth_l1_loss" --mp-classify 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: mp-opt %s --mp-set-policy="deny-nodes=head|hea" --mp-classify 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: mp-opt %s --mp-set-policy="deny-nodes=(x|hea).*" --mp-classify 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: not mp-opt %s --mp-set-policy="deny-nodes=a|b" --mp-classify 2>&1 | FileCheck %s --check-prefix=NEITHER
 // RUN: mp-opt %s --mp-set-policy="deny=ai.onnx.*" --mp-classify | FileCheck %s --check-prefix=DOMAIN
 // RUN: mp-opt %s --mp-set-policy="allow=my.Frob,ai.onnx.Conv deny=com.microsoft.Gelu" --mp-classify
 
@@ -35,6 +38,10 @@
 // BACK: error: pattern '(a*)\1' in --deny-node is no regular expression: back references are not supported
 // SHARED: "onnx.Gemm"{{.*}}mp.class = #mp.class<allow
 // NOTHING: warning: functions without an ONNX op of their own match nothing, list the ops that they are made of: 'smooth_l1_loss' (--deny)
+// PART: warning: 'hea', an alternative of pattern 'head|hea' in --deny-node, matches no node; did you mean 'head'?
+// WHOLE-NOT: warning
+// NEITHER-NOT: warning
+// NEITHER: error: pattern 'a|b' in --deny-node matches no node
 // DOMAIN: "onnx.Gemm"{{.*}}mp.class = #mp.class<deny
 module attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
   onnx.graph {

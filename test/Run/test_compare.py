@@ -7,7 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from runs import BAD_INPUT, OUTSIDE, USAGE, attempt, fail, mp_run, write_model
+from runs import (
+    BAD_INPUT, OUTSIDE, USAGE, attempt, fail, mp_run, run_mp_opt, write_model,
+)
 
 # The second node loses what is small beside 4096.
 A = """
@@ -75,6 +77,54 @@ def test_the_worst_node(tmp_path, data):
     assert inherited["added"] == 0 and inherited["error"] == worst["error"]
     (none, _) = compare(a, a, data, "--nodes=0")["models"]
     assert none["nodes"] == []
+
+
+def test_fp32_that_is_far_itself(tmp_path, data):
+    """The model is its own measure then, and others are not."""
+    a = write_model(tmp_path, A, "a.onnxtxt")
+    other = write_model(tmp_path, A.replace("0.33333334", "0.35"), "b.onnxtxt")
+    (first,), (same,) = (m["outputs"] for m in compare(a, a, data)["models"])
+    assert first["error"] > 2**-14 >= first["allowed"] and first["is_outside"]
+    assert same["reference"] == "fp32" and not same["is_outside"]
+    assert same["error"] == 0 and same["fp32_error"] == first["error"]
+    mp_run("compare", a, a, data, "--check")
+    done = attempt("compare", a, other, data, "--check")
+    assert done.returncode == OUTSIDE
+    assert "outside, fp32 itself is off by 0.0" in done.stdout
+    # A bound does not grow with the error that it is for.
+    (_,), (bad,) = (m["outputs"] for m in compare(a, other, data)["models"])
+    assert bad["allowed"] <= 2**-14 < bad["error"]
+
+
+# Rounding z to 16 bit changes hardly anything, rounding r much.
+WEIGHED = """
+f (float[n] x) => (float[n] y)
+<float third = {0.33333334}, float little = {1e-3}, float seven = {0.7}>
+{
+  p = Mul(x, third)
+  q = Mul(p, seven)
+  r = Mul(q, third)
+  o = Mul(x, seven)
+  z = Mul(o, little)
+  i = Identity(z)
+  y = Add(r, i)
+}
+"""
+
+
+def test_what_nodes_add_to_the_outputs(tmp_path, data):
+    model, mixed = write_model(tmp_path, WEIGHED), tmp_path / "mixed.onnx"
+    run_mp_opt(model, "--mixed-bf16", "--allow-node=.*", "-o", mixed)
+    _, second = compare(model, mixed, data, "--nodes=7")["models"]
+    nodes = {n["value"]: n for n in second["nodes"]}
+    for name in "oz":
+        assert nodes[name]["error"] > 1e-3 > 5 * nodes[name]["to_outputs"]
+    order = [n["to_outputs"] for n in second["nodes"] if "to_outputs" in n]
+    assert order == sorted(order, reverse=True) and len(order) >= 5
+    values = [n["value"] for n in second["nodes"]]
+    assert max(map(values.index, "pqr")) < min(map(values.index, "ozi"))
+    out = mp_run("compare", model, mixed, data).stdout
+    assert "nodes that add most to the outputs" in out
 
 
 def test_precision(tmp_path):

@@ -144,3 +144,47 @@ def test_values_too_small_for_fp16(tmp_path):
     )
     assert done.returncode == OUTSIDE, done.stderr
     assert "the least number of fp16" in done.stderr
+
+
+RANGES = {
+    # Data decide where an element goes, and whether it has a logarithm.
+    "f (float[n,8] x, float[8,8] w) => (float[n,8] y) "
+    "{ a = Exp(x) y = MatMul(a, w) }": "(Exp-13) depends on the range of input 'x'",
+    "f (float[n,8] x, float[4,8] t, float[8,4] w) => (float[n,8] y) "
+    "{ s = MatMul(x, w) k = ArgMax <axis = 1, keepdims = 0> (s) y = Gather(t, k) }":
+    "(ArgMax-13) makes integers or steps of floats",
+}
+
+
+@pytest.mark.parametrize("text", RANGES)
+def test_random_data_prove_little(tmp_path, text):
+    """The verdict is less then; data of the user's are judged as ever."""
+    model = write_model(tmp_path, text)
+    out = tmp_path / "out.onnx"
+    done = verify(model, "--verify", "--dim=n=4", "-o", out)
+    assert done.returncode == 0 and out.exists(), done.stderr
+    verdict = done.stderr.splitlines()[-1]
+    assert ": ran: output 'y' is within" in verdict and "verified" not in verdict
+    assert f"; random data prove little for this model: node with " in verdict
+    assert RANGES[text] in verdict and "--verify=DATA" in verdict
+    rng = np.random.default_rng(0)
+    arrays = {"x": (4, 8), "w": (8, 4 if "ArgMax" in text else 8), "t": (4, 8)}
+    if "ArgMax" not in text:
+        del arrays["t"]
+    arrays = {k: rng.normal(size=s).astype("f4") for k, s in arrays.items()}
+    np.savez(tmp_path / "x.npz", **arrays)
+    done = verify(model, f"--verify={tmp_path / 'x.npz'}", "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert "verified: output 'y' is within" in done.stderr.splitlines()[-1]
+
+
+def test_each_program_is_compiled_once(tmp_path, monkeypatch):
+    """The result, the input in float64, and the input as it is."""
+    model = write_model(tmp_path, PRODUCT)
+    cache = tmp_path / "code"
+    done = verify(
+        model, "--verify", "--dim=n=16", f"--cache={cache}/", "-o", tmp_path / "o.onnx"
+    )
+    assert done.returncode == 0, done.stderr
+    entries = [path for path in cache.rglob("*") if path.is_file()]
+    assert 0 < len({path.stem for path in entries}) <= 3, entries

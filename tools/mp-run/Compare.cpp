@@ -24,13 +24,16 @@ Runs two models, or one as it is and in mixed precision, on the same data, and
 the first one with every float as float64. Shown for each output are the
 greatest absolute and relative difference from that, the root mean square error
 beside what rounding to the model's types explains (as mp-opt --verify measures
-it), and the nodes that add most to the errors of their operands.
+it), and the nodes that add most: of a model in 16 bit those that alone in 16 bit
+change the outputs most, else those that add to the errors of their operands.
+Integers that the first model makes of floats are the reference's, too. Where
+nothing could be compared, the exit code is 3.
 
   --precision=bf16|fp16 the second model is the first one in this precision
   --check[=RTOL,ATOL]   exit code 3 if the second one is further off than
                         rounding explains; or, with numbers, if an element is
                         outside of ATOL + RTOL * |expected| (ATOL: 1e-5)
-  --nodes=N             how many nodes are shown (5); 0 saves a second run
+  --nodes=N             how many nodes are shown (5); 0 saves the runs for them
   --input=NAME=FILE, --raw=NAME:FILE:TYPE[SIZES], --random[=SEED]
                         inputs, as for mp-run run
   --json                print as JSON
@@ -149,10 +152,12 @@ int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
     comparison.printJSON(outs());
   else
     comparison.print(outs());
-  return finishOutput(
-      flags.isChecked && isOutside(comparison.getModels().back().differences)
-          ? exitOutside
-          : exitOk);
+  const auto &differences = comparison.getModels().back().differences;
+  std::string empty = describeEmpty(differences);
+  if (!empty.empty())
+    sayOfModel("", mlir::DiagnosticSeverity::Error, empty);
+  bool isOutside = flags.isChecked && mp::isOutside(differences);
+  return finishOutput(isOutside || !empty.empty() ? exitOutside : exitOk);
 }
 
 } // namespace mp

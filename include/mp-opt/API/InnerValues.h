@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct InnerValue {
   /// "node 'fc' (MatMul-13)".
   std::string node;
   std::vector<std::string> operands;
+  /// The node computes; others choose and move elements.
+  bool isComputed = true;
 };
 
 std::vector<InnerValue> getInnerValues(mlir::ModuleOp module);
@@ -39,6 +42,9 @@ void exposeValues(mlir::ModuleOp module, const llvm::StringSet<> &names);
 struct NodeError {
   std::string node, value;
   double error = 0, added = 0;
+  /// The greatest relative root mean square error of an output where this node
+  /// alone is in 16 bit; absent where that was not tried.
+  std::optional<double> atOutputs = {};
   /// What rounding explains of the error; infinite where that is unknown.
   double explained = std::numeric_limits<double>::infinity();
 
@@ -46,10 +52,15 @@ struct NodeError {
   std::string describe() const;
 };
 
-/// Nodes whose values are in both maps, by what they add, the worst first.
+/// Nodes whose values are in both maps, by what they add, the worst first;
+/// those that compute nothing, and masks, are the last.
 std::vector<NodeError> rankNodes(llvm::ArrayRef<InnerValue> values,
                                  const llvm::StringMap<Tensor> &actual,
                                  const llvm::StringMap<Tensor> &expected);
+
+/// True for what a mask is made of: its numbers become others that mask as well
+/// (Precision/Patterns/MaskAnalysis.h).
+bool holdsMask(const Tensor &values);
 
 } // namespace mp
 

@@ -71,6 +71,8 @@ public:
                   const llvm::StringMap<int64_t> &dims);
   /// Fails if a name is none that a dimension of the model has.
   llvm::Error checkDimensions(const llvm::StringMap<int64_t> &dims);
+  /// Calls of functions become the functions' nodes.
+  llvm::Error inlineFunctions();
   /// Every float becomes float64.
   llvm::Error widen();
   /// Fails if one of the passes does, or leaves an invalid model.

@@ -34,9 +34,21 @@ struct OutputDifference {
   Difference numbers;
   /// Absent where each element has its tolerance.
   std::optional<ErrorBound> bound = std::nullopt;
+  /// How far the reference in its own types is from float64, if that is far.
+  std::optional<double> ownError = std::nullopt;
+  /// So the numbers are those beside the reference in its own types.
+  bool isAgainstOwn = false;
+  /// "float[8,4] instead of float[16,4]", where nothing stands side by side.
+  std::string otherSizes = {};
+  /// No input reaches the output's elements: it is the same for all data.
+  bool isConstant = false;
 
-  /// Further off than it may be, or not finite where it should be.
+  /// Further off than it may be, or not finite where it should be, or without
+  /// any element that can be compared.
   bool isOutside() const;
+  /// Why the output proves nothing: "output 'y' is NaN in both"; empty if it
+  /// does.
+  std::string describeEmpty() const;
 };
 
 /// Compares what is expected with the output of its name, or of its place.
@@ -54,6 +66,10 @@ compareOutputs(llvm::ArrayRef<NamedTensor> outputs, const DataSet &data,
 /// True if an output is outside of its bound, or an element of one is outside
 /// of the tolerance.
 bool isOutside(llvm::ArrayRef<OutputDifference> differences);
+
+/// "nothing compared: output 'y' is NaN in both", where an output has elements
+/// but no finite ones, or no output at all proves anything; else empty.
+std::string describeEmpty(llvm::ArrayRef<OutputDifference> differences);
 
 /// A table, with the bounds of errors, or with the worst element of each output
 /// that is outside of the tolerance.

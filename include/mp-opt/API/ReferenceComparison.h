@@ -8,6 +8,7 @@
 #ifndef MPOPT_API_REFERENCECOMPARISON_H
 #define MPOPT_API_REFERENCECOMPARISON_H
 
+#include "mp-opt/API/DiscreteValues.h"
 #include "mp-opt/API/InnerValues.h"
 #include "mp-opt/API/OutputDifferences.h"
 #include "mp-opt/API/Roundings.h"
@@ -17,7 +18,7 @@ namespace mp {
 
 /// One of the models that are compared, and what comes out.
 struct ComparedModel {
-  /// Reads or makes the model, each time it is needed.
+  /// Reads or makes the model.
   using LoadFn = std::function<llvm::Expected<std::unique_ptr<Model>>()>;
 
   ComparedModel(std::string title, LoadFn load, bool isReference = false)
@@ -33,19 +34,24 @@ struct ComparedModel {
   std::vector<NamedTensor> outputs;
   /// Of the outputs, from those of the reference.
   std::vector<OutputDifference> differences;
-  /// Those that add most to the errors of their operands, the worst first.
+  /// Those that add most to the outputs' errors, the worst first.
   std::vector<NodeError> nodes;
   /// The first one, in the graph's order, whose error is far from what rounding
   /// explains.
   std::optional<NodeError> unexplained;
+  /// The first one, in the graph's order, that makes other integers than the
+  /// reference in its own types.
+  std::optional<DiscreteDifference> discrete;
 
-  /// Of its last run: what its nodes compute, and the values of those that were
-  /// asked for.
+  /// What its nodes compute, and the values of those that were asked for.
   std::vector<InnerValue> values;
+  std::vector<DiscreteValue> discretes;
   llvm::StringMap<Tensor> inner;
   /// Where it rounds to 16 bit, and how often on the way to each output.
   std::vector<Rounding> roundings;
   llvm::StringMap<RoundingDepth> depths;
+  /// Loaded, and not yet compiled.
+  std::unique_ptr<Model> model;
 };
 
 struct ReferenceComparisonOptions {
@@ -55,51 +61,82 @@ struct ReferenceComparisonOptions {
   /// gives them.
   std::optional<Tolerance> tolerance;
   std::optional<double> relative;
-  /// How many nodes are to be found, by a second run; none if 0.
+  /// How many nodes are to be found; none if 0.
   uint64_t nodes = 5;
   /// How inputs are found; the random numbers are the same for all models.
   BindingOptions binding;
 };
 
 /// Runs models on the same data, and one of them, the reference, with every
-/// float as float64.
+/// float as float64. Each program is compiled once:
+///  - every model, with the values that are asked for as outputs;
+///  - the reference in its own types, with the same values, and with switches
+///    that round what a model rounds (Roundings.h). It gives the integers of
+///    the reference (DiscreteValues.h), the bounds, and what nodes add;
+///  - the reference in float64.
 class ReferenceComparison {
 public:
   /// `data` are for the reference as it is before its floats are widened.
   ReferenceComparison(ReferenceComparisonOptions options,
                       ComparedModel reference, DataSet data);
+  /// At most one that is not the reference.
   void add(ComparedModel model) { models.push_back(std::move(model)); }
 
-  /// Fails if a model cannot be loaded, compiled or run, or models have inputs
-  /// or outputs of other names.
+  /// Fails if the data have no rows, a model cannot be loaded, compiled or run,
+  /// or models have inputs or outputs of other names.
   llvm::Error run();
 
   /// In the order of `add`.
   llvm::ArrayRef<ComparedModel> getModels() const { return models; }
+  /// The reference as it is before its floats are widened.
+  const ComparedModel &getReference() const { return reference; }
   void print(llvm::raw_ostream &os) const;
   void printJSON(llvm::raw_ostream &os) const;
 
 private:
+  /// The reference in its own types, once with nothing rounded on grids.
+  struct OwnRun {
+    std::optional<Session> session;
+    unsigned numScales = 0;
+    std::vector<NamedTensor> outputs;
+    llvm::StringMap<Tensor> inner;
+  };
+
   llvm::Error readInputs();
+  llvm::Error prepare(ComparedModel &compared);
+  llvm::Error prepareAll();
+  void expose(Model &model, const ComparedModel &compared) const;
   llvm::Expected<Session> open(std::unique_ptr<Model> model,
                                const DataSet &from, DeviceKind device);
-  llvm::Error compute(ComparedModel &compared, bool isWide,
-                      const llvm::StringSet<> &exposed);
+  llvm::Error runOwn();
+  llvm::Error runWide();
+  llvm::Error runModel(ComparedModel &model);
+  DeviceKind getOwnDevice() const;
+
   llvm::Error compareOutputs(ComparedModel &model);
-  llvm::StringSet<> getCommonValues(const ComparedModel &model) const;
-  llvm::Error rankNodes(ComparedModel &model, const llvm::StringSet<> &common);
-  llvm::Error setBounds(ComparedModel &model, const llvm::StringSet<> &exposed);
-  llvm::Expected<llvm::StringMap<double>>
-  measureRounding(const ComparedModel &model, const llvm::StringSet<> &exposed);
-  llvm::Expected<Session> openOnGrids(const ComparedModel &model,
-                                      const llvm::StringSet<> &exposed,
-                                      unsigned &numScales);
+  llvm::Error compareToOwn(ComparedModel &model);
+  llvm::Error judge(ComparedModel &model);
+
+  llvm::Expected<std::vector<NamedTensor>>
+  runOnGrids(llvm::ArrayRef<float> scales);
+  llvm::Expected<llvm::StringMap<double>> measureRounding();
+  llvm::StringMap<double> measureFloats() const;
+  llvm::Error setBounds(ComparedModel &model);
+  llvm::Error rankNodes(ComparedModel &model);
+  llvm::Error measureNode(NodeError &node, const ComparedModel &model);
 
   ReferenceComparisonOptions options;
   /// What all get, by name.
   DataSet inputs;
   ComparedModel reference;
   std::vector<ComparedModel> models;
+  /// Outputs of the models, without those that are exposed.
+  size_t numOutputs = 0;
+  /// The names of the values that are outputs of all programs.
+  llvm::StringSet<> exposed;
+  /// Outputs that no data reach.
+  llvm::StringSet<> constants;
+  OwnRun own;
 };
 
 } // namespace mp

@@ -39,6 +39,10 @@ struct Rounding {
   ElementKind kind;
   /// If it is rounded for some of its uses, these; else empty.
   std::vector<NamedUse> uses;
+  /// The nodes of the main graph that are the reason: the one that computes the
+  /// value in 16 bit, or those that read what was in fp32, as describe() has
+  /// them.
+  std::vector<std::string> nodes = {};
 };
 
 /// What is rounded in a model without calls of functions.
@@ -68,7 +72,8 @@ struct ScaleInput {
 
 /// Rounds values of `module`, the model before it was converted, to grids that
 /// are those of 16 bit, scaled by the numbers of a new input, which are from
-/// 0.5 to 1. If the module has none of the values, there is no new input.
+/// 0.5 to 1, or 0 where nothing is to be rounded; rounding i takes number i. If
+/// the module has none of the values, there is no new input.
 ScaleInput roundOnScaledGrids(mlir::ModuleOp module,
                               llvm::ArrayRef<Rounding> roundings);
 

@@ -46,7 +46,8 @@ struct VerificationOptions {
 
 struct Verdict {
   bool isVerified = false;
-  /// One line: "verified: all 3 outputs are within ...", "NOT verified: ...".
+  /// One line: "verified: all 3 outputs are within ...", "NOT verified: ...",
+  /// "nothing compared: ...", or, where random data prove little, "ran: ...".
   std::string text;
   /// What a node's value shows; empty if nothing.
   std::string doubt = {};

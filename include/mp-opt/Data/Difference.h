@@ -25,6 +25,8 @@ struct Tolerance {
 /// NaNs, infinities to themselves.
 struct Difference {
   int64_t count = 0;
+  /// Elements that are finite in both, and those that are NaN in both.
+  int64_t compared = 0, nans = 0;
   /// Elements outside of the tolerance, and those where one is a finite number
   /// and the other is not, or is another one that is not.
   int64_t outside = 0, specials = 0;
@@ -43,8 +45,12 @@ struct Difference {
                             const Tolerance &tolerance);
 
   /// The root mean square error, relative to what is expected; where all of
-  /// that is zero, infinite unless there is no error.
+  /// that is zero, infinite unless there is no error; NaN where nothing was
+  /// compared.
   double getError() const;
+  /// No element is finite in both tensors, and they do not differ: the numbers
+  /// say nothing.
+  bool isEmpty() const { return !compared && !specials; }
 };
 
 } // namespace mp

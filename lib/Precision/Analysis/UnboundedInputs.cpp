@@ -28,8 +28,9 @@ namespace {
 
 class PowerFinder {
 public:
-  PowerFinder(GraphOp graph, RangeAnalysis &ranges)
-      : graph(graph), ranges(ranges), schemas(graph),
+  PowerFinder(GraphOp graph, RangeAnalysis &ranges,
+              llvm::function_ref<bool(Operation *)> isLow)
+      : graph(graph), ranges(ranges), isLow(isLow), schemas(graph),
         parameters(collectParameters(graph)) {}
 
   std::vector<UnboundedPower> run();
@@ -47,12 +48,12 @@ private:
   bool sumsMany(Operation *node);
   Origin getProduct(Operation *node, bool divides);
   Origin getOrigin(Operation *node, Carry carry);
-  bool isLow(Operation *node) const;
   bool readsPower(Operation *node);
   void visit(Operation *node);
 
   GraphOp graph;
   RangeAnalysis &ranges;
+  llvm::function_ref<bool(Operation *)> isLow;
   SchemaCache schemas;
   OperatorTraitsCache kinds;
   const llvm::DenseSet<Value> parameters;
@@ -148,7 +149,7 @@ PowerFinder::Origin PowerFinder::getOrigin(Operation *node, Carry carry) {
 }
 
 /// True if a list or the cost, not the user by name, has made the node 16 bit.
-bool PowerFinder::isLow(Operation *node) const {
+static bool isAssignedLow(Operation *node) {
   Type type = getPrecisionType(node);
   ClassAttr held = getClass(node);
   return type && !type.isF32() && !(held && held.getIsOverride());
@@ -195,7 +196,13 @@ std::vector<UnboundedPower> PowerFinder::run() {
 
 std::vector<UnboundedPower> findUnboundedPowers(GraphOp graph,
                                                 RangeAnalysis &ranges) {
-  return PowerFinder(graph, ranges).run();
+  return PowerFinder(graph, ranges, isAssignedLow).run();
+}
+
+std::vector<UnboundedPower>
+findUnboundedPowers(GraphOp graph, RangeAnalysis &ranges,
+                    llvm::function_ref<bool(Operation *)> isLow) {
+  return PowerFinder(graph, ranges, isLow).run();
 }
 
 } // namespace mp

@@ -53,6 +53,38 @@ llvm::Error checkRegex(StringRef text) {
   return llvm::createStringError(error);
 }
 
+/// What stands between the bars outside of brackets.
+static SmallVector<std::string> splitAlternatives(StringRef text) {
+  SmallVector<std::string> parts(1);
+  unsigned depth = 0;
+  bool isInSet = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '|' && !depth && !isInSet) {
+      parts.emplace_back();
+      continue;
+    }
+    parts.back() += c;
+    if (isInSet) {
+      isInSet = c != ']';
+      continue;
+    }
+    if (c == '\\' && i + 1 < text.size()) {
+      parts.back() += text[++i];
+    } else if (c == '[') {
+      isInSet = true;
+      // Brackets at the beginning of a set are members.
+      for (StringRef next : {"^", "]"})
+        if (text.substr(i + 1).starts_with(next))
+          parts.back() += text[++i];
+    } else {
+      depth += c == '(';
+      depth -= c == ')' && depth;
+    }
+  }
+  return parts;
+}
+
 //===----------------------------------------------------------------------===//
 // Selection
 //===----------------------------------------------------------------------===//
@@ -85,6 +117,8 @@ private:
   LogicalResult claim(Operation *node, const NodeRule &rule);
   LogicalResult addOwn(const PolicyEntry &key);
   LogicalResult reportDead();
+  SmallVector<StringRef> getNames() const;
+  void warnOfDeadAlternatives(const NodeRule &rule);
   bool isOperator(Operation *node, StringRef name);
 
   ModuleOp module;
@@ -135,6 +169,7 @@ LogicalResult OverrideFinder::select(const NodeRule &rule) {
     return selectIf(
         rule, [&](Operation *node) { return getShownName(node) == rule.text; });
   case NodeRule::Regex: {
+    warnOfDeadAlternatives(rule);
     llvm::Regex regex("^(" + rule.text + ")$");
     return selectIf(
         rule, [&](Operation *node) { return regex.match(getShownName(node)); });
@@ -206,13 +241,39 @@ LogicalResult OverrideFinder::addOwn(const PolicyEntry &key) {
          << "no node has metadata '" << key.text << "' (" << key.place << ")";
 }
 
-LogicalResult OverrideFinder::reportDead() {
-  if (dead.empty())
-    return success();
-  std::vector<StringRef> names;
+SmallVector<StringRef> OverrideFinder::getNames() const {
+  SmallVector<StringRef> names;
   for (Operation *node : nodes)
     if (StringRef name = getShownName(node); !name.empty())
       names.push_back(name);
+  return names;
+}
+
+/// One of several alternatives that matches nothing is most likely misspelled;
+/// where none matches, the rule is dead as a whole.
+void OverrideFinder::warnOfDeadAlternatives(const NodeRule &rule) {
+  SmallVector<std::string> parts = splitAlternatives(rule.text);
+  SmallVector<StringRef> names, unmatched;
+  if (parts.size() > 1)
+    names = getNames();
+  for (StringRef part : parts) {
+    llvm::Regex regex(("^(" + part + ")$").str());
+    if (parts.size() > 1 && !part.empty() &&
+        llvm::none_of(names, [&](StringRef name) { return regex.match(name); }))
+      unmatched.push_back(part);
+  }
+  if (unmatched.size() == parts.size())
+    return;
+  for (StringRef part : unmatched)
+    module.emitWarning() << "'" << part << "', an alternative of pattern "
+                         << rule.describe() << ", matches no node"
+                         << suggestNearest(part, names);
+}
+
+LogicalResult OverrideFinder::reportDead() {
+  if (dead.empty())
+    return success();
+  SmallVector<StringRef> names = getNames();
   auto explain = [&](const NodeRule &rule) {
     bool isName = rule.kind == NodeRule::Name || rule.kind == NodeRule::Regex;
     StringRef what = rule.kind == NodeRule::Name    ? "name "

@@ -22,6 +22,8 @@
 
 #include "mp-opt/Precision/Analysis/RangeAnalysis.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace mp {
 
 struct UnboundedPower {
@@ -34,6 +36,11 @@ struct UnboundedPower {
 /// type has changed.
 std::vector<UnboundedPower> findUnboundedPowers(onnxir::GraphOp graph,
                                                 RangeAnalysis &ranges);
+/// The same of a graph without precisions, where `isLow` tells which nodes are
+/// 16 bit in what was made of it.
+std::vector<UnboundedPower>
+findUnboundedPowers(onnxir::GraphOp graph, RangeAnalysis &ranges,
+                    llvm::function_ref<bool(mlir::Operation *)> isLow);
 
 } // namespace mp
 

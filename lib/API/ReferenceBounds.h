@@ -1,0 +1,30 @@
+//===- ReferenceBounds.h - Tensors of comparisons ---------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_API_REFERENCEBOUNDS_H
+#define MPOPT_LIB_API_REFERENCEBOUNDS_H
+
+#include "mp-opt/Data/Tensor.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace mp {
+
+/// The tensors with floats as float64.
+llvm::Expected<std::vector<NamedTensor>>
+widenTensors(llvm::ArrayRef<NamedTensor> tensors);
+
+/// Outputs whose sizes the data decide, and which have others than expected
+/// ones: those are put in their place. "float[8,4] instead of float[16,4]", by
+/// names.
+llvm::StringMap<std::string>
+takeOtherSizes(std::vector<NamedTensor> &outputs,
+               llvm::ArrayRef<NamedTensor> expected);
+
+} // namespace mp
+
+#endif // MPOPT_LIB_API_REFERENCEBOUNDS_H

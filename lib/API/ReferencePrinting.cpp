@@ -1,0 +1,92 @@
+//===- ReferencePrinting.cpp - What a comparison has found ----------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/API/ReferenceComparison.h"
+
+#include "mp-opt/API/TensorText.h"
+
+using namespace llvm;
+
+namespace mp {
+
+/// Errors are shares of the values' root mean squares.
+static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
+  constexpr size_t column = 12;
+  bool isTried = llvm::any_of(
+      nodes, [](const NodeError &node) { return node.atOutputs.has_value(); });
+  StringRef title = isTried ? "nodes that add most to the outputs"
+                            : "nodes that add most to their operands' errors";
+  size_t width = title.size();
+  for (const NodeError &node : nodes)
+    width = std::max(width, node.node.size());
+  os << "\n" << pad(title, width);
+  if (isTried)
+    os << padLeft("alone", column);
+  os << padLeft("added", column) << padLeft("error", column) << "\n";
+  for (const NodeError &node : nodes) {
+    os << pad(node.node, width);
+    if (isTried)
+      os << padLeft(node.atOutputs ? formatPercent(*node.atOutputs) : "-",
+                    column);
+    os << padLeft(formatPercent(node.added), column)
+       << padLeft(formatPercent(node.error), column) << "\n";
+  }
+}
+
+/// One section for each model, under a title that tells it from the others.
+void ReferenceComparison::print(raw_ostream &os) const {
+  for (auto [index, model] : llvm::enumerate(models)) {
+    os << (index ? "\n" : "") << "== " << model.title << ", against "
+       << reference.title << " in float64 ==\n";
+    printDifferences(model.differences, os);
+    if (!model.nodes.empty())
+      printNodes(model.nodes, os);
+    if (model.unexplained)
+      os << "\nfirst that rounding does not explain: "
+         << model.unexplained->describe() << "\n";
+    if (model.discrete)
+      os << "\nfirst that is decided otherwise: " << model.discrete->describe()
+         << "\n";
+  }
+}
+
+void ReferenceComparison::printJSON(raw_ostream &os) const {
+  json::OStream json(os, 2);
+  json.object([&] {
+    json.attribute("reference", json::fixUTF8(reference.title));
+    json.attributeArray("models", [&] {
+      for (const ComparedModel &model : models)
+        json.object([&] {
+          json.attribute("model", json::fixUTF8(model.title));
+          json.attributeArray("outputs", [&] {
+            for (const OutputDifference &difference : model.differences)
+              mp::printJSON(difference, json);
+          });
+          if (model.unexplained)
+            json.attribute("unexplained",
+                           json::fixUTF8(model.unexplained->describe()));
+          if (model.discrete)
+            json.attribute("other_integers",
+                           json::fixUTF8(model.discrete->describe()));
+          json.attributeArray("nodes", [&] {
+            for (const NodeError &node : model.nodes)
+              json.object([&] {
+                json.attribute("node", json::fixUTF8(node.node));
+                json.attribute("value", json::fixUTF8(node.value));
+                json.attribute("error", toJSON(node.error));
+                json.attribute("added", toJSON(node.added));
+                if (node.atOutputs)
+                  json.attribute("to_outputs", toJSON(*node.atOutputs));
+              });
+          });
+        });
+    });
+  });
+  os << "\n";
+}
+
+} // namespace mp
