@@ -10,6 +10,10 @@ and buffers go into the model's metadata (`mp-opt.parameters`,
 `mp-opt.buffers`), those alone that the exported model has; what the exporter
 dropped or merged is printed.
 
+--dynamic-batch keeps the first size of the inputs open, so that one step takes
+batches of any size and `mp-run run` a whole test set. It is the first size of
+all inputs that have the same one.
+
 --check makes the gradients of one batch with mp-opt and onnxruntime, compares
 them with torch's in float64, and prints one line for each parameter. The exit
 code is 1 if one of them differs by more than --tolerance.
@@ -51,6 +55,45 @@ def input_names(module, inputs):
     if any(p.kind == p.VAR_POSITIONAL for p in names) or len(names) < len(inputs):
         return [f"input{i}" for i in range(len(inputs))]
     return [p.name for p in names[: len(inputs)]]
+
+
+def double_batch(inputs):
+    """dynamo takes a size of one for a constant."""
+    count = batch_of(inputs)
+    return tuple(
+        torch.cat([value, value]) if count == 1 and has_batch(value, 1) else value
+        for value in inputs
+    )
+
+
+def batch_of(inputs):
+    """The first size that all inputs with axes are to have."""
+    sizes = [value.shape[0] for value in inputs if value.dim()]
+    if not sizes:
+        raise Failure("--dynamic-batch: no input has an axis for a batch")
+    return sizes[0]
+
+
+def has_batch(value, count):
+    return value.dim() > 0 and value.shape[0] == count
+
+
+def open_batch(module, inputs, exporter):
+    """Settings of torch.onnx.export that leave the batch's size open."""
+    count = batch_of(inputs)
+    if exporter != "dynamo":
+        names = input_names(module, inputs)
+        open_names = [n for n, v in zip(names, inputs) if has_batch(v, count)]
+        axes = {name: {0: "batch"} for name in [*open_names, "output"]}
+        return {"dynamic_axes": axes}
+    batch = torch.export.Dim("batch")
+    shapes = [{0: batch} if has_batch(v, count) else None for v in inputs]
+    parameters = list(inspect.signature(module.forward).parameters.values())
+    for index, parameter in enumerate(parameters):
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            shapes[index:] = [tuple(shapes[index:])]
+            break
+    return {"dynamic_shapes": tuple(shapes)}
 
 
 def scopes_of(node):
@@ -125,7 +168,7 @@ def rename(graph, names):
             node.input[index] = names.get(used, used)
 
 
-def restore_names(module, inputs, path, exporter, opset):
+def restore_names(module, inputs, path, exporter, opset, **settings):
     """dynamo calls Keras' weights lifted_tensor_0 and so on.
 
     A copy in which all elements differ is exported as well: what is equal there
@@ -144,7 +187,7 @@ def restore_names(module, inputs, path, exporter, opset):
                 value.uniform_(0.5, 1.5, generator=generator)
     with tempfile.TemporaryDirectory() as folder:
         other = pathlib.Path(folder) / "marked.onnx"
-        export(marked, inputs, other, exporter, opset)
+        export(marked, inputs, other, exporter, opset, **settings)
         found = constants_of(onnx.load(other).graph)
     names = {}
     for name, value in tensors.items():
@@ -420,6 +463,28 @@ def load_factory(text):
     return getattr(module, function)
 
 
+def check_copyable(module, text):
+    """What hooks of torch.nn.utils compute before each call has a gradient, and
+    neither a copy nor an export keeps it."""
+    for path, part in module.named_modules():
+        for name, value in vars(part).items():
+            if not isinstance(value, torch.Tensor) or value.grad_fn is None:
+                continue
+            place = f"{path}.{name}" if path else name
+            if hasattr(part, f"{name}_g") and hasattr(part, f"{name}_v"):
+                raise Failure(
+                    f"'{text}': '{place}' is made by torch.nn.utils.weight_norm,"
+                    " which can be neither copied nor exported for training; use"
+                    " torch.nn.utils.parametrizations.weight_norm, which takes"
+                    " the same arguments and reads the old state_dict"
+                )
+            raise Failure(
+                f"'{text}': '{place}' is computed from parameters before the"
+                " module is called, and its gradient would be lost: compute it"
+                " in forward, or by torch.nn.utils.parametrize"
+            )
+
+
 def make_module(text):
     made = load_factory(text)()
     if not (isinstance(made, tuple) and len(made) == 2):
@@ -436,6 +501,7 @@ def make_module(text):
                 f"'{text}': expected tensors as inputs, got"
                 f" {type(value).__name__}"
             )
+    check_copyable(module, text)
     # Keras' modules have other names in a copy, and copies are exported.
     return copy.deepcopy(module), inputs
 
@@ -455,6 +521,10 @@ def parse_arguments():
     parser.add_argument(
         "--inference", action="store_true",
         help="export in inference mode: statistics are frozen, no Dropout",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dynamic-batch", action="store_true",
+        help="leave the first size of the inputs open",
     )  # fmt: skip
     parser.add_argument("--check", action="store_true")
     parser.add_argument(
@@ -476,9 +546,13 @@ def parse_arguments():
 def write_model(module, inputs, options):
     """The export, and what the exporter did to parameters."""
     try:
+        settings = {}
+        if options.dynamic_batch:
+            inputs = double_batch(inputs)
+            settings = open_batch(module, inputs, options.exporter)
         how = (module, inputs, options.output, options.exporter, options.opset)
-        export(*how)
-        restore_names(*how)
+        export(*how, **settings)
+        restore_names(*how, **settings)
     except (torch.onnx.OnnxExporterError, RuntimeError, ValueError) as error:
         text = str(error).strip().split("\n")[0]
         other = "script" if options.exporter == "dynamo" else "dynamo"

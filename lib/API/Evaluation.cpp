@@ -7,10 +7,9 @@
 
 #include "mp-opt/API/Evaluation.h"
 
+#include "mp-opt/API/InferenceMode.h"
 #include "mp-opt/API/Session.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Graph/NodeBuilder.h"
-#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Training/Distribution.h"
 
 using namespace mlir;
@@ -50,38 +49,13 @@ static void eraseUnused(GraphOp graph, const TrainingStep &step) {
   }
 }
 
-/// The same node with its first result alone: the statistics it has.
-static void useStatistics(Operation *node, NodeBuilder &builder) {
-  SmallVector<NamedAttribute> attributes;
-  for (NamedAttribute attribute : node->getDiscardableAttrs())
-    if (attribute.getName() != "training_mode")
-      attributes.push_back(attribute);
-  builder.setInsertionPoint(node);
-  SmallVector<Value> operands(node->getOperands());
-  Operation *inference = builder.createNode(
-      "BatchNormalization", operands, node->getResult(0).getType(), attributes);
-  node->getResult(0).replaceAllUsesWith(inference->getResult(0));
-  node->erase();
-}
-
 void makeEvaluationModel(Model &model, const TrainingStep &step) {
   GraphOp graph = getMainGraph(model.getModule());
   keepLoss(model, graph);
   // One rank evaluates.
   removeReductions(model.getModule());
   eraseUnused(graph, step);
-  NodeBuilder builder(model.getModule());
-  SmallVector<Operation *> nodes;
-  model.getModule().walk([&](Operation *op) { nodes.push_back(op); });
-  for (Operation *node : nodes) {
-    if (isStandardOp(node, "Dropout") && hasOperand(node, 2)) {
-      builder.setInsertionPoint(node);
-      node->setOperand(2, builder.boolScalar(false));
-    } else if (isStandardOp(node, "BatchNormalization") &&
-               NodeView(node).getFlag("training_mode")) {
-      useStatistics(node, builder);
-    }
-  }
+  useInferenceMode(model.getModule());
 }
 
 //===----------------------------------------------------------------------===//

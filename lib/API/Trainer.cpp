@@ -21,8 +21,8 @@ using namespace llvm;
 namespace mp {
 
 /// Dynamic loss scaling skips steps until it has found its scale; so many in a
-/// row are worth a word, or are the end if the loss is no number either.
-static constexpr unsigned manySkipped = 10, tooManySkipped = 64;
+/// row are worth a warning.
+static constexpr unsigned manySkipped = 10;
 
 //===----------------------------------------------------------------------===//
 // Creation
@@ -72,12 +72,13 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
   std::unique_ptr<Trainer> trainer(
       new Trainer(std::move(model), std::move(*step), std::move(*batches),
                   std::move(options)));
+  trainer->dataPath = data.path;
   trainer->dataVersion = data.version;
   trainer->say(data.path, trainer->batches.getRemarks());
   for (auto next :
-       {&Trainer::readCheckpoint, &Trainer::makeEvaluation, &Trainer::compile,
-        &Trainer::findRate, &Trainer::checkAverages, &Trainer::readInit,
-        &Trainer::resume})
+       {&Trainer::readData, &Trainer::readCheckpoint, &Trainer::makeEvaluation,
+        &Trainer::compile, &Trainer::findRate, &Trainer::checkAverages,
+        &Trainer::readInit, &Trainer::resume, &Trainer::judgeData})
     if (Error failed = ((*trainer).*next)())
       return failed;
   return trainer;
@@ -281,62 +282,8 @@ Error Trainer::evaluate() {
 }
 
 //===----------------------------------------------------------------------===//
-// Ends
+// Runs
 //===----------------------------------------------------------------------===//
-
-bool Trainer::hasDiverged() const {
-  return !std::isfinite(last.loss) &&
-         (!skippedInRow || skippedInRow > tooManySkipped || step == total);
-}
-
-/// The loss of a step is that of the states before it.
-Expected<bool> Trainer::hasFiniteStates() {
-  writer.wait();
-  Expected<const ProgramValue *> infinite = compiled->findInfinite();
-  if (!infinite)
-    return addContext("the states after step " + Twine(step),
-                      infinite.takeError());
-  if (*infinite)
-    infiniteState = (*infinite)->name;
-  for (const auto &[index, whole] : wholes)
-    if (infiniteState.empty() && !isFinite(whole))
-      infiniteState = compiled->getInputs()[index].name;
-  return infiniteState.empty();
-}
-
-std::string Trainer::describeDivergence() const {
-  std::string text = infiniteState.empty()
-                         ? "the loss of step " + std::to_string(step) + " is " +
-                               (std::isnan(last.loss) ? "NaN" : "infinite")
-                         : "state '" + infiniteState +
-                               "' is not finite after step " +
-                               std::to_string(step);
-  if (auto written = writer.getStep())
-    text += "; the last checkpoint is that of step " + std::to_string(*written);
-  return text;
-}
-
-/// What the run has come to with its last step, if that is its end. No
-/// checkpoint takes the place of a good one while the loss is no number.
-Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
-  if (hasDiverged())
-    return TrainingEnd::Diverged;
-  bool isLast = isStopped || step == total;
-  bool isKept = isLast || (step % every == 0 && std::isfinite(last.loss) &&
-                           !options.checkpoints.empty());
-  if (!isKept)
-    return std::nullopt;
-  Expected<bool> areFinite = hasFiniteStates();
-  if (!areFinite)
-    return areFinite.takeError();
-  if (!*areFinite)
-    return TrainingEnd::Diverged;
-  if (Error failed = writeCheckpoint())
-    return failed;
-  if (!isLast)
-    return std::nullopt;
-  return step == total ? TrainingEnd::Finished : TrainingEnd::Stopped;
-}
 
 Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
   Expected<TrainingEnd> end = runSteps(observer);
@@ -359,6 +306,7 @@ Expected<TrainingEnd> Trainer::runSteps(const TrainingObserver &observer) {
   }
   // What is trained was copied.
   model->releasePages();
+  noteStart();
   while (step < total) {
     if (Error failed = makeStep())
       return failed;
@@ -380,6 +328,10 @@ Expected<TrainingEnd> Trainer::runSteps(const TrainingObserver &observer) {
     end = agreeOnEnd(*end);
     if (!end)
       return end.takeError();
+    if (*end && **end == TrainingEnd::Finished)
+      return checkChanges();
+    if (*end && **end == TrainingEnd::Diverged)
+      traceDivergence();
     if (*end)
       return **end;
   }

@@ -163,10 +163,16 @@ Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
   return Error::success();
 }
 
+/// Of a run without checkpoints, hashes are for one that is written in need.
 const DataAttributes &Trainer::getDataHash() {
-  if (!hashing && knownData.empty())
-    hashing = std::make_unique<DataHash>(batches.getTensors());
-  return hashing ? hashing->get() : knownData;
+  if (!reading)
+    return knownData;
+  if (reading->getHashes().empty()) {
+    std::vector<ReadData> files{{dataPath, batches.getTensors(), false, true}};
+    reading =
+        std::make_unique<DataPass>(std::move(files), StringMap<DataRule>());
+  }
+  return reading->getHashes();
 }
 
 /// Files that have not changed since are not read again.
@@ -174,7 +180,7 @@ Error Trainer::checkData(const Checkpoint &checkpoint) {
   if (!checkpoint.data.empty() && !dataVersion.empty() &&
       checkpoint.dataVersion == dataVersion) {
     knownData = checkpoint.data;
-    hashing.reset();
+    reading.reset();
     return Error::success();
   }
   if (checkpoint.data.empty()) {
@@ -195,11 +201,34 @@ Error Trainer::checkData(const Checkpoint &checkpoint) {
   return Error::success();
 }
 
+/// Begins to, while the step is compiled.
+Error Trainer::readData() {
+  ReadData read{dataPath, batches.getTensors(), !batches.areRows(),
+                !options.checkpoints.empty() || options.ranks};
+  std::vector<ReadData> files{std::move(read)};
+  if (options.validation) {
+    const DataSet &data = *options.validation;
+    files.push_back({data.path, {}, !batches.areRows(), false});
+    for (const NamedTensor &named : data.inputs)
+      if (llvm::any_of(files.front().tensors, [&](const NamedTensor &input) {
+            return input.name == named.name;
+          }))
+        files.back().tensors.push_back(named);
+  }
+  reading = std::make_unique<DataPass>(std::move(files),
+                                       findDataRules(model->getModule()));
+  return Error::success();
+}
+
+/// Before the first step, all that it cannot be trained on. Data that a
+/// checkpoint knows have been judged.
+Error Trainer::judgeData() {
+  return reading ? reading->check() : Error::success();
+}
+
 Error Trainer::readCheckpoint() {
   if (options.checkpoints.empty())
     return Error::success();
-  // While the step is compiled.
-  hashing = std::make_unique<DataHash>(batches.getTensors());
   CheckpointFolder folder(options.checkpoints);
   if (folder.getSteps().empty())
     return Error::success();

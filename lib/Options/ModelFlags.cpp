@@ -7,6 +7,9 @@
 
 #include "mp-opt/Options/ModelFlags.h"
 
+#include "mp-opt/API/DataSet.h"
+#include "mp-opt/API/InferenceMode.h"
+#include "mp-opt/API/TrainedModel.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Execution/DeviceModels.h"
 #include "mp-opt/Graph/ValueSizes.h"
@@ -118,7 +121,7 @@ CompileOptions ModelFlags::getOptions() const {
   options.updateInPlace = inPlace;
   options.keepTimes = keepTimes;
   options.cache = codeCache.get();
-  options.title = program;
+  options.title = showsCompiling ? program : std::string();
   options.timing = timing.get();
   return options;
 }
@@ -130,6 +133,21 @@ ModelOptions ModelFlags::getModelOptions(MessageFn onMessage) const {
   options.timing = timing.get();
   options.onMessage = std::move(onMessage);
   return options;
+}
+
+/// Before the precision of the model is decided: states are fp32.
+llvm::Error ModelFlags::takeStates(Model &model,
+                                   const MessageFn &onMessage) const {
+  auto read = readTensors(states, [&](const Twine &text) {
+    if (onMessage)
+      onMessage(states, DiagnosticSeverity::Warning, text);
+  });
+  if (!read)
+    return read.takeError();
+  if (llvm::Error failed = setInitializers(model, *read))
+    return prefixError(states, std::move(failed));
+  useInferenceMode(model.getModule());
+  return llvm::Error::success();
 }
 
 llvm::Error ModelFlags::prepare(Model &model, StringRef precision,
@@ -151,10 +169,12 @@ Expected<std::unique_ptr<Model>>
 ModelFlags::read(StringRef path, const DialectRegistry &registry,
                  StringRef precision, const llvm::StringMap<int64_t> &dims,
                  MessageFn onMessage, bool hasDims) const {
-  auto model =
-      Model::read(path, registry, getModelOptions(std::move(onMessage)));
+  auto model = Model::read(path, registry, getModelOptions(onMessage));
   if (!model)
     return model;
+  if (!states.empty())
+    if (llvm::Error failed = takeStates(**model, onMessage))
+      return failed;
   if (llvm::Error failed = prepare(**model, precision, dims, hasDims))
     return failed;
   return model;

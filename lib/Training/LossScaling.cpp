@@ -9,7 +9,6 @@
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Operators/OperatorTraits.h"
-#include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -20,70 +19,6 @@ using namespace mp::onnxir;
 using namespace mp;
 
 namespace mp {
-
-//===----------------------------------------------------------------------===//
-// Settings
-//===----------------------------------------------------------------------===//
-
-/// What fp32 holds as a normal number.
-static bool isScale(double number) {
-  return number >= 0x1p-126 && number <= 0x1.fffffep127;
-}
-
-llvm::Error LossScale::parse(StringRef text) {
-  auto error = [&](const Twine &message) {
-    return llvm::createStringError("loss scale '" + text + "': " + message);
-  };
-  auto [kind, rest] = text.split(':');
-  if (kind == "none" && rest.empty())
-    return llvm::Error::success();
-  if (kind != "dynamic") {
-    if (kind != text || kind.getAsDouble(initial))
-      return error("expected none, dynamic or a number");
-    if (!isScale(initial))
-      return error("expected a positive number that fp32 holds");
-    mode = Static;
-    return llvm::Error::success();
-  }
-  mode = Dynamic;
-  double interval = growthInterval, tolerance = hysteresis;
-  std::pair<StringRef, double *> known[] = {{"init", &initial},
-                                            {"growth-factor", &growthFactor},
-                                            {"backoff-factor", &backoffFactor},
-                                            {"growth-interval", &interval},
-                                            {"hysteresis", &tolerance},
-                                            {"floor", &floor},
-                                            {"cap", &cap}};
-  SmallVector<StringRef> parts;
-  rest.split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef part : parts) {
-    StringRef key = part.split('=').first, value = part.split('=').second;
-    auto *entry =
-        llvm::find_if(known, [&](const auto &one) { return one.first == key; });
-    if (entry == std::end(known))
-      return error("there is no setting '" + key + "'" +
-                   suggestNearest(key, llvm::make_first_range(known)));
-    if (value.getAsDouble(*entry->second))
-      return error("'" + value + "' is no number");
-  }
-  auto isCount = [](double number) {
-    return number >= 1 && number <= 0x1p30 && number == std::floor(number);
-  };
-  if (!isCount(interval) || !isCount(tolerance))
-    return error("growth-interval and hysteresis are counts from 1 on");
-  growthInterval = int64_t(interval);
-  hysteresis = int64_t(tolerance);
-  if (!(growthFactor >= 1) || !std::isfinite(growthFactor))
-    return error("expected a growth-factor of at least 1");
-  if (!(backoffFactor > 0 && backoffFactor <= 1))
-    return error("expected a backoff-factor above 0 and at most 1");
-  if (!isScale(floor) || !isScale(cap) || floor > cap)
-    return error("expected a floor and a cap above it, both positive numbers "
-                 "that fp32 holds");
-  if (!(initial >= floor && initial <= cap))
-    return error("expected init between floor and cap");
-  return llvm::Error::success();
-}
 
 //===----------------------------------------------------------------------===//
 // Training graphs as runtimes have them
@@ -282,6 +217,7 @@ private:
   Value addState(StringRef name, TypedAttr initial);
   void addOutput(Value state, Value next, Value condition, bool always);
   void addStates();
+  void addSkipped();
   States update(Value finite);
   void startWindow();
   void scaleSeeds();
@@ -292,6 +228,7 @@ private:
   void skipUpdates();
   void finishWindow();
   void finishStep(Value due, Value finite);
+  void countSkipped(Value due, Value finite);
 
   GraphOp graph;
   GraphEditor editor;
@@ -322,6 +259,11 @@ template <typename T> static TypedAttr getScalar(Type type, T value) {
   return DenseElementsAttr::get(RankedTensorType::get({}, type), value);
 }
 
+void LossScaler::addSkipped() {
+  Type i64 = b.getBuilder().getI64Type();
+  states.skipped = addState(".skipped_steps", getScalar(i64, int64_t(0)));
+}
+
 void LossScaler::addStates() {
   Builder &types = b.getBuilder();
   Type i32 = types.getI32Type(), i64 = types.getI64Type();
@@ -330,7 +272,7 @@ void LossScaler::addStates() {
   states.clean = addState(".clean_steps", getScalar(i32, int32_t(0)));
   states.tolerance =
       addState(".tolerance", getScalar(i32, int32_t(settings.hysteresis)));
-  states.skipped = addState(".skipped_steps", getScalar(i64, int64_t(0)));
+  addSkipped();
   if (!training.startsWindow)
     return;
   windowFinite = addState(".window_finite", getScalar(types.getI1Type(), true));
@@ -480,13 +422,25 @@ void LossScaler::skipUpdates() {
     update.getConditionMutable().assign(
         both(update.getCondition(), finite[update.getGroup().value_or(0)]));
   }
-  if (settings.mode != LossScale::Dynamic)
-    return;
   b.setInsertionPointToEnd(&editor.getBlock());
+  b.setBase("loss_scale");
   Value due;
   for (Value window : windows)
     due = due ? b.create("Or", {due, window}) : window;
-  finishStep(due, allFinite);
+  if (settings.mode == LossScale::Dynamic)
+    finishStep(due, allFinite);
+  else
+    countSkipped(due, allFinite);
+}
+
+/// A constant scale does not fall: the count tells that it is too large.
+void LossScaler::countSkipped(Value due, Value finite) {
+  addSkipped();
+  b.setInsertionPointToEnd(&editor.getBlock());
+  b.setBase("loss_scale");
+  Value one = b.castLike(b.intScalar(1), states.skipped);
+  Value more = b.add(states.skipped, one);
+  addOutput(states.skipped, b.where(finite, states.skipped, more), due, true);
 }
 
 /// The scale changes where an update is due. Where the loss itself is not

@@ -139,7 +139,7 @@ static void checkModes(GraphOp graph) {
 static void checkBatch(GraphOp graph) {
   constexpr StringLiteral advice =
       "torch.onnx.export(..., dynamic_axes={...}), or dynamic_shapes with "
-      "dynamo, keeps the size open";
+      "dynamo, or --dynamic-batch of export_torch.py, keeps the size open";
   std::optional<int64_t> batch;
   auto names = findNodes(graph, [&](Operation *node) {
     auto only = getOnlyBatch(node);

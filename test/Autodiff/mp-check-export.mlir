@@ -52,7 +52,7 @@ module @folded attributes {onnx.opset_import = [["", 18]]} {
 
 // A batch that is open, and settled by a shape.
 module @reshape attributes {onnx.opset_import = [["", 18]]} {
-  // expected-warning @below {{the step works for batches of 8 only, though inputs have any: 'r' reshape to constant sizes; torch.onnx.export(..., dynamic_axes={...}), or dynamic_shapes with dynamo, keeps the size open}}
+  // expected-warning @below {{the step works for batches of 8 only, though inputs have any: 'r' reshape to constant sizes; torch.onnx.export(..., dynamic_axes={...}), or dynamic_shapes with dynamo, or --dynamic-batch of export_torch.py, keeps the size open}}
   onnx.graph {
   ^bb0(%x: tensor<?x4xf32>):
     %shape = onnx.initializer "shape" dense<[4, 2, 4]> : tensor<3xi64> : tensor<3xi64>
@@ -79,7 +79,7 @@ module @open attributes {onnx.opset_import = [["", 18]]} {
 
 // Inputs of one fixed batch; a number and a default have none.
 module @fixed attributes {onnx.opset_import = [["", 18]]} {
-  // expected-warning @below {{the step works for batches of 1 only: inputs 'x', 'ids' have a fixed first axis; torch.onnx.export(..., dynamic_axes={...}), or dynamic_shapes with dynamo, keeps the size open}}
+  // expected-warning @below {{the step works for batches of 1 only: inputs 'x', 'ids' have a fixed first axis; torch.onnx.export(..., dynamic_axes={...}), or dynamic_shapes with dynamo, or --dynamic-batch of export_torch.py, keeps the size open}}
   onnx.graph {
   ^bb0(%x: tensor<1x4xf32>, %ids: tensor<1x?xi64>, %scale: tensor<3xf32>, %w: tensor<4x4xf32>):
     %0 = onnx.initializer "w" dense<1.0> : tensor<4x4xf32> overridable : tensor<4x4xf32>

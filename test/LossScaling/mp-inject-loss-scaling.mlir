@@ -17,12 +17,13 @@
 // of them, scaled and unscaled, stands before every update.
 // CHECK-LABEL: module @step
 // DYNAMIC: ^bb0(%w: tensor<4xf32>, %b: tensor<4xf32>, %l: tensor<f32>, %loss_scale: tensor<f32>, %loss_scale.clean_steps: tensor<i32>, %loss_scale.tolerance: tensor<i32>, %loss_scale.skipped_steps: tensor<i64>):
-// STATIC: ^bb0(%w: tensor<4xf32>, %b: tensor<4xf32>, %l: tensor<f32>):
+// STATIC: ^bb0(%w: tensor<4xf32>, %b: tensor<4xf32>, %l: tensor<f32>, %loss_scale.skipped_steps: tensor<i64>):
+// STATIC-DAG: onnx.initializer "loss_scale.skipped_steps" dense<0> : tensor<i64> overridable
 // DYNAMIC-DAG: onnx.initializer "loss_scale" dense<6.553600e+04> : tensor<f32> overridable
 // DYNAMIC-DAG: onnx.initializer "loss_scale.clean_steps" dense<0> : tensor<i32> overridable
 // DYNAMIC-DAG: onnx.initializer "loss_scale.tolerance" dense<1> : tensor<i32> overridable
 // DYNAMIC-DAG: onnx.initializer "loss_scale.skipped_steps" dense<0> : tensor<i64> overridable
-// STATIC: %loss_scale = "onnx.Constant"() {{.*}}dense<1.024000e+03> : tensor<f32>
+// STATIC-DAG: %loss_scale = "onnx.Constant"() {{.*}}dense<1.024000e+03> : tensor<f32>
 // CHECK: %[[SEED:.*]] = mp.loss_seed %l
 // CHECK: %[[SCALED:.*]] = mp.scale_loss %[[SEED]] by %loss_scale {onnx.results = ["seed_scaled"]} : tensor<f32>
 // CHECK: %dw = "onnx.Mul"(%w, %[[SCALED]])
@@ -34,7 +35,12 @@
 // CHECK: %[[FINITE:.*]] = mp.all_finite %dw, %[[DW]], %db, %[[DB]] {onnx.results = ["gradients_finite"]}
 // CHECK: %[[W:.*]] = mp.update %w to %{{.*}} if %[[FINITE]] {{.*}}"w_new"
 // CHECK: %[[B:.*]] = mp.update %b to %{{.*}} if %[[FINITE]] {{.*}}"b_new"
-// STATIC: onnx.yield %l, %[[W]], %[[B]] :
+
+// A constant scale stays; what is skipped counts.
+// STATIC: %[[MORE:.*]] = "onnx.Add"(%loss_scale.skipped_steps,
+// STATIC: %[[COUNT:.*]] = "onnx.Where"(%[[FINITE]], %loss_scale.skipped_steps, %[[MORE]])
+// STATIC: %[[K:.*]] = mp.update %loss_scale.skipped_steps to %[[COUNT]] always
+// STATIC: onnx.yield %l, %[[W]], %[[B]], %[[K]] :
 
 // Where the loss itself is not finite, no scale would help.
 // DYNAMIC: %[[LOSS:.*]] = mp.all_finite %l {onnx.results = ["loss_finite"]} : tensor<f32>
@@ -109,6 +115,7 @@ module @groups attributes {onnx.opset_import = [["", 18]]} {
 // DYNAMIC: %[[CHANGES:.*]] = "onnx.And"(%due, %[[LOSS]])
 // DYNAMIC: mp.update %loss_scale to %new_scale if %[[CHANGES]] always
 // DYNAMIC: mp.update %loss_scale.clean_steps to %new_clean if %due always
+// STATIC: mp.update %loss_scale.skipped_steps to %{{.*}} if %due always
 module @accumulation attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%w: tensor<4xf32>, %l: tensor<f32>, %sums: tensor<4xf32>, %due: tensor<i1>):

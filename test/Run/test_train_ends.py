@@ -155,16 +155,28 @@ def test_a_log_that_is_full(tmp_path):
     assert out.read_bytes() == whole_run(tmp_path, 1)
 
 
+# What only a step finds: the index is a sum.
+INDEXED = """
+step (int64[n] x, float[4] table, float total) => (float loss, float total_new)
+<float[4] table = {1, 2, 3, 4}, float total = {0}>
+{
+  sum = ReduceSum<keepdims = 0>(x)
+  value = Gather(table, sum)
+  total_new = Add(total, value)
+  loss = Identity(value)
+}
+"""
+
+
 def test_a_step_that_fails(tmp_path):
-    """A label that is no class, in the sixth batch of eight."""
-    with np.load(DATA) as file:
-        arrays = dict(file)
-    arrays["labels"] = arrays["labels"].copy()
-    arrays["labels"][5, 3] = 99
-    np.savez(tmp_path / "data.npz", **arrays)
+    """A row that is not there, in the sixth batch of eight."""
+    x = np.zeros((8, 2), np.int64)
+    x[5, 1] = 99
+    np.savez(tmp_path / "data.npz", x=x)
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     out = tmp_path / "end.npz"
-    flags = ("train", make_step(NAME), f"--data={tmp_path / 'data.npz'}")
+    step = write_model(tmp_path, INDEXED)
+    flags = ("train", step, f"--data={tmp_path / 'data.npz'}")
     done = attempt(*flags, "-o", out, env=environment)
     assert done.returncode == BAD_INPUT and not out.exists()
     assert "error: step 6: " in done.stderr and "99" in done.stderr
@@ -280,7 +292,7 @@ def test_progress_that_nobody_reads(tmp_path):
 # Divergence
 # -----------------------------------------------------------------------------
 
-# From the step on in which x is not finite, neither is the state.
+# From the step on in which the sum of x is not finite, neither is the state.
 ADDER = """
 step (float[n] x, float[n] w, float total) => (float loss, float total_new)
 <float total = {0}>
@@ -292,7 +304,7 @@ step (float[n] x, float[n] w, float total) => (float loss, float total_new)
 """
 
 
-def write_data(folder, bad, value=np.inf):
+def write_data(folder, bad, value=3e38):
     x = np.ones((6, 2), np.float32)
     x[bad:] = value
     path = folder / "data.npz"
@@ -324,7 +336,7 @@ def test_states_that_are_not_finite(tmp_path):
 def test_states_that_are_not_finite_at_the_end(tmp_path):
     step = write_model(tmp_path, ADDER)
     out = tmp_path / "end.npz"
-    data = write_data(tmp_path, 5, np.nan)
+    data = write_data(tmp_path, 5, -3e38)
     message = fail(DIVERGED, "train", step, data, "-o", out)
     assert "state 'total' is not finite after step 6" in message
     assert not out.exists()

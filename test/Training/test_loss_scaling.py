@@ -206,6 +206,18 @@ def test_a_static_scale_skips_bad_steps_too():
     before = step.trained()
     step.run(bad_batch())
     assert same_bits(before, step.trained())
+    assert step.state[SKIPPED] == 1
+    step.run(batch())
+    assert step.state[SKIPPED] == 1 and not same_bits(before, step.trained())
+
+
+def test_a_static_scale_counts_windows_of_batches():
+    step = Step(make_net(), *ADAM, "--loss-scale=128", "--accumulate=2")
+    counts = []
+    for feeds in (bad_batch(), batch(), batch(), batch()):
+        step.run(feeds)
+        counts.append(int(step.state[SKIPPED]))
+    assert counts == [0, 1, 1, 1]
 
 
 def test_bf16_has_no_scaling():

@@ -150,6 +150,7 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
     return flags.usageError("--dry-run runs nothing, --" + other +
                             " measures runs");
   session.model.keepTimes = trace.has_value();
+  session.model.showsCompiling = !asJSON && !inTurns;
   if (trace && (inTurns || sweep || session.model.isEstimated))
     return flags.usageError("--profile excludes --" +
                             flags.findGiven({"turns", "sweep", "dry-run"}));

@@ -128,6 +128,25 @@ std::optional<int> SessionFlags::parse(Flags &flags, Arguments arguments,
                 : std::nullopt;
 }
 
+/// Makes labels alone what is expected of the outputs. A model with a loss has
+/// them as an input, too.
+static llvm::Error takeLabels(StringRef name, Model &model,
+                              const CompileOptions &options, DataSet &data) {
+  auto place = llvm::find_if(data.inputs, [&](const NamedTensor &named) {
+    return named.name == name;
+  });
+  if (place == data.inputs.end())
+    return llvm::createStringError("the data have no labels '" + name +
+                                   "'; --accuracy=NAME names them");
+  data.expected = {*place};
+  auto inputs = model.getInputs(options.dims);
+  if (!inputs)
+    return inputs.takeError();
+  if (llvm::none_of(*inputs, [&](auto &input) { return input.name == name; }))
+    data.inputs.erase(place);
+  return llvm::Error::success();
+}
+
 Expected<Session> SessionFlags::open(const DialectRegistry &registry,
                                      DataSet &to) const {
   auto loaded =
@@ -139,6 +158,9 @@ Expected<Session> SessionFlags::open(const DialectRegistry &registry,
     return read.takeError();
   to = std::move(*read);
   CompileOptions options = model.getOptions();
+  if (!labels.empty())
+    if (llvm::Error failed = takeLabels(labels, **loaded, options, to))
+      return failed;
   options.keepReductions = keepReductions;
   return Session::create(std::move(*loaded), to,
                          {std::move(options), {data.seed, sayOfModel}});

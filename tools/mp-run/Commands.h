@@ -62,6 +62,9 @@ struct SessionFlags {
   ModelFlags model;
   DataFlags data;
   std::vector<std::string> files;
+  /// The name of a tensor of the data that is expected, and no input; empty for
+  /// none.
+  std::string labels;
   /// Of a step of several ranks.
   bool keepReductions = false;
 

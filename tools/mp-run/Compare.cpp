@@ -96,6 +96,7 @@ std::optional<int> CompareFlags::parse(Arguments arguments,
     return flags.usageError("--mixed-" + model.getPrecision() +
                             ": --precision=" + model.getPrecision() +
                             " says it here");
+  model.showsCompiling = !json;
   precision = std::exchange(model.precision, "");
   size_t count = precision.empty() ? 2 : 1;
   if (models.size() < count || models.size() > count + 1)

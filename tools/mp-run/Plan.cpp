@@ -94,6 +94,7 @@ int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
   flags.add("json", asJSON, "print as JSON");
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
+  session.model.showsCompiling = !asJSON;
   SmallVector<unsigned> counts;
   if (!parseRanks(ranks, counts))
     return flags.usageError("--ranks: expected N,N,... from 1 on, got '" +

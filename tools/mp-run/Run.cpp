@@ -7,6 +7,7 @@
 
 #include "Commands.h"
 
+#include "mp-opt/API/Accuracy.h"
 #include "mp-opt/API/ModelOutput.h"
 #include "mp-opt/API/OutputDifferences.h"
 #include "mp-opt/API/TensorText.h"
@@ -36,6 +37,11 @@ Inputs with defaults may be left out.
                         ATOL + RTOL * |expected| (1e-3, 1e-5)
   --expected=FILE       the same with outputs, by name, in FILE, such as
                         -o has written for another model or precision
+  --states=FILE         initializers as training has left them: what -o of
+                        mp-run train has written, or a checkpoint's folder;
+                        Dropout and BatchNormalization are as in inference
+  --accuracy[=NAME]     how often the greatest score is that of the label in
+                        the tensor NAME of DATA (labels); prints no outputs
   --json                print as JSON
 
   --mixed-bf16, --mixed-fp16
@@ -75,6 +81,22 @@ checkOutput(const Flags &flags, ArrayRef<std::string> read, StringRef output) {
   return std::nullopt;
 }
 
+/// Prints how many labels the outputs find.
+static int printAccuracy(ArrayRef<NamedTensor> outputs,
+                         const NamedTensor &labels, bool asJSON) {
+  Expected<Accuracy> accuracy = computeAccuracy(outputs, labels);
+  if (!accuracy)
+    return reportError(accuracy.takeError());
+  if (asJSON) {
+    json::OStream json(outs(), 2);
+    accuracy->printJSON(json);
+    outs() << "\n";
+  } else {
+    accuracy->print(outs());
+  }
+  return finishOutput(exitOk);
+}
+
 int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   SessionFlags session;
   std::string output;
@@ -83,10 +105,18 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   Tolerance tolerance;
   Flags flags("mp-run run", help);
   session.addTo(flags);
+  flags.add("states", session.model.states, "initializers as trained", "FILE");
   flags.beginGroup("Outputs");
   flags.add("o", output, "outputs to a file", "FILE").synonyms = {"output"};
   flags.add("json", asJSON, "print as JSON");
   flags.add("expected", expected, "expected outputs, by name", "FILE");
+  flags
+      .addOptional("accuracy", "how often outputs find the labels", "NAME",
+                   [&](StringRef name) {
+                     session.labels = name.empty() ? "labels" : name.str();
+                     return true;
+                   })
+      .expected = "a name";
   flags.addOptional("check", "compare with the expected outputs", "RTOL,ATOL",
                     [&](StringRef text) {
                       isChecked = true;
@@ -94,6 +124,10 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
                     });
   if (auto code = session.parse(flags, arguments, registry))
     return *code;
+  if (!session.labels.empty() && (isChecked || expected))
+    return flags.usageError("--accuracy excludes --" +
+                            flags.findGiven({"check", "expected"}));
+  session.model.showsCompiling = !asJSON;
   if (auto code = checkOutput(flags, session.files, output))
     return *code;
   DataSet data;
@@ -116,6 +150,8 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   if (!output.empty())
     if (Error failed = writeDataFile(output, *outputs))
       return reportError(std::move(failed));
+  if (!session.labels.empty())
+    return printAccuracy(*outputs, data.expected.front(), asJSON);
   if (asJSON)
     printJSON(*outputs, differences, outs());
   else

@@ -203,10 +203,12 @@ Expected<int> Run::make() {
   Expected<TrainingEnd> end = makeSteps(interrupt);
   if (!end)
     return keep(end.takeError());
-  if (*end == TrainingEnd::Diverged) {
+  if (*end == TrainingEnd::Diverged || *end == TrainingEnd::Unchanged) {
     if (isFirst())
       printMessage("mp-run train", mlir::DiagnosticSeverity::Error,
-                   trainer.describeDivergence() +
+                   (*end == TrainingEnd::Diverged
+                        ? trainer.describeDivergence()
+                        : trainer.describeUnchanged()) +
                        (flags.output.empty()
                             ? ""
                             : "; '" + flags.output + "' is not written"));
@@ -265,6 +267,10 @@ makeTrainer(const TrainFlags &flags, Ranks *ranks,
   if (!data)
     return data.takeError();
   TrainerOptions options = flags.trainer;
+  options.readStep = [&flags, &registry] {
+    return flags.model.read(flags.files[0], registry,
+                            flags.model.getPrecision(), MessageFn());
+  };
   options.ranks = ranks;
   options.shardOptimizer = flags.shard == "optimizer";
   if (!flags.validation.empty()) {

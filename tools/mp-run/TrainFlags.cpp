@@ -51,7 +51,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --average             -o gets the averages of the parameters in their place,
                         which a step of mp-opt --average has
   --log=FILE, --json    a line of JSON for each step; the end as JSON
-  --progress=FORM       bar (on a terminal), lines (elsewhere), none or auto
+  --progress=FORM       bar (on a terminal), lines (elsewhere), none or auto;
+                        none, as --json, says nothing of compiling
   --quiet               print nothing on the way but warnings
   --timeout=S           mpiexec -n N mp-run train: end if a rank does not answer
                         for so long (600 s)
@@ -65,11 +66,12 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
 
 Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with -o and a checkpoint,
 which goes to a new folder in $TMPDIR if nothing else can be written. A run that
-diverges writes neither.
+diverges writes neither, and one that changes no parameter no -o.
 
-Exit codes: 0 done; 1 a file cannot be used; 2 wrong usage; 4 ops that cannot be
-compiled; 5 the last loss or a state is not finite; 7 the device has failed; 70
-internal error; 75 timeout; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
+Exit codes: 0 done; 1 a file cannot be used, or data cannot be trained on; 2
+wrong usage; 4 ops that cannot be compiled; 5 the last loss or a state is not
+finite, or no step changed a parameter; 7 the device has failed; 70 internal
+error; 75 timeout; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
 )";
 
 void noteTraining(const Twine &text) {
@@ -145,13 +147,12 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
     return report(flags, std::move(failed));
   trainer.epochs = std::max<uint64_t>(epochs, 1);
   trainer.batches.shuffle = !noShuffle;
+  model.showsCompiling = !quiet && !json && progress != "none";
   trainer.compile = model.getOptions();
   trainer.onWarning = [](const Twine &text) {
     printMessage("mp-run train", mlir::DiagnosticSeverity::Warning, text);
   };
-  if (quiet)
-    trainer.compile.title.clear();
-  else
+  if (!quiet)
     trainer.onNote = noteTraining;
   return std::nullopt;
 }

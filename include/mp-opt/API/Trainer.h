@@ -10,7 +10,7 @@
 
 #include "mp-opt/API/Batches.h"
 #include "mp-opt/API/CheckpointWriter.h"
-#include "mp-opt/API/DataHash.h"
+#include "mp-opt/API/DataPass.h"
 #include "mp-opt/API/Evaluation.h"
 #include "mp-opt/API/LearningRate.h"
 #include "mp-opt/API/Model.h"
@@ -23,6 +23,8 @@
 #include <map>
 
 namespace mp {
+
+class FiniteChecks;
 
 struct TrainerOptions {
   CompileOptions compile;
@@ -54,6 +56,9 @@ struct TrainerOptions {
   /// Each of these keeps and updates a range of the optimizer's states
   /// (Training/Sharding.h).
   bool shardOptimizer = false;
+  /// Reads the step again, to find out where a run has diverged; null if that
+  /// is not asked for.
+  std::function<llvm::Expected<std::unique_ptr<Model>>()> readStep;
   /// Get what is said of data that are not used or not compared, of checkpoints
   /// that are not whole, of steps that are skipped.
   std::function<void(const llvm::Twine &text)> onWarning, onNote;
@@ -75,6 +80,9 @@ enum class TrainingEnd {
   /// The loss, or a state, is no finite number any more. There is no checkpoint
   /// of that.
   Diverged,
+  /// All steps are made, and none has changed a parameter. There is a
+  /// checkpoint, if they are written.
+  Unchanged,
 };
 
 /// Runs a training step again and again, and hands its states on.
@@ -124,6 +132,8 @@ public:
   double getStepSeconds() const { return stepSeconds; }
   /// "the loss of step 12 is NaN; the last checkpoint is that of step 8".
   std::string describeDivergence() const;
+  /// Why no step has changed a parameter, and what helps.
+  std::string describeUnchanged() const;
 
   /// Writes a checkpoint of the states as they are, wherever that is: for runs
   /// that ended before they could be kept.
@@ -182,6 +192,22 @@ private:
   void countSkipped(std::optional<double> before);
   llvm::Error evaluate();
   bool hasDiverged() const;
+  std::optional<uint64_t> hashFloats(bool hasSums) const;
+  void noteStart();
+  llvm::Expected<TrainingEnd> checkChanges();
+
+  /// Before a step.
+  struct KeptStates {
+    uint64_t step = 0;
+    std::vector<NamedTensor> states;
+  };
+  llvm::Expected<KeptStates> findKeptStates(const FiniteChecks &checks) const;
+  std::vector<NamedTensor> nameInputs() const;
+  llvm::Expected<bool> replay(KeptStates &kept, uint64_t end);
+  llvm::Expected<std::vector<unsigned>> check(FiniteChecks &checks,
+                                              const KeptStates &kept);
+  llvm::Expected<std::string> findOrigin();
+  void traceDivergence();
   llvm::Expected<std::optional<TrainingEnd>> endStep(bool isStopped);
 
   llvm::Expected<TrainingEnd> runSteps(const TrainingObserver &observer);
@@ -194,6 +220,8 @@ private:
   llvm::Error checkOrigin(const Checkpoint &checkpoint) const;
   llvm::Error checkSettings(const Checkpoint &checkpoint) const;
   llvm::Error checkData(const Checkpoint &checkpoint);
+  llvm::Error readData();
+  llvm::Error judgeData();
   const DataAttributes &getDataHash();
 
   /// In this order: the programs need the model's context.
@@ -206,9 +234,9 @@ private:
   /// To go on with, until that is done.
   std::optional<Checkpoint> checkpoint;
   /// Of the data: known from a checkpoint, or on its way.
-  std::string dataVersion;
+  std::string dataPath, dataVersion;
   DataAttributes knownData;
-  std::unique_ptr<DataHash> hashing;
+  std::unique_ptr<DataPass> reading;
   /// Of the model's file.
   const std::string content;
   /// Of what other steps of the same model may have in common; empty without
@@ -228,11 +256,19 @@ private:
   double stepSeconds = 0;
   /// Steps in a row, up to the last one.
   unsigned skippedInRow = 0;
+  /// What there was before the first step of this run: steps, those that were
+  /// skipped, and hashes of float states, without and with sums of accumulated
+  /// gradients.
+  uint64_t firstStep = 0;
+  double skippedBefore = 0;
+  std::array<std::optional<uint64_t>, 2> hashesBefore;
   /// Of this epoch's finite losses.
   double epochSum = 0;
   uint64_t epochCount = 0;
   /// The state that is no longer finite; empty if there is none.
   std::string infiniteState;
+  /// Which node has yielded it first; empty if that is not known.
+  std::string origin;
 };
 
 } // namespace mp

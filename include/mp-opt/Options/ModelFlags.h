@@ -36,6 +36,11 @@ struct ModelFlags {
   bool keepTimes = false;
   std::string kernels = "auto", schemas, cache, precision;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
+  /// A file or a checkpoint: initializers of these names have its elements, and
+  /// the model is evaluated as in inference. Empty for none.
+  std::string states;
+  /// How far compiling is, where it takes long: not next to JSON.
+  bool showsCompiling = true;
   /// What `apply` makes of `kernels`, `dims` and `cache`.
   Target target;
   llvm::StringMap<int64_t> sizes;
@@ -75,6 +80,7 @@ struct ModelFlags {
 
 private:
   void addDevice(FlagTable &flags);
+  llvm::Error takeStates(Model &model, const MessageFn &onMessage) const;
   llvm::Error checkDevice() const;
   std::string program;
 };

@@ -1,0 +1,161 @@
+//===- TrainerEnds.cpp - How a training run ends --------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/API/Trainer.h"
+
+#include "mp-opt/API/Error.h"
+#include "mp-opt/API/TensorText.h"
+#include "mp-opt/Data/Convert.h"
+#include "mp-opt/Training/Optimizers.h"
+
+#include "llvm/Support/xxhash.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace mp {
+
+/// Dynamic loss scaling skips steps until it has found its scale; so many in a
+/// row mean that it never will, if the loss is not a finite number either.
+static constexpr unsigned tooManySkipped = 64;
+
+//===----------------------------------------------------------------------===//
+// Divergence
+//===----------------------------------------------------------------------===//
+
+bool Trainer::hasDiverged() const {
+  return !std::isfinite(last.loss) &&
+         (!skippedInRow || skippedInRow > tooManySkipped || step == total);
+}
+
+/// The loss of a step is that of the states before it.
+Expected<bool> Trainer::hasFiniteStates() {
+  writer.wait();
+  Expected<const ProgramValue *> infinite = compiled->findInfinite();
+  if (!infinite)
+    return addContext("the states after step " + Twine(step),
+                      infinite.takeError());
+  if (*infinite)
+    infiniteState = (*infinite)->name;
+  for (const auto &[index, whole] : wholes)
+    if (infiniteState.empty() && !isFinite(whole))
+      infiniteState = compiled->getInputs()[index].name;
+  return infiniteState.empty();
+}
+
+std::string Trainer::describeDivergence() const {
+  std::string text = infiniteState.empty()
+                         ? "the loss of step " + std::to_string(step) + " is " +
+                               (std::isnan(last.loss) ? "NaN" : "infinite")
+                         : "state '" + infiniteState +
+                               "' is not finite after step " +
+                               std::to_string(step);
+  if (!origin.empty())
+    text += "; " + origin;
+  if (auto written = writer.getStep())
+    text += "; the last checkpoint is that of step " + std::to_string(*written);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// The last step
+//===----------------------------------------------------------------------===//
+
+/// What the run has come to with its last step, if that is its end. No
+/// checkpoint takes the place of a good one while the loss is no number.
+Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
+  if (hasDiverged())
+    return TrainingEnd::Diverged;
+  bool isLast = isStopped || step == total;
+  bool isKept = isLast || (step % every == 0 && std::isfinite(last.loss) &&
+                           !options.checkpoints.empty());
+  if (!isKept)
+    return std::nullopt;
+  Expected<bool> areFinite = hasFiniteStates();
+  if (!areFinite)
+    return areFinite.takeError();
+  if (!*areFinite)
+    return TrainingEnd::Diverged;
+  if (Error failed = writeCheckpoint())
+    return failed;
+  if (!isLast)
+    return std::nullopt;
+  return step == total ? TrainingEnd::Finished : TrainingEnd::Stopped;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs that change nothing
+//===----------------------------------------------------------------------===//
+
+/// A hash of all float states but those of loss scaling and, with `hasSums`
+/// false, sums of accumulated gradients; absent if there are none.
+std::optional<uint64_t> Trainer::hashFloats(bool hasSums) const {
+  std::vector<uint64_t> hashes;
+  for (unsigned index : compiled->getFiniteStates()) {
+    StringRef name = compiled->getInputs()[index].name;
+    const Tensor &state = compiled->getValues()[index];
+    bool isSum = name.ends_with("." + accumulatedSum.str());
+    if (name.starts_with(scaleName) || (isSum && !hasSums) ||
+        isInteger(state.getKind()))
+      continue;
+    hashes.push_back(xxh3_64bits(ArrayRef<uint8_t>(
+        static_cast<const uint8_t *>(state.getData()), state.getNumBytes())));
+  }
+  if (hashes.empty())
+    return std::nullopt;
+  return xxh3_64bits(
+      ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(hashes.data()),
+                        hashes.size() * sizeof(uint64_t)));
+}
+
+void Trainer::noteStart() {
+  firstStep = step;
+  skippedBefore = compiled->getScalar(skippedName).value_or(0);
+  hashesBefore = {hashFloats(false), hashFloats(true)};
+}
+
+/// After the last step, whose states have been fetched. A learning rate of zero
+/// asks for parameters that stay.
+Expected<TrainingEnd> Trainer::checkChanges() {
+  if (Error failed = compiled->getProgram().fetchStates())
+    return failed;
+  uint64_t made = step - firstStep;
+  double skipped = last.skipped.value_or(0) - skippedBefore;
+  // Of states that ranks share, each has a part.
+  bool isHeld =
+      !shards.empty() || (compiled->hasRate() && options.rate.base == 0.0);
+  std::optional<uint64_t> hash = hashFloats(/*hasSums=*/skipped == 0);
+  bool isSame = hash && hash == hashesBefore[skipped == 0];
+  if (made == 0 || (skipped != double(made) && (isHeld || !isSame)))
+    return TrainingEnd::Finished;
+  return TrainingEnd::Unchanged;
+}
+
+std::string Trainer::describeUnchanged() const {
+  uint64_t made = step - firstStep;
+  std::string text = "no step of this run changed a parameter: ";
+  if (last.skipped.value_or(0) == skippedBefore) {
+    text += "gradients are zero, or updates vanish in rounding";
+    if (last.rate)
+      text += " at the learning rate " + formatShort(*last.rate) +
+              "; --lr=X sets another";
+    return text;
+  }
+  text += "all " + std::to_string(made) +
+          " were skipped, since their gradients are not finite; ";
+  if (last.scale && *last.scale <= 1)
+    return text + "the loss scale has fallen to " + formatShort(*last.scale) +
+           ", and no smaller one helps: bf16 holds what fp16 does not";
+  if (last.scale)
+    return text + "the loss scale has fallen to " + formatShort(*last.scale) +
+           ", and more steps (--steps) let it fall further";
+  return text + "the step has a constant loss scale: a smaller one, or mp-opt "
+                "--train --loss-scale=dynamic, makes a step that learns";
+}
+
+} // namespace mp
