@@ -238,6 +238,8 @@ Error Trainer::makeStep() {
     return addContext("step " + Twine(step + 1), std::move(failed));
   readOutputs();
   countSkipped(before);
+  if (Error failed = judgeLoss())
+    return failed;
   last.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   stepSeconds += last.seconds;
   return Error::success();
@@ -253,13 +255,38 @@ void Trainer::countSkipped(std::optional<double> before) {
                       "not finite, and no parameter changes");
 }
 
+/// A mean over labels of which none counts is NaN, and has no gradient.
+Error Trainer::judgeLoss() {
+  isVoid = false;
+  if (std::isfinite(last.loss)) {
+    voidInRow = 0;
+    return Error::success();
+  }
+  if (skippedInRow)
+    return Error::success();
+  if (Error failed = gatherShards())
+    return failed;
+  Expected<bool> areFinite = hasFiniteStates();
+  if (!areFinite)
+    return areFinite.takeError();
+  infiniteState.clear();
+  isVoid = *areFinite && ++voidInRow <= tooManySkipped;
+  if (!isVoid || hasWarnedOfVoid || !options.onWarning)
+    return Error::success();
+  hasWarnedOfVoid = true;
+  options.onWarning("the loss of step " + Twine(step) +
+                    " is no number, but all states are, as where no label of "
+                    "a batch counts: such losses are left out of the means");
+  return Error::success();
+}
+
 Error Trainer::evaluate() {
   bool isDue = step % batches.getCount() == 0 || step == total;
   // Averages may be states that ranks share.
   if (isDue)
     if (Error failed = gatherShards())
       return failed;
-  if (!evaluation || !isDue || !std::isfinite(last.loss))
+  if (!evaluation || !isDue || !(std::isfinite(last.loss) || isVoid))
     return Error::success();
   auto result = getResult();
   if (!result)
@@ -285,7 +312,7 @@ Error Trainer::evaluate() {
 //===----------------------------------------------------------------------===//
 
 bool Trainer::hasDiverged() const {
-  return !std::isfinite(last.loss) &&
+  return !std::isfinite(last.loss) && !isVoid &&
          (!skippedInRow || skippedInRow > tooManySkipped || step == total);
 }
 
@@ -322,8 +349,8 @@ Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
   if (hasDiverged())
     return TrainingEnd::Diverged;
   bool isLast = isStopped || step == total;
-  bool isKept = isLast || (step % every == 0 && std::isfinite(last.loss) &&
-                           !options.checkpoints.empty());
+  bool isKept = isLast || (step % every == 0 && !options.checkpoints.empty() &&
+                           (std::isfinite(last.loss) || isVoid));
   if (!isKept)
     return std::nullopt;
   Expected<bool> areFinite = hasFiniteStates();

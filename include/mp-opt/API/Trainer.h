@@ -180,6 +180,7 @@ private:
   void readOutputs();
   void addToEpoch();
   void countSkipped(std::optional<double> before);
+  llvm::Error judgeLoss();
   llvm::Error evaluate();
   bool hasDiverged() const;
   llvm::Expected<std::optional<TrainingEnd>> endStep(bool isStopped);
@@ -228,6 +229,11 @@ private:
   double stepSeconds = 0;
   /// Steps in a row, up to the last one.
   unsigned skippedInRow = 0;
+  /// The last loss is no number, and all states are: a mean over nothing. How
+  /// many of these there have been without another one in between.
+  bool isVoid = false;
+  unsigned voidInRow = 0;
+  bool hasWarnedOfVoid = false;
   /// Of this epoch's finite losses.
   double epochSum = 0;
   uint64_t epochCount = 0;
