@@ -22,6 +22,7 @@ code is 1 if one of them differs by more than --tolerance.
 import argparse
 import ast
 import copy
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -39,6 +40,8 @@ import torch
 from onnx import helper, numpy_helper
 
 PARAMETERS, BUFFERS = "mp-opt.parameters", "mp-opt.buffers"
+VARIANCE = "mp-opt.running_var"
+STOP, PADDING = "mp-opt.stop_gradient", "mp-opt.padding_index"
 # Gradients that are zero but for rounding are compared with all others.
 FLOOR = 1e-3
 
@@ -130,6 +133,159 @@ def check_names(graph):
                 )
 
 
+class Stop(torch.autograd.Function):
+    """What the older exporter would leave nothing of, as a node of its own."""
+
+    @staticmethod
+    def forward(context, value):
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(context, gradient):
+        return None
+
+    @staticmethod
+    def symbolic(graph, value):
+        return graph.op("mp_opt::StopGradient", value).setType(value.type())
+
+
+class GradientStops(torch.overrides.TorchFunctionMode):
+    """Gives what passes no gradient - `detach`, `.data`, and what is computed
+    in `no_grad` - to `mark`."""
+
+    DETACH = {torch.Tensor.detach, torch.detach, torch.Tensor.data.__get__}
+
+    def __init__(self, mark):
+        super().__init__()
+        self.mark = mark
+        self.enabled = torch.is_grad_enabled()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        inside = self.enabled and not torch.is_grad_enabled()
+        # What is updated in place stays the tensor that it is.
+        inplace = getattr(func, "__name__", "").rstrip("_") != getattr(
+            func, "__name__", ""
+        )
+        if func in self.DETACH or (inside and not inplace):
+            given = (args, kwargs)
+            return torch.utils._pytree.tree_map(
+                lambda value: self.mark(value, given), result
+            )
+        return result
+
+
+def stops_gradients(module, inputs):
+    """True if a gradient ends in the module."""
+    found = []
+
+    def count(value, given):
+        leaves = torch.utils._pytree.tree_leaves(given)
+        found.extend(
+            x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad
+        )
+        return value
+
+    with torch.enable_grad(), GradientStops(count):
+        copy.deepcopy(module)(*copy.deepcopy(inputs))
+    return bool(found)
+
+
+def detach_regions(program):
+    """`detach` behind what torch.export has computed in `no_grad`: the exporter
+    takes the regions away."""
+    for part in program.graph_module.modules():
+        if not isinstance(part, torch.fx.GraphModule):
+            continue
+        for node in list(part.graph.nodes):
+            region = torch.ops.higher_order.wrap_with_set_grad_enabled
+            if node.target is not region or node.args[0]:
+                continue
+            for result in list(node.users):
+                value = result.meta.get("val")
+                if not isinstance(value, torch.Tensor):
+                    continue
+                if not value.is_floating_point():
+                    continue
+                with part.graph.inserting_after(result):
+                    stop = part.graph.call_function(
+                        torch.ops.aten.detach.default, (result,)
+                    )
+                stop.meta = dict(result.meta)
+                result.replace_all_uses_with(
+                    stop, lambda user, stop=stop: user is not stop
+                )
+        part.recompile()
+    return program
+
+
+def mark_stops(module):
+    """Has the module's forward call tell the older exporter where gradients
+    end."""
+
+    def mark(value, _):
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        return Stop.apply(value)
+
+    forward = module.forward
+
+    @functools.wraps(forward)
+    def marked(*args, **kwargs):
+        with GradientStops(mark):
+            return forward(*args, **kwargs)
+
+    module.forward = marked
+
+
+def name_stops(model):
+    """An Identity for each node of `Stop`, with mp-opt's word for it."""
+    for node in model.graph.node:
+        if node.domain == "mp_opt":
+            node.op_type, node.domain = "Identity", ""
+            node.metadata_props.add(key=STOP, value="detach")
+    kept = [o for o in model.opset_import if o.domain != "mp_opt"]
+    del model.opset_import[:]
+    model.opset_import.extend(kept)
+    # Nodes have metadata from here on.
+    model.ir_version = max(model.ir_version, 10)
+
+
+def mark_padding(model, module):
+    """The older exporter drops the row of padding of an embedding."""
+    rows = {
+        f"{name}.weight".lstrip("."): part.padding_idx
+        for name, part in module.named_modules()
+        if isinstance(part, torch.nn.Embedding) and part.padding_idx is not None
+    }
+    for node in model.graph.node:
+        known = any(f.key.endswith("fx_node") for f in node.metadata_props)
+        if node.op_type == "Gather" and node.input[0] in rows and not known:
+            row = str(rows[node.input[0]])
+            node.metadata_props.add(key=PADDING, value=row)
+
+
+def separate_merged(graph, module):
+    """A parameter that the older exporter has merged with an equal one is an
+    Identity under its name; it is a parameter again."""
+    there = {i.name: i for i in graph.initializer}
+    names = dict(module.named_parameters(remove_duplicate=False))
+    kept = []
+    for node in graph.node:
+        source = names.get(node.input[0]) if node.input else None
+        value = names.get(node.output[0])
+        merged = node.op_type == "Identity" and node.input[0] in there
+        if merged and value is not None and value is not source:
+            copied = graph.initializer.add()
+            copied.CopyFrom(there[node.input[0]])
+            copied.name = node.output[0]
+            there[copied.name] = copied
+        else:
+            kept.append(node)
+    del graph.node[:]
+    graph.node.extend(kept)
+
+
 def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
     """Writes `module` to `path`; settings go to torch.onnx.export."""
     options = dict(
@@ -148,12 +304,23 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
             do_constant_folding=False,
         )
     options.update(settings)
-    module = copy.deepcopy(module)
+    original = module = copy.deepcopy(module)
+    stops = stops_gradients(module, inputs)
+    if stops and exporter == "dynamo":
+        program = torch.export.export(module, inputs, strict=False)
+        module, inputs = detach_regions(program), ()
+    elif stops:
+        mark_stops(module)
     torch.onnx.export(module, inputs, str(path), **options)
     model = onnx.load(path)
     check_names(model.graph)
+    if exporter != "dynamo":
+        name_stops(model)
+        mark_padding(model, original)
+        separate_merged(model.graph, original)
+        onnx.save(model, path)
     if exporter == "dynamo" and not options["optimize"]:
-        keep_training_mode(model.graph, module)
+        keep_training_mode(model.graph, original)
     # dynamo writes weights beside the model.
     if model.ByteSize() < 1 << 30:
         pathlib.Path(f"{path}.data").unlink(missing_ok=True)
@@ -261,11 +428,15 @@ def write_lists(module, path):
         PARAMETERS: [n for n in kept if n],
         BUFFERS: [n for n in others if n in there],
     }
-    others = [p for p in model.metadata_props if p.key not in lists]
+    known = {VARIANCE, *lists}
+    others = [p for p in model.metadata_props if p.key not in known]
     del model.metadata_props[:]
     model.metadata_props.extend(others)
     for key, names in lists.items():
         model.metadata_props.add(key=key, value=json.dumps(names))
+    if any(n.op_type == "BatchNormalization" for n in model.graph.node):
+        # torch divides by one element less than ONNX.
+        model.metadata_props.add(key=VARIANCE, value="unbiased")
     onnx.save(model, path)
     return [names[0] for names, n in zip(aliases, kept) if not n]
 

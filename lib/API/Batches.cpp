@@ -190,6 +190,19 @@ Error Batches::convert(Source &source, const ModelValue &input) {
   return Error::success();
 }
 
+/// Labels of a sequence whose scores were taken to have their classes in front
+/// of it.
+static Error adviseClassAxis(const ModelValue &input, Error failed) {
+  bool isLabels = StringRef(input.name).starts_with("labels") &&
+                  isInteger(input.kind) && input.sizes.size() > 1;
+  if (!failed || !isLabels)
+    return failed;
+  return createStringError(toString(std::move(failed)) +
+                           "; the step takes axis 1 of the scores for their "
+                           "classes: mp-opt --train --class-axis=-1 if the "
+                           "last axis holds them");
+}
+
 Error Batches::makeRoom(Source &source, const ModelValue &input) {
   ArrayRef<int64_t> sizes = source.data.getSizes();
   source.sizes.assign(sizes.begin() + !isByRow, sizes.end());
@@ -201,7 +214,7 @@ Error Batches::makeRoom(Source &source, const ModelValue &input) {
   bool isConverted = source.converted.getData();
   Tensor batch(isConverted ? input.kind : given, source.sizes, nullptr,
                nullptr);
-  if (Error failed = checkInput(input, batch))
+  if (Error failed = adviseClassAxis(input, checkInput(input, batch)))
     return failed;
   if (!options.shuffle)
     return Error::success();

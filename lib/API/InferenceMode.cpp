@@ -23,6 +23,12 @@ static void useStatistics(Operation *node, NodeBuilder &builder) {
       attributes.push_back(attribute);
   builder.setInsertionPoint(node);
   SmallVector<Value> operands(node->getOperands());
+  // What a step divides a statistic by is for its update.
+  for (Value &operand : MutableArrayRef(operands).drop_front(3))
+    if (Operation *definer = operand.getDefiningOp();
+        definer && isStandardOp(definer, "Mul") &&
+        isa<BlockArgument>(definer->getOperand(0)))
+      operand = definer->getOperand(0);
   Operation *inference = builder.createNode(
       "BatchNormalization", operands, node->getResult(0).getType(), attributes);
   node->getResult(0).replaceAllUsesWith(inference->getResult(0));

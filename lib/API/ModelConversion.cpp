@@ -62,8 +62,8 @@ llvm::Error checkTraining(const TrainingRequest &request) {
   auto isFromZero = [](double number) {
     return number >= 0 && std::isfinite(number);
   };
-  if (!isFromZero(request.learningRate) || request.learningRate == 0)
-    return expect("lr", "a positive number");
+  if (!isFromZero(request.learningRate))
+    return expect("lr", "a number from 0 on");
   if (!isFromZero(request.weightDecay))
     return expect("weight-decay", "a number from 0 on");
   if (!isFromZero(request.clipNorm))
@@ -113,6 +113,7 @@ static void buildTraining(OpPassManager &pm, const TrainingRequest &request) {
   options.freeze = request.freeze;
   options.tie = request.tie;
   options.untie = request.untie;
+  options.stopGradient = request.stopGradient;
   options.fixed = request.fixed;
   options.straightThrough = request.straightThrough;
   options.optimizer = request.optimizer;

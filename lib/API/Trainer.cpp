@@ -239,6 +239,8 @@ Error Trainer::makeStep() {
     return addContext("step " + Twine(step + 1), std::move(failed));
   readOutputs();
   countSkipped(before);
+  if (Error failed = judgeLoss())
+    return failed;
   last.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   stepSeconds += last.seconds;
   return Error::success();
@@ -260,7 +262,7 @@ Error Trainer::evaluate() {
   if (isDue)
     if (Error failed = gatherShards())
       return failed;
-  if (!evaluation || !isDue || !std::isfinite(last.loss))
+  if (!evaluation || !isDue || !(std::isfinite(last.loss) || isVoid))
     return Error::success();
   auto result = getResult();
   if (!result)

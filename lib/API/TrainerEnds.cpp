@@ -28,8 +28,33 @@ static constexpr unsigned tooManySkipped = 64;
 // Divergence
 //===----------------------------------------------------------------------===//
 
+/// A mean over labels of which none counts is NaN, and has no gradient.
+Error Trainer::judgeLoss() {
+  isVoid = false;
+  if (std::isfinite(last.loss)) {
+    voidInRow = 0;
+    return Error::success();
+  }
+  if (skippedInRow)
+    return Error::success();
+  if (Error failed = gatherShards())
+    return failed;
+  Expected<bool> areFinite = hasFiniteStates();
+  if (!areFinite)
+    return areFinite.takeError();
+  infiniteState.clear();
+  isVoid = *areFinite && ++voidInRow <= tooManySkipped;
+  if (!isVoid || hasWarnedOfVoid || !options.onWarning)
+    return Error::success();
+  hasWarnedOfVoid = true;
+  options.onWarning("the loss of step " + Twine(step) +
+                    " is no number, but all states are, as where no label of "
+                    "a batch counts: such losses are left out of the means");
+  return Error::success();
+}
+
 bool Trainer::hasDiverged() const {
-  return !std::isfinite(last.loss) &&
+  return !std::isfinite(last.loss) && !isVoid &&
          (!skippedInRow || skippedInRow > tooManySkipped || step == total);
 }
 
@@ -72,8 +97,8 @@ Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
   if (hasDiverged())
     return TrainingEnd::Diverged;
   bool isLast = isStopped || step == total;
-  bool isKept = isLast || (step % every == 0 && std::isfinite(last.loss) &&
-                           !options.checkpoints.empty());
+  bool isKept = isLast || (step % every == 0 && !options.checkpoints.empty() &&
+                           (std::isfinite(last.loss) || isVoid));
   if (!isKept)
     return std::nullopt;
   Expected<bool> areFinite = hasFiniteStates();

@@ -10,6 +10,8 @@
 #include "FreezeAdvice.h"
 #include "Rules.h"
 
+#include "mp-opt/Dialect/MP/AttributeNames.h"
+
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -131,12 +133,16 @@ llvm::SetVector<Value> getGradientInputs(Operation *op) {
   return inputs;
 }
 
+bool passesGradients(Operation *node) {
+  return !node->hasAttr(mark::stopGradient);
+}
+
 llvm::DenseSet<Value> findDependents(Block &block, ArrayRef<Value> from) {
   llvm::DenseSet<Value> found(from.begin(), from.end());
   for (Operation &op : block)
-    if (isNode(&op) && llvm::any_of(getGradientInputs(&op), [&](Value input) {
-          return found.contains(input);
-        }))
+    if (isNode(&op) && passesGradients(&op) &&
+        llvm::any_of(getGradientInputs(&op),
+                     [&](Value input) { return found.contains(input); }))
       for (Value result : op.getResults())
         if (holdsDifferentiable(result))
           found.insert(result);
@@ -166,7 +172,8 @@ findPath(ArrayRef<Value> from, llvm::function_ref<bool(Operation *)> isEnd,
   auto push = [&](Value value, Operation *definer) {
     for (Operation *user : value.getUsers()) {
       user = block->findAncestorOpInBlock(*user);
-      if (user && isNode(user) && cameFrom.try_emplace(user, definer).second)
+      if (user && isNode(user) && passesGradients(user) &&
+          cameFrom.try_emplace(user, definer).second)
         queue.push_back(user);
     }
   };

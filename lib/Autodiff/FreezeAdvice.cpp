@@ -31,7 +31,8 @@ static llvm::DenseSet<Value> findSources(Operation *node) {
     queue.pop_back();
     for (Value input : getGradientInputs(op))
       if (holdsDifferentiable(input) && found.insert(input).second)
-        if (Operation *definer = input.getDefiningOp())
+        if (Operation *definer = input.getDefiningOp();
+            definer && passesGradients(definer))
           queue.push_back(definer);
   }
   return found;

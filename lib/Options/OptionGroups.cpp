@@ -136,6 +136,8 @@ TrainingFlags::TrainingFlags(FlagTable &flags, TrainingRequest &request)
             "REGEX");
   flags.add("freeze", request.freeze, "parameters that are not trained",
             "REGEX|@FILE");
+  flags.add("stop-gradient", request.stopGradient,
+            "values that pass no gradient", "REGEX");
   flags.addCommas("fix", request.fixed, "sizes of inputs that the step is for",
                   "NAME=SIZE,...");
   flags.add("straight-through", request.straightThrough,

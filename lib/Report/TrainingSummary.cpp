@@ -91,6 +91,13 @@ static void printReasons(ArrayRef<ParameterRecord> parameters, StringRef state,
     os << "    " << numbers << " single numbers\n";
 }
 
+/// What the reader should look at, one line for each kind.
+static void printNotes(ArrayRef<ParameterRecord> parameters, raw_ostream &os) {
+  for (const auto &[note, total] : addUp(parameters, &ParameterRecord::note))
+    if (!note.empty())
+      printWrapped(note + ": " + listNames(total.names), 2, os);
+}
+
 void printParameters(ArrayRef<ParameterRecord> parameters, raw_ostream &os) {
   if (parameters.empty())
     return;
@@ -105,7 +112,8 @@ void printParameters(ArrayRef<ParameterRecord> parameters, raw_ostream &os) {
     if (state != "trained")
       printReasons(parameters, state, os);
   }
-  llvm::MapVector<StringRef, int64_t> copies;
+  printNotes(parameters, os);
+  llvm::MapVector<StringRef, std::vector<StringRef>> copies;
   for (const ParameterRecord &record : parameters) {
     bool isTrained = record.state == "trained";
     if (isTrained && record.sharers.size() > 1)
@@ -113,11 +121,12 @@ void printParameters(ArrayRef<ParameterRecord> parameters, raw_ostream &os) {
                        listNames(llvm::to_vector_of<StringRef>(record.sharers)),
                    2, os);
     if (isTrained && !record.splitFrom.empty())
-      ++copies[record.splitFrom];
+      copies[record.splitFrom].push_back(record.name);
   }
-  for (auto [name, count] : copies)
+  for (const auto &[name, made] : copies)
     printWrapped("split: " + name.str() + " was shared by modules, " +
-                     std::to_string(count) + " got copies",
+                     std::to_string(made.size()) +
+                     " got copies: " + listNames(made),
                  2, os);
 }
 
@@ -129,6 +138,8 @@ void writeParameters(ArrayRef<ParameterRecord> parameters,
     json.attribute("role", record.role);
     if (!record.reason.empty())
       json.attribute("reason", toJSON(record.reason));
+    if (!record.note.empty())
+      json.attribute("note", record.note);
     json.attribute("type", record.type);
     json.attribute("elements", record.elements);
     json.attribute("bytes", record.bytes);

@@ -107,7 +107,10 @@ Value ClassLoss::smoothLoss(Value logProb) {
       weights ? b.gather(weights, labels, 0) : b.scalarLike(1, losses);
   if (ignored)
     counts = b.where(ignored, b.scalarLike(0, losses), counts);
-  return b.div(sum, b.reduceSum(counts, {}, /*keepDims=*/false));
+  Value count = b.reduceSum(counts, {}, /*keepDims=*/false);
+  // Where nothing counts, no gradient is better than that of 0 / 0.
+  Value isNone = b.create("Equal", {count, b.scalarLike(0, count)});
+  return b.div(sum, b.where(isNone, b.scalarLike(1, count), count));
 }
 
 static Value buildCrossEntropy(LossTerm &term) {

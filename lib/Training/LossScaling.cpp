@@ -9,6 +9,7 @@
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Operators/OperatorTraits.h"
+#include "mp-opt/Precision/Analysis/Constants.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -225,6 +226,7 @@ private:
   Value testFinite(ArrayRef<Value> values);
   Value both(Value a, Value b);
 
+  void reportScale();
   void skipUpdates();
   void finishWindow();
   void finishStep(Value due, Value finite);
@@ -481,6 +483,28 @@ void LossScaler::finishWindow() {
     addOutput(state, next, Value(), true);
 }
 
+bool leavesGradients(GraphOp graph) {
+  bool isAny = false;
+  for (auto gradient : graph.getBody().getOps<GradientOp>()) {
+    isAny = true;
+    for (Operation *user : gradient.getResult().getUsers())
+      if (!isa<YieldOp>(user))
+        return false;
+  }
+  return isAny;
+}
+
+/// Who takes gradients may want to know what the backward pass has held.
+void LossScaler::reportScale() {
+  StringRef name = onnxir::getValueName(scale);
+  graph.getContext()->getDiagEngine().emit(loc, DiagnosticSeverity::Note)
+      << "the backward pass has a loss scale of "
+      << formatNumber(settings.initial)
+      << ", and the gradients that are outputs are divided by it; the output '"
+      << name << "' is that scale";
+  editor.addOutput(scale);
+}
+
 void LossScaler::run() {
   Builder &types = b.getBuilder();
   if (settings.mode == LossScale::Static) {
@@ -506,6 +530,9 @@ void LossScaler::run() {
   }
   scaleSeeds();
   unscale();
+  if (settings.mode == LossScale::Static && !training.accumulates &&
+      leavesGradients(graph))
+    reportScale();
   if (training.startsWindow && settings.mode == LossScale::Dynamic)
     finishWindow();
   else if (!editor.getBlock().getOps<UpdateOp>().empty())

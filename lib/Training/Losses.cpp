@@ -42,6 +42,7 @@ private:
   void takeOperand(StringRef opType);
   bool isSoftmaxOverClasses();
   void checkActivation();
+  void checkClassAxis(RankedTensorType type, int64_t axis);
   FailureOr<LossTerm> prepareClasses();
   FailureOr<LossTerm> prepareTarget();
   LogicalResult checkCount(StringRef what, size_t count, int64_t expected);
@@ -243,6 +244,30 @@ LogicalResult LossBuilder::checkCount(StringRef what, size_t count,
                  << name << "', got " << count;
 }
 
+/// Scores [batch, sequence, vocabulary] have their classes last, and nothing
+/// but the sizes tells.
+void LossBuilder::checkClassAxis(RankedTensorType type, int64_t axis) {
+  int64_t last = type.getRank() - 1;
+  if (axis != 1 || last < 2 || type.isDynamicDim(last))
+    return;
+  bool isSequence = type.isDynamicDim(1);
+  // The sizes of what the model looks up are those of a sequence.
+  for (BlockArgument input : editor.getBlock().getArguments()) {
+    auto given = dyn_cast<RankedTensorType>(input.getType());
+    isSequence |= given && given.getRank() == last &&
+                  isa<IntegerType>(given.getElementType()) &&
+                  onnxir::getValueName(input) != request.labels &&
+                  given.getShape() == type.getShape().drop_back();
+  }
+  if (!isSequence)
+    return;
+  SmallVector<StringRef> names = getStatedNames();
+  bool isNamed = names.size() > 1 && !names[1].empty();
+  graph.emitWarning() << "loss '" << request.text << "': classes of '" << name
+                      << "' are axis 1 (" << (isNamed ? names[1] : "sequence")
+                      << "); --class-axis=-1 if the last axis holds them";
+}
+
 /// Labels without the axis of the classes, which is moved behind the batch.
 FailureOr<LossTerm> LossBuilder::prepareClasses() {
   FailureOr<RankedTensorType> type = getPredictionType();
@@ -258,6 +283,7 @@ FailureOr<LossTerm> LossBuilder::prepareClasses() {
   if (failed(checkCount("weights", request.weights.size(),
                         type->getDimSize(axis))))
     return failure();
+  checkClassAxis(*type, axis);
   SmallVector<int64_t> shape(type->getShape());
   shape.erase(shape.begin() + axis);
   auto labels = getLabels(
@@ -367,6 +393,48 @@ static void markMade(Block &block, const llvm::DenseSet<Operation *> &before) {
   }
 }
 
+/// "loss", which inner values of the model give up; another name, with a
+/// warning, where an input, a parameter or an output has it.
+static std::string freeLossName(GraphOp graph, NodeBuilder &b, Value loss) {
+  Block &block = graph.getBody().front();
+  SmallVector<Value> fixed(block.getArguments());
+  for (auto initializer : block.getOps<InitializerOp>())
+    fixed.push_back(initializer.getResult());
+  llvm::append_range(fixed, onnxir::getYield(graph.getBody()).getValues());
+  for (Value value : fixed) {
+    if (value == loss || onnxir::getValueName(value) != lossName)
+      continue;
+    StringRef other = b.getNames().getValueName(lossName);
+    graph.emitWarning() << "the model has an input, a parameter or another "
+                        << "output '" << lossName << "': the step's loss is '"
+                        << other << "', which mp-run train does not take";
+    return other.str();
+  }
+  graph.walk([&](Operation *op) {
+    for (OpResult result : op->getResults())
+      if (result != loss && onnxir::getValueName(result) == lossName)
+        setValueName(result, b.getNames().getValueName(lossName));
+  });
+  return lossName.str();
+}
+
+/// The loss as the first output, under the name that runs of steps know.
+static void nameLoss(GraphOp graph, GraphEditor &editor, NodeBuilder &b,
+                     Value loss) {
+  if (onnxir::getValueName(loss) == lossName &&
+      llvm::is_contained(editor.getYield().getValues(), loss))
+    return;
+  std::string name = freeLossName(graph, b, loss);
+  Value named = loss;
+  // An output of the model keeps its name.
+  if (llvm::is_contained(editor.getYield().getValues(), loss)) {
+    b.setInsertionPointToEnd(&editor.getBlock());
+    named = b.create("Identity", {loss}, {}, loss.getType());
+  }
+  setValueName(cast<OpResult>(named), name);
+  editor.addFirstOutput(named);
+}
+
 FailureOr<Value> addLosses(GraphOp graph, NodeBuilder &builder,
                            ArrayRef<std::string> texts, int64_t classAxis) {
   if (texts.empty())
@@ -388,12 +456,8 @@ FailureOr<Value> addLosses(GraphOp graph, NodeBuilder &builder,
   bool isSum = losses.size() > 1 || requests->front().weight != 1;
   Value loss =
       isSum ? addTotal(editor, builder, *requests, losses) : losses.front();
-  bool isOutput = llvm::is_contained(editor.getYield().getValues(), loss);
+  nameLoss(graph, editor, builder, loss);
   markMade(editor.getBlock(), before);
-  if (!isOutput) {
-    builder.rename(loss, lossName);
-    editor.addFirstOutput(loss);
-  }
   return loss;
 }
 

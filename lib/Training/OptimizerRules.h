@@ -8,6 +8,8 @@
 #ifndef MPOPT_LIB_TRAINING_OPTIMIZERRULES_H
 #define MPOPT_LIB_TRAINING_OPTIMIZERRULES_H
 
+#include "BiasCorrection.h"
+
 #include "mp-opt/Training/Optimizers.h"
 
 #include <map>
@@ -16,7 +18,7 @@ namespace mp {
 
 /// Values of one step that all parameters of a type share.
 struct StepScalars {
-  /// The learning rate, and the number of the step that this one is.
+  /// The learning rate, and the number of the step that this one is (int64).
   mlir::Value learningRate, step;
   /// What has been made of them, by what it is and its numbers.
   std::map<std::tuple<llvm::StringRef, double, double>, mlir::Value> made;
@@ -73,9 +75,8 @@ struct ParameterStep {
   /// 1 - rate^step
   mlir::Value correction(double rate) {
     return share("correction", rate, [&] {
-      mlir::Value step = scalars.step;
-      mlir::Value power = b.create("Pow", {b.scalarLike(rate, step), step});
-      return b.sub(b.scalarLike(1, step), power);
+      return getBiasCorrection(b, scalars.step, rate,
+                               onnxir::getTensorElementType(weight.getType()));
     });
   }
   /// Means of the gradient and its square, and the direction they give.

@@ -166,7 +166,7 @@ void OptimizerBuilder::update(Value parameter, Value gradient,
   if (!shared.step) {
     b.setBase("optimizer");
     shared.learningRate = b.castLike(learningRate, parameter);
-    shared.step = b.castLike(step, parameter);
+    shared.step = step;
   }
   b.setBase(name + "_update");
   llvm::BitVector used;

@@ -7,13 +7,13 @@
 
 #include "mp-opt/Training/ParameterSelection.h"
 
-#include "mp-opt/Precision/Policy/NodeOverrides.h"
+#include "NamePatterns.h"
+
 #include "mp-opt/Support/ConfigFile.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -63,7 +63,7 @@ private:
   LogicalResult checkContradiction(const NameList &trained,
                                    const NameList &kept);
   LogicalResult train(const NameList &list);
-  LogicalResult match(StringRef pattern, const NameList &list,
+  LogicalResult match(StringRef text, const NameList &list,
                       SmallVector<size_t> &found);
   LogicalResult freeze(const NameList &list);
 
@@ -109,13 +109,9 @@ LogicalResult Selector::read(ArrayRef<std::string> texts, NameList &list) {
         return failure();
       continue;
     }
-    std::string error;
-    if (!llvm::Regex(text).isValid(error))
-      return graph.emitError()
-             << list.label << " pattern '" << text << "': " << error;
-    if (llvm::Error wrong = checkRegex(text))
+    if (auto pattern = NamePattern::parse(text); !pattern)
       return graph.emitError() << list.label << " pattern '" << text
-                               << "': " << toString(std::move(wrong));
+                               << "': " << toString(pattern.takeError());
     list.patterns.push_back(text.str());
   }
   return success();
@@ -155,6 +151,11 @@ LogicalResult Selector::checkName(StringRef name, const NameList &list) {
   InFlightDiagnostic diag = graph.emitError();
   diag << list.label << ": the model has no initializer '" << name << "'"
        << suggestNearest(name, known);
+  auto missing = llvm::count_if(list.names, [&](const std::string &other) {
+    return !initializers.contains(other) && !places.contains(other);
+  });
+  if (missing > 1)
+    diag << "; " << missing - 1 << " more of the list are not there";
   if (StringRef(list.label).starts_with("metadata"))
     diag << "; it may be the list of another model";
   return diag;
@@ -175,22 +176,30 @@ LogicalResult Selector::checkContradiction(const NameList &trained,
 //===----------------------------------------------------------------------===//
 
 /// What a pattern selects: parameters, or what else it matches if it matches
-/// none of them.
-LogicalResult Selector::match(StringRef pattern, const NameList &list,
+/// none of them. Others get a note.
+LogicalResult Selector::match(StringRef text, const NameList &list,
                               SmallVector<size_t> &found) {
-  llvm::Regex regex(("^(" + pattern + ")$").str());
+  auto pattern = llvm::cantFail(NamePattern::parse(text));
   SmallVector<size_t> others;
-  for (auto [index, choice] : llvm::enumerate(choices))
-    if (regex.match(choice.candidate.name))
+  std::vector<StringRef> names;
+  for (auto [index, choice] : llvm::enumerate(choices)) {
+    names.push_back(choice.candidate.name);
+    if (pattern.matches(names.back()))
       (choice.candidate.getRole() ? found : others).push_back(index);
+  }
   if (found.empty())
     found = others;
-  if (!found.empty())
+  else
+    for (size_t index : others)
+      choices[index].isMatched = true;
+  if (!found.empty()) {
+    pattern.warnOfUnused(graph, list.label, names);
     return success();
+  }
   for (auto initializer : graph.getBody().front().getOps<InitializerOp>())
-    if (regex.match(initializer.getName()))
+    if (pattern.matches(initializer.getName()))
       return checkName(initializer.getName(), list);
-  return graph.emitError() << list.label << " pattern '" << pattern
+  return graph.emitError() << list.label << " pattern '" << text
                            << "' matches no parameter";
 }
 
@@ -208,15 +217,21 @@ LogicalResult Selector::train(const NameList &list) {
     wanted.insert(found.begin(), found.end());
   }
   for (auto [index, choice] : llvm::enumerate(choices)) {
+    bool isModels = StringRef(list.label).starts_with("metadata");
     if (wanted.contains(index)) {
-      if (choice.candidate.uses.empty())
+      if (!choice.candidate.isReached() && isModels) {
+        // As torch has it: what gets no gradient is left alone.
+        choice.state = ParameterChoice::Frozen;
+        choice.reason = choice.candidate.getReason();
+        continue;
+      }
+      if (!choice.candidate.isReached())
         return graph.emitError() << list.label << ": '" << choice.candidate.name
-                                 << "': the loss does not depend on it";
+                                 << "': " << choice.candidate.getReason();
       choice.state = ParameterChoice::Trained;
       choice.isNamed = true;
       choice.reason.clear();
     } else if (choice.state == ParameterChoice::Trained) {
-      bool isModels = StringRef(list.label).starts_with("metadata");
       choice.state =
           isModels ? ParameterChoice::NotAParameter : ParameterChoice::Frozen;
       choice.reason = "not in " + list.label;

@@ -16,6 +16,8 @@
 
 #include "Roles/ConstantContents.h"
 #include "Roles/ModuleScopes.h"
+#include "Roles/UseOwners.h"
+#include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Precision/Policy/NodeOverrides.h"
 #include "mp-opt/Support/Nearest.h"
@@ -158,7 +160,9 @@ findUntiedCopies(ArrayRef<ParameterChoice> choices) {
 /// each parameter that it has merged, under the parameter's name.
 static Operation *getAlias(const ParameterUse &use) {
   Operation *op = use.origin ? use.origin->getOwner() : nullptr;
-  return op && isNode(op) && isStandardOp(op, "Identity") ? op : nullptr;
+  bool isAlias =
+      op && isNode(op) && isStandardOp(op, "Identity") && passesGradients(op);
+  return isAlias ? op : nullptr;
 }
 
 namespace {
@@ -171,18 +175,25 @@ public:
   /// Indices of uses by module, in order; uses without a role are left out.
   std::vector<SmallVector<size_t>>
   group(const ParameterCandidate &candidate) const;
+  /// True where names say that a use is of the candidate's own module.
+  bool isOwn(const ParameterCandidate &candidate,
+             const ParameterUse &use) const {
+    return !getAlias(use) && owners.find(candidate, use).kind == UseOwner::Own;
+  }
 
 private:
   /// Two uses are of one module if one of these is equal.
-  SmallVector<std::string> getKeys(const ParameterUse &use) const;
+  SmallVector<std::string> getKeys(const ParameterCandidate &candidate,
+                                   const ParameterUse &use) const;
 
+  UseOwners owners;
   /// Scopes of modules that hold others.
   llvm::StringSet<> containers;
 };
 
 } // namespace
 
-Modules::Modules(GraphOp graph) {
+Modules::Modules(GraphOp graph) : owners(graph) {
   graph.walk([&](Operation *op) {
     if (!isNode(op))
       return;
@@ -194,7 +205,8 @@ Modules::Modules(GraphOp graph) {
   });
 }
 
-SmallVector<std::string> Modules::getKeys(const ParameterUse &use) const {
+SmallVector<std::string> Modules::getKeys(const ParameterCandidate &candidate,
+                                          const ParameterUse &use) const {
   SmallVector<std::string> keys;
   auto addKey = [&](StringRef kind, const Twine &key) {
     keys.push_back((kind + ":" + key).str());
@@ -207,6 +219,11 @@ SmallVector<std::string> Modules::getKeys(const ParameterUse &use) const {
   // An alias is there because the parameter had another name.
   if (getAlias(use))
     return keys;
+  UseOwner owner = owners.find(candidate, use);
+  if (owner.kind != UseOwner::Unknown) {
+    addKey("owner", owner.name);
+    return keys;
+  }
   std::string scope = getModuleScope(use.node);
   // A module that holds others may have several parameters of its own.
   if (!scope.empty() && !containers.contains(scope))
@@ -226,7 +243,7 @@ Modules::group(const ParameterCandidate &candidate) const {
     if (use.role == ParameterRole::None)
       continue;
     classes.insert(index);
-    for (const std::string &key : getKeys(use))
+    for (const std::string &key : getKeys(candidate, use))
       classes.unionSets(known.try_emplace(key, index).first->second, index);
   }
   std::vector<SmallVector<size_t>> groups;
@@ -304,6 +321,9 @@ std::string Splitter::getName(const ParameterCandidate &candidate,
 size_t Splitter::findKeeper(const ParameterCandidate &candidate,
                             ArrayRef<SmallVector<size_t>> groups) const {
   for (auto [index, group] : llvm::enumerate(groups))
+    if (modules.isOwn(candidate, candidate.uses[group.front()]))
+      return index;
+  for (auto [index, group] : llvm::enumerate(groups))
     if (getName(candidate, candidate.uses[group.front()]) == candidate.name)
       return index;
   return 0;
@@ -351,6 +371,8 @@ std::vector<ParameterChoice> Splitter::split(ParameterChoice &choice) {
       taken.insert(candidate.uses[index].origin);
   for (size_t index = 0; index < candidate.uses.size(); ++index)
     if (candidate.uses[index].role == ParameterRole::None &&
+        !candidate.uses[index].isStopped &&
+        !modules.isOwn(candidate, candidate.uses[index]) &&
         !taken.contains(candidate.uses[index].origin))
       others.push_back(index);
   std::vector<ParameterChoice> made;
@@ -370,9 +392,14 @@ std::vector<ParameterChoice> Splitter::split(ParameterChoice &choice) {
   return made;
 }
 
-LogicalResult splitParameters(GraphOp graph, ArrayRef<std::string> untie,
+LogicalResult splitParameters(GraphOp graph, const ParameterRequest &request,
                               std::vector<ParameterChoice> &choices) {
   std::vector<std::pair<llvm::Regex, bool>> patterns;
+  ArrayRef<std::string> untie = request.untie;
+  // A list says what the parameters are: nothing is made of them.
+  bool isListed =
+      getModelMetadata(graph->getParentOfType<ModuleOp>(), parametersKey)
+          .has_value();
   for (const std::string &text : untie) {
     if (llvm::Error wrong = checkRegex(text))
       return graph.emitError() << "untie pattern '" << text
@@ -382,7 +409,7 @@ LogicalResult splitParameters(GraphOp graph, ArrayRef<std::string> untie,
   Splitter splitter(graph);
   std::vector<ParameterChoice> all;
   for (ParameterChoice &choice : choices) {
-    bool isWanted = choice.candidate.isUniform &&
+    bool isWanted = choice.candidate.isUniform && !isListed &&
                     !choice.candidate.constant->hasAttr(mark::tied);
     bool isMatched = false;
     for (auto &[pattern, isUsed] : patterns)

@@ -31,6 +31,7 @@ static constexpr TextField textFields[] = {
     {"role", &ParameterRecord::role},
     {"state", &ParameterRecord::state},
     {"reason", &ParameterRecord::reason},
+    {"note", &ParameterRecord::note},
     {"type", &ParameterRecord::type},
     {"split_from", &ParameterRecord::splitFrom},
 };

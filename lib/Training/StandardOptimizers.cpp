@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BiasCorrection.h"
+
 #include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Training/TrainingInfo.h"
 
@@ -27,6 +29,8 @@ struct TensorUpdate {
   NodeView node;
   /// Scalars of the tensor's type.
   Value rate, count;
+  /// The count as it is given.
+  Value steps;
   Value tensor, gradient;
   SmallVector<Value, 2> states;
 
@@ -39,8 +43,13 @@ struct TensorUpdate {
     Value zero = b.scalarLike(0, count);
     return b.create("Not", {b.create("Greater", {count, zero})});
   }
-  Value power(double base) {
-    return b.create("Pow", {b.scalarLike(base, count), count});
+  /// 1 - rate^T, whatever number the rate is.
+  Value correction(double rate) {
+    if (!(rate >= 0 && rate < 1))
+      return b.sub(b.scalarLike(1, count),
+                   b.create("Pow", {b.scalarLike(rate, count), count}));
+    Type element = getTensorElementType(tensor.getType());
+    return getBiasCorrection(b, steps, rate, element);
   }
 };
 
@@ -91,11 +100,10 @@ static Value updateAdam(TensorUpdate &u) {
                       b.scale(b.mul(gradient, gradient), 1 - beta));
   Value root =
       b.addScalar(b.create("Sqrt", {u.states[1]}), u.number("epsilon"));
-  Value one = b.scalarLike(1, u.rate);
   // Both factors are zero where the count is; they are not taken then.
   Value first = u.isFirst();
-  Value divisor = b.where(first, one, b.sub(one, u.power(alpha)));
-  Value factor = b.create("Sqrt", {b.sub(one, u.power(beta))});
+  Value divisor = b.where(first, b.scalarLike(1, u.rate), u.correction(alpha));
+  Value factor = b.create("Sqrt", {u.correction(beta)});
   Value rate = b.where(first, u.rate, b.div(b.mul(u.rate, factor), divisor));
   Value next = b.sub(u.tensor, b.div(b.mul(rate, u.states[0]), root));
   double post = u.number("norm_coefficient_post");
@@ -164,6 +172,7 @@ static LogicalResult expand(NodeBuilder &b, Operation *node,
                         node,
                         b.castLike(node->getOperand(0), tensor),
                         b.castLike(node->getOperand(1), tensor),
+                        node->getOperand(1),
                         tensor,
                         operand(1),
                         {}};

@@ -33,12 +33,18 @@ struct AddOptimizer : public mp::impl::AddOptimizerBase<AddOptimizer> {
 /// Numbers that no step can be made with.
 static LogicalResult checkSettings(ModuleOp module,
                                    const OptimizerSettings &settings) {
+  // Rates of groups are factors of the step's.
+  for (const ParameterGroup &group : settings.groups)
+    if (settings.learningRate == 0 && group.numbers.lookup("lr") != 0)
+      return module.emitError()
+             << "group '" << group.text << "': its lr follows that of the "
+             << "step, which is 0";
   auto check = [&](bool isGood, StringRef name, auto value) {
     return isGood ? success()
                   : LogicalResult(module.emitError() << name << ": " << value
                                                      << " is out of range");
   };
-  return success(succeeded(check(settings.learningRate > 0 &&
+  return success(succeeded(check(settings.learningRate >= 0 &&
                                      std::isfinite(settings.learningRate),
                                  "lr", settings.learningRate)) &&
                  succeeded(check(settings.weightDecay >= 0 &&

@@ -72,10 +72,34 @@ FailureOr<SmallVector<Value>> Differentiate::findParameters(GraphOp graph) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Of the model: its running variances are those of torch, "unbiased".
+static constexpr StringLiteral varianceKey = "mp-opt.running_var";
+
+/// The new variance of `node` with the batch's divided by one element less, as
+/// torch has it; a batch of one element a channel has none. The node gets the
+/// old one divided by that factor, for runtimes write the new one over it.
+static Value makeUnbiased(NodeBuilder &b, Operation *node, unsigned index) {
+  Value state = node->getOperand(index + 2), next = node->getResult(index);
+  b.setInsertionPoint(node);
+  b.setBase(onnxir::getValueName(state));
+  auto size = [&](Value of) {
+    return b.castLike(b.create("Size", {of}), state);
+  };
+  Value count = b.div(size(node->getOperand(0)), size(state));
+  Value less =
+      b.create("Max", {b.addScalar(count, -1), b.scalarLike(1, count)});
+  node->setOperand(index + 2, b.mul(state, b.div(less, count)));
+  Value factor = b.div(count, less);
+  b.setInsertionPointAfter(node);
+  return b.mul(next, factor);
+}
+
 /// What training changes beside the parameters: running statistics. Each
 /// becomes an input with its value as default, and gets its update.
 static void addStatistics(GraphOp graph, NodeBuilder &builder) {
   GraphEditor editor(graph);
+  bool isUnbiased = getModelMetadata(graph->getParentOfType<ModuleOp>(),
+                                     varianceKey) == StringRef("unbiased");
   for (Operation &node : llvm::make_early_inc_range(editor.getBlock())) {
     bool updates = isStandardOp(&node, "BatchNormalization") &&
                    NodeView(&node).getFlag("training_mode");
@@ -89,9 +113,12 @@ static void addStatistics(GraphOp graph, NodeBuilder &builder) {
         state = editor.makeInput(initializer);
       if (!isa<BlockArgument>(state))
         continue;
+      Value next = node.getResult(index);
+      if (index == 2 && isUnbiased)
+        next = makeUnbiased(builder, &node, index);
       builder.setInsertionPointToEnd(&editor.getBlock());
-      auto update = UpdateOp::create(builder.getBuilder(), node.getLoc(), state,
-                                     node.getResult(index));
+      auto update =
+          UpdateOp::create(builder.getBuilder(), node.getLoc(), state, next);
       builder.rename(update, onnxir::getValueName(state) + "_new");
       editor.addOutput(update);
     }
@@ -147,6 +174,10 @@ void Differentiate::runOnOperation() {
                    onnxir::getValueName(parameter) + "_grad");
     found.push_back(marker.getResult());
   }
+  graph.walk([](Operation *op) {
+    op->removeDiscardableAttr(mark::stopGradient);
+    op->removeDiscardableAttr(mark::paddingIndex);
+  });
   if (outputs)
     editor.addOutputs(found);
   if (wrt.empty())

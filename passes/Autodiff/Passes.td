@@ -116,6 +116,30 @@ def ExpandTraining : TrainingPass<"mp-expand-training"> {
   }];
 }
 
+def StopGradients : TrainingPass<"mp-stop-gradients"> {
+  let summary = "Mark where gradients end";
+  let description = [{
+    Before: a forward model; functions are inlined. After: an Identity that
+    passes no gradient has the mark `mp.stop_gradient`: torch's `detach`, by the
+    metadata that its newer exporter leaves or by its names; new ones behind
+    buffers that the model updates and behind the values that `values` matches.
+    A Gather of a table with a row for padding has that row as
+    `mp.padding_index`: by the same metadata or by `mp-opt.padding_index`; in
+    torch's exports without metadata the only row of zeros, with a warning.
+    Where an exporter has folded `detach` away, a warning names who reads it.
+
+    A pattern that matches no value which a node computes, and a row that the
+    table has not, are errors; an alternative of a pattern that matches nothing
+    is a warning.
+
+    Example: test/Autodiff/mp-stop-gradients.mlir
+  }];
+  let options = [
+    ListOption<"patterns", "values", "std::string",
+               "patterns of values that pass no gradient">,
+  ];
+}
+
 def SelectParameters : TrainingPass<"mp-select-parameters"> {
   let summary = "Decide which constants a training step changes";
   let description = [{

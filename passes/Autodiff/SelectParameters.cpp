@@ -213,19 +213,23 @@ static std::vector<InitializerOp> findQuantized(GraphOp graph, Value loss) {
   return found;
 }
 
+/// Roles were found, and might be others.
+static bool isDoubtful(const ParameterChoice &choice) {
+  const ParameterUse *role = choice.candidate.getRole();
+  if (choice.state == ParameterChoice::Trained)
+    return !choice.isNamed && role && role->isDoubtful;
+  return choice.state == ParameterChoice::NotAParameter && !role &&
+         llvm::any_of(choice.candidate.uses,
+                      [](const ParameterUse &use) { return use.isDoubtful; });
+}
+
 static void warn(GraphOp graph, ArrayRef<ParameterChoice> choices,
                  ArrayRef<InitializerOp> quantized) {
   std::vector<std::string> trained, kept, integers;
-  for (const ParameterChoice &choice : choices) {
-    const ParameterUse *role = choice.candidate.getRole();
-    if (choice.state == ParameterChoice::Trained && !choice.isNamed && role &&
-        role->isDoubtful)
-      trained.push_back(choice.candidate.name.str());
-    if (choice.state == ParameterChoice::NotAParameter && !role &&
-        llvm::any_of(choice.candidate.uses,
-                     [](const ParameterUse &use) { return use.isDoubtful; }))
-      kept.push_back(choice.candidate.name.str());
-  }
+  for (const ParameterChoice &choice : choices)
+    if (isDoubtful(choice))
+      (choice.state == ParameterChoice::Trained ? trained : kept)
+          .push_back(choice.candidate.name.str());
   for (InitializerOp initializer : quantized)
     integers.push_back(initializer.getName().str());
   if (!trained.empty())
@@ -269,6 +273,11 @@ makeRecords(ArrayRef<ParameterChoice> choices,
     record.role = getName(role ? role->role : ParameterRole::None).str();
     record.state = getName(choice.state).str();
     record.reason = choice.reason;
+    if (isDoubtful(choice))
+      record.note = "in doubt";
+    else if (choice.isMatched && choice.state != ParameterChoice::Trained &&
+             record.elements > 1)
+      record.note = "matched, not trained";
     record.splitFrom = choice.splitFrom;
     record.sharers = choice.sharers;
   }
@@ -317,7 +326,7 @@ LogicalResult SelectParameters::decide(GraphOp graph, Value loss,
     choices.emplace_back();
     choices.back().candidate = std::move(candidate);
   }
-  if (failed(splitParameters(graph, request.untie, choices)))
+  if (failed(splitParameters(graph, request, choices)))
     return failure();
   return selectParameters(getOperation(), graph, request, choices);
 }

@@ -36,10 +36,11 @@ static bool isFP16(ModuleOp module) {
   return low && low.isF16();
 }
 
-/// What needs nothing of those who run the model: where it makes no updates,
-/// nobody would feed a changing scale back.
+/// What needs nothing of those who run the model: where gradients are outputs,
+/// nobody would feed a changing scale back, nor skip steps until it fits.
 static StringRef chooseScale(GraphOp graph) {
-  return graph.getBody().getOps<UpdateOp>().empty() ? "1024" : "dynamic";
+  bool isFed = !graph.getBody().getOps<UpdateOp>().empty();
+  return isFed && !leavesGradients(graph) ? "dynamic" : "1024";
 }
 
 void InjectLossScaling::runOnOperation() {

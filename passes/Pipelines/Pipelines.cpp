@@ -97,6 +97,12 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   if (hasAlgorithm)
     pm.addPass(createInlineTraining());
   pm.addPass(createInlineFunctions());
+  if (!hasAlgorithm) {
+    StopGradientsOptions stopping;
+    stopping.patterns.assign(options.stopGradient.begin(),
+                             options.stopGradient.end());
+    pm.addPass(createStopGradients(stopping));
+  }
   RaiseOpsetOptions raising;
   raising.atLeast = minDifferentiableOpset;
   pm.addPass(createRaiseOpset(raising));

@@ -75,6 +75,9 @@ struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
   ListOption<std::string> untie{
       *this, "untie",
       llvm::cl::desc("patterns: parameters that each module gets a copy of")};
+  ListOption<std::string> stopGradient{
+      *this, "stop-gradient",
+      llvm::cl::desc("patterns: values that pass no gradient")};
   ListOption<std::string> fixed{
       *this, "fixed", llvm::cl::desc("sizes of inputs, as in NAME=SIZE")};
   Option<bool> straightThrough{

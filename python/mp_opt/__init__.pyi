@@ -258,6 +258,7 @@ def train_step(
     tie: _Texts | None = None,
     untie: _Texts | None = None,
     freeze: _Texts | None = None,
+    stop_gradient: _Texts | None = None,
     fix: _Sizes | None = None,
     straight_through: bool | None = None,
     loss_scale: str | None = None,

@@ -38,6 +38,7 @@ module @softmax attributes {onnx.opset_import = [["", 18]]} {
 // CHECK: onnx.graph attributes {mp.loss = "loss_1"}
 // CHECK: "onnx.SoftmaxCrossEntropyLoss"(%loss, %labels) {{.*}}onnx.results = ["loss_1"]
 module @names attributes {onnx.opset_import = [["", 18]]} {
+  // expected-warning @below {{the model has an input, a parameter or another output 'loss': the step's loss is 'loss_1', which mp-run train does not take}}
   onnx.graph {
   ^bb0(%x: tensor<?x4xf32>):
     %0 = "onnx.Relu"(%x) {onnx.results = ["loss"]} : (tensor<?x4xf32>) -> tensor<?x4xf32>

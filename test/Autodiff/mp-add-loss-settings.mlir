@@ -22,7 +22,9 @@
 // SMOOTH: %[[COUNTED:.*]] = "onnx.Where"(%[[IGNORED]],
 // SMOOTH: %[[SUM:.*]] = "onnx.ReduceSum"(%[[COUNTED]])
 // SMOOTH: %[[COUNT:.*]] = "onnx.ReduceSum"
-// SMOOTH: "onnx.Div"(%[[SUM]], %[[COUNT]])
+// SMOOTH: %[[NONE:.*]] = "onnx.Equal"(%[[COUNT]],
+// SMOOTH: %[[DIVISOR:.*]] = "onnx.Where"(%[[NONE]], %{{.*}}, %[[COUNT]])
+// SMOOTH: "onnx.Div"(%[[SUM]], %[[DIVISOR]])
 // SMOOTH: %loss = "onnx.Add"
 
 // The nearer of distance and bound, times what is left.

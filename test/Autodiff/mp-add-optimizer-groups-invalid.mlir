@@ -13,6 +13,8 @@
 // CASE5: error: {{.*}}'nan' is no value for 'weight-decay'
 // RUN: %{wrong} "--mp-add-optimizer=optimizer=adam group=w:beta1=1" 2>&1 | FileCheck %s --check-prefix=CASE6
 // CASE6: error: {{.*}}'1' is no value for 'beta1'
+// RUN: %{wrong} "--mp-add-optimizer=lr=0 group=w:lr=1" 2>&1 | FileCheck %s --check-prefix=ZERO
+// ZERO: error: group 'w:lr=1': its lr follows that of the step, which is 0
 // RUN: %{wrong} "--mp-add-optimizer=group={{w:lr=1,lr-scale=1}}" 2>&1 | FileCheck %s --check-prefix=CASE7
 // CASE7: error: {{.*}}'lr' and 'lr-scale' exclude each other
 // RUN: %{wrong} "--mp-add-optimizer=group={{w:lr=1,lr=2}}" 2>&1 | FileCheck %s --check-prefix=CASE8

@@ -4,7 +4,7 @@
 // RUN: not mp-opt %s --mp-add-optimizer=optimizer=adam:eps=0 2>&1 | FileCheck %s --check-prefix=EPS
 // RUN: not mp-opt %s --mp-add-optimizer=optimizer=adam:eps=x 2>&1 | FileCheck %s --check-prefix=NUMBER
 // RUN: not mp-opt %s --mp-add-optimizer=optimizer=adamw:mode=2 2>&1 | FileCheck %s --check-prefix=MODE
-// RUN: not mp-opt %s --mp-add-optimizer=lr=0 2>&1 | FileCheck %s --check-prefix=RATE
+// RUN: not mp-opt %s --mp-add-optimizer=lr=-1 2>&1 | FileCheck %s --check-prefix=RATE
 // RUN: not mp-opt %s --mp-add-optimizer=lr=inf 2>&1 | FileCheck %s --check-prefix=INFINITE
 // RUN: not mp-opt %s --mp-add-optimizer=weight-decay=-1 2>&1 | FileCheck %s --check-prefix=DECAY
 // RUN: not mp-opt %s --mp-add-optimizer=clip-norm=nan 2>&1 | FileCheck %s --check-prefix=CLIP
@@ -16,7 +16,7 @@
 // EPS: error: optimizer 'adam:eps=0': '0' is no value for 'eps'
 // NUMBER: error: optimizer 'adam:eps=x': 'x' is no value for 'eps'
 // MODE: error: optimizer 'adamw:mode=2': '2' is no value for 'mode'
-// RATE: error: lr: 0.{{0+}}e+00 is out of range
+// RATE: error: lr: -1.{{0+}}e+00 is out of range
 // INFINITE: error: lr: {{.*}} is out of range
 // DECAY: error: weight-decay: -1.{{0+}}e+00 is out of range
 // CLIP: error: clip-norm: {{.*}} is out of range

@@ -36,6 +36,8 @@ struct TrainingRequest {
   std::vector<std::string> tie;
   /// Patterns of parameters of which each module gets a copy.
   std::vector<std::string> untie;
+  /// Patterns of values that pass no gradient.
+  std::vector<std::string> stopGradient;
   /// "NAME=SIZE" of named dimensions and of inputs that are whole numbers.
   std::vector<std::string> fixed;
   bool straightThrough = false;

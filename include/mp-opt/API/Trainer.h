@@ -190,6 +190,7 @@ private:
   void readOutputs();
   void addToEpoch();
   void countSkipped(std::optional<double> before);
+  llvm::Error judgeLoss();
   llvm::Error evaluate();
   bool hasDiverged() const;
   std::optional<uint64_t> hashFloats(bool hasSums) const;
@@ -262,6 +263,11 @@ private:
   uint64_t firstStep = 0;
   double skippedBefore = 0;
   std::array<std::optional<uint64_t>, 2> hashesBefore;
+  /// The last loss is no number, and all states are: a mean over nothing. How
+  /// many of these there have been without another one in between.
+  bool isVoid = false;
+  unsigned voidInRow = 0;
+  bool hasWarnedOfVoid = false;
   /// Of this epoch's finite losses.
   double epochSum = 0;
   uint64_t epochCount = 0;

@@ -162,6 +162,9 @@ llvm::SetVector<mlir::Value> getGradientInputs(mlir::Operation *op);
 /// DequantizeLinear behind it; null otherwise.
 mlir::Value getRoundedSource(mlir::Operation *node);
 
+/// False for an Identity that a pass has marked.
+bool passesGradients(mlir::Operation *node);
+
 /// True if the value can have a gradient: it is a tensor of floats.
 bool isDifferentiable(mlir::Value value);
 /// The same, or it holds such tensors: a sequence, an optional; or nobody knows

@@ -50,6 +50,9 @@ struct TrainingGraph {
   mlir::Value startsWindow;
 };
 
+/// True if the gradients of the graph are outputs, and nothing else reads them.
+bool leavesGradients(onnxir::GraphOp graph);
+
 /// Finds them: `mp.gradient` and `mp.loss_seed` where the graph has these, else
 /// by dataflow, as onnxruntime's training graphs have them: operators whose
 /// schema takes gradients into a buffer, and the constant one from which all

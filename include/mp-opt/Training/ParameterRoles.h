@@ -50,6 +50,8 @@ struct ParameterUse {
   std::string reason;
   /// It could be otherwise: the reader should look.
   bool isDoubtful = false;
+  /// No gradient passes between it and the loss.
+  bool isStopped = false;
   /// The operand of a node that leads there: the constant's own use.
   mlir::OpOperand *origin = nullptr;
 };
@@ -66,6 +68,8 @@ struct ParameterCandidate {
   /// All elements are the same number.
   bool isUniform = false;
 
+  /// False if no gradient of the loss could reach it.
+  bool isReached() const;
   /// The first use with a role; null if none has one.
   const ParameterUse *getRole() const;
   /// Why it has none.
@@ -76,8 +80,10 @@ struct ParameterCandidate {
 std::vector<ParameterCandidate> findParameterRoles(onnxir::GraphOp graph,
                                                    mlir::Value loss);
 
-/// The values that the loss depends on, however.
-llvm::DenseSet<mlir::Value> findAncestors(mlir::Value loss);
+/// The values that the loss depends on, however; with `byGradients`, as far as
+/// gradients pass.
+llvm::DenseSet<mlir::Value> findAncestors(mlir::Value loss,
+                                          bool byGradients = false);
 
 /// The constant that is the nearest weight of a product in front of a node;
 /// null if there is none near.

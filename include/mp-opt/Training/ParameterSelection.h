@@ -39,6 +39,8 @@ struct ParameterChoice {
   bool isNamed = false;
   /// Why it is not trained; empty for what is.
   std::string reason;
+  /// A pattern matches it, and others that can be trained.
+  bool isMatched = false;
   /// The parameter whose copy it is; empty if it is none.
   std::string splitFrom;
   /// The modules, or nodes where these are not known, that share it.
@@ -59,11 +61,12 @@ std::vector<std::pair<llvm::StringRef, llvm::StringRef>>
 findUntiedCopies(llvm::ArrayRef<ParameterChoice> choices);
 
 /// Gives each module a copy of what exporters have merged: constants of equal
-/// elements with a role in several modules, and what `untie` matches. Copies
-/// are named for their modules. Fails if a pattern matches nothing that could
-/// be split.
+/// elements with a role in several modules, as far as names and uses say that
+/// these have one each, and what `untie` matches. Copies are named for their
+/// modules. A model that lists its parameters keeps them as they are. Fails if
+/// a pattern matches nothing that could be split.
 mlir::LogicalResult splitParameters(onnxir::GraphOp graph,
-                                    llvm::ArrayRef<std::string> untie,
+                                    const ParameterRequest &request,
                                     std::vector<ParameterChoice> &choices);
 
 /// Decides what is trained. Fails if a list or pattern names nothing, or

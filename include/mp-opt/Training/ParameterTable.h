@@ -29,6 +29,8 @@ struct ParameterRecord {
   std::string state;
   /// Why it is not trained.
   std::string reason;
+  /// What the reader should look at: "in doubt", "matched, not trained".
+  std::string note;
   /// Of the elements in the model: "float", "float16".
   std::string type;
   int64_t elements = 0, bytes = 0;

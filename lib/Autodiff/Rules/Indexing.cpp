@@ -7,6 +7,8 @@
 
 #include "../Rules.h"
 
+#include "mp-opt/Dialect/MP/AttributeNames.h"
+
 using namespace mlir;
 
 namespace mp {
@@ -15,9 +17,25 @@ namespace mp {
 // Gathering
 //===----------------------------------------------------------------------===//
 
+/// What has looked up the row of padding leaves it alone.
+static Value withoutPadding(NodeAdjoint &op, int64_t row) {
+  NodeBuilder &b = op.b;
+  Value grad = op.grad();
+  auto kept =
+      b.create("Equal", {op.in(1), b.scalarLike(double(row), op.in(1))});
+  std::optional<int64_t> rank = NodeBuilder::getRank(op.in(1)),
+                         all = NodeBuilder::getRank(grad);
+  if (rank && all && *all > *rank)
+    kept = b.unsqueeze(kept, llvm::to_vector(llvm::seq(*rank, *all)));
+  return b.where(kept, b.scalarLike(0, grad), grad);
+}
+
 static LogicalResult gatherRule(NodeAdjoint &op) {
+  Value grad = op.grad();
+  if (auto row = op.getNode()->getAttrOfType<IntegerAttr>(mark::paddingIndex))
+    grad = withoutPadding(op, row.getInt());
   op.set(0, op.b.create("com.microsoft.GatherGrad",
-                        {op.b.shapeOf(op.in(0)), op.in(1), op.grad()},
+                        {op.b.shapeOf(op.in(0)), op.in(1), grad},
                         op.b.attr("axis", op.axis()), op.in(0).getType()));
   return success();
 }

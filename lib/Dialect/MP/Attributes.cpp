@@ -373,6 +373,8 @@ static constexpr Rule rules[] = {
     {mark::loss, Place::Inside, is<StringAttr>, "a string"},
     {mark::trained, Place::Inside, is<ArrayAttr>, "an array"},
     {mark::parameters, Place::Module, is<ArrayAttr>, "an array"},
+    {mark::stopGradient, Place::Inside, is<UnitAttr>, "unit"},
+    {mark::paddingIndex, Place::Inside, is<IntegerAttr>, "an integer"},
     {mark::tied, Place::Inside, is<Attribute>, "anything"},
     {mark::target, Place::Module, is<TargetAttr>, "#mp.target"},
     {mark::inputs, Place::Module, is<ArrayAttr>, "an array"},

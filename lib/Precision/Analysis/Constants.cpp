@@ -8,10 +8,13 @@
 #include "mp-opt/Precision/Analysis/Constants.h"
 
 #include "mp-opt/Dialect/MP/Attributes.h"
+#include "mp-opt/Support/Rounding.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/Format.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -79,6 +82,42 @@ static ConstantFacts scanAttribute(Attribute value, const LowLimits &limits) {
   return facts;
 }
 
+/// The RMS of what rounding changes, by that of the elements.
+static double measureRounding(Attribute value, ElementKind low) {
+  ArrayRef<char> bytes;
+  if (auto numbers = dyn_cast<DenseF32ArrayAttr>(value))
+    bytes = numbers.getRawData();
+  else if (auto elements = dyn_cast<DenseElementsAttr>(value))
+    bytes = elements.getRawData();
+  else if (auto elements = dyn_cast<DenseResourceElementsAttr>(value))
+    bytes = elements.getRawHandle().getBlob()->getData();
+  double lost = 0, all = 0;
+  for (; bytes.size() >= sizeof(float);
+       bytes = bytes.drop_front(sizeof(float))) {
+    float number;
+    memcpy(&number, bytes.data(), sizeof number);
+    if (!std::isfinite(number))
+      continue;
+    float rounded = low == ElementKind::Float16
+                        ? widenFloat16(roundToFloat16(number))
+                        : widenBFloat16(roundToBFloat16(number));
+    // Normal numbers are known to be near.
+    if (std::fabs(number) < LowLimits(low).minNormal)
+      lost += std::pow(double(number) - rounded, 2);
+    all += std::pow(double(number), 2);
+  }
+  return all > 0 ? std::sqrt(lost / all) : 0;
+}
+
+/// Only many elements that are no normal numbers need a second reading.
+static void addRounding(Attribute value, ElementKind low,
+                        ConstantFacts &facts) {
+  double tiny = double(facts.toZero) + double(facts.toSubnormal);
+  double most = std::sqrt(tiny) * LowLimits(low).underflow;
+  if (facts.elements > 1 && most > 0x1p-10 * facts.getMaxMagnitude())
+    facts.roundingError = float(measureRounding(value, low));
+}
+
 Attribute getHeldValue(Operation *constant) {
   Attribute value;
   if (auto initializer = dyn_cast<InitializerOp>(constant))
@@ -105,13 +144,13 @@ static Attribute encodeFacts(MLIRContext *context, ElementKind low,
       {double(low), facts.lo, facts.hi, double(facts.elements),
        double(facts.infinities), double(facts.nans), double(facts.zeros),
        double(facts.overflows), double(facts.toZero), double(facts.toSubnormal),
-       facts.largestToZero});
+       facts.largestToZero, facts.roundingError});
 }
 
 static std::optional<ConstantFacts> decodeFacts(Operation *constant,
                                                 ElementKind low) {
   auto array = constant->getAttrOfType<DenseF64ArrayAttr>(mark::range);
-  if (!array || array.size() != 11 || array[0] != double(low))
+  if (!array || array.size() < 11 || array[0] != double(low))
     return std::nullopt;
   ConstantFacts facts;
   facts.isKnown = true;
@@ -120,6 +159,7 @@ static std::optional<ConstantFacts> decodeFacts(Operation *constant,
   for (auto [index, count] : llvm::enumerate(getCounts(facts)))
     *count = int64_t(array[3 + index]);
   facts.largestToZero = float(array[10]);
+  facts.roundingError = array.size() > 11 ? float(array[11]) : 0;
   return facts;
 }
 
@@ -135,6 +175,8 @@ const ConstantFacts &ConstantRange::getFacts(Operation *constant) {
   }
   it->second = scanAttribute(getHeldValue(constant), limits);
   if (it->second.isKnown)
+    addRounding(getHeldValue(constant), low, it->second);
+  if (it->second.isKnown)
     constant->setAttr(mark::range,
                       encodeFacts(constant->getContext(), low, it->second));
   return it->second;
@@ -149,7 +191,7 @@ std::optional<double> getClamp(Operation *constant) {
 
 bool ConstantRange::fits(Operation *constant) {
   const ConstantFacts &facts = getFacts(constant);
-  if (!facts.isKnown || facts.vanishes())
+  if (!facts.isKnown || facts.vanishes() || facts.losesDigits())
     return false;
   return !facts.overflows || getClamp(constant);
 }
@@ -166,8 +208,11 @@ std::string ConstantRange::explain(Operation *constant) {
     return name + " holds " +
            formatNumber(-facts.lo > facts.hi ? facts.lo : facts.hi) + ", " +
            limits.name.str() + " ends at " + formatNumber(limits.max);
-  return name + " (" + formatNumber(facts.largestToZero) + ") is zero in " +
-         limits.name.str();
+  if (facts.vanishes())
+    return name + " (" + formatNumber(facts.largestToZero) + ") is zero in " +
+           limits.name.str();
+  return name + " changes by " + formatNumber(facts.roundingError) +
+         " of its RMS in " + limits.name.str() + ", more than 2^-10";
 }
 
 std::string formatNumber(double number) {

@@ -237,6 +237,24 @@ bool PrecisionGraph::fits(Value value) {
   return fitting.lookup(value);
 }
 
+/// The constant that does not fit, in front of a weak value that does not.
+Operation *PrecisionGraph::findUnfit(Value value) const {
+  while (true) {
+    Operation *source = value.getDefiningOp();
+    if (!source)
+      source = defaults.lookup(value);
+    if (!source || mp::isConstant(source))
+      return source;
+    auto operand = llvm::find_if(source->getOperands(), [&](Value operand) {
+      auto it = fitting.find(operand);
+      return it != fitting.end() && !it->second;
+    });
+    if (operand == source->operand_end())
+      return nullptr;
+    value = *operand;
+  }
+}
+
 /// Names an operand that would not survive; null if all would.
 DecisionReason PrecisionGraph::getWideConstant(const TypeSlot &slot) {
   auto isWide = [&](Value value) {
@@ -248,10 +266,17 @@ DecisionReason PrecisionGraph::getWideConstant(const TypeSlot &slot) {
            !range.fits(source);
   };
   for (ArrayRef<OpOperand *> operands : {slot.reads, slot.yields})
-    for (OpOperand *operand : operands)
-      if (isWide(operand->get()))
-        return getReason("constant '{0}' is out of range",
-                         onnxir::getValueName(operand->get()));
+    for (OpOperand *operand : operands) {
+      if (!isWide(operand->get()))
+        continue;
+      Operation *unfit = findUnfit(operand->get());
+      bool isSmall = unfit && range.getFacts(unfit).losesDigits();
+      return getReason(isSmall ? "rounding to " + lowName +
+                                     " changes constant '{0}' by more than "
+                                     "2^-10 of its RMS"
+                               : "constant '{0}' is out of range",
+                       onnxir::getValueName(operand->get()));
+    }
   return {};
 }
 

@@ -127,6 +127,7 @@ private:
                                    bool canCast) const;
   DecisionReason getWideConstant(const TypeSlot &slot);
   bool fits(mlir::Value value);
+  mlir::Operation *findUnfit(mlir::Value value) const;
   int join(int variable, int other);
   int find(int variable);
   void addValues(mlir::Operation *scope);

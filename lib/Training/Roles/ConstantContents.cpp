@@ -7,6 +7,8 @@
 
 #include "ConstantContents.h"
 
+#include "CirclePairs.h"
+
 #include "mp-opt/Dialect/ONNX/Nodes.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -101,6 +103,17 @@ double FloatElements::operator[](int64_t index) const {
   const llvm::fltSemantics &semantics =
       kind == ElementKind::BFloat16 ? APFloat::BFloat() : APFloat::IEEEhalf();
   return APFloat(semantics, APInt(16, bits)).convertToDouble();
+}
+
+double FloatElements::getRoundoff() const {
+  switch (kind) {
+  case ElementKind::BFloat16:
+    return 0x1p-8;
+  case ElementKind::Float16:
+    return 0x1p-11;
+  default:
+    return 0x1p-24;
+  }
 }
 
 std::optional<double> FloatElements::getUniform() const {
@@ -227,6 +240,9 @@ struct Line {
 
 enum class Wave { No, Flat, Yes };
 
+/// Of sums of three elements, by the largest.
+constexpr double waveTolerance = 0.02;
+
 } // namespace
 
 /// True if x[i + 1] + x[i - 1] is the same multiple, at most twice, of x[i] all
@@ -240,24 +256,25 @@ static bool isWaveFrom(const Line &line, int64_t at, double peak) {
     return false;
   int64_t misses = 0;
   for (int64_t i = 1; i + 1 < line.size && misses <= 2; ++i)
-    misses +=
-        std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) > 0.02 * peak;
+    misses += std::fabs(line[i + 1] + line[i - 1] - factor * line[i]) >
+              waveTolerance * peak;
   return misses <= (line.size < 12 ? 0 : 2);
 }
 
 static Wave classifyLine(const Line &line) {
   // The largest element of each third: one of them is at no seam.
   int64_t largest[3] = {1, line.size / 2, line.size - 2};
-  double peak = 0;
-  bool isFlat = true;
+  double peak = 0, lo = line[0], hi = line[0];
   for (int64_t i = 0; i < line.size; ++i) {
-    isFlat &= line[i] == line[0];
+    lo = std::min(lo, line[i]);
+    hi = std::max(hi, line[i]);
     peak = std::max(peak, std::fabs(line[i]));
     int64_t &at = largest[i * 3 / line.size];
     if (i > 0 && i + 1 < line.size && std::fabs(line[i]) > std::fabs(line[at]))
       at = i;
   }
-  if (isFlat)
+  // What is as good as constant is a slow cosine, or a weight near 1.
+  if (hi - lo <= 2 * waveTolerance * peak)
     return Wave::Flat;
   bool isWave = std::isfinite(peak) && llvm::any_of(largest, [&](int64_t at) {
                   return isWaveFrom(line, at, peak);
@@ -331,7 +348,8 @@ StringRef describeFixedContents(const FloatElements &elements, ContentUse use) {
   }
   StringRef form =
       isFactor ? describeFactor(elements, use) : describeTable(elements);
-  if (form.empty() && elements.size() >= 12 && isSampledSine(elements))
+  if (form.empty() && elements.size() >= 12 &&
+      (isSampledSine(elements) || pairsUp(elements)))
     return "sampled sines and cosines";
   return form;
 }

@@ -27,6 +27,8 @@ public:
 
   int64_t size() const { return count; }
   double operator[](int64_t index) const;
+  /// Of the type: the distance of 1 from the next number, by two.
+  double getRoundoff() const;
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
 
   /// The number that all elements are; absent if they differ.

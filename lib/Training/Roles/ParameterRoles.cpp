@@ -8,13 +8,14 @@
 #include "mp-opt/Training/ParameterRoles.h"
 #include "mp-opt/Operators/NodeView.h"
 
+#include "CirclePairs.h"
+#include "ExportMetadata.h"
 #include "ModuleScopes.h"
 #include "RoleRules.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Graph/Casts.h"
 
-#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -40,13 +41,18 @@ std::string ParameterCandidate::getReason() const {
   return uses.empty() ? "the loss does not depend on it" : uses.front().reason;
 }
 
-llvm::DenseSet<Value> findAncestors(Value loss) {
+bool ParameterCandidate::isReached() const {
+  return llvm::any_of(uses,
+                      [](const ParameterUse &use) { return !use.isStopped; });
+}
+
+llvm::DenseSet<Value> findAncestors(Value loss, bool byGradients) {
   llvm::DenseSet<Value> found{loss};
   std::vector<Value> queue{loss};
   while (!queue.empty()) {
     Operation *op = queue.back().getDefiningOp();
     queue.pop_back();
-    if (!op)
+    if (!op || (byGradients && !passesGradients(op)))
       continue;
     auto inputs = getCaptured(op);
     inputs.insert(op->operand_begin(), op->operand_end());
@@ -67,7 +73,8 @@ class RoleFinder {
 public:
   RoleFinder(GraphOp graph, Value loss)
       : block(graph.getBody().front()), loss(loss), flow(graph),
-        ancestors(findAncestors(loss)) {}
+        ancestors(findAncestors(loss)),
+        reached(findAncestors(loss, /*byGradients=*/true)), metadata(graph) {}
 
   std::vector<ParameterCandidate> run();
 
@@ -87,26 +94,33 @@ private:
   void followRegions(OpOperand &use, Step from, const RoleRules &rules,
                      ParameterCandidate &candidate);
   void push(Value value, Step from);
-  bool reachesLoss(Operation *op) const;
+  bool leadsTo(const llvm::DenseSet<Value> &values, Operation *op) const;
+  void settle(ParameterCandidate &candidate,
+              std::optional<StringRef> kind) const;
   bool meetsConstants(OpOperand &use) const;
   void findCircles();
 
   Block &block;
   Value loss;
   BatchFlow flow;
-  llvm::DenseSet<Value> ancestors;
+  /// What the loss depends on, and what its gradients get to.
+  llvm::DenseSet<Value> ancestors, reached;
+  ValueMetadata metadata;
   std::vector<ParameterCandidate> found;
   std::vector<Step> queue;
+  /// Among constants, a product has made one number of the candidate.
+  bool isSummedUp = false;
   llvm::DenseSet<std::pair<Value, OpOperand *>> seen;
 };
 
 } // namespace
 
 /// What a body holds counts as long as its node does.
-bool RoleFinder::reachesLoss(Operation *op) const {
+bool RoleFinder::leadsTo(const llvm::DenseSet<Value> &values,
+                         Operation *op) const {
   op = block.findAncestorOpInBlock(*op);
   return op && llvm::any_of(op->getResults(), [&](Value result) {
-           return ancestors.contains(result);
+           return values.contains(result);
          });
 }
 
@@ -164,8 +178,17 @@ void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
   Operation *op = use.getOwner();
   if (!from.origin)
     from.origin = &use;
-  if (!reachesLoss(op))
+  if (!leadsTo(ancestors, op))
     return;
+  if (!leadsTo(reached, op) || !passesGradients(op)) {
+    ParameterUse stopped;
+    stopped.node = op;
+    stopped.reason = "no gradient passes between it and the loss";
+    stopped.isStopped = true;
+    stopped.origin = from.origin;
+    candidate.uses.push_back(stopped);
+    return;
+  }
   if (isa<YieldOp>(op) || op->getNumRegions())
     return followRegions(use, from, rules, candidate);
   if (!isNode(op) || llvm::none_of(op->getResults(), carriesWeights))
@@ -180,6 +203,9 @@ void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
   bool isNumber = isElementwise && rules.isSingle() && op->getNumOperands() > 1;
   if (isPassed && !isNumber && slot != WeightSlot::Statistic &&
       meetsConstants(use)) {
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    isSummedUp |= slot == WeightSlot::Product && type &&
+                  type.hasStaticShape() && type.getNumElements() == 1;
     from.isPeriodic |= isStandardOp(op, "Sin") || isStandardOp(op, "Cos");
     for (Value result : op->getResults())
       push(result, from);
@@ -190,9 +216,31 @@ void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
   candidate.uses.back().origin = from.origin;
 }
 
+/// The exporter's word, and what no use shows.
+void RoleFinder::settle(ParameterCandidate &candidate,
+                        std::optional<StringRef> kind) const {
+  StringRef reason;
+  if (kind == StringRef("BUFFER"))
+    reason = "a buffer of its module";
+  else if (kind == StringRef("CONSTANT_TENSOR"))
+    reason = "a constant of its module";
+  else if (isSummedUp && isUnitVector(candidate.constant))
+    reason = "a vector of a power iteration, as in spectral_norm";
+  for (ParameterUse &use : candidate.uses) {
+    use.isDoubtful &= !kind && reason.empty();
+    if (reason.empty() || use.role == ParameterRole::None)
+      continue;
+    use.role = ParameterRole::None;
+    use.reason = reason;
+  }
+}
+
 void RoleFinder::follow(ParameterCandidate &candidate) {
-  RoleRules rules(flow, candidate.constant, candidate.name);
+  std::optional<StringRef> kind = metadata.get(candidate.name, inputKindKey);
+  RoleRules rules(flow, candidate.constant, candidate.name,
+                  kind == StringRef("PARAMETER"));
   candidate.isUniform = rules.isUniform();
+  isSummedUp = false;
   seen.clear();
   queue.push_back({candidate.value, false, nullptr});
   while (!queue.empty()) {
@@ -212,6 +260,7 @@ void RoleFinder::follow(ParameterCandidate &candidate) {
     use.origin = step.origin;
     candidate.uses.push_back(use);
   }
+  settle(candidate, kind);
 }
 
 void RoleFinder::add(Operation *constant, Value value, StringRef name) {
@@ -225,33 +274,23 @@ void RoleFinder::add(Operation *constant, Value value, StringRef name) {
   found.push_back(std::move(candidate));
 }
 
-/// Tables of as many axes whose squares make up 1 are the sine and the cosine
-/// of the same angles, however few these are.
+/// Tables of as many elements whose squares make up one number are the sine and
+/// the cosine of the same angles, however few these are.
 void RoleFinder::findCircles() {
-  std::map<std::vector<int64_t>, SmallVector<size_t>> tables;
+  std::map<int64_t, SmallVector<std::pair<size_t, FloatElements>>> tables;
   for (auto [index, candidate] : llvm::enumerate(found)) {
-    const ParameterUse *role = candidate.getRole();
     auto elements = FloatElements::get(candidate.constant);
-    if (!role || role->role != ParameterRole::Scale || candidate.isUniform ||
-        !elements || elements->size() < 4)
+    if (!candidate.getRole() || candidate.isUniform || !elements ||
+        elements->size() < 4)
       continue;
     ArrayRef<int64_t> shape = elements->getShape();
     if (llvm::count_if(shape, [](int64_t size) { return size != 1; }) > 1)
-      tables[shape.vec()].push_back(index);
+      tables[elements->size()].emplace_back(index, *elements);
   }
-  auto areCircle = [&](size_t lhs, size_t rhs) {
-    auto left = FloatElements::get(found[lhs].constant);
-    auto right = FloatElements::get(found[rhs].constant);
-    for (int64_t i = 0; i < left->size(); ++i)
-      if (std::fabs((*left)[i] * (*left)[i] + (*right)[i] * (*right)[i] - 1) >
-          0.01)
-        return false;
-    return true;
-  };
-  for (auto &[shape, indices] : tables)
-    for (size_t lhs : indices)
-      for (size_t rhs : indices)
-        if (lhs != rhs && areCircle(lhs, rhs))
+  for (auto &[size, alike] : tables)
+    for (auto &[lhs, left] : alike)
+      for (auto &[rhs, right] : alike)
+        if (lhs != rhs && areCircle(left, right))
           for (ParameterUse &use : found[lhs].uses) {
             use.role = ParameterRole::None;
             use.reason = "sines and cosines of the same angles";

@@ -10,6 +10,7 @@
 #include "ModuleScopes.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -35,9 +36,11 @@ static ParameterUse take(ParameterRole role, bool isDoubtful = false) {
   return use;
 }
 
-RoleRules::RoleRules(const BatchFlow &flow, Operation *constant, StringRef name)
+RoleRules::RoleRules(const BatchFlow &flow, Operation *constant, StringRef name,
+                     bool isParameter)
     : flow(flow), constant(constant), elements(FloatElements::get(constant)),
-      isGenerated(isGeneratedName(name)) {
+      isGenerated(!isParameter && isGeneratedName(name)),
+      isParameter(isParameter) {
   if (elements)
     uniform = elements->getUniform();
 }
@@ -124,6 +127,8 @@ ParameterUse RoleRules::takeUnlessFixed(ContentUse use,
     return take(role);
   // An author's name: it might be a weight's first value.
   bool isDoubtful = !isGenerated && fixed.contains("in order");
+  if (isDoubtful && isParameter)
+    return take(role);
   return isDoubtful ? doubtfulNone(fixed) : none(fixed);
 }
 
@@ -153,6 +158,8 @@ ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
     return take(ParameterRole::Bias);
   if (isGenerated || !isa<InitializerOp>(constant) || !isData)
     return none("a number");
+  if (isParameter)
+    return take(ParameterRole::Scale);
   bool isFirst = slot == WeightSlot::Factor && isStandardOp(site.node, "Mul") &&
                  (number == 0 || number == 1);
   // torch's exporters name parameters and buffers only.
@@ -231,6 +238,36 @@ ParameterUse RoleRules::judgeState() const {
   return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::State);
 }
 
+/// True for what the nearest or largest of something is looked up by.
+static bool isSearched(Value indices) {
+  SmallVector<Value> queue{indices};
+  llvm::DenseSet<Value> seen{indices};
+  constexpr size_t most = 24;
+  while (!queue.empty() && seen.size() < most) {
+    Operation *definer = queue.pop_back_val().getDefiningOp();
+    if (!definer)
+      continue;
+    OperatorKind kind = getOperatorTraits(definer).kind;
+    bool readsFloats = llvm::any_of(definer->getOperands(), isDifferentiable);
+    if (readsFloats &&
+        (kind == OperatorKind::Index || kind == OperatorKind::Ordering))
+      return true;
+    for (Value operand : definer->getOperands())
+      if (!isDifferentiable(operand) && seen.insert(operand).second)
+        queue.push_back(operand);
+  }
+  return false;
+}
+
+/// A codebook that its own search picks from may be moved by averages.
+ParameterUse RoleRules::judgeTable(const ParameterSite &site) const {
+  ParameterUse use =
+      takeUnlessFixed(ContentUse::Table, ParameterRole::Embedding);
+  use.isDoubtful |= use.role != ParameterRole::None &&
+                    isSearched(site.node->getOperand(site.operand ? 0 : 1));
+  return use;
+}
+
 /// A part of a longer sequence: a class token, registers; or padding.
 ParameterUse RoleRules::judgePart() const {
   if (isSingle())
@@ -272,7 +309,7 @@ ParameterUse RoleRules::judge(const ParameterSite &site) const {
   case WeightSlot::Table:
     if (uniform && isGenerated && *uniform != 0)
       return none("equal elements");
-    return takeUnlessFixed(ContentUse::Table, ParameterRole::Embedding);
+    return judgeTable(site);
   case WeightSlot::Part:
     return judgePart();
   case WeightSlot::Summand:

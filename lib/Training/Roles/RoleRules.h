@@ -27,8 +27,9 @@ struct ParameterSite {
 /// Judges the sites of one constant.
 class RoleRules {
 public:
+  /// `isParameter`: the exporter says so.
   RoleRules(const BatchFlow &flow, mlir::Operation *constant,
-            llvm::StringRef name);
+            llvm::StringRef name, bool isParameter);
 
   ParameterUse judge(const ParameterSite &site) const;
   bool isSingle() const { return elements && elements->size() == 1; }
@@ -43,6 +44,7 @@ private:
   ParameterUse judgeSlot(const ParameterSite &site, ParameterRole role,
                          double neutral) const;
   ParameterUse judgeState() const;
+  ParameterUse judgeTable(const ParameterSite &site) const;
   ParameterUse judgePart() const;
   ParameterUse takeUnlessFixed(ContentUse use, ParameterRole role) const;
   /// The operand beside the site's that hangs on the batch.
@@ -52,7 +54,7 @@ private:
   mlir::Operation *constant;
   std::optional<FloatElements> elements;
   std::optional<double> uniform;
-  bool isGenerated;
+  bool isGenerated, isParameter;
 };
 
 } // namespace mp

@@ -84,6 +84,10 @@ inline constexpr llvm::StringLiteral loss = "mp.loss";
 inline constexpr llvm::StringLiteral trained = "mp.trained";
 /// On the module: one dictionary for each candidate (ParameterTable.h).
 inline constexpr llvm::StringLiteral parameters = "mp.parameters";
+/// On an Identity: no gradient passes it (unit). On a Gather: the row of its
+/// table that gets none (i64). mp-differentiate removes both.
+inline constexpr llvm::StringLiteral stopGradient = "mp.stop_gradient";
+inline constexpr llvm::StringLiteral paddingIndex = "mp.padding_index";
 /// On an initializer that the user wants to be one with others.
 inline constexpr llvm::StringLiteral tied = "mp.tied";
 

@@ -64,11 +64,18 @@ struct ConstantFacts {
   int64_t overflows = 0, toZero = 0, toSubnormal = 0;
   /// The greatest magnitude among those that become zero.
   float largestToZero = 0;
+  /// Of several elements: the RMS of what rounding to the 16-bit type changes,
+  /// by their RMS, as far as it is more than normal numbers lose.
+  float roundingError = 0;
 
   float getMaxMagnitude() const { return std::max(-lo, hi); }
   /// Every element that is not zero becomes zero.
   bool vanishes() const { return toZero && toZero + zeros == elements; }
-  bool fits() const { return isKnown && !overflows && !vanishes(); }
+  /// Too small as a whole for the type: a layer scale of 1e-6 in fp16.
+  bool losesDigits() const { return roundingError > 0x1p-10f; }
+  bool fits() const {
+    return isKnown && !overflows && !vanishes() && !losesDigits();
+  }
 };
 
 /// Reads `values`; adds up over several calls.
@@ -91,8 +98,9 @@ public:
 
   const ConstantFacts &getFacts(mlir::Operation *constant);
   /// True unless a finite element becomes infinite in 16 bit and is not
-  /// clamped, or all elements that are not zero become zero. Constants whose
-  /// elements cannot be read do not fit.
+  /// clamped, all elements that are not zero become zero, or rounding changes
+  /// several elements by more than 2^-10 of their RMS. Constants whose elements
+  /// cannot be read do not fit.
   bool fits(mlir::Operation *constant);
   /// What stands against it, e.g. "constant 'k' holds 70000, fp16 ends at
   /// 65504"; empty if it fits.

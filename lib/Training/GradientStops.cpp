@@ -1,0 +1,240 @@
+//===- GradientStops.cpp - Where gradients end ----------------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/Training/GradientStops.h"
+
+#include "NamePatterns.h"
+#include "Roles/ConstantContents.h"
+#include "Roles/ExportMetadata.h"
+#include "Roles/ModuleScopes.h"
+
+#include "mp-opt/Graph/NodeBuilder.h"
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// What exports say
+//===----------------------------------------------------------------------===//
+
+/// "detach", "detach_3": torch's name for what it has detached.
+static bool isDetachName(StringRef name) {
+  if (!name.consume_front("detach"))
+    return false;
+  return name.empty() ||
+         (name.consume_front("_") && llvm::all_of(name, llvm::isDigit));
+}
+
+static bool isDetached(Operation *node) {
+  if (!isStandardOp(node, "Identity"))
+    return false;
+  if (getNodeMetadata(node, stopGradientKey))
+    return true;
+  if (auto call = getFxNode(node))
+    return call->contains("torch.ops.aten.detach");
+  // ONNX's text has no metadata of nodes.
+  StringRef name = getNodeName(node);
+  return isTorchExport(node) && name.consume_front("node_") &&
+         isDetachName(name) &&
+         isDetachName(onnxir::getValueName(node->getResult(0)));
+}
+
+/// Nodes that read what was detached, of which the exporter has left nothing.
+static void warnOfFolded(GraphOp graph) {
+  llvm::StringSet<> known;
+  graph.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      known.insert(onnxir::getValueName(result));
+  });
+  SmallVector<StringRef> readers;
+  graph.walk([&](Operation *op) {
+    auto call = isNode(op) ? getFxNode(op) : std::nullopt;
+    if (!call)
+      return;
+    for (StringRef name : getFxOperands(*call))
+      if (isDetachName(name) && !known.contains(name)) {
+        readers.push_back(getNodeName(op));
+        return;
+      }
+  });
+  if (readers.empty())
+    return;
+  graph.emitWarning() << "the exporter has folded 'detach' away in front of "
+                      << readers.size() << " nodes ('" << readers.front() << "'"
+                      << (readers.size() > 1 ? ", ..." : "")
+                      << "): gradients pass there; torch.onnx.export(..., "
+                         "optimize=False) keeps "
+                      << "it, --stop-gradient=REGEX names such values";
+}
+
+//===----------------------------------------------------------------------===//
+// Marks
+//===----------------------------------------------------------------------===//
+
+/// An Identity behind `value`, under its name, for all that uses it.
+static void stopBehind(NodeBuilder &builder, OpResult value) {
+  auto unit = builder.getBuilder().getUnitAttr();
+  Operation *definer = value.getOwner();
+  if (definer->hasAttr(mark::stopGradient))
+    return;
+  std::string name = onnxir::getValueName(value).str();
+  builder.setInsertionPointAfter(definer);
+  builder.setBase(name);
+  Value passed = builder.create("Identity", {value}, {}, value.getType());
+  value.replaceAllUsesExcept(passed, passed.getDefiningOp());
+  passed.getDefiningOp()->setAttr(mark::stopGradient, unit);
+  setValueName(value, builder.getNames().getValueName(name + "_passed"));
+  setValueName(cast<OpResult>(passed), name);
+}
+
+/// Results of nodes in the graph and its subgraphs, in order.
+static std::vector<OpResult> findComputed(GraphOp graph) {
+  std::vector<OpResult> found;
+  graph.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isNode(op) && !isStandardOp(op, "Constant"))
+      for (OpResult result : op->getResults())
+        if (!isa<NoneType>(result.getType()))
+          found.push_back(result);
+  });
+  return found;
+}
+
+static LogicalResult findMatches(GraphOp graph, StringRef text,
+                                 ArrayRef<OpResult> values,
+                                 llvm::SetVector<Value> &found) {
+  std::vector<StringRef> names;
+  for (OpResult value : values)
+    names.push_back(onnxir::getValueName(value));
+  auto pattern = NamePattern::parse(text);
+  if (!pattern)
+    return graph.emitError() << "stop-gradient pattern '" << text
+                             << "': " << toString(pattern.takeError());
+  bool isUsed = false;
+  for (auto [value, name] : llvm::zip(values, names))
+    if (pattern->matches(name)) {
+      isUsed = true;
+      found.insert(value);
+    }
+  if (isUsed) {
+    pattern->warnOfUnused(graph, "stop-gradient", names);
+    return success();
+  }
+  for (auto initializer : graph.getBody().front().getOps<InitializerOp>())
+    if (pattern->matches(initializer.getName()))
+      return graph.emitError()
+             << "stop-gradient pattern '" << text << "': no node computes '"
+             << initializer.getName() << "'; --freeze is for parameters";
+  return graph.emitError() << "stop-gradient pattern '" << text
+                           << "' matches no value that a node computes"
+                           << suggestNearest(text, names);
+}
+
+LogicalResult markGradientStops(GraphOp graph, ArrayRef<std::string> patterns) {
+  NodeBuilder builder(graph->getParentOfType<ModuleOp>());
+  std::vector<OpResult> values = findComputed(graph);
+  llvm::SetVector<Value> stops;
+  for (const std::string &text : patterns)
+    if (failed(findMatches(graph, text, values, stops)))
+      return failure();
+  warnOfFolded(graph);
+  for (OpResult value : values)
+    if (isDetached(value.getOwner()))
+      value.getOwner()->setAttr(mark::stopGradient,
+                                builder.getBuilder().getUnitAttr());
+  // What a step leaves in a buffer has no gradient in the next one.
+  ValueMetadata metadata(graph);
+  for (OpResult value : values)
+    if (metadata.get(onnxir::getValueName(value), outputKindKey) ==
+        StringRef("BUFFER_MUTATION"))
+      stops.insert(value);
+  for (Value value : stops)
+    stopBehind(builder, cast<OpResult>(value));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Padding
+//===----------------------------------------------------------------------===//
+
+/// The row of which its maker says that it is padding; absent for none.
+static std::optional<int64_t> getStatedPadding(Operation *node) {
+  int64_t index = 0;
+  if (auto text = getNodeMetadata(node, paddingIndexKey))
+    return text->getAsInteger(10, index) ? std::nullopt : std::optional(index);
+  auto call = getFxNode(node);
+  if (!call || !call->contains("torch.ops.aten.embedding.default]"))
+    return std::nullopt;
+  std::optional<StringRef> text = getFxArgument(*call, 2, "padding_idx");
+  // torch's word for none.
+  constexpr int64_t none = -1;
+  if (!text || text->getAsInteger(10, index) || index == none)
+    return std::nullopt;
+  return index;
+}
+
+/// The only row of zeros of a table that has others.
+static std::optional<int64_t> findZeroRow(Operation *constant) {
+  auto elements = constant ? FloatElements::get(constant) : std::nullopt;
+  if (!elements || elements->getShape().size() != 2)
+    return std::nullopt;
+  int64_t rows = elements->getShape()[0], width = elements->getShape()[1];
+  std::optional<int64_t> found;
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t column = 0;
+    while (column < width && (*elements)[row * width + column] == 0)
+      ++column;
+    if (column < width)
+      continue;
+    if (found || rows < 3 || width < 2)
+      return std::nullopt;
+    found = row;
+  }
+  return found;
+}
+
+static LogicalResult markPadding(Operation *node) {
+  std::optional<int64_t> index = getStatedPadding(node);
+  Value table = node->getOperand(0);
+  auto type = dyn_cast<RankedTensorType>(table.getType());
+  if (!index) {
+    bool isUnsaid = isTorchExport(node) && !getFxNode(node);
+    index = isUnsaid ? findZeroRow(table.getDefiningOp()) : std::nullopt;
+    if (!index)
+      return success();
+    node->emitWarning() << describe(node) << ": row " << *index << " of '"
+                        << onnxir::getValueName(table)
+                        << "' is zero, as torch leaves that of padding, and "
+                        << "gets no gradient";
+  }
+  bool isOpen = !type || type.getRank() < 1 || type.isDynamicDim(0);
+  if (*index < 0 || (!isOpen && *index >= type.getDimSize(0)))
+    return node->emitError()
+           << describe(node) << ": its metadata name row " << *index
+           << " as padding, expected one of the table '"
+           << onnxir::getValueName(table) << "', which is " << table.getType();
+  node->setAttr(mark::paddingIndex,
+                Builder(node->getContext()).getI64IntegerAttr(*index));
+  return success();
+}
+
+LogicalResult markPadding(GraphOp graph) {
+  WalkResult result = graph.walk([&](Operation *op) {
+    bool isLookup = isNode(op) && isStandardOp(op, "Gather") &&
+                    op->getNumOperands() == 2 && getInt(op, "axis", 0) == 0;
+    return isLookup && failed(markPadding(op)) ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+} // namespace mp

@@ -1,0 +1,42 @@
+//===- NamePatterns.h - Regular expressions for whole names -----*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TRAINING_NAMEPATTERNS_H
+#define MPOPT_LIB_TRAINING_NAMEPATTERNS_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/Support/Regex.h"
+
+#include <vector>
+
+namespace mp {
+
+/// A regular expression of the user's, and what its alternatives are.
+class NamePattern {
+public:
+  /// Fails if the text is none, or one that takes too long.
+  static llvm::Expected<NamePattern> parse(llvm::StringRef text);
+
+  bool matches(llvm::StringRef name) const { return whole.match(name); }
+
+  /// Warns, at `place`, of each alternative that matches none of `names`;
+  /// `label` is what the user calls the list.
+  void warnOfUnused(mlir::Operation *place, llvm::StringRef label,
+                    llvm::ArrayRef<llvm::StringRef> names) const;
+
+private:
+  explicit NamePattern(llvm::StringRef text);
+
+  std::string text;
+  llvm::Regex whole;
+  /// Of `a|b(c|d)`: `a` and `b(c|d)`; empty if there is one.
+  std::vector<std::string> alternatives;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TRAINING_NAMEPATTERNS_H

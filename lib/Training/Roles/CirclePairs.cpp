@@ -1,0 +1,127 @@
+//===- CirclePairs.cpp - Sines beside their cosines -----------------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// If squares pair up at all, the least goes with the largest, and so on: they
+// are sorted. Few elements tell whether that is worth while, for those of
+// random weights are as often large as their sum of squares forbids.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CirclePairs.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+/// Shares of the sum that tell an angle from the ends of the circle, and from
+/// the middle, where all numbers of one size are.
+static constexpr double margin = 0.01;
+
+static bool isTelling(double share) {
+  return share > margin && share < 1 - margin &&
+         std::fabs(share - 0.5) > margin;
+}
+
+static double square(double number) { return number * number; }
+
+/// Of sines and cosines, no square is beyond twice the mean of all.
+static bool mayBeCircle(const FloatElements &elements) {
+  constexpr int64_t most = 1024;
+  constexpr double slack = 1.3;
+  int64_t count = std::min(elements.size(), most);
+  double sum = 0, largest = 0;
+  for (int64_t index = 0; index < count; ++index) {
+    // Scattered: columns have sizes of their own.
+    double place = std::fmod(double(index) * M_PI * 1e3, elements.size());
+    double found = square(elements[count < most ? index : int64_t(place)]);
+    sum += found;
+    largest = std::max(largest, found);
+  }
+  return std::isfinite(sum) && largest <= slack * 2 * sum / double(count);
+}
+
+static bool pairsUp(ArrayRef<double> squares, double sum, double tolerance) {
+  constexpr int64_t leastPairs = 4, leastAngles = 2;
+  int64_t pairs = 0, angles = 0;
+  double last = 0;
+  size_t low = 0, high = squares.size();
+  while (low + 1 < high) {
+    double least = squares[low] / sum, largest = squares[high - 1] / sum;
+    if (std::fabs(least + largest - 1) <= tolerance) {
+      if (isTelling(least)) {
+        ++pairs;
+        angles += std::fabs(least - last) > tolerance;
+        last = least;
+      }
+      ++low, --high;
+    } else if (least <= tolerance) {
+      ++low;
+    } else if (std::fabs(largest - 1) <= tolerance) {
+      --high;
+    } else {
+      return false;
+    }
+  }
+  return pairs >= leastPairs && angles >= leastAngles &&
+         pairs * 32 >= int64_t(squares.size());
+}
+
+/// Sines and cosines of one angle are each off by a roundoff.
+static double getTolerance(const FloatElements &elements) {
+  return std::max(1e-5, 6 * elements.getRoundoff());
+}
+
+bool pairsUp(const FloatElements &elements) {
+  if (!mayBeCircle(elements))
+    return false;
+  std::vector<double> squares(elements.size());
+  for (int64_t index = 0; index < elements.size(); ++index) {
+    squares[index] = square(elements[index]);
+    if (!std::isfinite(squares[index]))
+      return false;
+  }
+  llvm::sort(squares);
+  double largest = squares.back(), tolerance = getTolerance(elements);
+  double least = *llvm::find_if(squares, [&](double found) {
+    return found > tolerance * largest || found == largest;
+  });
+  // Some tables are scaled, and some have no end of the circle.
+  for (double sum : {1.0, largest, least + largest})
+    if (sum > 0 && pairsUp(squares, sum, tolerance))
+      return true;
+  return false;
+}
+
+bool areCircle(const FloatElements &left, const FloatElements &right) {
+  if (left.size() != right.size() || left.size() == 0)
+    return false;
+  double sum = square(left[0]) + square(right[0]);
+  bool tells = false;
+  for (int64_t index = 0; index < left.size(); ++index) {
+    double first = square(left[index]), second = square(right[index]);
+    if (!(std::fabs(first + second - sum) <= margin * sum))
+      return false;
+    tells |= isTelling(first / sum);
+  }
+  return tells;
+}
+
+bool isUnitVector(Operation *constant) {
+  auto elements = FloatElements::get(constant);
+  if (!elements || llvm::count_if(elements->getShape(),
+                                  [](int64_t size) { return size != 1; }) > 1)
+    return false;
+  double sum = 0;
+  for (int64_t index = 0; index < elements->size(); ++index)
+    sum += square((*elements)[index]);
+  return std::fabs(sum - 1) <= std::max(1e-3, 4 * elements->getRoundoff());
+}
+
+} // namespace mp

@@ -1,0 +1,112 @@
+//===- ExportMetadata.cpp - What torch's exporter has noted ---------------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExportMetadata.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+std::optional<StringRef> getFxNode(Operation *node) {
+  return getNodeMetadata(node, "pkg.torch.onnx.fx_node");
+}
+
+/// What stands between `open` and the bracket that closes it.
+static StringRef getBracketed(StringRef text, StringRef open) {
+  size_t start = text.find(open);
+  if (start == StringRef::npos)
+    return {};
+  text = text.drop_front(start + open.size());
+  unsigned depth = 1;
+  for (auto [index, letter] : llvm::enumerate(text)) {
+    depth += StringRef("([{").contains(letter);
+    depth -= StringRef(")]}").contains(letter);
+    if (depth == 0)
+      return text.take_front(index);
+  }
+  return {};
+}
+
+/// Parts between the commas that are in no bracket.
+static SmallVector<StringRef> splitArguments(StringRef text) {
+  SmallVector<StringRef> parts;
+  unsigned depth = 0;
+  size_t start = 0;
+  for (auto [index, letter] : llvm::enumerate(text)) {
+    depth += StringRef("([{").contains(letter);
+    depth -= StringRef(")]}").contains(letter) && depth;
+    if (letter != ',' || depth)
+      continue;
+    parts.push_back(text.slice(start, index).trim());
+    start = index + 1;
+  }
+  if (StringRef last = text.drop_front(start).trim(); !last.empty())
+    parts.push_back(last);
+  return parts;
+}
+
+std::optional<StringRef> getFxArgument(StringRef call, unsigned index,
+                                       StringRef name) {
+  SmallVector<StringRef> given =
+      splitArguments(getBracketed(call, "(args = ("));
+  if (index < given.size())
+    return given[index];
+  for (StringRef pair : splitArguments(getBracketed(call, "kwargs = {"))) {
+    auto [key, value] = pair.split(':');
+    if (key.trim() == name)
+      return value.trim();
+  }
+  return std::nullopt;
+}
+
+SmallVector<StringRef> getFxOperands(StringRef call) {
+  SmallVector<StringRef> names;
+  StringRef rest = call.split("](args = ").second;
+  while (!rest.empty()) {
+    rest = rest.split('%').second;
+    StringRef name = rest.take_while(
+        [](char letter) { return llvm::isAlnum(letter) || letter == '_'; });
+    if (!name.empty())
+      names.push_back(name);
+  }
+  return names;
+}
+
+ValueMetadata::ValueMetadata(GraphOp graph) {
+  YieldOp yield = onnxir::getYield(graph.getBody());
+  if (!yield)
+    return;
+  for (StringRef list : {attr::valueInfo, attr::inputs, attr::outputs}) {
+    auto infos = yield->getAttrOfType<ArrayAttr>(list);
+    for (Attribute info : infos ? infos.getValue() : ArrayRef<Attribute>()) {
+      auto fields = dyn_cast<DictionaryAttr>(info);
+      auto name = fields ? fields.getAs<StringAttr>("name") : StringAttr();
+      auto held =
+          fields ? fields.getAs<ArrayAttr>("metadata_props") : ArrayAttr();
+      if (name && held)
+        properties.try_emplace(name.getValue(), held);
+    }
+  }
+}
+
+std::optional<StringRef> ValueMetadata::get(StringRef value,
+                                            StringRef key) const {
+  ArrayAttr held = properties.lookup(value);
+  for (Attribute property : held ? held.getValue() : ArrayRef<Attribute>()) {
+    auto entry = dyn_cast<DictionaryAttr>(property);
+    auto name = entry ? entry.getAs<StringAttr>("key") : StringAttr();
+    auto text = entry ? entry.getAs<StringAttr>("value") : StringAttr();
+    if (name && text && name.getValue() == key)
+      return text.getValue();
+  }
+  return std::nullopt;
+}
+
+} // namespace mp

@@ -1,0 +1,95 @@
+//===- UseOwners.cpp - Whether a use is of the parameter's module ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "UseOwners.h"
+
+#include "ExportMetadata.h"
+#include "ModuleScopes.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mp::onnxir;
+
+namespace mp {
+
+UseOwners::UseOwners(GraphOp graph) {
+  ValueMetadata metadata(graph);
+  for (auto initializer : graph.getBody().front().getOps<InitializerOp>()) {
+    StringRef name = initializer.getName();
+    auto stated = metadata.get(name, originalNameKey);
+    std::string original = stated ? stated->str() : "p_" + name.str();
+    for (char &letter : original)
+      letter = llvm::isAlnum(letter) ? letter : '_';
+    known.insert(original);
+    originals[name] = original;
+  }
+}
+
+/// A call names its parameters, merged or not.
+std::optional<UseOwner>
+UseOwners::findInCall(const ParameterCandidate &candidate,
+                      const ParameterUse &use) const {
+  Operation *reader = use.origin ? use.origin->getOwner() : use.node;
+  auto call = reader && isNode(reader) ? getFxNode(reader) : std::nullopt;
+  if (!call)
+    return std::nullopt;
+  std::string own = originals.lookup(candidate.name);
+  SmallVector<StringRef> others, alike;
+  bool isBias = use.role == ParameterRole::Bias;
+  for (StringRef name : getFxOperands(*call)) {
+    if (name == own)
+      return UseOwner{UseOwner::Own, {}};
+    if (!name.starts_with("p_") || known.contains(name))
+      continue;
+    others.push_back(name);
+    if (name.ends_with("bias") == isBias)
+      alike.push_back(name);
+  }
+  if (others.empty())
+    return std::nullopt;
+  return UseOwner{UseOwner::Foreign,
+                  llvm::join(alike.empty() ? others : alike, ",")};
+}
+
+/// The module of a parameter of that name; absent where a name tells nothing.
+static std::optional<std::string> getOwningModule(StringRef name,
+                                                  bool isTorch) {
+  if (isGeneratedName(name))
+    return std::nullopt;
+  std::string path = name.str();
+  std::replace(path.begin(), path.end(), '/', '.');
+  size_t end = path.rfind('.');
+  if (end == std::string::npos)
+    return isTorch ? std::optional<std::string>("") : std::nullopt;
+  return path.substr(0, end);
+}
+
+/// True if `inner` is the module `outer`, or in it.
+static bool isWithin(StringRef inner, StringRef outer) {
+  return outer.empty() || inner == outer ||
+         (inner.starts_with(outer) && inner[outer.size()] == '.');
+}
+
+UseOwner UseOwners::find(const ParameterCandidate &candidate,
+                         const ParameterUse &use) const {
+  if (auto found = findInCall(candidate, use))
+    return *found;
+  auto owner = getOwningModule(candidate.name, isTorchExport(use.node));
+  if (!owner)
+    return {};
+  bool isPlaced = getNodeMetadata(use.node, "pkg.torch.onnx.name_scopes") ||
+                  getNodeName(use.node).contains('/');
+  // A parameter of the model itself goes wherever it is passed.
+  if (!isPlaced)
+    return {owner->empty() ? UseOwner::Own : UseOwner::Unknown, {}};
+  std::string scope = withoutCallNumbers(getModuleScope(use.node));
+  bool isNear = isWithin(scope, *owner) || isWithin(*owner, scope);
+  return {isNear ? UseOwner::Own : UseOwner::Unknown, {}};
+}
+
+} // namespace mp

@@ -1,0 +1,47 @@
+//===- UseOwners.h - Whether a use is of the parameter's module -*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exporters keep one initializer for equal ones, under the name of one of them.
+// What they leave of the others' names tells whose a use is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_TRAINING_ROLES_USEOWNERS_H
+#define MPOPT_LIB_TRAINING_ROLES_USEOWNERS_H
+
+#include "mp-opt/Training/ParameterRoles.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mp {
+
+struct UseOwner {
+  enum Kind : uint8_t { Unknown, Own, Foreign } kind = Unknown;
+  /// Of what is foreign, where it is known: its name for the exporter.
+  std::string name;
+};
+
+class UseOwners {
+public:
+  explicit UseOwners(onnxir::GraphOp graph);
+
+  UseOwner find(const ParameterCandidate &candidate,
+                const ParameterUse &use) const;
+
+private:
+  std::optional<UseOwner> findInCall(const ParameterCandidate &candidate,
+                                     const ParameterUse &use) const;
+
+  /// What torch's calls say for initializers, by these; and all of that.
+  llvm::StringMap<std::string> originals;
+  llvm::StringSet<> known;
+};
+
+} // namespace mp
+
+#endif // MPOPT_LIB_TRAINING_ROLES_USEOWNERS_H
