@@ -15,6 +15,8 @@
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Dialect/ONNX/NodeAttributes.h"
+#include "mp-opt/Graph/GrowingSequences.h"
+#include "mp-opt/Graph/IterationCounts.h"
 #include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Operators/NodeView.h"
 
@@ -38,16 +40,6 @@ struct StackSequences : public mp::impl::StackSequencesBase<StackSequences> {
 /// Of a slice that goes to the last element.
 constexpr int64_t end = std::numeric_limits<int64_t>::max();
 
-/// A state to which each iteration appends, and that it does not read.
-struct GrowingState {
-  /// Among the states.
-  unsigned index;
-  /// Elements that are there before the first iteration.
-  SmallVector<Value> before;
-  /// SequenceInsert nodes of the body, in their order.
-  SmallVector<Operation *> inserts;
-};
-
 class SequenceStacker {
 public:
   explicit SequenceStacker(ModuleOp module) : builder(module) {}
@@ -56,7 +48,6 @@ public:
   void joinInserts(Operation *branches);
 
 private:
-  std::optional<GrowingState> findState(Operation *loop, unsigned index);
   void replaceLengths(Operation *loop, const GrowingState &state);
   SmallVector<Type> rewriteBody(Operation *loop, ArrayRef<GrowingState> states);
   Operation *rebuild(Operation *loop, ArrayRef<GrowingState> states);
@@ -70,138 +61,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// What can be a tensor
-//===----------------------------------------------------------------------===//
-
-static bool isAppend(Operation *node) {
-  return node && isNode(node) && isStandardOp(node, "SequenceInsert") &&
-         !hasOperand(node, 2);
-}
-
-/// The elements of a sequence that is made in front of a loop.
-static std::optional<SmallVector<Value>> getElements(Value sequence) {
-  SmallVector<Value> elements;
-  Operation *node = sequence.getDefiningOp();
-  for (; isAppend(node); node = node->getOperand(0).getDefiningOp())
-    elements.push_back(node->getOperand(1));
-  std::reverse(elements.begin(), elements.end());
-  if (!node || !isNode(node))
-    return std::nullopt;
-  if (isStandardOp(node, "SequenceConstruct"))
-    elements.insert(elements.begin(), node->operand_begin(),
-                    node->operand_end());
-  else if (!isStandardOp(node, "SequenceEmpty"))
-    return std::nullopt;
-  return elements;
-}
-
-/// True if a tensor of `element`s along a new axis serves all who read the
-/// sequence. If sizes of elements may differ, only `isRequired` admits it: the
-/// sequence cannot be compiled otherwise.
-static bool canBeStacked(Value sequence, RankedTensorType element,
-                         bool isRequired) {
-  bool isUniform = element.hasStaticShape() || isRequired;
-  for (Operation *user : sequence.getUsers()) {
-    if (isStandardOp(user, "SequenceLength"))
-      continue;
-    if (isStandardOp(user, "ConcatFromSequence")) {
-      NodeView view(user);
-      bool isNew = view.getFlag("new_axis");
-      auto axis = view.axisIn(element.getRank() + isNew);
-      if (!axis || (!isNew && element.isDynamicDim(*axis) && !isRequired))
-        return false;
-      isUniform = true;
-      continue;
-    }
-    auto position =
-        isStandardOp(user, "SequenceAt")
-            ? dyn_cast<RankedTensorType>(user->getOperand(1).getType())
-            : RankedTensorType();
-    if (!position || position.getRank() != 0)
-      return false;
-  }
-  return isUniform;
-}
-
-/// True if `value` is computed from more than constants, sizes and the number
-/// of an iteration.
-static bool dependsOnData(Value value) {
-  SmallVector<Value> worklist{value};
-  llvm::DenseSet<Value> seen;
-  while (!worklist.empty()) {
-    Value next = worklist.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      Operation *around = argument.getOwner()->getParentOp();
-      if (!isNode(around) || !isStandardOp(around, "Loop") ||
-          argument.getArgNumber() > 1)
-        return true;
-      continue;
-    }
-    Operation *node = next.getDefiningOp();
-    if (node->getNumRegions())
-      return true;
-    if (isNode(node) && !isStandardOp(node, "Shape") &&
-        !isStandardOp(node, "Size"))
-      llvm::append_range(worklist, node->getOperands());
-  }
-  return false;
-}
-
-/// True if no one knows the number of iterations while compiling.
-static bool hasOpenCount(Operation *loop) {
-  Value goesOn = getYield(loop->getRegion(0)).getOperand(0);
-  return dependsOnData(loop->getOperand(0)) ||
-         dependsOnData(loop->getOperand(1)) || dependsOnData(goesOn);
-}
-
-/// True for a constant number: each iteration can be code of its own.
-static bool hasConstantCount(Operation *loop) {
-  auto count = getConstantInts(loop->getOperand(0));
-  return count && count->size() == 1 && count->front() > 0 &&
-         !hasOpenCount(loop);
-}
-
-std::optional<GrowingState> SequenceStacker::findState(Operation *loop,
-                                                       unsigned index) {
-  auto before = getElements(loop->getOperand(2 + index));
-  if (!before)
-    return std::nullopt;
-  Region &body = loop->getRegion(0);
-  Value argument = body.getArgument(2 + index);
-  Value last = getYield(body).getOperand(1 + index);
-  GrowingState state{index, *before, {}};
-  for (Operation *node = last.getDefiningOp();
-       isAppend(node) && node->getBlock() == &body.front();
-       node = last.getDefiningOp()) {
-    state.inserts.push_back(node);
-    last = node->getOperand(0);
-  }
-  std::reverse(state.inserts.begin(), state.inserts.end());
-  if (last != argument || state.inserts.empty())
-    return std::nullopt;
-  auto element = dyn_cast<RankedTensorType>(
-      state.inserts.front()->getOperand(1).getType());
-  if (!element ||
-      !canBeStacked(loop->getResult(index), element, hasOpenCount(loop)))
-    return std::nullopt;
-  // Inside, nothing but the next node and lengths reads the sequence.
-  SmallVector<Value> sequences{argument};
-  for (Operation *insert : state.inserts)
-    sequences.push_back(insert->getResult(0));
-  for (auto [place, sequence] : llvm::enumerate(sequences))
-    for (Operation *user : sequence.getUsers()) {
-      bool isNext = place < state.inserts.size()
-                        ? user == state.inserts[place]
-                        : user == getYield(body).getOperation();
-      if (!isNext && !isStandardOp(user, "SequenceLength"))
-        return std::nullopt;
-    }
-  return state;
-}
 
 //===----------------------------------------------------------------------===//
 // The loop
@@ -416,11 +275,7 @@ void SequenceStacker::visit(Operation *loop) {
   auto iteration = dyn_cast<RankedTensorType>(body.getArgument(0).getType());
   if (!iteration || iteration.getRank() != 0 || hasConstantCount(loop))
     return;
-  SmallVector<GrowingState> states;
-  for (unsigned index = 0; index < count; ++index)
-    if (isa<SequenceType>(loop->getOperand(2 + index).getType()))
-      if (auto state = findState(loop, index))
-        states.push_back(*state);
+  SmallVector<GrowingState> states = findGrowingStates(loop);
   if (states.empty())
     return;
   Operation *made = rebuild(loop, states);
