@@ -46,17 +46,17 @@ const GradientRule *findGradientRule(Operation *node) {
   static const llvm::StringMap<const GradientRule *> table = [] {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
-         {getActivationGradients(),    getContractionGradients(),
-          getControlFlowGradients(),   getConvolutionGradients(),
-          getDataMovementGradients(),  getDropoutGradients(),
-          getEinsumGradients(),        getElementwiseGradients(),
-          getFourierGradients(),       getFunctionGradients(),
-          getIndexingGradients(),      getIterationGradients(),
-          getLayerNormGradients(),     getLossGradients(),
-          getNormalizationGradients(), getPaddingGradients(),
-          getPoolingGradients(),       getQuantizationGradients(),
-          getReductionGradients(),     getResizeGradients(),
-          getRoiAlignGradients()})
+         {getActivationGradients(),   getContractionGradients(),
+          getControlFlowGradients(),  getConvolutionGradients(),
+          getDataMovementGradients(), getDropoutGradients(),
+          getEinsumGradients(),       getElementwiseGradients(),
+          getFourierGradients(),      getFunctionGradients(),
+          getGridSampleGradients(),   getIndexingGradients(),
+          getIterationGradients(),    getLayerNormGradients(),
+          getLossGradients(),         getNormalizationGradients(),
+          getPaddingGradients(),      getPoolingGradients(),
+          getQuantizationGradients(), getReductionGradients(),
+          getResizeGradients(),       getRoiAlignGradients()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;
