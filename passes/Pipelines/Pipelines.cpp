@@ -110,6 +110,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   pm.addPass(createFixSizes(fixing));
   pm.addPass(createFoldConstants());
   pm.addPass(createFoldSequences());
+  pm.addPass(createJoinSegments());
   AddLossOptions adding;
   adding.losses = putInBraces(options.loss);
   adding.classAxis = options.classAxis;
