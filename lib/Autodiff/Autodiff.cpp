@@ -217,8 +217,16 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
     text += (text.empty() ? "'" : " -> '") + name.str() + "'";
   }
   diag << "; it is on the path " << text << " to the loss";
-  if (request.trains)
-    diag << "; " << adviseFreezing(node, request.wanted);
+  if (!request.trains)
+    return diag;
+  // A suggestion that ends at the next such node would be of no use.
+  SmallVector<Operation *> nodes = findNodesOnPath(request);
+  llvm::erase_if(nodes, [&](Operation *other) {
+    return other != node && findGradientRule(other);
+  });
+  if (!llvm::is_contained(nodes, node))
+    nodes.push_back(node);
+  diag << "; " << adviseFreezing(nodes, request.wanted);
   return diag;
 }
 
