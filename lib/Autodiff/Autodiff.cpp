@@ -48,17 +48,17 @@ const GradientRule *findGradientRule(Operation *node) {
   static const llvm::StringMap<const GradientRule *> table = [] {
     llvm::StringMap<const GradientRule *> made;
     for (ArrayRef<GradientRule> family :
-         {getActivationGradients(),    getContractionGradients(),
-          getControlFlowGradients(),   getConvolutionGradients(),
-          getDataMovementGradients(),  getDropoutGradients(),
-          getEinsumGradients(),        getElementwiseGradients(),
-          getFourierGradients(),       getFunctionGradients(),
-          getIndexingGradients(),      getIterationGradients(),
-          getLayerNormGradients(),     getLossGradients(),
-          getNormalizationGradients(), getPaddingGradients(),
-          getPoolingGradients(),       getQuantizationGradients(),
-          getReductionGradients(),     getResizeGradients(),
-          getRoiAlignGradients()})
+         {getActivationGradients(),   getContractionGradients(),
+          getControlFlowGradients(),  getConvolutionGradients(),
+          getDataMovementGradients(), getDropoutGradients(),
+          getEinsumGradients(),       getElementwiseGradients(),
+          getFourierGradients(),      getFunctionGradients(),
+          getGridSampleGradients(),   getIndexingGradients(),
+          getIterationGradients(),    getLayerNormGradients(),
+          getLossGradients(),         getNormalizationGradients(),
+          getPaddingGradients(),      getPoolingGradients(),
+          getQuantizationGradients(), getReductionGradients(),
+          getResizeGradients(),       getRoiAlignGradients()})
       for (const GradientRule &rule : family)
         made[rule.op] = &rule;
     return made;
@@ -224,8 +224,16 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
     text += (text.empty() ? "'" : " -> '") + name.str() + "'";
   }
   diag << "; it is on the path " << text << " to the loss";
-  if (request.trains)
-    diag << "; " << adviseFreezing(node, request.wanted);
+  if (!request.trains)
+    return diag;
+  // A suggestion that ends at the next such node would be of no use.
+  SmallVector<Operation *> nodes = findNodesOnPath(request);
+  llvm::erase_if(nodes, [&](Operation *other) {
+    return other != node && findGradientRule(other);
+  });
+  if (!llvm::is_contained(nodes, node))
+    nodes.push_back(node);
+  diag << "; " << adviseFreezing(nodes, request.wanted);
   return diag;
 }
 

@@ -22,10 +22,10 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// All that the node's operands come from.
-static llvm::DenseSet<Value> findSources(Operation *node) {
+/// All that the nodes' operands come from.
+static llvm::DenseSet<Value> findSources(ArrayRef<Operation *> nodes) {
   llvm::DenseSet<Value> found;
-  std::vector<Operation *> queue{node};
+  std::vector<Operation *> queue(nodes.begin(), nodes.end());
   while (!queue.empty()) {
     Operation *op = queue.back();
     queue.pop_back();
@@ -50,14 +50,30 @@ static std::string makePattern(StringRef name, ArrayRef<StringRef> others) {
   return llvm::Regex::escape(name);
 }
 
-std::string adviseFreezing(Operation *node, ArrayRef<Value> parameters) {
-  llvm::DenseSet<Value> sources = findSources(node);
+/// "'a', 'b' and 3 more".
+static std::string listNames(ArrayRef<StringRef> names) {
+  constexpr size_t maxNames = 5;
+  std::string text;
+  for (StringRef name : names.take_front(maxNames))
+    text += (text.empty() ? "'" : ", '") + name.str() + "'";
+  if (names.size() > maxNames)
+    text += " and " + std::to_string(names.size() - maxNames) + " more";
+  return text;
+}
+
+std::string adviseFreezing(ArrayRef<Operation *> nodes,
+                           ArrayRef<Value> parameters) {
+  llvm::DenseSet<Value> sources = findSources(nodes);
   SmallVector<StringRef> before, others;
   for (Value parameter : parameters)
     (sources.contains(parameter) ? before : others)
         .push_back(onnxir::getValueName(parameter));
+  std::string place = nodes.size() == 1
+                          ? "it"
+                          : "one of " + std::to_string(nodes.size()) +
+                                " nodes without a gradient";
   if (others.empty())
-    return "all parameters lie in front of it";
+    return "all parameters lie in front of " + place;
   llvm::StringSet<> seen;
   std::string text;
   for (StringRef name : before)
@@ -66,7 +82,8 @@ std::string adviseFreezing(Operation *node, ArrayRef<Value> parameters) {
       text += (text.empty() ? "" : "|") + pattern;
   return "--freeze='" + text + "' trains the " + std::to_string(others.size()) +
          " of " + std::to_string(parameters.size()) +
-         " parameters that do not lie in front of it";
+         " parameters that do not lie in front of " + place +
+         "; untrained then: " + listNames(before);
 }
 
 } // namespace mp

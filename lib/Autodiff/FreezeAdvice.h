@@ -12,9 +12,9 @@
 
 namespace mp {
 
-/// The flag that freezes those of `parameters` whose gradients would pass
-/// `node`, and no other; or that none is left then.
-std::string adviseFreezing(mlir::Operation *node,
+/// The flag that freezes those of `parameters` whose gradients would pass one
+/// of `nodes`, and no other, and which these are; or that none is left then.
+std::string adviseFreezing(llvm::ArrayRef<mlir::Operation *> nodes,
                            llvm::ArrayRef<mlir::Value> parameters);
 
 } // namespace mp

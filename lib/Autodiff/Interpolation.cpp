@@ -38,6 +38,7 @@ public:
     coordinates =
         resize.node.getString("coordinate_transformation_mode", "half_pixel");
     mode = resize.node.getString("mode", "nearest");
+    smoothes = resize.node.getFlag("antialias") && mode != "nearest";
   }
 
   bool isKnownMode() const;
@@ -54,6 +55,10 @@ private:
   Value makeNearest(Value places, Value cells, Value last);
   Value makeLinear(Value places, Value cells, Value last);
   Value makeCubic(Value places, Value cells, Value last);
+  Value evaluate(Value x, ArrayRef<double> factors);
+  Value weigh(Value distance);
+  Value makeSmooth(const ResizedAxis &axis, Value places, Value cells,
+                   Value last);
   Value makeMatrix(const ResizedAxis &axis);
 
   NodeBuilder &b;
@@ -61,6 +66,7 @@ private:
   const Interpolation &resize;
   Type element;
   StringRef coordinates, mode;
+  bool smoothes = false;
 };
 
 } // namespace
@@ -157,6 +163,14 @@ Value Transposer::makeLinear(Value places, Value cells, Value last) {
   return b.create("Relu", {b.sub(number(1), distance)});
 }
 
+/// Horner: a polynomial of `x`, its highest power first.
+Value Transposer::evaluate(Value x, ArrayRef<double> factors) {
+  Value sum = number(factors.front());
+  for (double factor : factors.drop_front())
+    sum = b.add(b.mul(sum, x), number(factor));
+  return sum;
+}
+
 /// Four taps each; those outside count for the cell at the edge, or not at all.
 Value Transposer::makeCubic(Value places, Value cells, Value last) {
   double a = resize.node.getFloat("cubic_coeff_a", -0.75);
@@ -166,14 +180,9 @@ Value Transposer::makeCubic(Value places, Value cells, Value last) {
   for (int64_t tap : {-1, 0, 1, 2}) {
     Value position = b.add(floor, number(double(tap)));
     Value d = b.create("Abs", {b.sub(places, position)});
-    // Horner: two polynomials of the distance.
-    auto cubic = [&](double c3, double c2, double c1, double c0) {
-      Value sum = b.add(b.mul(d, number(c3)), number(c2));
-      sum = b.add(b.mul(sum, d), number(c1));
-      return b.add(b.mul(sum, d), number(c0));
-    };
-    Value weight = tap == 0 || tap == 1 ? cubic(a + 2, -(a + 3), 0, 1)
-                                        : cubic(a, -5 * a, 8 * a, -4 * a);
+    Value weight = tap == 0 || tap == 1
+                       ? evaluate(d, {a + 2, -(a + 3), 0, 1})
+                       : evaluate(d, {a, -5 * a, 8 * a, -4 * a});
     Value nearest = clamp(position, number(0), last);
     if (excludes)
       weight =
@@ -189,13 +198,49 @@ Value Transposer::makeCubic(Value places, Value cells, Value last) {
   return excludes ? b.div(matrix, b.create("Sum", weights)) : matrix;
 }
 
+/// The weight of a cell at this distance from a place.
+Value Transposer::weigh(Value distance) {
+  Value x = b.create("Abs", {distance});
+  if (mode == "linear")
+    return b.create("Relu", {b.sub(number(1), x)});
+  double a = resize.node.getFloat("cubic_coeff_a", -0.75);
+  Value near = evaluate(x, {a + 2, -(a + 3), 0, 1});
+  Value far = evaluate(x, {a, -5 * a, 8 * a, -4 * a});
+  Value outer = b.where(b.create("Less", {x, number(2)}), far, number(0));
+  return b.where(b.create("Less", {x, number(1)}), near, outer);
+}
+
+/// Smaller images are smoothed: the weights reach as much farther, and their
+/// sum is made 1. The weights of cells outside count for the cell at the edge.
+Value Transposer::makeSmooth(const ResizedAxis &axis, Value places, Value cells,
+                             Value last) {
+  Value scale = b.create("Min", {axis.scale, number(1)});
+  bool excludes = resize.node.getInt("exclude_outside", 0);
+  Value all = cells, kept;
+  if (!excludes) {
+    // No cell that has a weight is farther outside: a scale is at least (to -
+    // 1/2) / from.
+    Size width = math.max(math.sub(math.mul(axis.to, 2), 1), 1);
+    Size steps = math.add(math.div(math.mul(axis.from, 2), width), 1);
+    Size margin = math.add(math.mul(steps, mode == "linear" ? 1 : 2), 2);
+    Size count = math.add(axis.from, math.mul(margin, 2));
+    all = b.sub(b.castTo(math.range(count), element), floatOf(margin));
+    Value inside = b.unsqueeze(clamp(all, number(0), last), 1);
+    kept = b.castTo(b.create("Equal", {inside, cells}), element);
+  }
+  Value weights = weigh(b.mul(b.sub(all, places), scale));
+  weights = b.div(weights, b.reduceSum(weights, 1, /*keepDims=*/true));
+  return kept ? b.matmul(weights, kept) : weights;
+}
+
 Value Transposer::makeMatrix(const ResizedAxis &axis) {
   Value places = b.unsqueeze(findPlaces(axis), 1);
   Value cells = b.castTo(math.range(axis.from), element);
   Value last = floatOf(math.sub(axis.from, 1));
-  Value matrix = mode == "nearest"  ? makeNearest(places, cells, last)
-                 : mode == "linear" ? makeLinear(places, cells, last)
-                                    : makeCubic(places, cells, last);
+  Value matrix = smoothes            ? makeSmooth(axis, places, cells, last)
+                 : mode == "nearest" ? makeNearest(places, cells, last)
+                 : mode == "linear"  ? makeLinear(places, cells, last)
+                                     : makeCubic(places, cells, last);
   if (coordinates != "tf_crop_and_resize")
     return matrix;
   // Outside, the result is a number that does not depend on the image.
@@ -294,8 +339,6 @@ Value getResizeGradient(NodeBuilder &b, Interpolation resize,
     reason = "the rank of its operand is unknown";
   else if (!axesFit)
     reason = "its axes do not fit its operand";
-  else if (resize.node.getInt("antialias", 0))
-    reason = "there is no gradient for antialias";
   else if (!transposer.isKnownMode())
     reason = "there is no gradient for this mode";
   else if (!resize.roi &&

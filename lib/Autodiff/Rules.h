@@ -27,6 +27,7 @@ llvm::ArrayRef<GradientRule> getEinsumGradients();
 llvm::ArrayRef<GradientRule> getElementwiseGradients();
 llvm::ArrayRef<GradientRule> getFourierGradients();
 llvm::ArrayRef<GradientRule> getFunctionGradients();
+llvm::ArrayRef<GradientRule> getGridSampleGradients();
 llvm::ArrayRef<GradientRule> getIndexingGradients();
 llvm::ArrayRef<GradientRule> getIterationGradients();
 llvm::ArrayRef<GradientRule> getLayerNormGradients();

@@ -225,7 +225,7 @@ FoldRule findArithmeticFold(StringRef op) {
     return foldUnary;
   return llvm::StringSwitch<FoldRule>(op)
       .Case("Where", foldWhere)
-      .Case("Cast", foldCast)
+      .Cases({"Cast", "CastLike"}, foldCast)
       .Cases({"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin"},
              foldReduction)
       .Default(nullptr);

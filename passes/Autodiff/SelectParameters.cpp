@@ -49,6 +49,7 @@ public:
   LogicalResult make(MutableArrayRef<ParameterChoice> choices);
 
 private:
+  void keepYielded(Value constant);
   InitializerOp hoist(const ParameterCandidate &candidate);
   void dropInput(BlockArgument input, InitializerOp initializer);
   LogicalResult widen(InitializerOp initializer);
@@ -81,6 +82,18 @@ ParameterInputs::ParameterInputs(GraphOp graph)
   });
 }
 
+/// Runtimes want a subgraph to yield what it computes, and no outer value.
+void ParameterInputs::keepYielded(Value constant) {
+  for (OpOperand &use : llvm::make_early_inc_range(constant.getUses())) {
+    if (!isa<YieldOp>(use.getOwner()) ||
+        isa<GraphOp>(use.getOwner()->getParentOp()))
+      continue;
+    builder.setInsertionPoint(use.getOwner());
+    builder.setBase(onnxir::getValueName(constant));
+    use.set(builder.create("Identity", {constant}, {}, constant.getType()));
+  }
+}
+
 /// A Constant, or an initializer of a body, as one of the main graph.
 InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
   Operation *constant = candidate.constant;
@@ -99,16 +112,9 @@ InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
       InitializerOp::create(before, constant->getLoc(), elements.getType(),
                             before.getStringAttr(name), elements,
                             DictionaryAttr(), UnitAttr(), UnitAttr());
-  // A subgraph yields what it computes, not what is around it.
-  if (YieldOp yield = getYield(*constant->getParentRegion());
-      llvm::is_contained(yield.getOperands(), constant->getResult(0))) {
-    builder.setInsertionPoint(yield);
-    builder.setBase(name);
-    yield->replaceUsesOfWith(
-        constant->getResult(0),
-        builder.create("Identity", made.getResult(), {}, elements.getType()));
-  }
-  constant->getResult(0).replaceAllUsesWith(made.getResult());
+  Value result = constant->getResult(0);
+  keepYielded(result);
+  result.replaceAllUsesWith(made.getResult());
   constant->erase();
   last = made;
   return made;

@@ -14,7 +14,7 @@
 #include "Graph/Passes.h"
 
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
-#include "mp-opt/Folding/KnownTensors.h"
+#include "mp-opt/Folding/ControlFlow.h"
 #include "mp-opt/Graph/SubgraphInliner.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -54,8 +54,7 @@ private:
   void inferFromShape(Operation *node);
   void useKnownOperands(Operation *node);
   void inferFromOperands(Operation *node);
-  Region *chooseBranch(Operation *node);
-  std::optional<int64_t> countIterations(Operation *loop);
+  int64_t getUnrollLimit(Operation *loop) const;
   void unroll(Operation *loop, int64_t iterations);
   void erase(Operation *node);
 
@@ -67,6 +66,8 @@ private:
   llvm::DenseSet<Value> sharpened;
   /// What may have lost its uses, and constants that may have none.
   llvm::SetVector<Operation *> candidates, made;
+  /// Nodes of copies of the body of a Loop.
+  llvm::DenseSet<Operation *> copies;
 };
 
 } // namespace
@@ -100,6 +101,8 @@ void Folder::useKnownOperands(Operation *node) {
       continue;
     Value constant = builder.constant(
         tensor->toAttr(getTensorElementType(operand.get().getType())));
+    known.set(constant, KnownTensor(*tensor));
+    sharpened.insert(constant);
     made.insert(constant.getDefiningOp());
     candidates.insert(definer);
     operand.set(constant);
@@ -126,6 +129,22 @@ void Folder::inferFromOperands(Operation *node) {
     node->setOperands(before);
 }
 
+/// Finds the one size that a Reshape leaves open, from all that it reshapes.
+static void completeShape(Type operand, const KnownTensor &sizes,
+                          SmallVectorImpl<int64_t> &shape) {
+  auto type = dyn_cast<RankedTensorType>(operand);
+  int64_t *open = llvm::find(shape, ShapedType::kDynamic);
+  if (!type || !type.hasStaticShape() || !sizes.isComplete() ||
+      open == shape.end() || llvm::count(shape, ShapedType::kDynamic) != 1 ||
+      sizes.elements[open - shape.begin()] != -1)
+    return;
+  int64_t others = 1;
+  for (int64_t size : shape)
+    others *= size == ShapedType::kDynamic ? 1 : size;
+  if (type.getNumElements() % others == 0)
+    *open = type.getNumElements() / others;
+}
+
 /// The sizes of a Reshape's or ConstantOfShape's result, as far as they are
 /// known: their number at least.
 void Folder::inferFromShape(Operation *node) {
@@ -143,6 +162,8 @@ void Folder::inferFromShape(Operation *node) {
   SmallVector<int64_t> shape;
   for (const KnownTensor::Element &size : sizes->elements)
     shape.push_back(size && *size > 0 ? *size : ShapedType::kDynamic);
+  if (isReshape)
+    completeShape(node->getOperand(0).getType(), *sizes, shape);
   result.setType(
       addSizes(result.getType(), RankedTensorType::get(shape, element)));
 }
@@ -163,102 +184,37 @@ void Folder::inferTypes(Operation *node) {
       sharpened.insert(result);
 }
 
-//===----------------------------------------------------------------------===//
-// If and Loop
-//===----------------------------------------------------------------------===//
-
-/// The branch that the condition takes; null if that is not known.
-Region *Folder::chooseBranch(Operation *node) {
-  if (!isStandardOp(node, "If") || !hasOperand(node, 0))
-    return nullptr;
-  const KnownTensor *condition = known.lookup(node->getOperand(0));
-  auto single = condition ? condition->getSingle() : std::nullopt;
-  auto names = node->getAttrOfType<ArrayAttr>(attr::regions);
-  if (!single || !names)
-    return nullptr;
-  auto wanted = StringAttr::get(node->getContext(),
-                                *single ? "then_branch" : "else_branch");
-  for (auto [name, region] : llvm::zip(names, node->getRegions()))
-    if (name == wanted)
-      if (YieldOp yield = getYield(region);
-          yield && yield.getNumOperands() == node->getNumResults() &&
-          !region.getNumArguments())
-        return &region;
-  return nullptr;
+/// True if the body takes slices and reduces them, as a bag of embeddings.
+static bool reducesSlices(Operation *loop) {
+  bool hasSlice = false, hasReduction = false;
+  loop->walk([&](Operation *op) {
+    if (!isNode(op))
+      return;
+    hasSlice |= isStandardOp(op, "Slice");
+    hasReduction |= isStandardOp(op, "ReduceSum") ||
+                    isStandardOp(op, "ReduceMean") ||
+                    isStandardOp(op, "ReduceMax");
+  });
+  return hasSlice && hasReduction;
 }
 
-/// True for a Loop whose parts fit each other, and whose body does the same in
-/// each copy.
-static bool canUnroll(Operation *loop) {
-  if (!isStandardOp(loop, "Loop") || loop->getNumRegions() != 1 ||
-      loop->getNumOperands() < 2)
-    return false;
-  Region &body = loop->getRegion(0);
-  YieldOp yield = getYield(body);
-  if (!yield || body.getNumArguments() != loop->getNumOperands() ||
-      yield.getNumOperands() != loop->getNumResults() + 1 ||
-      loop->getNumResults() + 2 < loop->getNumOperands())
-    return false;
-  for (BlockArgument argument : body.getArguments().take_front(2))
-    if (auto type = dyn_cast<RankedTensorType>(argument.getType());
-        type && type.getRank() != 0)
-      return false;
-  return !body.walk([](Operation *op) {
-                const OpSchema *schema = isNode(op) ? getSchema(op) : nullptr;
-                return schema && !schema->deterministic
-                           ? WalkResult::interrupt()
-                           : WalkResult::advance();
-              })
-              .wasInterrupted();
-}
-
-/// How often the body runs, if that is known and worth unrolling. What
-/// decides is computed as the iterations would.
-std::optional<int64_t> Folder::countIterations(Operation *loop) {
-  if (!canUnroll(loop))
-    return std::nullopt;
-  Block &body = loop->getRegion(0).front();
-  auto read = [&](unsigned index, int64_t absent) -> std::optional<int64_t> {
-    if (!hasOperand(loop, index))
-      return absent;
-    const KnownTensor *tensor = known.lookup(loop->getOperand(index));
-    return tensor ? tensor->getSingle() : std::nullopt;
-  };
-  auto most = read(0, std::numeric_limits<int64_t>::max());
-  auto goesOn = read(1, 1);
-  int64_t nodes = 0;
-  body.walk([&](Operation *op) { nodes += isNode(op); });
-  SmallVector<std::optional<KnownTensor>> states;
-  for (Value value : loop->getOperands().drop_front(2)) {
-    const KnownTensor *tensor = known.lookup(value);
-    states.push_back(tensor ? std::optional(*tensor) : std::nullopt);
-  }
-  Operation *yield = body.getTerminator();
-  for (int64_t count = 0;; ++count) {
-    // A count of no iterations, or the last one, needs no condition.
-    if ((most && count >= *most) || (goesOn && !*goesOn)) {
-      bool hasScanned = loop->getNumResults() > states.size();
-      return count || !hasScanned ? std::optional(count) : std::nullopt;
-    }
-    if (!most || !goesOn || (count > 0 && (count + 1) * nodes > unrollLimit))
-      return std::nullopt;
-    KnownTensors inside(&known);
-    inside.set(body.getArgument(0), {{}, {count}});
-    inside.set(body.getArgument(1), {{}, {int64_t(1)}});
-    for (auto [place, state] : llvm::enumerate(states))
-      if (state)
-        inside.set(body.getArgument(place + 2), *state);
-    for (Operation &op : body.without_terminator())
-      inside.visit(&op);
-    auto take = [&](unsigned place) -> std::optional<KnownTensor> {
-      const KnownTensor *tensor = inside.lookup(yield->getOperand(place));
-      return tensor ? std::optional(*tensor) : std::nullopt;
-    };
-    auto condition = take(0);
-    goesOn = condition ? condition->getSingle() : std::nullopt;
-    for (auto [place, state] : llvm::enumerate(states))
-      state = take(place + 1);
-  }
+/// Without float states, iterations do not depend on each other. A Loop that
+/// collects tensors in a sequence has no gradient, and its copies need no
+/// sequence.
+int64_t Folder::getUnrollLimit(Operation *loop) const {
+  constexpr int64_t ofSequences = 16, ofSegments = 64;
+  bool hasState = llvm::any_of(
+      loop->getOperands().drop_front(std::min(2u, loop->getNumOperands())),
+      [](Value state) {
+        return isa_and_nonnull<FloatType>(
+            getTensorElementType(state.getType()));
+      });
+  if (!hasState && reducesSlices(loop))
+    return ofSegments * unrollLimit;
+  bool collects = llvm::any_of(loop->getResultTypes(), [](Type type) {
+    return isa<SequenceType>(type);
+  });
+  return collects ? ofSequences * unrollLimit : unrollLimit;
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,6 +232,7 @@ void Folder::erase(Operation *node) {
     for (Value result : op->getResults())
       sharpened.erase(result);
     candidates.remove(op);
+    copies.erase(op);
   });
   node->erase();
 }
@@ -298,8 +255,10 @@ void Folder::unroll(Operation *loop, int64_t iterations) {
   Operation *before = loop->getPrevNode();
   inliner.unrollLoop(loop, iterations);
   for (Operation *op = loop->getPrevNode(); op && op != before;
-       op = op->getPrevNode())
+       op = op->getPrevNode()) {
     candidates.insert(op);
+    op->walk([&](Operation *inner) { copies.insert(inner); });
+  }
 }
 
 /// Returns the operation to go on with.
@@ -308,13 +267,22 @@ Operation *Folder::visit(Operation *op) {
     known.visit(op);
     return op->getNextNode();
   }
+  // Integers of a Loop's body are known by their types.
+  bool isLoop = isStandardOp(op, "Loop");
+  if (isLoop)
+    builder.getTypes().inferNested(op);
+  // Every copy computes the same numbers anew.
+  if (copies.contains(op))
+    useKnownOperands(op);
   inferTypes(op);
   Operation *before = op->getPrevNode();
   Block *block = op->getBlock();
   bool isReplaced = true;
-  if (Region *branch = chooseBranch(op))
+  if (Region *branch = getTakenBranch(op, known))
     inliner.inlineBranch(op, *branch);
-  else if (auto iterations = countIterations(op))
+  else if (auto iterations =
+               isLoop ? countIterations(op, known, getUnrollLimit(op))
+                      : std::nullopt)
     unroll(op, *iterations);
   else
     isReplaced = false;

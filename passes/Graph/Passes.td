@@ -125,7 +125,11 @@ def FoldConstants : GraphPass<"onnx-fold-constants"> {
 
     A Loop of several iterations is unrolled if that makes `unroll` nodes at
     most: a copy of a larger body costs more to compile and to load than the
-    bookkeeping of a Loop costs to run. Bodies with random numbers are not.
+    bookkeeping of a Loop costs to run. Nodes that are known in an iteration,
+    and branches that it does not take, are not counted. A Loop that collects
+    tensors in a sequence, which has no gradient as it is, may become 16 times
+    as many, and one that reduces slices 64 times: of these `onnx-join-segments`
+    leaves a few. Bodies with random numbers are not unrolled.
 
     Example: test/Graph/onnx-fold-constants.mlir
   }];
@@ -139,9 +143,12 @@ def FoldSequences : GraphPass<"onnx-fold-sequences"> {
   let summary = "Take elements of sequences from what they were made of";
   let description = [{
     After: in the main graph and its subgraphs, no SequenceAt with a constant
-    index reads a SequenceConstruct, or a SplitToSequence whose parts have known
-    sizes: the latter is a Split. Other sequences stay. The opset must be 13 at
-    least, else nothing is done.
+    index and no ConcatFromSequence reads a sequence whose elements are known:
+    one made by SequenceConstruct, by SequenceEmpty, SequenceInsert and
+    SequenceErase at constant positions, or by SplitToSequence into parts of
+    known sizes. The latter is a Split, ConcatFromSequence is a Concat, and
+    types of the nodes that follow are inferred again. Other sequences stay. The
+    opset must be 13 at least, else nothing is done.
 
     Example: test/Graph/onnx-fold-sequences.mlir
   }];
@@ -162,6 +169,22 @@ def StackSequences : GraphPass<"onnx-stack-sequences"> {
     nothing is done.
 
     Example: test/Graph/onnx-stack-sequences.mlir
+  }];
+}
+
+def JoinSegments : GraphPass<"onnx-join-segments"> {
+  let summary = "Reduce consecutive rows at once that were reduced one by one";
+  let description = [{
+    Before: `onnx-fold-constants` and `onnx-fold-sequences`, which leave a bag of
+    embeddings as a Slice, a lookup and a reduction for each bag, and a Concat of
+    all. After: no Concat along the first axis joins ReduceSums, ReduceMeans or
+    ReduceMaxes of slices that follow each other, with known bounds: all rows
+    are looked up at once. Segments of one length become an axis, which is
+    reduced; others are added, or compared, by a ScatterND (opset 18), in which
+    empty ones stay zero. Nodes between Slice and reduction must compute each
+    row for itself (Gather, Unsqueeze, Mul, casts); other Concats are left alone.
+
+    Example: test/Graph/onnx-join-segments.mlir
   }];
 }
 

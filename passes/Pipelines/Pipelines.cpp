@@ -119,6 +119,7 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   pm.addPass(createFoldConstants());
   pm.addPass(createStackSequences());
   pm.addPass(createFoldSequences());
+  pm.addPass(createJoinSegments());
   AddLossOptions adding;
   adding.losses = putInBraces(options.loss);
   adding.classAxis = options.classAxis;

@@ -81,8 +81,12 @@ void NarrowSaved::runOnOperation() {
     Value copy =
         isF32Tensor(value.getType()) ? findCopy(value, saved) : Value();
     SmallVector<OpOperand *, 2> uses(entry.uses);
+    // Positions are not rounded a second time.
     if (!findNarrow(value))
-      llvm::erase_if(uses, [&](OpOperand *use) { return exact.contains(use); });
+      llvm::erase_if(uses, [&](OpOperand *use) {
+        return exact.contains(use) ||
+               use->getOwner()->hasAttr(mark::shapeArithmetic);
+      });
     if (!copy || uses.empty())
       continue;
     Operation *first = nullptr;

@@ -53,7 +53,8 @@ def AnnotateShapeArithmetic : PrecisionPass<"mp-annotate-shape-arithmetic"> {
 
     Followed through If, Loop, Scan and captures. Left alone: what contractions
     make, but for products of a column and a row; what comes from contractions
-    and is quantized to 8 bits; comparisons of data that decide an If.
+    and is quantized to 8 bits; comparisons of data that decide an If. Marks that
+    nodes have already (positions in the gradient of GridSample) stay.
 
     Example: test/Precision/mp-annotate-shape-arithmetic.mlir
   }];
@@ -371,7 +372,8 @@ def NarrowSaved : PrecisionPass<"mp-narrow-saved"> {
     copy stay: a normalization's statistics, a loss's log-probabilities.
     Comparisons that tell which element a node took (a maximum's gradient), and
     differences of what a node read and what it yielded (a log-sum's), take both
-    unrounded: with one of them rounded, nothing would be equal.
+    unrounded: with one of them rounded, nothing would be equal. So do nodes
+    with `mp.shape_arithmetic`, which compute positions.
 
     Example: test/Precision/mp-narrow-saved.mlir
   }];

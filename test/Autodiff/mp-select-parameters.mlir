@@ -62,3 +62,27 @@ module @merged attributes {onnx.opset_import = [["", 18]]} {
     onnx.yield %5 : tensor<f32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "loss"}]}
   }
 }
+
+// -----
+
+// A parameter that a branch yields is an outer value then, which no runtime
+// takes: the branch yields a copy.
+// CHECK-LABEL: module @yielded
+// CHECK: ^bb0(%x: tensor<1x4xf32>, %c: tensor<i1>, %w: tensor<1x4xf32>):
+// CHECK: %[[COPY:.*]] = "onnx.Identity"(%w)
+// CHECK: onnx.yield %[[COPY]]
+module @yielded attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<1x4xf32>, %c: tensor<i1>):
+    %0 = "onnx.If"(%c) ({
+      %w = onnx.initializer "w" dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf32> : tensor<1x4xf32>
+      onnx.yield %w : tensor<1x4xf32>
+    }, {
+      %1 = "onnx.Neg"(%x) {onnx.results = ["n"]} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+      onnx.yield %1 : tensor<1x4xf32>
+    }) {onnx.regions = ["then_branch", "else_branch"], onnx.results = ["y"]} : (tensor<i1>) -> tensor<1x4xf32>
+    %t = "onnx.Concat"(%0, %x) {axis = 0 : i64, onnx.results = ["t"]} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+    %2 = "onnx.ReduceSum"(%t) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<2x4xf32>) -> tensor<f32>
+    onnx.yield %2 : tensor<f32> {onnx.inputs = [{name = "x"}, {name = "c"}], onnx.outputs = [{name = "loss"}]}
+  }
+}

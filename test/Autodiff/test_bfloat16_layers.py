@@ -11,9 +11,10 @@ from onnx import TensorProto
 
 import rules
 
-FAMILIES = ["convolution", "loss", "normalization", "pooling", "resize"]
-# The checker refuses these forward nodes: deprecated, or with a body of fp32.
-REFUSED = ("group-18", "mean-variance")
+FAMILIES = ["convolution", "grid_sample", "loss", "normalization", "pooling", "resize"]
+# The checker refuses these forward nodes: deprecated, with a body of fp32, or
+# without bfloat16.
+REFUSED = ("group-18", "mean-variance", "opset-")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from onnx import TensorProto
 import rules
 from support import run_mp_opt, scratch_dir
 
-FAMILIES = ["convolution", "loss", "normalization", "pooling", "resize"]
+FAMILIES = ["convolution", "grid_sample", "loss", "normalization", "pooling", "resize"]
 # What onnxruntime does not run: an output_padding of a stride or more, an even
 # LRN, GlobalLpPool of this version, and a Resize that excludes what is outside
 # or of a vector.

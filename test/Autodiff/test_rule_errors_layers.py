@@ -66,10 +66,10 @@ RULES = {
         "Resize(x, , s)",
         RANK,
     ),
-    "resize-antialias": (
-        "float[2,3] x, float[2] s",
-        'Resize<antialias=1, mode="linear">(x, , s)',
-        "there is no gradient for antialias",
+    "sample-rank": (
+        "float[] x, float[1,2,2,2] g",
+        "GridSample(x, g)",
+        "expected an image and a grid of known rank",
     ),
     "resize-mode": (
         "float[2,3] x, float[2] s",

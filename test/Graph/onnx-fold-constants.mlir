@@ -194,3 +194,56 @@ module @ranks attributes {onnx.opset_import = [["", 18]]} {
     onnx.yield %4, %7 : tensor<*xf32>, tensor<*xf32>
   }
 }
+
+// -----
+
+// The one size that a Reshape leaves open follows from the others.
+// CHECK-LABEL: module @open
+// CHECK: "onnx.Reshape"{{.*}} -> tensor<4x6xf32>
+module @open attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<2x3x4xf32>):
+    %0 = "onnx.Constant"() {value_ints = array<i64: -1, 6>, onnx.results = ["c"]} : () -> tensor<2xi64>
+    %1 = "onnx.Reshape"(%x, %0) {onnx.results = ["y"]} : (tensor<2x3x4xf32>, tensor<2xi64>) -> tensor<?x6xf32>
+    onnx.yield %1 : tensor<?x6xf32>
+  }
+}
+
+// -----
+
+// A bag of embeddings for each count: 30 copies of one node that is left of
+// five. Branches that are not taken do not count, and need not be known to do
+// the same in each copy. What each copy computes anew is a constant.
+// CHECK-LABEL: module @collect
+// CHECK-NOT: onnx.Loop
+// CHECK-NOT: onnx.If
+// CHECK-COUNT-30: "onnx.Neg"(
+// CHECK-NOT: "onnx.Add"
+module @collect attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<2xf32>):
+    %none = onnx.absent
+    %count = "onnx.Constant"() {value_int = 30 : i64, onnx.results = ["count"]} : () -> tensor<i64>
+    %zero = "onnx.Constant"() {value_int = 0 : i64, onnx.results = ["zero"]} : () -> tensor<i64>
+    %true = "onnx.Constant"() {value = dense<true> : tensor<i1>, onnx.results = ["c"]} : () -> tensor<i1>
+    %e = "onnx.SequenceEmpty"() {onnx.results = ["e"]} : () -> !onnx.seq<tensor<2xf32>>
+    %0:2 = "onnx.Loop"(%none, %true, %e, %zero) ({
+    ^bb0(%i: tensor<i64>, %c: tensor<i1>, %s: !onnx.seq<tensor<2xf32>>, %n: tensor<i64>):
+      %one = "onnx.Constant"() {value_int = 1 : i64, onnx.results = ["one"]} : () -> tensor<i64>
+      %k = "onnx.CastLike"(%one, %n) {onnx.results = ["k"]} : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      %m = "onnx.Add"(%n, %k) {onnx.results = ["m"]} : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      %d = "onnx.Less"(%m, %count) {onnx.results = ["d"]} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      %q = "onnx.Equal"(%n, %count) {onnx.results = ["q"]} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      %r = "onnx.If"(%q) ({
+        %a = "onnx.Sin"(%x) {onnx.results = ["a"]} : (tensor<2xf32>) -> tensor<2xf32>
+        onnx.yield %a : tensor<2xf32>
+      }, {
+        %b = "onnx.Neg"(%x) {onnx.results = ["b"]} : (tensor<2xf32>) -> tensor<2xf32>
+        onnx.yield %b : tensor<2xf32>
+      }) {onnx.regions = ["then_branch", "else_branch"], onnx.results = ["r"]} : (tensor<i1>) -> tensor<2xf32>
+      %t = "onnx.SequenceInsert"(%s, %r) {onnx.results = ["t"]} : (!onnx.seq<tensor<2xf32>>, tensor<2xf32>) -> !onnx.seq<tensor<2xf32>>
+      onnx.yield %d, %t, %m : tensor<i1>, !onnx.seq<tensor<2xf32>>, tensor<i64>
+    }) {onnx.name = "loop", onnx.regions = ["body"], onnx.results = ["y", ""]} : (none, tensor<i1>, !onnx.seq<tensor<2xf32>>, tensor<i64>) -> (!onnx.seq<tensor<2xf32>>, tensor<i64>)
+    onnx.yield %0#0 : !onnx.seq<tensor<2xf32>>
+  }
+}

@@ -60,6 +60,7 @@ CASES = {
     "where": "t = Where(truths, v321, one)",
     "cast-to-bool": "a = Sub(v213, one) t = Cast<to=9>(a)",
     "cast-from-bool": "t = Cast<to=7>(truths)",
+    "cast-like": "t = CastLike(truths, v0)",
     "cast-of-bytes": "t = Cast<to=7>(small)",
     "sum": "t = ReduceSum<keepdims=0>(v213)",
     "product": "t = ReduceProd(v321)",

@@ -102,3 +102,25 @@ module @inference attributes {onnx.opset_import = [["", 18]]} {
     onnx.yield %1, %2 : tensor<4xf32>, tensor<4xf32> {onnx.inputs = [{name = "x"}]}
   }
 }
+
+// -----
+
+// Positions of the backward pass are those of the forward pass.
+// CHECK-LABEL: module @positions
+// CHECK-SAME: mp.casts_inserted = 0
+// CHECK: "onnx.Floor"(%p)
+module @positions attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>):
+    %p = "onnx.Softmax"(%x) {onnx.results = ["p"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %pl = "onnx.Cast"(%p) {mp.inserted, onnx.results = ["pl"], to = 16 : i64} : (tensor<4x4xf32>) -> tensor<4x4xbf16>
+    %y = "onnx.Neg"(%pl) {onnx.results = ["y"]} : (tensor<4x4xbf16>) -> tensor<4x4xbf16>
+    %yw = "onnx.Cast"(%y) {mp.inserted, onnx.results = ["yw"], to = 1 : i64} : (tensor<4x4xbf16>) -> tensor<4x4xf32>
+    %loss = "onnx.ReduceSum"(%yw) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<4x4xf32>) -> tensor<f32>
+    %seed = mp.loss_seed %loss : tensor<f32>
+    %f = "onnx.Floor"(%p) {mp.shape_arithmetic, onnx.results = ["f"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %dw = "onnx.Mul"(%f, %seed) {onnx.results = ["dw"]} : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %g = mp.gradient %dw of %w : tensor<4x4xf32>, tensor<4x4xf32>
+    onnx.yield %loss, %g : tensor<f32>, tensor<4x4xf32> {onnx.inputs = [{name = "x"}, {name = "w"}]}
+  }
+}

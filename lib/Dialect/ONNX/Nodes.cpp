@@ -7,7 +7,11 @@
 
 #include "mp-opt/Dialect/ONNX/Nodes.h"
 
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+#include <cstring>
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -57,6 +61,28 @@ static Attribute getConstantValue(Value value) {
   return held;
 }
 
+/// Integers that lie in the model's file.
+static std::optional<SmallVector<int64_t>>
+readStoredInts(DenseResourceElementsAttr elements) {
+  AsmResourceBlob *blob = elements.getRawHandle().getBlob();
+  Type type = elements.getElementType();
+  auto read = [&](auto number) -> std::optional<SmallVector<int64_t>> {
+    ArrayRef<char> bytes = blob->getData();
+    SmallVector<int64_t> numbers;
+    for (; bytes.size() >= sizeof number;
+         bytes = bytes.drop_front(sizeof number)) {
+      memcpy(&number, bytes.data(), sizeof number);
+      numbers.push_back(number);
+    }
+    if (int64_t(numbers.size()) != elements.getNumElements())
+      return std::nullopt;
+    return numbers;
+  };
+  if (blob && type.isSignlessInteger(64))
+    return read(int64_t());
+  return blob && type.isSignlessInteger(32) ? read(int32_t()) : std::nullopt;
+}
+
 std::optional<SmallVector<int64_t>> getConstantInts(Value value) {
   if (Operation *op = value.getDefiningOp();
       op && isStandardOp(op, "Constant")) {
@@ -65,8 +91,12 @@ std::optional<SmallVector<int64_t>> getConstantInts(Value value) {
     if (auto number = op->getAttrOfType<IntegerAttr>("value_int"))
       return SmallVector<int64_t>{number.getInt()};
   }
-  auto elements = dyn_cast_or_null<DenseElementsAttr>(getConstantValue(value));
   constexpr int64_t most = 4096;
+  Attribute held = getConstantValue(value);
+  if (auto stored = dyn_cast_or_null<DenseResourceElementsAttr>(held);
+      stored && stored.getNumElements() <= most)
+    return readStoredInts(stored);
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(held);
   if (!elements || elements.getNumElements() > most ||
       !isa<IntegerType>(elements.getElementType()))
     return std::nullopt;

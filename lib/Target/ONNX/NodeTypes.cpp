@@ -47,6 +47,19 @@ private:
 NodeTypes::NodeTypes() : constants(std::make_unique<Constants>()) {}
 NodeTypes::~NodeTypes() = default;
 
+/// The integers that a Constant states as a list or a number.
+static Attribute getStatedInts(Operation *op) {
+  Builder builder(op->getContext());
+  Type element = builder.getI64Type();
+  if (auto list = op->getAttrOfType<DenseI64ArrayAttr>("value_ints"))
+    return DenseElementsAttr::get(RankedTensorType::get({list.size()}, element),
+                                  list.asArrayRef());
+  if (auto number = op->getAttrOfType<IntegerAttr>("value_int"))
+    return DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                  number.getInt());
+  return {};
+}
+
 std::unique_ptr<::onnx::TensorProto>
 NodeTypes::Constants::convert(Operation *op) {
   Attribute value;
@@ -54,7 +67,7 @@ NodeTypes::Constants::convert(Operation *op) {
     value =
         initializer.getOverridable() ? TypedAttr() : initializer.getValueAttr();
   else if (isStandardOp(op, "Constant"))
-    value = op->getAttr("value");
+    value = op->hasAttr("value") ? op->getAttr("value") : getStatedInts(op);
   if (auto tensor = dyn_cast_or_null<TensorAttr>(value))
     value = tensor.getValue();
   auto elements = dyn_cast_or_null<DenseElementsAttr>(value);

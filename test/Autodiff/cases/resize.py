@@ -163,6 +163,55 @@ CASES = [
         """,
         {"x": (3, 4)},
     ),
+    # Smaller images are smoothed, larger ones are not.
+    *[
+        resize(
+            f"antialias-{mode}-{coordinates}-{kind}",
+            (1, 2, 6, 8),
+            mode=mode,
+            coordinate_transformation_mode=coordinates,
+            antialias=1,
+            exclude_outside=outside,
+            **sizes,
+        )
+        for mode in ["linear", "cubic"]
+        for coordinates in COORDINATES
+        for kind, outside, sizes in [
+            ("down", 0, {"scales": [1.0, 1.0, 0.5, 0.375]}),
+            ("both", 1, {"sizes": [1, 2, 8, 3]}),
+        ]
+    ],
+    *[
+        resize(
+            f"antialias-torch-{mode}",
+            (1, 2, 9, 7),
+            sizes=[1, 2, 4, 3],
+            mode=mode,
+            cubic_coeff_a=-0.5,
+            exclude_outside=1,
+            antialias=1,
+            torch=interpolate(size=(4, 3), mode=f"bi{mode}", antialias=True),
+        )
+        for mode in ["linear", "cubic"]
+    ],
+    resize(
+        "antialias-policy",
+        (3, 9, 2),
+        sizes=[6, 2],
+        axes=[1, 2],
+        mode="linear",
+        antialias=1,
+        keep_aspect_ratio_policy="not_larger",
+    ),
+    resize(
+        "antialias-crop",
+        (1, 1, 6, 8),
+        sizes=[1, 1, 3, 3],
+        roi=[0.0, 0.0, 0.25, -0.2, 1.0, 1.0, 0.8, 1.1],
+        mode="linear",
+        coordinate_transformation_mode="tf_crop_and_resize",
+        antialias=1,
+    ),
     resize("axes", (3, 4, 2), sizes=[5, 3], mode="linear", axes=[0, 1]),
     resize("one-axis", (5,), scales=[2.0], mode="linear"),
     *[

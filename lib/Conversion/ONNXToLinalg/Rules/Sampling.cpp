@@ -112,7 +112,9 @@ Value Sampler::sample(Value batch, Value channel, ArrayRef<Value> places) {
     Value x = places[axis];
     if (mode == Interpolation::Nearest)
       x = s.math<math::RoundEvenOp>(x);
-    x = keepInside(x, axis);
+    // A cubic repeats the edges cell by cell, as torch and onnxruntime have it.
+    if (mode != Interpolation::Cubic || outside != Outside::Border)
+      x = keepInside(x, axis);
     at.push_back(x);
     Value low = mode == Interpolation::Nearest ? x : s.math<math::FloorOp>(x);
     base.push_back(mode == Interpolation::Cubic ? s.sub(low, s.like(x, 1))
