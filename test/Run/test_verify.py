@@ -156,7 +156,7 @@ RANGES = {
 }
 
 
-@pytest.mark.parametrize("text", RANGES)
+@pytest.mark.parametrize("text", RANGES, ids=["exp", "argmax"])
 def test_random_data_prove_little(tmp_path, text):
     """The verdict is less then; data of the user's are judged as ever."""
     model = write_model(tmp_path, text)
@@ -165,7 +165,7 @@ def test_random_data_prove_little(tmp_path, text):
     assert done.returncode == 0 and out.exists(), done.stderr
     verdict = done.stderr.splitlines()[-1]
     assert ": ran: output 'y' is within" in verdict and "verified" not in verdict
-    assert f"; random data prove little for this model: node with " in verdict
+    assert "; random data prove little for this model: node with " in verdict
     assert RANGES[text] in verdict and "--verify=DATA" in verdict
     rng = np.random.default_rng(0)
     arrays = {"x": (4, 8), "w": (8, 4 if "ArgMax" in text else 8), "t": (4, 8)}
