@@ -27,6 +27,10 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -394,6 +398,13 @@ Model::compile(const CompileOptions &given) {
   if (std::unique_ptr<Program> program = compileProgram(*module, own))
     return program;
   return fail(ErrorKind::NotSupported, recorder.getText());
+}
+
+void Model::discard() {
+  module = ModuleOp::create(UnknownLoc::get(&context));
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 llvm::Expected<DevicePlan> Model::plan(const CompileOptions &given) {

@@ -108,9 +108,11 @@ Error Trainer::compile() {
   addSizes(form.inputs, first, compile);
   if (Error failed = shardStates())
     return failed;
+  dropUnreadOutputs(*model, form);
   auto created = StepProgram::create(*model, std::move(compile));
   if (!created)
     return created.takeError();
+  model->discard();
   compiled = std::move(*created);
   findShards();
   if (!options.checkpoints.empty())

@@ -7,9 +7,13 @@
 
 #include "mp-opt/API/TrainingStep.h"
 
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Operators/OperatorTraits.h"
+
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
+using namespace mp::onnxir;
 
 namespace mp {
 
@@ -31,6 +35,56 @@ Expected<TrainingStep> TrainingStep::find(Model &model,
     step.isState.push_back(outputs.contains(input.name + "_new"));
   step.inputs = std::move(*inputs);
   return step;
+}
+
+/// What updates states may write over its operands.
+static bool isOfOptimizer(mlir::Operation *node) {
+  return node && isNode(node) &&
+         getOperatorTraits(node).kind == OperatorKind::Optimizer;
+}
+
+/// What draws random numbers, or writes over operands, counts without uses.
+static bool isRemovable(mlir::Operation *node) {
+  switch (getOperatorTraits(node).kind) {
+  case OperatorKind::Opaque:
+  case OperatorKind::Generation:
+  case OperatorKind::ControlFlow:
+  case OperatorKind::Optimizer:
+  case OperatorKind::Communication:
+    return false;
+  default:
+    return !node->hasAttr("seed") && !isStandardOp(node, "Dropout");
+  }
+}
+
+void dropUnreadOutputs(Model &model, const TrainingStep &step) {
+  StringSet<> read;
+  read.insert(lossName);
+  for (const ModelValue &state : step.getStates())
+    read.insert(state.name + "_new");
+  YieldOp yield = getYield(getMainGraph(model.getModule()).getBody());
+  auto described = yield->getAttrOfType<mlir::ArrayAttr>(attr::outputs);
+  SmallVector<mlir::Value> kept;
+  SmallVector<mlir::Attribute> fields;
+  for (const auto &[place, name] : llvm::enumerate(model.getOutputNames())) {
+    mlir::Value value = yield->getOperand(place);
+    bool isRead = read.contains(name) ||
+                  StringRef(name).starts_with(lossPartPrefix) ||
+                  isOfOptimizer(value.getDefiningOp());
+    if (!isRead)
+      continue;
+    kept.push_back(value);
+    if (described && place < described.size())
+      fields.push_back(described[place]);
+  }
+  if (described)
+    yield->setAttr(attr::outputs,
+                   mlir::ArrayAttr::get(yield.getContext(), fields));
+  yield->setOperands(kept);
+  for (mlir::Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(*yield->getBlock())))
+    if (isNode(&op) && op.use_empty() && isRemovable(&op))
+      op.erase();
 }
 
 std::vector<ModelValue> TrainingStep::getStates() const {

@@ -110,3 +110,32 @@ def test_the_node_that_diverges_at_once(tmp_path):
     np.savez(tmp_path / "data.npz", x=x)
     message = fail(DIVERGED, "train", step, f"--data={tmp_path / 'data.npz'}")
     assert "in step 1, 'sum' of" in message and "(ReduceSum-13)" in message
+
+
+# -----------------------------------------------------------------------------
+# Outputs that nobody reads
+# -----------------------------------------------------------------------------
+
+UNREAD = """
+step (int64[n] x, float[4] table, float total) =>
+    (float loss, float rows, float "loss.part", float total_new)
+<float[4] table = {1, 2, 3, 4}, float total = {0}>
+{
+  sum = ReduceSum<keepdims = 0>(x)
+  rows = Gather(table, sum)
+  "loss.part" = ReduceMax<keepdims = 0>(table)
+  total_new = Add(total, "loss.part")
+  loss = Identity("loss.part")
+}
+"""
+
+
+def test_outputs_that_nobody_reads_are_not_computed(tmp_path):
+    """This one has a row that is not there."""
+    step = write_model(tmp_path, UNREAD)
+    data, log = tmp_path / "data.npz", tmp_path / "log"
+    np.savez(data, x=np.full((4, 2), 9, np.int64))
+    mp_run("train", step, f"--data={data}", f"--log={log}", "--quiet")
+    assert [r["losses"] for r in read_log(log)] == [{"part": 4}] * 4
+    # `run` computes all.
+    fail(1, "run", step, "--random", f"--raw=x:{tmp_path / 'x'}:int64[2]")

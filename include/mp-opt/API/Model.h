@@ -105,6 +105,10 @@ public:
   /// is needed. For when there are copies of what is trained.
   void releasePages() { input.releasePages(); }
 
+  /// Frees the nodes of a model that has been compiled, and gives back the
+  /// memory that compiling took; nothing is left of it but its context.
+  void discard();
+
   /// Compiles it, and uses it up, but not its context, which must outlive the
   /// program. `options.title` is completed by the name of the file.
   llvm::Expected<std::unique_ptr<Program>>

@@ -31,6 +31,10 @@ struct TrainingStep {
   std::vector<ModelValue> getStates() const;
 };
 
+/// Takes away the outputs of a step that no run reads: all but the loss, what
+/// it is a sum of, and states.
+void dropUnreadOutputs(Model &model, const TrainingStep &step);
+
 } // namespace mp
 
 #endif // MPOPT_API_TRAININGSTEP_H

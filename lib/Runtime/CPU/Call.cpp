@@ -22,7 +22,7 @@ namespace mp::runtime {
 struct Call {
   std::jmp_buf end;
   /// What it has allocated.
-  Block blocks = {&blocks, &blocks, 0};
+  Block blocks = {&blocks, &blocks, 0, 0};
   /// Outputs that have got memory here.
   void ***outputs = nullptr;
   int32_t numOutputs = 0;

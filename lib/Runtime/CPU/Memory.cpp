@@ -25,7 +25,9 @@ void count(int64_t bytes) {
 }
 
 /// Big blocks that were freed, for calls to come: a model asks for the same
-/// sizes in each call, and new memory costs a page fault for every page.
+/// sizes in each call, and new memory costs a page fault for every page. A
+/// block serves what takes a quarter of it, too, and makes way for a bigger
+/// one: kernels that follow each other share their workspace.
 class BlockCache {
 public:
   void clear() {
@@ -37,17 +39,27 @@ public:
     if (bytes < least)
       return nullptr;
     Lock lock(mutex);
-    for (int32_t index = number; index-- > 0;)
-      if (blocks[index]->bytes == bytes) {
-        Block *block = blocks[index];
-        remove(index);
-        return block;
-      }
+    int32_t fitting = -1, lesser = -1;
+    for (int32_t index = number; index-- > 0;) {
+      int64_t room = blocks[index]->room;
+      if (room / share > bytes || bytes / share > room)
+        continue;
+      int32_t &best = room < bytes ? lesser : fitting;
+      if (best < 0 || (room < bytes) == (room > blocks[best]->room))
+        best = index;
+    }
+    if (fitting < 0 && lesser < 0)
+      return nullptr;
+    Block *block = blocks[fitting < 0 ? lesser : fitting];
+    remove(fitting < 0 ? lesser : fitting);
+    if (fitting >= 0)
+      return block;
+    std::free(block);
     return nullptr;
   }
 
   void give(Block *block) {
-    if (block->bytes < least) {
+    if (block->room < least) {
       std::free(block);
       return;
     }
@@ -65,7 +77,7 @@ private:
       blocks[index] = blocks[index + 1];
   }
 
-  static constexpr int64_t least = 65536;
+  static constexpr int64_t least = 65536, share = 4;
   static constexpr int32_t most = 32;
   Mutex mutex;
   Block *blocks[most] = {};
@@ -135,8 +147,11 @@ void *allocateAligned(int64_t bytes) {
 
 Block *takeBlock(int64_t bytes) {
   Block *block = cache.take(bytes);
-  if (!block && bytes >= 0 && bytes < INT64_MAX / 2)
+  if (!block && bytes >= 0 && bytes < INT64_MAX / 2) {
     block = static_cast<Block *>(allocateAligned(bytes + sizeof(Block)));
+    if (block)
+      block->room = bytes;
+  }
   if (!block)
     return nullptr;
   block->bytes = bytes;

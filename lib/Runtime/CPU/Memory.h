@@ -16,7 +16,8 @@ namespace mp::runtime {
 /// that fails can free them.
 struct alignas(64) Block {
   Block *next, *previous;
-  int64_t bytes;
+  /// What was asked for last, and what there is.
+  int64_t bytes, room;
 };
 
 /// Null if there is none.
