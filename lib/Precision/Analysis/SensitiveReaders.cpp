@@ -38,9 +38,6 @@ public:
   double get(Value value);
 
 private:
-  double getMagnitude(Value value) {
-    return context.ranges.get(value).getMaxMagnitude();
-  }
   bool step(Operation *op);
   double getProduct(Operation *op);
 
@@ -63,7 +60,7 @@ bool PhaseSize::step(Operation *op) {
     return moves;
   }
   for (unsigned index : {0, 1}) {
-    double constant = getMagnitude(op->getOperand(1 - index));
+    double constant = context.getMagnitude(op->getOperand(1 - index));
     if (!context.isConstantValue(op->getOperand(1 - index)) ||
         !std::isfinite(constant))
       continue;
@@ -86,9 +83,10 @@ double PhaseSize::getProduct(Operation *op) {
   uint64_t products = context.countProducts(op);
   double terms =
       double(products) / context.getSizes().getElements(op->getResult(0));
-  double product = getMagnitude(op->getOperand(0)) *
-                   getMagnitude(op->getOperand(1)) * std::sqrt(terms);
-  double bias = op->getNumOperands() > 2 ? getMagnitude(op->getOperand(2)) : 0;
+  double product = context.getMagnitude(op->getOperand(0)) *
+                   context.getMagnitude(op->getOperand(1)) * std::sqrt(terms);
+  double bias =
+      op->getNumOperands() > 2 ? context.getMagnitude(op->getOperand(2)) : 0;
   return products ? std::hypot(product, bias) : unknown;
 }
 
@@ -98,7 +96,7 @@ double PhaseSize::get(Value from) {
   for (unsigned count = 0; count < maxSteps; ++count) {
     Operation *op = value.getDefiningOp();
     bool isProduct = op && isNode(op) && context.getTraits(op).contracts();
-    double size = getMagnitude(value);
+    double size = context.getMagnitude(value);
     if (isProduct)
       size = std::min(size, getProduct(op));
     least = std::min(least,

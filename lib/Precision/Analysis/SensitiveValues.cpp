@@ -14,6 +14,7 @@
 #include "SensitivityContext.h"
 
 #include "mp-opt/Graph/MultiplyAdds.h"
+#include "mp-opt/Graph/Parameters.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -26,7 +27,18 @@ namespace mp {
 
 SensitivityContext::SensitivityContext(ModuleOp module, RangeAnalysis &ranges,
                                        ElementKind low)
-    : flow(module), depths(flow), ranges(ranges), limits(low), low(low) {}
+    : flow(module), depths(flow), ranges(ranges), limits(low), low(low) {
+  for (Operation *scope : flow.getScopes())
+    if (auto graph = dyn_cast<GraphOp>(scope))
+      for (auto [argument, initializer] : collectDefaults(graph))
+        defaults[argument] = initializer;
+}
+
+double SensitivityContext::getMagnitude(Value value) {
+  Operation *initializer = defaults.lookup(value);
+  return ranges.get(initializer ? initializer->getResult(0) : value)
+      .getMaxMagnitude();
+}
 
 bool SensitivityContext::isFollowed(Operation *op) {
   if (!isNode(op) || op->getNumRegions() || isConstant(op))

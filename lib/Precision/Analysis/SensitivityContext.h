@@ -57,6 +57,9 @@ struct SensitivityContext {
   bool isConstantValue(mlir::Value value) const {
     return depths.lookup(value) == ProductDepth::Constant;
   }
+  /// The greatest magnitude of the value's elements; of a parameter, that of
+  /// its initial ones. Infinite where nothing is known.
+  double getMagnitude(mlir::Value value);
   const ValueSizes &getSizes();
   /// The multiply-adds of a node; 0 where nothing is known.
   uint64_t countProducts(mlir::Operation *op);
@@ -71,6 +74,8 @@ struct SensitivityContext {
 
 private:
   std::optional<ValueSizes> sizes;
+  /// Initializers of parameters, by the inputs that hold these.
+  llvm::DenseMap<mlir::Value, mlir::Operation *> defaults;
 };
 
 /// Who reads a value, as far as it matters.
