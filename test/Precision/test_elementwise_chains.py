@@ -40,19 +40,37 @@ class Chain:
         self.inputs = 0
         self.ratio = RATIOS[seed % len(RATIOS)]
         self.spread = float(self.rng.choice([0.01, 1, 40]))
+        self.dynamic = seed % 3 == 0
 
     # Values.
 
     def input(self, data):
-        name = self.graph.input(f"x{self.inputs}", data.astype(np.float32))
+        shape = ["n", *data.shape[1:]] if self.dynamic else data.shape
+        data = data.astype(np.float32)
+        name = self.graph.input(f"x{self.inputs}", data, shape)
         self.inputs += 1
-        data = self.graph.feed[name]
         return Value(name, data.astype(np.float64), data)
 
     def raw(self):
         """An input at a level above its spread."""
         noise = self.rng.standard_normal(SHAPE)
         return self.input(self.spread * (self.ratio + noise))
+
+    def narrow(self):
+        """A value of one column, spread to the others by a difference."""
+        noise = self.rng.standard_normal((*SHAPE[:-1], 1))
+        one = self.input(self.spread * (self.ratio + noise))
+        columns = self.spread * (self.ratio + self.rng.standard_normal(SHAPE[-1]))
+        return self.node("Sub", [one, self.constant(columns)], np.subtract)
+
+    def ticks(self):
+        """Integers, as time stamps are."""
+        noise = self.rng.standard_normal(SHAPE)
+        data = np.round(8 * (self.ratio + noise)).astype(np.int64)
+        name = self.graph.input(f"x{self.inputs}", data)
+        self.inputs += 1
+        name = self.graph.add("Cast", name, to=1)
+        return Value(name, data.astype(np.float64), data.astype(np.float32))
 
     def probability(self):
         """An input near 1."""
@@ -231,7 +249,7 @@ class Chain:
 def make(seed):
     """A chain whose value before the product is finite and not constant."""
     chain = Chain(seed)
-    v = chain.raw()
+    v = [chain.raw, chain.raw, chain.narrow, chain.ticks][chain.rng.integers(4)]()
     for _ in range(chain.rng.integers(1, 6)):
         new = chain.rng.choice(Chain.STEPS)(chain, v)
         if np.isfinite(new.exact).all() and new.exact.std() > 0:

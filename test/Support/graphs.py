@@ -24,10 +24,11 @@ class Graph:
         self.nodes, self.constants, self.inputs = [], [], []
         self.outputs, self.feed = [], {}
 
-    def input(self, name, data):
-        """A graph input of a static shape."""
+    def input(self, name, data, shape=None):
+        """A graph input, of the shape of its data if no other is given."""
         data = np.asarray(data)
-        self.inputs.append(describe(name, data.dtype, data.shape))
+        shape = data.shape if shape is None else shape
+        self.inputs.append(describe(name, data.dtype, shape))
         self.feed[name] = data
         return name
 
