@@ -26,6 +26,9 @@ class Sweep(typing.NamedTuple):
 
 
 SWEEPS = {
+    "Run/test_branches.py": Sweep(
+        "random models whose branches and loops yield shared values", 25, 600
+    ),
     "Lowering/test_kernels.py": Sweep(
         "contractions, each in every way to compile it", 1074, 1926
     ),
