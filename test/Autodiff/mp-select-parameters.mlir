@@ -66,8 +66,9 @@ module @merged attributes {onnx.opset_import = [["", 18]]} {
 // -----
 
 // A parameter that a branch yields is an outer value then, which no runtime
-// takes: the branch yields a copy.
+// takes: the branch yields a copy. Zeros of a branch are no parameter.
 // CHECK-LABEL: module @yielded
+// CHECK-SAME: name = "z", reason = "equal elements"
 // CHECK: ^bb0(%x: tensor<1x4xf32>, %c: tensor<i1>, %w: tensor<1x4xf32>):
 // CHECK: %[[COPY:.*]] = "onnx.Identity"(%w)
 // CHECK: onnx.yield %[[COPY]]
@@ -78,8 +79,8 @@ module @yielded attributes {onnx.opset_import = [["", 18]]} {
       %w = onnx.initializer "w" dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf32> : tensor<1x4xf32>
       onnx.yield %w : tensor<1x4xf32>
     }, {
-      %1 = "onnx.Neg"(%x) {onnx.results = ["n"]} : (tensor<1x4xf32>) -> tensor<1x4xf32>
-      onnx.yield %1 : tensor<1x4xf32>
+      %z = onnx.initializer "z" dense<0.0> : tensor<1x4xf32> : tensor<1x4xf32>
+      onnx.yield %z : tensor<1x4xf32>
     }) {onnx.regions = ["then_branch", "else_branch"], onnx.results = ["y"]} : (tensor<i1>) -> tensor<1x4xf32>
     %t = "onnx.Concat"(%0, %x) {axis = 0 : i64, onnx.results = ["t"]} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
     %2 = "onnx.ReduceSum"(%t) {keepdims = 0 : i64, onnx.results = ["loss"]} : (tensor<2x4xf32>) -> tensor<f32>

@@ -272,7 +272,9 @@ ParameterUse RoleRules::judgeTable(const ParameterSite &site) const {
 ParameterUse RoleRules::judgePart() const {
   if (isSingle())
     return none("a number");
-  if (uniform && isGenerated)
+  // Exporters keep parameters in the main graph; a branch fills rows.
+  bool isInside = !isa<GraphOp>(constant->getParentOp());
+  if (uniform && (isGenerated || isInside))
     return none("equal elements");
   ParameterUse use =
       takeUnlessFixed(ContentUse::Elementwise, ParameterRole::Token);
