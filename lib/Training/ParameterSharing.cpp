@@ -173,8 +173,9 @@ public:
   explicit Modules(GraphOp graph);
 
   /// Indices of uses by module, in order; uses without a role are left out.
-  std::vector<SmallVector<size_t>>
-  group(const ParameterCandidate &candidate) const;
+  /// With `byOwner`, those that names give to one module are not told apart.
+  std::vector<SmallVector<size_t>> group(const ParameterCandidate &candidate,
+                                         bool byOwner = false) const;
   /// True where names say that a use is of the candidate's own module.
   bool isOwn(const ParameterCandidate &candidate,
              const ParameterUse &use) const {
@@ -184,7 +185,7 @@ public:
 private:
   /// Two uses are of one module if one of these is equal.
   SmallVector<std::string> getKeys(const ParameterCandidate &candidate,
-                                   const ParameterUse &use) const;
+                                   const ParameterUse &use, bool byOwner) const;
 
   UseOwners owners;
   /// Scopes of modules that hold others.
@@ -206,7 +207,8 @@ Modules::Modules(GraphOp graph) : owners(graph) {
 }
 
 SmallVector<std::string> Modules::getKeys(const ParameterCandidate &candidate,
-                                          const ParameterUse &use) const {
+                                          const ParameterUse &use,
+                                          bool byOwner) const {
   SmallVector<std::string> keys;
   auto addKey = [&](StringRef kind, const Twine &key) {
     keys.push_back((kind + ":" + key).str());
@@ -219,7 +221,7 @@ SmallVector<std::string> Modules::getKeys(const ParameterCandidate &candidate,
   // An alias is there because the parameter had another name.
   if (getAlias(use))
     return keys;
-  UseOwner owner = owners.find(candidate, use);
+  UseOwner owner = byOwner ? owners.find(candidate, use) : UseOwner();
   if (owner.kind != UseOwner::Unknown) {
     addKey("owner", owner.name);
     return keys;
@@ -236,14 +238,14 @@ SmallVector<std::string> Modules::getKeys(const ParameterCandidate &candidate,
 }
 
 std::vector<SmallVector<size_t>>
-Modules::group(const ParameterCandidate &candidate) const {
+Modules::group(const ParameterCandidate &candidate, bool byOwner) const {
   llvm::EquivalenceClasses<size_t> classes;
   llvm::StringMap<size_t> known;
   for (auto [index, use] : llvm::enumerate(candidate.uses)) {
     if (use.role == ParameterRole::None)
       continue;
     classes.insert(index);
-    for (const std::string &key : getKeys(candidate, use))
+    for (const std::string &key : getKeys(candidate, use, byOwner))
       classes.unionSets(known.try_emplace(key, index).first->second, index);
   }
   std::vector<SmallVector<size_t>> groups;
@@ -274,7 +276,7 @@ public:
         names(graph->getParentOfType<ModuleOp>()) {}
 
   /// Copies of the choice's constant, behind it.
-  std::vector<ParameterChoice> split(ParameterChoice &choice);
+  std::vector<ParameterChoice> split(ParameterChoice &choice, bool byOwner);
   std::vector<std::string> getSharers(const ParameterCandidate &candidate);
 
 private:
@@ -361,9 +363,10 @@ ParameterChoice Splitter::copy(ParameterChoice &from, ArrayRef<size_t> uses,
   return choice;
 }
 
-std::vector<ParameterChoice> Splitter::split(ParameterChoice &choice) {
+std::vector<ParameterChoice> Splitter::split(ParameterChoice &choice,
+                                             bool byOwner) {
   ParameterCandidate &candidate = choice.candidate;
-  std::vector<SmallVector<size_t>> groups = modules.group(candidate);
+  std::vector<SmallVector<size_t>> groups = modules.group(candidate, byOwner);
   SmallVector<size_t> others;
   llvm::DenseSet<OpOperand *> taken;
   for (ArrayRef<size_t> group : groups)
@@ -418,7 +421,7 @@ LogicalResult splitParameters(GraphOp graph, const ParameterRequest &request,
         isMatched = isUsed = true;
     std::vector<ParameterChoice> made;
     if (isWanted || isMatched)
-      made = splitter.split(choice);
+      made = splitter.split(choice, /*byOwner=*/!isMatched);
     all.push_back(std::move(choice));
     std::move(made.begin(), made.end(), std::back_inserter(all));
   }
