@@ -65,6 +65,13 @@ def test_a_line_after_a_second(tmp_path, arguments):
     assert done and float(done[1]) > 1
 
 
+def test_nothing_next_to_json(tmp_path, arguments):
+    log = tmp_path / "log"
+    with open(log, "w", encoding="utf-8") as file:
+        run_slowly([*arguments, "--json"], file)
+    assert log.read_text() == ""
+
+
 def test_a_line_of_a_terminal_goes_again(arguments):
     master, slave = os.openpty()
     pieces = []

@@ -97,6 +97,19 @@ static int printAccuracy(ArrayRef<NamedTensor> outputs,
   return finishOutput(exitOk);
 }
 
+/// What evaluates a model that has been trained.
+static void addEvaluation(Flags &flags, SessionFlags &session) {
+  flags.beginGroup("Evaluation");
+  flags.add("states", session.model.states, "initializers as trained", "FILE");
+  flags
+      .addOptional("accuracy", "how often outputs find the labels", "NAME",
+                   [&](StringRef name) {
+                     session.labels = name.empty() ? "labels" : name.str();
+                     return true;
+                   })
+      .expected = "a name";
+}
+
 int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   SessionFlags session;
   std::string output;
@@ -105,18 +118,11 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   Tolerance tolerance;
   Flags flags("mp-run run", help);
   session.addTo(flags);
-  flags.add("states", session.model.states, "initializers as trained", "FILE");
+  addEvaluation(flags, session);
   flags.beginGroup("Outputs");
   flags.add("o", output, "outputs to a file", "FILE").synonyms = {"output"};
   flags.add("json", asJSON, "print as JSON");
   flags.add("expected", expected, "expected outputs, by name", "FILE");
-  flags
-      .addOptional("accuracy", "how often outputs find the labels", "NAME",
-                   [&](StringRef name) {
-                     session.labels = name.empty() ? "labels" : name.str();
-                     return true;
-                   })
-      .expected = "a name";
   flags.addOptional("check", "compare with the expected outputs", "RTOL,ATOL",
                     [&](StringRef text) {
                       isChecked = true;
