@@ -24,10 +24,10 @@ Runs two models, or one as it is and in mixed precision, on the same data, and
 the first one with every float as float64. Shown for each output are the
 greatest absolute and relative difference from that, the root mean square error
 beside what rounding to the model's types explains (as mp-opt --verify measures
-it), and the nodes that add most: of a model in 16 bit those that alone in 16 bit
-change the outputs most, else those that add to the errors of their operands.
-Integers that the first model makes of floats are the reference's, too. Where
-nothing could be compared, the exit code is 3.
+it), and the nodes that add most: of a model in 16 bit those that change the
+outputs most if they alone are 16 bit, else those that add to their operands'
+errors. Integers that the first model makes of floats are the reference's, too.
+Where nothing could be compared, the exit code is 3.
 
   --precision=bf16|fp16 the second model is the first one in this precision
   --check[=RTOL,ATOL]   exit code 3 if the second one is further off than

@@ -8,6 +8,7 @@
 #include "mp-opt/Precision/Analysis/Constants.h"
 
 #include "mp-opt/Dialect/MP/Attributes.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Support/Rounding.h"
 
 #include "mlir/IR/Builders.h"
@@ -189,9 +190,32 @@ std::optional<double> getClamp(Operation *constant) {
   return clamp.getValueAsDouble();
 }
 
+/// A factor, a divisor or an operand of a product reads the value, perhaps
+/// moved: its relative error is that of the result. Where it is added to other
+/// values, or stands next to them, what is lost is tiny.
+static bool isFactor(Value value) {
+  constexpr unsigned maxVisited = 64;
+  SmallVector<Value> worklist = {value};
+  for (unsigned count = 0; !worklist.empty(); ++count) {
+    if (count == maxVisited)
+      return true;
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      const OperatorTraits &traits = getOperatorTraits(user);
+      if (traits.contracts() || traits.math == OperatorMath::Mul ||
+          traits.math == OperatorMath::Div)
+        return true;
+      if (traits.movesData() || traits.math == OperatorMath::Cast)
+        llvm::append_range(worklist, user->getResults());
+    }
+  }
+  return false;
+}
+
 bool ConstantRange::fits(Operation *constant) {
   const ConstantFacts &facts = getFacts(constant);
-  if (!facts.isKnown || facts.vanishes() || facts.losesDigits())
+  if (!facts.isKnown || facts.vanishes())
+    return false;
+  if (facts.losesDigits() && isFactor(constant->getResult(0)))
     return false;
   return !facts.overflows || getClamp(constant);
 }

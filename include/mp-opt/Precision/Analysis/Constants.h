@@ -99,8 +99,8 @@ public:
   const ConstantFacts &getFacts(mlir::Operation *constant);
   /// True unless a finite element becomes infinite in 16 bit and is not
   /// clamped, all elements that are not zero become zero, or rounding changes
-  /// several elements by more than 2^-10 of their RMS. Constants whose elements
-  /// cannot be read do not fit.
+  /// several elements of a factor by more than 2^-10 of their RMS. Constants
+  /// whose elements cannot be read do not fit.
   bool fits(mlir::Operation *constant);
   /// What stands against it, e.g. "constant 'k' holds 70000, fp16 ends at
   /// 65504"; empty if it fits.
