@@ -199,9 +199,13 @@ static bool isFactor(Value value) {
   for (unsigned count = 0; !worklist.empty(); ++count) {
     if (count == maxVisited)
       return true;
-    for (Operation *user : worklist.pop_back_val().getUsers()) {
+    Value next = worklist.pop_back_val();
+    auto type = dyn_cast<RankedTensorType>(next.getType());
+    // A vector is the bias of a product.
+    bool isBias = type && type.getRank() == 1;
+    for (Operation *user : next.getUsers()) {
       const OperatorTraits &traits = getOperatorTraits(user);
-      if (traits.contracts() || traits.math == OperatorMath::Mul ||
+      if ((traits.contracts() && !isBias) || traits.math == OperatorMath::Mul ||
           traits.math == OperatorMath::Div)
         return true;
       if (traits.movesData() || traits.math == OperatorMath::Cast)
