@@ -286,6 +286,18 @@ def separate_merged(graph, module):
     graph.node.extend(kept)
 
 
+def restore_buffers(graph, buffers):
+    """The older exporter runs the module, which updates its buffers."""
+    for initializer in graph.initializer:
+        value = buffers.get(initializer.name)
+        held = numpy_helper.to_array(initializer)
+        if value is not None and value.shape == held.shape:
+            restored = value.astype(held.dtype)
+            initializer.CopyFrom(
+                numpy_helper.from_array(restored, initializer.name)
+            )
+
+
 def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
     """Writes `module` to `path`; settings go to torch.onnx.export."""
     options = dict(
@@ -305,6 +317,7 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
         )
     options.update(settings)
     original = module = copy.deepcopy(module)
+    buffers = {n: to_numpy(b).copy() for n, b in module.named_buffers()}
     stops = stops_gradients(module, inputs)
     if stops and exporter == "dynamo":
         program = torch.export.export(module, inputs, strict=False)
@@ -318,6 +331,7 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
         name_stops(model)
         mark_padding(model, original)
         separate_merged(model.graph, original)
+        restore_buffers(model.graph, buffers)
         onnx.save(model, path)
     if exporter == "dynamo" and not options["optimize"]:
         keep_training_mode(model.graph, original)
