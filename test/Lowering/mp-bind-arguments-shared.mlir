@@ -3,17 +3,18 @@
 // RUN: mp-opt %s --split-input-file --mp-lower-to-llvm=isa=avx2 | FileCheck %s --check-prefix=LLVM
 // RUN: mp-opt %s --split-input-file --mp-lower-to-llvm="isa=avx2 in-place" | FileCheck %s --check-prefix=LLVM
 
-// A branch yields one value twice: the second output is copied before the
-// first is computed where it goes.
+// A branch yields one value twice: both outputs are copied.
 // LLVM: llvm.func @main
 // CHECK: module attributes {mp.constants = [], mp.inputs = [{mp.element = i1, mp.name = "twice"
 // CHECK: %[[Y:.*]] = runtime.output %{{.*}}[0]
 // CHECK: %[[Z:.*]] = runtime.output %{{.*}}[1]
 // CHECK: %[[R:.*]]:2 = scf.if
-// CHECK: materialize_in_destination %[[R]]#1 in restrict writable %[[Z]]
-// CHECK-NEXT: %[[THERE:.*]] = bufferization.materialize_in_destination %[[R]]#0 in %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
-// CHECK-NEXT: materialize_in_destination %[[THERE]] in restrict writable %[[Y]]
-// CHECK-NEXT: arith.constant 0
+// CHECK: %[[FIRST:.*]] = bufferization.alloc_tensor() copy(%[[R]]#0)
+// CHECK-NEXT: %[[SECOND:.*]] = bufferization.alloc_tensor() copy(%[[R]]#1)
+// CHECK-NEXT: %[[Y_THERE:.*]] = bufferization.materialize_in_destination %[[FIRST]] in %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
+// CHECK-NEXT: %[[Z_THERE:.*]] = bufferization.materialize_in_destination %[[SECOND]] in
+// CHECK-NEXT: materialize_in_destination %[[Y_THERE]] in restrict writable %[[Y]]
+// CHECK-NEXT: materialize_in_destination %[[Z_THERE]] in restrict writable %[[Z]]
 func.func @main(%c: tensor<i8> {mp.name = "twice", mp.element = i1},
                 %x: tensor<2xf32> {mp.name = "x", mp.element = f32})
     -> (tensor<2xf32> {mp.name = "y", mp.element = f32},
@@ -39,11 +40,12 @@ func.func @main(%c: tensor<i8> {mp.name = "twice", mp.element = i1},
 // A value from outside that is an output, too; views of it are one buffer with
 // it. Each result of a branch that shares nothing is computed in its place.
 // CHECK: mp.name = "outside"
-// CHECK-DAG: %[[Z:.*]] = runtime.output %{{.*}}[1]
 // CHECK: %[[OUTSIDE:.*]] = linalg.exp
 // CHECK: %[[R:.*]]:2 = scf.if
-// CHECK: materialize_in_destination %[[R]]#0 in restrict writable %[[Z]]
-// CHECK-NEXT: materialize_in_destination %[[OUTSIDE]] in %{{.*}} : (tensor<1x2xf32>, tensor<1x2xf32>)
+// CHECK: %[[FIRST:.*]] = bufferization.alloc_tensor() copy(%[[OUTSIDE]])
+// CHECK-NEXT: %[[SECOND:.*]] = bufferization.alloc_tensor() copy(%[[R]]#0)
+// CHECK-NEXT: materialize_in_destination %[[FIRST]] in %{{.*}} : (tensor<1x2xf32>, tensor<1x2xf32>)
+// CHECK-NEXT: materialize_in_destination %[[SECOND]] in %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
 // CHECK-NEXT: materialize_in_destination %[[R]]#1 in %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
 func.func @main(%c: tensor<i8> {mp.name = "outside", mp.element = i1},
                 %x: tensor<1x2xf32> {mp.name = "x", mp.element = f32})
@@ -74,16 +76,14 @@ func.func @main(%c: tensor<i8> {mp.name = "outside", mp.element = i1},
 // -----
 
 // Branches take one state or another: these are one buffer for bufferization,
-// so that only one of them is updated where the analysis looks.
+// so that copies of both are written over them.
 // INPLACE: mp.name = "states"
-// INPLACE: %[[W_MEMORY:.*]] = runtime.input %{{.*}}[1]
-// INPLACE-NEXT: %[[W:.*]] = bufferization.to_tensor %[[W_MEMORY]]
-// INPLACE-NEXT: %[[V_MEMORY:.*]] = runtime.input %{{.*}}[2]
-// INPLACE: %[[NEW:.*]] = linalg.exp
-// INPLACE: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[NEW]])
-// INPLACE-NEXT: %[[THERE:.*]] = bufferization.materialize_in_destination %{{.*}} in %[[W]] :
-// INPLACE-NEXT: materialize_in_destination %[[THERE]] in restrict writable %[[W_MEMORY]]
-// INPLACE-NEXT: materialize_in_destination %[[COPY]] in restrict writable %[[V_MEMORY]]
+// INPLACE: %[[W:.*]] = runtime.input %{{.*}}[1]
+// INPLACE: %[[V:.*]] = runtime.input %{{.*}}[2]
+// INPLACE: %[[W_NEW:.*]] = bufferization.alloc_tensor() copy(
+// INPLACE-NEXT: %[[V_NEW:.*]] = bufferization.alloc_tensor() copy(
+// INPLACE-NEXT: materialize_in_destination %[[W_NEW]] in restrict writable %[[W]]
+// INPLACE-NEXT: materialize_in_destination %[[V_NEW]] in restrict writable %[[V]]
 func.func @main(%c: tensor<i8> {mp.name = "states", mp.element = i1},
                 %w: tensor<2xf32> {mp.name = "w", mp.element = f32},
                 %v: tensor<2xf32> {mp.name = "v", mp.element = f32})

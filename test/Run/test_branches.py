@@ -47,6 +47,51 @@ def test_one_value_twice(c):
         np.testing.assert_allclose(found[name], value, rtol=1e-6, atol=1e-7)
 
 
+# Outputs that are one buffer by branches share it with no other output.
+OTHERS = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, float[1, 2] z, bool c)
+    => (float sum, float total, float y, float[2] u, float[2] w)
+{
+    total = ReduceSum <keepdims = 0> (x)
+    mean = ReduceMean <keepdims = 0> (z)
+    u = Exp (x)
+    y, w = If (c) <
+        then_branch = t () => (float a, float[2] b) {
+            a = Identity (mean)
+            b = Identity (u)
+        },
+        else_branch = e () => (float p, float[2] q) {
+            p = Identity (total)
+            q = Scan <num_scan_inputs = 1, body = step
+                (float[2] s, float[2] row) => (float[2] next) {
+                next = Neg (x)
+            }> (u, z)
+        }>
+    all = Exp (z)
+    sum = ReduceSum <keepdims = 0> (all)
+}"""
+
+
+@pytest.mark.parametrize("c", [True, False])
+def test_outputs_beside_shared_ones(c):
+    folder = scratch_dir()
+    (folder / "model.onnxtxt").write_text(OTHERS)
+    x, z = np.float32([0.5, -2]), np.float32([[0.25, 1]])
+    np.savez(folder / "in.npz", x=x, z=z, c=np.array(c))
+    done = attempt(
+        "run", folder / "model.onnxtxt", folder / "in.npz", "-o",
+        folder / "out.npz",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = np.load(folder / "out.npz")
+    u = np.exp(x)
+    expected = {"sum": np.exp(z).sum(), "total": x.sum(), "u": u}
+    expected["y"] = z.mean() if c else x.sum()
+    expected["w"] = u if c else -x
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-6)
+
+
 def test_random_models():
     onnxruntime = pytest.importorskip("onnxruntime")
     folder, wrong = scratch_dir(), []

@@ -41,15 +41,9 @@ struct BindArguments : public mp::impl::BindArgumentsBase<BindArguments> {
   void runOnOperation() override;
 
 private:
-  void bindArguments(func::FuncOp main);
-  void bindResults(func::FuncOp main);
-  void bindValues(OpBuilder &late, ArrayRef<std::pair<Value, Value>> results);
-  void chooseStates(OpBuilder &late, const SharedTensors &shared,
-                    llvm::DenseSet<const void *> &taken);
-  Value getMemory(OpBuilder &early, OpBuilder &late, Value value,
-                  unsigned index);
-  DictionaryAttr describe(DictionaryAttr attributes, Type type);
-
+  struct Output {
+    Value value, memref;
+  };
   /// An output that replaces an input.
   struct State {
     Value value;
@@ -57,6 +51,14 @@ private:
     /// It is computed in the input's memory.
     bool isDirect = true;
   };
+
+  void bindArguments(func::FuncOp main);
+  void bindResults(func::FuncOp main);
+  void bindValues(OpBuilder &late, MutableArrayRef<Output> results);
+  void separate(OpBuilder &late, MutableArrayRef<Output> results);
+  Value getMemory(OpBuilder &early, OpBuilder &late, Value value,
+                  unsigned index);
+  DictionaryAttr describe(DictionaryAttr attributes, Type type);
 
   Value inputs, outputs;
   /// Of the arguments.
@@ -165,49 +167,48 @@ Value BindArguments::getMemory(OpBuilder &early, OpBuilder &late, Value value,
   return runtime::OutputOp::create(builder, loc, type, outputs, index, sizes);
 }
 
-/// One output of each buffer can be computed where it goes: states first, since
-/// they are large. Another state is copied before any of these is replaced, and
-/// so is one that another input holds.
-void BindArguments::chooseStates(OpBuilder &late, const SharedTensors &shared,
-                                 llvm::DenseSet<const void *> &taken) {
+static Value copy(OpBuilder &b, Value value) {
+  return bufferization::AllocTensorOp::create(
+      b, value.getLoc(), cast<RankedTensorType>(value.getType()), ValueRange(),
+      value);
+}
+
+/// Copies results that branches or iterations have made one buffer of: only one
+/// of them could be computed where it goes, and bufferization refuses to choose
+/// it. States are copied, too, that another input holds.
+void BindArguments::separate(OpBuilder &late, MutableArrayRef<Output> results) {
+  SharedTensors shared(getOperation().lookupSymbol<func::FuncOp>("main"));
+  llvm::DenseMap<const void *, unsigned> members;
+  for (const Output &result : results)
+    ++members[shared.getGroup(result.value)];
+  for (const State &state : states) {
+    const void *group = shared.getGroup(state.value);
+    const void *own = shared.getGroup(tensors[state.input]);
+    ++members[group];
+    if (own != group)
+      ++members[own];
+  }
+  auto isShared = [&](Value value) {
+    const void *group = shared.getGroup(value);
+    return group && members.lookup(group) > 1;
+  };
+  for (Output &result : results)
+    if (isShared(result.value))
+      result.value = copy(late, result.value);
   for (State &state : states) {
     Value own = tensors[state.input];
-    const void *groups[] = {shared.getGroup(state.value), shared.getGroup(own)};
-    state.isDirect = llvm::none_of(groups, [&](const void *group) {
-      return group && taken.contains(group);
-    });
+    state.isDirect = !isShared(state.value) && !isShared(own);
     if (!state.isDirect || isOfOtherInput(state.value, own))
-      state.value = bufferization::AllocTensorOp::create(
-          late, state.value.getLoc(),
-          cast<RankedTensorType>(state.value.getType()), ValueRange(),
-          state.value);
-    taken.insert(std::begin(groups), std::end(groups));
+      state.value = copy(late, state.value);
   }
 }
 
-/// Of outputs that are one buffer, one is computed where it goes; the others
-/// are copied there before.
 void BindArguments::bindValues(OpBuilder &late,
-                               ArrayRef<std::pair<Value, Value>> results) {
+                               MutableArrayRef<Output> results) {
   Location loc = late.getInsertionPoint()->getLoc();
-  auto copyTo = [&](Value value, Value memref) {
-    bufferization::MaterializeInDestinationOp::create(
-        late, loc, TypeRange(), value, memref, /*restrict=*/true,
-        /*writable=*/true);
-  };
-  SharedTensors shared(getOperation().lookupSymbol<func::FuncOp>("main"));
-  // Buffers that an output is computed in.
-  llvm::DenseSet<const void *> taken;
-  chooseStates(late, shared, taken);
-  SmallVector<std::pair<Value, Value>> direct, plain;
+  separate(late, results);
+  SmallVector<std::pair<Value, Value>> plain;
   for (auto [value, memref] : results) {
-    const void *group = shared.getGroup(value);
-    if (group && !taken.insert(group).second)
-      copyTo(value, memref);
-    else
-      direct.emplace_back(value, memref);
-  }
-  for (auto [value, memref] : direct) {
     OpBuilder there(memref.getContext());
     there.setInsertionPointAfterValue(memref);
     Value tensor = bufferization::ToTensorOp::create(
@@ -223,7 +224,9 @@ void BindArguments::bindValues(OpBuilder &late,
   // What is written where the analysis does not look, states last: until then
   // others may read what they were.
   for (auto [value, memref] : plain)
-    copyTo(value, memref);
+    bufferization::MaterializeInDestinationOp::create(
+        late, loc, TypeRange(), value, memref, /*restrict=*/true,
+        /*writable=*/true);
 }
 
 void BindArguments::bindResults(func::FuncOp main) {
@@ -237,14 +240,14 @@ void BindArguments::bindResults(func::FuncOp main) {
     early.setInsertionPointToStart(&block);
   OpBuilder late(terminator);
   SmallVector<Attribute> list;
-  SmallVector<std::pair<Value, Value>> results;
+  SmallVector<Output> results;
   for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
     auto state = main.getResultAttrOfType<IntegerAttr>(index, mark::state);
     list.push_back(describe(main.getResultAttrDict(index), value.getType()));
     if (state && inPlace)
       states.push_back({value, unsigned(state.getInt())});
     else
-      results.emplace_back(value, getMemory(early, late, value, index));
+      results.push_back({value, getMemory(early, late, value, index)});
   }
   bindValues(late, results);
   Location loc = main.getLoc();
