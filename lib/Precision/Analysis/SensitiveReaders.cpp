@@ -213,7 +213,8 @@ static void findChoices(SensitivityContext &context, SensitiveWalk &walk,
 
 void findSensitiveReaders(SensitivityContext &context, SensitiveWalk &walk) {
   for (Operation *op : context.flow.getOps()) {
-    if (!isNode(op) || op->getNumOperands() == 0 || op->getNumRegions())
+    if (!isNode(op) || op->getNumOperands() == 0 || op->getNumRegions() ||
+        op->getNumResults() == 0)
       continue;
     if (context.getMath(op) == OperatorMath::Periodic)
       findAngle(context, walk, op);
