@@ -52,3 +52,22 @@ func.func @branch(%value: f32, %which: i1) {
   }
   return
 }
+
+// What is chosen of two buffers keeps both.
+// CHECK-LABEL: @chosen
+// CHECK: %[[CHOSEN:.*]] = arith.select
+// CHECK-NOT: memref.dealloc
+// CHECK: memref.load %[[CHOSEN]]
+// CHECK-COUNT-2: memref.dealloc
+func.func @chosen(%value: f32, %which: i1) -> f32 {
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() : memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  memref.store %value, %a[%c0] : memref<8xf32>
+  memref.store %value, %b[%c0] : memref<8xf32>
+  %chosen = arith.select %which, %a, %b : memref<8xf32>
+  %result = memref.load %chosen[%c0] : memref<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  return %result : f32
+}
