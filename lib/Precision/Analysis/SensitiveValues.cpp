@@ -27,7 +27,7 @@ namespace mp {
 
 SensitivityContext::SensitivityContext(ModuleOp module, RangeAnalysis &ranges,
                                        ElementKind low)
-    : flow(module), depths(flow), ranges(ranges), limits(low), low(low) {
+    : flow(module), depths(flow), ranges(ranges), limits(low) {
   for (Operation *scope : flow.getScopes())
     if (auto graph = dyn_cast<GraphOp>(scope))
       for (auto [argument, initializer] : collectDefaults(graph))

@@ -69,7 +69,6 @@ struct SensitivityContext {
   ProductDepths depths;
   RangeAnalysis &ranges;
   const LowLimits limits;
-  ElementKind low;
   SensitiveValues found;
 
 private:

@@ -250,7 +250,6 @@ static TypeSlots getLoopSlots(Operation *op, const OpSchema *schema,
     builder.yield(yield, shape.firstYield + index);
     builder.writeResult(index);
     slots.push_back(builder.take());
-    slots.back().isState = index < shape.states;
   }
   for (unsigned index = 0; index < shape.scanInputs; ++index) {
     SlotBuilder builder(op, schema);

@@ -44,8 +44,6 @@ struct TypeSlot {
   llvm::StringRef obstacle;
   /// The values need not have one type, but keep those that they have.
   bool isIndependent = false;
-  /// A value that iterations of a loop or scan hand to the next.
-  bool isState = false;
 
   /// Formal parameters that must admit the type.
   struct Formal {
