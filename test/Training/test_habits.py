@@ -94,7 +94,7 @@ def test_gaudi_optimizer_is_fp32():
     model = convert("gaudi")
     ops = {n.op_type for n in model.graph.node if is_update(n.name)}
     # All on the list of what runs in 16 bit.
-    assert {"Add", "Sub", "Mul", "Pow", "Sqrt"} <= ops
+    assert {"Add", "Sub", "Mul", "Sqrt"} <= ops
     assert not any(map(is_update, small_nodes(model)))
     assert any("features.0_grad/" in n for n in small_nodes(model))
 
@@ -210,7 +210,8 @@ def test_gradients_are_unscaled():
     feeds = ratings(rng.integers(0, 16, (32, 4)))
     scaled = fp32_step("gradients").run(feeds)
     plain = fp32_step("gradients", "--loss-scale=none").run(feeds)
-    assert same_bits(scaled, plain)
+    # The scale that the backward pass had is an output of its own.
+    assert scaled.pop("loss_scale") > 1 and same_bits(scaled, plain)
     names = [n for n in scaled if n.endswith("_grad")]
     assert len(names) == 3 and all(scaled[n].dtype == np.float32 for n in names)
 
