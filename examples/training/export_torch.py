@@ -320,7 +320,12 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
     buffers = {n: to_numpy(b).copy() for n, b in module.named_buffers()}
     stops = stops_gradients(module, inputs)
     if stops and exporter == "dynamo":
-        program = torch.export.export(module, inputs, strict=False)
+        program = torch.export.export(
+            module,
+            inputs,
+            dynamic_shapes=options.get("dynamic_shapes"),
+            strict=False,
+        )
         module, inputs = detach_regions(program), ()
     elif stops:
         mark_stops(module)

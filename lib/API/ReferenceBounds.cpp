@@ -77,8 +77,11 @@ Expected<StringMap<double>> ReferenceComparison::measureRounding() {
   StringMap<SmallVector<double>> errors;
   for (unsigned draw = 0; draw < numDraws; ++draw) {
     auto outputs = runOnGrids(drawScales(own.numScales, draw));
-    if (!outputs)
-      return outputs.takeError();
+    if (!outputs) {
+      // Rounded otherwise, an index may be out of range: that explains nothing.
+      consumeError(outputs.takeError());
+      continue;
+    }
     for (const auto &[name, tensor] : *outputs) {
       Tensor exact = own.inner.lookup(name);
       if (exact.getKind() != tensor.getKind() ||
@@ -223,8 +226,11 @@ Error ReferenceComparison::measureNode(NodeError &node,
   if (!isAny)
     return Error::success();
   auto outputs = runOnGrids(scales);
-  if (!outputs)
-    return outputs.takeError();
+  if (!outputs) {
+    // As in measureRounding: what the node adds is not known.
+    consumeError(outputs.takeError());
+    return Error::success();
+  }
   for (auto [output, exact] : llvm::zip(*outputs, own.outputs)) {
     if (output.tensor.getSizes() != exact.tensor.getSizes())
       continue;

@@ -150,8 +150,9 @@ RANGES = {
     # Data decide where an element goes, and whether it has a logarithm.
     "f (float[n,8] x, float[8,8] w) => (float[n,8] y) "
     "{ a = Exp(x) y = MatMul(a, w) }": "(Exp-13) depends on the range of input 'x'",
-    "f (float[n,8] x, float[4,8] t, float[8,4] w) => (float[n,8] y) "
-    "{ s = MatMul(x, w) k = ArgMax <axis = 1, keepdims = 0> (s) y = Gather(t, k) }":
+    "f (float[n,8] x, float[4,8] t, float[8,8] v, float[8,4] w) => "
+    "(float[n,8] y) { h = MatMul(x, v) s = MatMul(h, w) "
+    "k = ArgMax <axis = 1, keepdims = 0> (s) y = Gather(t, k) }":
     "(ArgMax-13) makes integers or steps of floats",
 }
 
@@ -168,9 +169,9 @@ def test_random_data_prove_little(tmp_path, text):
     assert "; random data prove little for this model: node with " in verdict
     assert RANGES[text] in verdict and "--verify=DATA" in verdict
     rng = np.random.default_rng(0)
-    arrays = {"x": (4, 8), "w": (8, 4 if "ArgMax" in text else 8), "t": (4, 8)}
-    if "ArgMax" not in text:
-        del arrays["t"]
+    arrays = {"x": (4, 8), "w": (8, 8)}
+    if "ArgMax" in text:
+        arrays |= {"w": (8, 4), "t": (4, 8), "v": (8, 8)}
     arrays = {k: rng.normal(size=s).astype("f4") for k, s in arrays.items()}
     np.savez(tmp_path / "x.npz", **arrays)
     done = verify(model, f"--verify={tmp_path / 'x.npz'}", "-o", out)
