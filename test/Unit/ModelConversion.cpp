@@ -136,7 +136,7 @@ void Tests::tellErrors() {
   refuse(typo, ErrorKind::BadInput, "MatMull");
   ConversionOptions backwards;
   backwards.training.emplace().learningRate = -1;
-  refuse(backwards, ErrorKind::BadInput, "--lr: expected a positive number");
+  refuse(backwards, ErrorKind::BadInput, "--lr: expected a number from 0 on");
 }
 
 std::string Tests::print(const ConversionOptions &conversion) {

@@ -51,9 +51,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --average             -o gets the averages of the parameters in their place,
                         which a step of mp-opt --average has
   --log=FILE, --json    a line of JSON for each step; the end as JSON
-  --progress=FORM       bar (on a terminal), lines (elsewhere), none or auto;
-                        none, as --json, says nothing of compiling
-  --quiet               print nothing on the way but warnings
+  --progress=FORM       bar (on a terminal), lines, none or auto; --quiet: print
+                        nothing on the way but warnings
   --timeout=S           mpiexec -n N mp-run train: end if a rank does not answer
                         for so long (600 s)
   --wire=fp32|bf16      what gradients travel in; --ranks=1: train alone
@@ -64,9 +63,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
   --external-data-root=DIR --cache=WHERE --mlir-timing     as for mp-run run
 
-Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with -o and a checkpoint,
-which goes to a new folder in $TMPDIR if nothing else can be written. A run that
-diverges writes neither, and one that changes no parameter no -o.
+Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with -o and a checkpoint
+(in $TMPDIR if need be). A run that diverges or changes no parameter has no -o.
 
 Exit codes: 0 done; 1 a file cannot be used, or data cannot be trained on; 2
 wrong usage; 4 ops that cannot be compiled; 5 the last loss or a state is not
