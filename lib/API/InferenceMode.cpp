@@ -23,7 +23,7 @@ static void useStatistics(Operation *node, NodeBuilder &builder) {
       attributes.push_back(attribute);
   builder.setInsertionPoint(node);
   SmallVector<Value> operands(node->getOperands());
-  // What a step divides a statistic by is for its update.
+  // A step scales a statistic for its update only.
   for (Value &operand : MutableArrayRef(operands).drop_front(3))
     if (Operation *definer = operand.getDefiningOp();
         definer && isStandardOp(definer, "Mul") &&

@@ -54,7 +54,7 @@ private:
   ConstantRange constants;
   RangeAnalysis ranges;
   bool hasFloat16 = false;
-  /// What is rounded to 16 bit.
+  /// Values that are rounded to 16 bit.
   llvm::StringSet<> low;
   llvm::DenseMap<Value, Origin> origins;
 };

@@ -28,7 +28,8 @@ static constexpr double floatNoise = 0x1p-18;
 static constexpr double bearableGain = 4;
 /// What an element changes that is on the other side of an edge.
 static constexpr double stepShare = 0.25;
-/// What fp32 may be off, whatever explains it: 10 of its 24 bits are lost.
+/// The error that fp32 may have, whatever explains it: 10 of its 24 bits are
+/// lost.
 static constexpr double bearableFloat = 0x1p-14;
 
 /// The root mean square error of several draws that is explained.
@@ -213,7 +214,7 @@ Error ReferenceComparison::compareToOwn(ComparedModel &model) {
 /// How many nodes are tried for each that is shown.
 static constexpr uint64_t triesPerNode = 3;
 
-/// What the node alone adds to the outputs.
+/// The error that the node alone adds to the outputs.
 Error ReferenceComparison::measureNode(NodeError &node,
                                        const ComparedModel &model) {
   std::vector<float> scales(own.numScales, 0);

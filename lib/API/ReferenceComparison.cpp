@@ -172,7 +172,7 @@ Error ReferenceComparison::prepareAll() {
   return Error::success();
 }
 
-/// What is asked of the model becomes an output.
+/// Values that are asked for become outputs.
 void ReferenceComparison::expose(Model &model,
                                  const ComparedModel &compared) const {
   StringSet<> names = exposed;

@@ -151,7 +151,7 @@ Expected<TrainingEnd> Trainer::checkChanges() {
     return failed;
   uint64_t made = step - firstStep;
   double skipped = last.skipped.value_or(0) - skippedBefore;
-  // Of states that ranks share, each has a part.
+  // Each rank has a part of the states that ranks share.
   bool isHeld =
       !shards.empty() || (compiled->hasRate() && options.rate.base == 0.0);
   std::optional<uint64_t> hash = hashFloats(/*hasSums=*/skipped == 0);

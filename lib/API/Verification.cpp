@@ -176,7 +176,7 @@ static void doubtRandomData(Verdict &verdict, const std::string &hazard) {
 // Running
 //===----------------------------------------------------------------------===//
 
-/// What random data do not show of the result.
+/// Properties of the result that random data do not show.
 static llvm::Expected<std::string> findHazard(ModuleOp input, ModuleOp result,
                                               StringRef name) {
   auto inlineIn =

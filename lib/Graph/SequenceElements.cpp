@@ -159,7 +159,7 @@ const SmallVector<Value> *SequenceElements::find(Value sequence) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is taken from them
+// Values taken from them
 //===----------------------------------------------------------------------===//
 
 /// One of several elements by an index that the model computes.
@@ -233,7 +233,7 @@ Value SequenceElements::join(Operation *node) {
       part = addsAxis ? builder.unsqueeze(part, view.axis()) : part;
     return parts.empty() ? Value() : builder.concat(parts, view.axis());
   }
-  // What was split and is joined again is what it was.
+  // Joining all parts of a split gives the value that was split.
   Operation *from = sequence.getDefiningOp();
   if (!from || !isNode(from) || !isStandardOp(from, "SplitToSequence"))
     return {};

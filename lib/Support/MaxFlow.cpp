@@ -106,7 +106,7 @@ std::vector<bool> MaxFlow::getLargestSourceSide() const {
 }
 
 std::vector<bool> MaxFlow::getSmallestSourceSide() const {
-  // What the source still reaches.
+  // The vertices that the source still reaches.
   std::vector<bool> isSource(heads.size(), false);
   std::vector<int> queue = {source};
   isSource[source] = true;

@@ -24,7 +24,7 @@ using namespace mp::onnxir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// What exports say
+// Metadata of exports
 //===----------------------------------------------------------------------===//
 
 /// "detach", "detach_3": torch's name for what it has detached.

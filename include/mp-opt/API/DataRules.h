@@ -22,9 +22,9 @@
 
 namespace mp {
 
-/// What the elements of one input must be.
+/// Rules for the elements of one input.
 struct DataRule {
-  /// Of integers: from `least` to `greatest`, or `ignored`.
+  /// Integers: from `least` to `greatest`, or `ignored`.
   struct Range {
     int64_t least, greatest;
     std::optional<int64_t> ignored;
@@ -34,12 +34,12 @@ struct DataRule {
     std::string node;
   };
   std::optional<Range> range;
-  /// Of floats: from 0 to 1.
+  /// Floats: from 0 to 1.
   bool areProbabilities = false;
   bool mayBeNaN = false, mayBeInfinite = false;
 };
 
-/// By the names of the inputs of the main graph.
+/// Rules by the names of the main graph's inputs.
 llvm::StringMap<DataRule> findDataRules(mlir::ModuleOp module);
 
 /// True if the value goes into a softmax, with a mask added or not.

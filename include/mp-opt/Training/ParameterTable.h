@@ -29,7 +29,7 @@ struct ParameterRecord {
   std::string state;
   /// Why it is not trained.
   std::string reason;
-  /// What the reader should look at: "in doubt", "matched, not trained".
+  /// A hint for the reader: "in doubt", "matched, not trained".
   std::string note;
   /// Of the elements in the model: "float", "float16".
   std::string type;

@@ -202,7 +202,7 @@ AxisCells SampledGrid::findCells(Value grid, int64_t axis) {
   for (unsigned cell = 0; cell < factors.front().size(); ++cell)
     steps.push_back(double(cell) - isCubic);
   Value found = b.add(first, row(steps));
-  // Of a place inside, a cubic's outer cells may lie outside.
+  // A cubic's outer cells may lie outside of the image.
   if (isCubic && padding == "reflection")
     found = reflect({found, {}}, cells.extent).value;
   Value whole = b.castTo(found, b.getBuilder().getI64Type());

@@ -17,7 +17,7 @@ namespace mp {
 // Gathering
 //===----------------------------------------------------------------------===//
 
-/// What has looked up the row of padding leaves it alone.
+/// Lookups of the row of padding pass no gradient to it.
 static Value withoutPadding(NodeAdjoint &op, int64_t row) {
   NodeBuilder &b = op.b;
   Value grad = op.grad();

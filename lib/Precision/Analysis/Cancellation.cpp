@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Rounding a value of magnitude |c| to 16 bit moves it by up to |c| u / 2.
-// Where |c| is subtracted and the rest is divided by its spread s, the result
+// If |c| is subtracted and the rest is divided by its spread s, the result
 // moves by |c| u / (2 s). From 1/8 spread on, a step of the 16-bit type, the
 // arithmetic stays fp32; from two spreads on the product that makes the value
 // does, too, as nothing would be left of its result.
@@ -112,7 +112,7 @@ double ConstantFinder::getConstant(Value value) {
   return std::isfinite(size) ? size : 0;
 }
 
-/// By what a sum is divided; 0 if by nothing that is known.
+/// The divisor of a sum; 0 if none is known.
 double ConstantFinder::getSpread(Value sum) {
   SmallVector<Value> worklist = {sum};
   for (unsigned count = 0; !worklist.empty() && count < maxVisited; ++count) {
@@ -161,7 +161,7 @@ void ConstantFinder::visitSum(Operation *op) {
     const Interval &range = context.ranges.get(data);
     if (range.isBounded()) {
       double width = range.hi - range.lo;
-      // Where fp32 loses the rest as well, the constant is a mask.
+      // A constant beside which fp32 loses the rest as well is a mask.
       if (constant * step < lossySteps * width ||
           constant * fp32Step >= lossySteps * width)
         continue;

@@ -110,7 +110,7 @@ double PhaseSize::get(Value from) {
 static void findAngle(SensitivityContext &context, SensitiveWalk &walk,
                       Operation *op) {
   Value phase = op->getOperand(0);
-  // What comes before the second product costs little.
+  // Products before the second one cost little.
   if (context.depths.lookup(phase) == ProductDepth::Deep &&
       PhaseSize(context).get(phase) <= smallPhase)
     return;
@@ -202,7 +202,7 @@ static void findEqual(SensitivityContext &context, SensitiveWalk &walk,
 static void findChoices(SensitivityContext &context, SensitiveWalk &walk,
                         Operation *op) {
   const OperatorTraits &traits = context.getTraits(op);
-  // Of operators that make indices, Shape and Size read no elements.
+  // Shape and Size make indices and read no elements.
   if (traits.kind == OperatorKind::Ordering ||
       (traits.kind == OperatorKind::Index && !traits.has(Narrow) &&
        !traits.hasRole(OperandRole::Coordinates)))

@@ -141,7 +141,7 @@ SensitiveWalk::Passed SensitiveWalk::pass(Operation *op, const Step &step) {
   return isShifted ? step.passed : Product;
 }
 
-/// Where products stay 16 bit because of their cost, so does what reads them.
+/// Readers of products that stay 16 bit because of their cost stay 16 bit, too.
 void SensitiveWalk::mark(Operation *op, const Step &step) {
   bool depends = (step.reader == SensitiveReader::Angle ||
                   step.reader == SensitiveReader::Difference) &&

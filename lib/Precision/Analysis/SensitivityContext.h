@@ -37,7 +37,7 @@ private:
   llvm::DenseSet<mlir::Value> values;
 };
 
-/// What the searches share.
+/// State that the searches share.
 struct SensitivityContext {
   SensitivityContext(mlir::ModuleOp module, RangeAnalysis &ranges,
                      ElementKind low);
@@ -77,7 +77,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Operation *> defaults;
 };
 
-/// Who reads a value, as far as it matters.
+/// Kinds of readers of a value.
 enum class SensitiveReader : uint8_t {
   Angle,
   /// Integers, whole parts and coordinates.

@@ -31,7 +31,7 @@ namespace mp {
 
 class ValueFlow;
 
-/// Of several operands the greatest counts.
+/// The depth of a result is the greatest among its operands.
 enum class ProductDepth : uint8_t {
   /// Constants, parameters, sizes, random numbers and truth values.
   Constant,

@@ -50,7 +50,7 @@ struct SensitiveValues {
   std::vector<std::pair<mlir::Operation *, std::string>> costly;
 };
 
-/// Of all scopes of the module, seen as they stand now.
+/// Searches all scopes of the module, as they stand now.
 SensitiveValues findSensitiveValues(mlir::ModuleOp module,
                                     RangeAnalysis &ranges, ElementKind low);
 
