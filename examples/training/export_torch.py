@@ -163,7 +163,7 @@ class GradientStops(torch.overrides.TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
         inside = self.enabled and not torch.is_grad_enabled()
-        # What is updated in place stays the tensor that it is.
+        # Tensors that are updated in place keep their identity.
         inplace = getattr(func, "__name__", "").rstrip("_") != getattr(
             func, "__name__", ""
         )

@@ -50,8 +50,8 @@ static DataFault findOutside(ArrayRef<T> elements, uint64_t first,
   });
 }
 
-/// By the bits: `exponent` is all ones in what is not finite, and a mantissa
-/// makes that NaN. Signs stand before them.
+/// Tests bits: `exponent` is all ones in numbers that are not finite, a
+/// mantissa makes that NaN. Signs stand before them.
 template <typename Bits>
 static DataFault findSpecial(ArrayRef<Bits> elements, uint64_t first,
                              Bits exponent, const DataRule &rule) {
@@ -65,7 +65,7 @@ static DataFault findSpecial(ArrayRef<Bits> elements, uint64_t first,
   });
 }
 
-/// What is no probability, NaN included. Of floats from 0 to 1, bits are in
+/// Finds numbers that are no probabilities, NaN included. Bits of floats are in
 /// the order of numbers; only -0 has a sign.
 template <typename Bits>
 static DataFault findImprobable(ArrayRef<Bits> elements, uint64_t first,

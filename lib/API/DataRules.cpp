@@ -23,7 +23,7 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where elements of an input arrive as they are.
+/// Uses that elements of an input reach unchanged.
 struct Arrivals {
   /// All of them, and at least some of them.
   llvm::SmallSetVector<OpOperand *, 8> all, some;
@@ -80,7 +80,7 @@ static std::optional<int64_t> getSize(Value value, int64_t axis) {
   return type.getDimSize(*place);
 }
 
-/// What a node says of integers that it takes as this operand.
+/// The range that a node admits for integers of this operand.
 static std::optional<DataRule::Range> findRange(OpOperand &use) {
   Operation *node = use.getOwner();
   NodeView view(node);

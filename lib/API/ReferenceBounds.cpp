@@ -24,9 +24,9 @@ static constexpr unsigned numDraws = 8;
 static constexpr double margin = 2, deviations = 3;
 /// Sums in fp32 in another order.
 static constexpr double floatNoise = 0x1p-18;
-/// What a path may amplify the errors of its roundings by.
+/// The factor by which a path may amplify the errors of its roundings.
 static constexpr double bearableGain = 4;
-/// What an element changes that is on the other side of an edge.
+/// The change of an element that is on the other side of an edge.
 static constexpr double stepShare = 0.25;
 /// The error that fp32 may have, whatever explains it: 10 of its 24 bits are
 /// lost.
@@ -103,7 +103,7 @@ Expected<StringMap<double>> ReferenceComparison::measureRounding() {
 // Bounds
 //===----------------------------------------------------------------------===//
 
-/// What float64 shows of the reference's own types, by outputs and exposed
+/// Errors of the reference's own types next to float64, by outputs and exposed
 /// values; infinite where these have no number.
 StringMap<double> ReferenceComparison::measureFloats() const {
   StringMap<double> errors;
@@ -121,7 +121,7 @@ StringMap<double> ReferenceComparison::measureFloats() const {
   return errors;
 }
 
-/// What a node's error may be beyond what rounding explains before it is called
+/// The factor beyond what rounding explains from which on a node's error is
 /// unexplained: there are many nodes.
 static constexpr double nodeMargin = 2;
 

@@ -163,7 +163,7 @@ Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
   return Error::success();
 }
 
-/// Of a run without checkpoints, hashes are for one that is written in need.
+/// Runs without checkpoints need hashes for one that is written in need.
 const DataAttributes &Trainer::getDataHash() {
   if (!reading)
     return knownData;

@@ -91,7 +91,7 @@ std::string Trainer::describeDivergence() const {
 // The last step
 //===----------------------------------------------------------------------===//
 
-/// What the run has come to with its last step, if that is its end. No
+/// The end that the run has come to with its last step, if there is one. No
 /// checkpoint takes the place of a good one while the loss is no number.
 Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
   if (hasDiverged())

@@ -89,7 +89,7 @@ Expected<bool> Trainer::replay(KeptStates &kept, uint64_t end) {
   return false;
 }
 
-/// What the checks find in the step after `kept`.
+/// The findings of the checks in the step after `kept`.
 Expected<std::vector<unsigned>> Trainer::check(FiniteChecks &checks,
                                                const KeptStates &kept) {
   step = kept.step;

@@ -37,13 +37,13 @@ Expected<TrainingStep> TrainingStep::find(Model &model,
   return step;
 }
 
-/// What updates states may write over its operands.
+/// Nodes that update states may write over their operands.
 static bool isOfOptimizer(mlir::Operation *node) {
   return node && isNode(node) &&
          getOperatorTraits(node).kind == OperatorKind::Optimizer;
 }
 
-/// What draws random numbers, or writes over operands, counts without uses.
+/// Nodes that draw random numbers or write over operands count without uses.
 static bool isRemovable(mlir::Operation *node) {
   switch (getOperatorTraits(node).kind) {
   case OperatorKind::Opaque:

@@ -120,7 +120,7 @@ static std::string describeRest(ArrayRef<OutputDifference> outputs) {
   return text;
 }
 
-/// What all outputs, of which this is the worst, have passed.
+/// The test that all outputs, of which this is the worst, have passed.
 static std::string describeSuccess(const OutputDifference &worst,
                                    ArrayRef<OutputDifference> outputs,
                                    StringRef precision, bool isWished) {

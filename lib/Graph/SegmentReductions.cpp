@@ -147,7 +147,7 @@ static bool readsSlice(Value value) {
   return false;
 }
 
-/// What all rows have in common: a table, a type, a factor without rows.
+/// Tests for operands that all rows share: a table, a type, a factor.
 static bool isShared(Operation *op, unsigned operand) {
   auto type = dyn_cast<RankedTensorType>(op->getOperand(operand).getType());
   auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -269,7 +269,7 @@ bool SegmentJoiner::findSegments() {
 // All rows at once
 //===----------------------------------------------------------------------===//
 
-/// What the first reduction reads, for the rows of all segments.
+/// The operand of the first reduction, for the rows of all segments.
 Value SegmentJoiner::rebuild(Value value) {
   Operation *op = value.getDefiningOp();
   if (getBounds(op)) {

@@ -91,7 +91,7 @@ static void printReasons(ArrayRef<ParameterRecord> parameters, StringRef state,
     os << "    " << numbers << " single numbers\n";
 }
 
-/// What the reader should look at, one line for each kind.
+/// Hints for the reader, one line for each kind.
 static void printNotes(ArrayRef<ParameterRecord> parameters, raw_ostream &os) {
   for (const auto &[note, total] : addUp(parameters, &ParameterRecord::note))
     if (!note.empty())

@@ -151,7 +151,7 @@ LogicalResult markGradientStops(GraphOp graph, ArrayRef<std::string> patterns) {
     if (isDetached(value.getOwner()))
       value.getOwner()->setAttr(mark::stopGradient,
                                 builder.getBuilder().getUnitAttr());
-  // What a step leaves in a buffer has no gradient in the next one.
+  // Values that a step leaves in a buffer have no gradient in the next one.
   ValueMetadata metadata(graph);
   for (OpResult value : values)
     if (metadata.get(onnxir::getValueName(value), outputKindKey) ==

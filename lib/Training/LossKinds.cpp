@@ -108,7 +108,7 @@ Value ClassLoss::smoothLoss(Value logProb) {
   if (ignored)
     counts = b.where(ignored, b.scalarLike(0, losses), counts);
   Value count = b.reduceSum(counts, {}, /*keepDims=*/false);
-  // Where nothing counts, no gradient is better than that of 0 / 0.
+  // A sum over nothing has no gradient, which is better than that of 0 / 0.
   Value isNone = b.create("Equal", {count, b.scalarLike(0, count)});
   return b.div(sum, b.where(isNone, b.scalarLike(1, count), count));
 }

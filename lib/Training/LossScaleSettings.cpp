@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// What fp32 holds as a normal number.
+/// True for normal numbers of fp32.
 static bool isScale(double number) {
   return number >= 0x1p-126 && number <= 0x1.fffffep127;
 }

@@ -494,7 +494,7 @@ bool leavesGradients(GraphOp graph) {
   return isAny;
 }
 
-/// Who takes gradients may want to know what the backward pass has held.
+/// Adds the scale as an output: readers of gradients may want to know it.
 void LossScaler::reportScale() {
   StringRef name = onnxir::getValueName(scale);
   graph.getContext()->getDiagEngine().emit(loc, DiagnosticSeverity::Note)

@@ -33,7 +33,7 @@ private:
 
   std::string text;
   llvm::Regex whole;
-  /// Of `a|b(c|d)`: `a` and `b(c|d)`; empty if there is one.
+  /// `a` and `b(c|d)` for `a|b(c|d)`; empty if there is one.
   std::vector<std::string> alternatives;
 };
 

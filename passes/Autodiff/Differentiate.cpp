@@ -72,7 +72,7 @@ FailureOr<SmallVector<Value>> Differentiate::findParameters(GraphOp graph) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Of the model: its running variances are those of torch, "unbiased".
+/// The model's key for running variances of torch, "unbiased".
 static constexpr StringLiteral varianceKey = "mp-opt.running_var";
 
 /// The new variance of `node` with the batch's divided by one element less, as

@@ -52,7 +52,7 @@ static void replaceNode(NodeBuilder &builder, Operation *node, Value value,
   }
   builder.getTypes().forget(node);
   node->erase();
-  // What is known of it now tells more of what it is used for.
+  // Facts that are known of it now tell more of its users.
   SmallVector<Operation *> worklist(value.getUsers());
   while (!worklist.empty()) {
     Operation *user = worklist.pop_back_val();

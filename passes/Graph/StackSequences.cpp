@@ -37,7 +37,7 @@ struct StackSequences : public mp::impl::StackSequencesBase<StackSequences> {
   void runOnOperation() override;
 };
 
-/// Of a slice that goes to the last element.
+/// The end of a slice that goes to the last element.
 constexpr int64_t end = std::numeric_limits<int64_t>::max();
 
 class SequenceStacker {
@@ -182,7 +182,7 @@ Operation *SequenceStacker::rebuild(Operation *loop,
 }
 
 //===----------------------------------------------------------------------===//
-// What is read
+// Readers
 //===----------------------------------------------------------------------===//
 
 /// All elements along a new first axis. `outputs` has one tensor for each that
@@ -213,7 +213,7 @@ Value SequenceStacker::stack(const GrowingState &state, ValueRange outputs) {
   return builder.concat(parts, 0);
 }
 
-/// What `node` takes from the sequence.
+/// The value that `node` takes from the sequence.
 Value SequenceStacker::read(Operation *node, Value stacked) {
   if (isStandardOp(node, "SequenceLength"))
     return builder.squeeze(builder.dimOf(stacked, 0), 0);
@@ -317,8 +317,8 @@ void SequenceStacker::setOutput(Region &region, unsigned index, Value value) {
   yield->eraseOperand(yield.getNumOperands() - 1);
 }
 
-/// Where both branches append to one sequence from outside, they yield what
-/// they append.
+/// Two branches that append to one sequence from outside yield the elements
+/// instead.
 void SequenceStacker::joinInserts(Operation *branches) {
   if (branches->getNumRegions() != 2)
     return;

@@ -36,8 +36,9 @@ static bool isFP16(ModuleOp module) {
   return low && low.isF16();
 }
 
-/// What needs nothing of those who run the model: where gradients are outputs,
-/// nobody would feed a changing scale back, nor skip steps until it fits.
+/// Chooses a scale that needs no support by the caller: if gradients are
+/// outputs, nobody would feed a changing scale back, nor skip steps until it
+/// fits.
 static StringRef chooseScale(GraphOp graph) {
   bool isFed = !graph.getBody().getOps<UpdateOp>().empty();
   return isFed && !leavesGradients(graph) ? "dynamic" : "1024";

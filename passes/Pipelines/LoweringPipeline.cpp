@@ -59,7 +59,7 @@ void registerLoweringDialects(DialectRegistry &registry) {
                   vector::VectorDialect, kernel::KernelDialect, MPDialect,
                   runtime::RuntimeDialect, device::DeviceDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
-  // What is chosen of two buffers keeps both alive.
+  // A choice between two buffers keeps both alive.
   arith::registerBufferViewFlowOpInterfaceExternalModels(registry);
   bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
       registry);

@@ -47,7 +47,7 @@
 // Of probabilities, those before the Sigmoid count.
 // SIGMOID: %loss_Abs = "onnx.Abs"(%y)
 
-// What the model computes already stays where it is, and needs no labels; the
+// A loss that the model computes stays where it is, and needs no labels; the
 // step has it under the name of losses, too.
 // OUTPUT: onnx.graph attributes {mp.loss = "total"}
 // OUTPUT: ^bb0(%x: tensor<?x4xf32>):

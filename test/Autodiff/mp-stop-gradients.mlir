@@ -42,7 +42,7 @@ module @names attributes {onnx.model = {producer_name = "pytorch"}, onnx.opset_i
 
 // -----
 
-// What a step writes into a buffer; other outputs of the graph pass gradients.
+// Values that a step writes into a buffer; other outputs of the graph pass gradients.
 // CHECK-LABEL: module @buffers
 // CHECK: %h_passed = "onnx.Relu"(%x)
 // CHECK: %h = "onnx.Identity"(%h_passed) {mp.stop_gradient,

@@ -42,7 +42,7 @@ module @construct attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
-// Of a sequence that comes from elsewhere nothing is known.
+// Nothing is known of a sequence that comes from elsewhere.
 // CHECK-LABEL: module @unknown
 // CHECK: onnx.SequenceInsert
 // CHECK: onnx.SequenceAt
@@ -76,7 +76,7 @@ module @slice attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
-// What is put in one by one, and taken away again, is joined as it stands; the
+// Elements that are put in and taken away one by one are joined in order; the
 // nodes that follow have types again.
 // CHECK-LABEL: module @insert
 // CHECK-NOT: Sequence

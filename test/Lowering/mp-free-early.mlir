@@ -53,7 +53,7 @@ func.func @branch(%value: f32, %which: i1) {
   return
 }
 
-// What is chosen of two buffers keeps both.
+// A choice between two buffers keeps both.
 // CHECK-LABEL: @chosen
 // CHECK: %[[CHOSEN:.*]] = arith.select
 // CHECK-NOT: memref.dealloc

@@ -155,7 +155,7 @@ def test_a_log_that_is_full(tmp_path):
     assert out.read_bytes() == whole_run(tmp_path, 1)
 
 
-# What only a step finds: the index is a sum.
+# An index that is a sum: only the step finds it.
 INDEXED = """
 step (int64[n] x, float[4] table, float total) => (float loss, float total_new)
 <float[4] table = {1, 2, 3, 4}, float total = {0}>

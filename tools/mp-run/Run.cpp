@@ -97,7 +97,7 @@ static int printAccuracy(ArrayRef<NamedTensor> outputs,
   return finishOutput(exitOk);
 }
 
-/// What evaluates a model that has been trained.
+/// Flags that evaluate a model that has been trained.
 static void addEvaluation(Flags &flags, SessionFlags &session) {
   flags.beginGroup("Evaluation");
   flags.add("states", session.model.states, "initializers as trained", "FILE");

@@ -31,7 +31,7 @@ public:
   llvm::Expected<std::vector<unsigned>> run(llvm::ArrayRef<NamedTensor> inputs,
                                             int64_t number);
   const InnerValue &getValue(unsigned place) const { return values[place]; }
-  /// What an input is if it is not given; an empty tensor if it must be.
+  /// The default of an input; an empty tensor if it has none.
   Tensor getDefault(llvm::StringRef input) const;
 
 private:

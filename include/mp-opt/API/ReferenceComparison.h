@@ -34,7 +34,7 @@ struct ComparedModel {
   std::vector<NamedTensor> outputs;
   /// Of the outputs, from those of the reference.
   std::vector<OutputDifference> differences;
-  /// Those that add most to the outputs' errors, the worst first.
+  /// Nodes that add most to the outputs' errors, the worst first.
   std::vector<NodeError> nodes;
   /// The first one, in the graph's order, whose error is far from what rounding
   /// explains.
@@ -43,7 +43,7 @@ struct ComparedModel {
   /// reference in its own types.
   std::optional<DiscreteDifference> discrete;
 
-  /// What its nodes compute, and the values of those that were asked for.
+  /// The values that its nodes compute, and those that were asked for.
   std::vector<InnerValue> values;
   std::vector<DiscreteValue> discretes;
   llvm::StringMap<Tensor> inner;

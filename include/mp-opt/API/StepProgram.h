@@ -40,7 +40,7 @@ public:
   llvm::ArrayRef<Tensor> getValues() const { return values; }
   /// Indices of inputs.
   llvm::ArrayRef<unsigned> getStates() const { return states; }
-  /// Those that were finite at the beginning.
+  /// States that were finite at the beginning.
   llvm::ArrayRef<unsigned> getFiniteStates() const { return finite; }
 
   /// The states, which share their memory with this; as they were when the

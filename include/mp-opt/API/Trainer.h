@@ -257,7 +257,7 @@ private:
   double stepSeconds = 0;
   /// Steps in a row, up to the last one.
   unsigned skippedInRow = 0;
-  /// What there was before the first step of this run: steps, those that were
+  /// Counts before the first step of this run: steps, those that were
   /// skipped, and hashes of float states, without and with sums of accumulated
   /// gradients.
   uint64_t firstStep = 0;

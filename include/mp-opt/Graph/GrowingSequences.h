@@ -26,7 +26,7 @@ struct GrowingState {
 /// True for a node that puts an element behind the last one of a sequence.
 bool isAppend(mlir::Operation *node);
 
-/// Of a Loop whose inputs and outputs are those of its body.
+/// `loop` is a Loop whose inputs and outputs are those of its body.
 llvm::SmallVector<GrowingState> findGrowingStates(mlir::Operation *loop);
 
 } // namespace mp

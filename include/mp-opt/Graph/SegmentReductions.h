@@ -18,7 +18,7 @@
 
 namespace mp {
 
-/// What `concat` joins, computed for all rows at once before `concat`; null if
+/// The result of `concat`, computed for all rows at once before it; null if
 /// its operands are no such reductions of consecutive rows with known bounds.
 mlir::Value joinSegments(NodeBuilder &builder, mlir::Operation *concat);
 

@@ -82,7 +82,7 @@ private:
   int64_t rank;
   bool isAligned;
   StringRef mode, padding;
-  /// Of places, whatever the image has.
+  /// The type of places, whatever the image's is.
   Type element;
   SmallVector<AxisCells> axes;
 };

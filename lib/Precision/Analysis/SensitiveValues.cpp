@@ -119,7 +119,7 @@ static bool sumsProducts(const OperatorTraits &traits) {
                               traits.math == OperatorMath::Mean);
 }
 
-/// What lies between the reader and the operands of `op`. A difference needs
+/// The path from the reader to the operands of `op`. A difference needs
 /// the digits of its operands as far as they are multiples, squares and sums
 /// with constants of products.
 SensitiveWalk::Passed SensitiveWalk::pass(Operation *op, const Step &step) {

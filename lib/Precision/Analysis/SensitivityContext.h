@@ -101,7 +101,7 @@ public:
   void run();
 
 private:
-  /// What has been passed on the way back from the reader: a sum of products,
+  /// The path back from the reader has passed nothing, a sum of products,
   /// or what ends the search for products.
   enum Passed : uint8_t { Nothing, Sum, Product };
   struct Step {

@@ -178,7 +178,7 @@ void InputArithmetic::run() {
   // Variables stand in the order of their nodes, operands before users.
   for (unsigned index = 0; index < variables.size(); ++index)
     decide(index);
-  // What such a node reads is not rounded before it; movement after the last
+  // Operands of such a node are not rounded before it; movement after the last
   // one stays free.
   while (!kept.empty()) {
     unsigned next = kept.back();

@@ -53,7 +53,7 @@ llvm::Error checkRegex(StringRef text) {
   return llvm::createStringError(error);
 }
 
-/// What stands between the bars outside of brackets.
+/// The parts between the bars outside of brackets.
 static SmallVector<std::string> splitAlternatives(StringRef text) {
   SmallVector<std::string> parts(1);
   unsigned depth = 0;

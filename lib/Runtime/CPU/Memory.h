@@ -16,7 +16,7 @@ namespace mp::runtime {
 /// that fails can free them.
 struct alignas(64) Block {
   Block *next, *previous;
-  /// What was asked for last, and what there is.
+  /// The size that was asked for last, and that of the block.
   int64_t bytes, room;
 };
 

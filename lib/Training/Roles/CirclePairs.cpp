@@ -31,7 +31,7 @@ static bool isTelling(double share) {
 
 static double square(double number) { return number * number; }
 
-/// Of sines and cosines, no square is beyond twice the mean of all.
+/// No square of sines and cosines is beyond twice the mean of all.
 static bool mayBeCircle(const FloatElements &elements) {
   constexpr int64_t most = 1024;
   constexpr double slack = 1.3;

@@ -240,7 +240,7 @@ struct Line {
 
 enum class Wave { No, Flat, Yes };
 
-/// Of sums of three elements, by the largest.
+/// Relative to the largest sum of three elements.
 constexpr double waveTolerance = 0.02;
 
 } // namespace
@@ -273,7 +273,7 @@ static Wave classifyLine(const Line &line) {
     if (i > 0 && i + 1 < line.size && std::fabs(line[i]) > std::fabs(line[at]))
       at = i;
   }
-  // What is as good as constant is a slow cosine, or a weight near 1.
+  // Values that are nearly constant are a slow cosine, or weights near 1.
   if (hi - lo <= 2 * waveTolerance * peak)
     return Wave::Flat;
   bool isWave = std::isfinite(peak) && llvm::any_of(largest, [&](int64_t at) {

@@ -27,7 +27,7 @@ public:
 
   int64_t size() const { return count; }
   double operator[](int64_t index) const;
-  /// Of the type: the distance of 1 from the next number, by two.
+  /// The type's: half the distance from 1 to the next number.
   double getRoundoff() const;
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
 

@@ -18,7 +18,7 @@ std::optional<StringRef> getFxNode(Operation *node) {
   return getNodeMetadata(node, "pkg.torch.onnx.fx_node");
 }
 
-/// What stands between `open` and the bracket that closes it.
+/// The text between `open` and the bracket that closes it.
 static StringRef getBracketed(StringRef text, StringRef open) {
   size_t start = text.find(open);
   if (start == StringRef::npos)

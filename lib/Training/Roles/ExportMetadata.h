@@ -26,7 +26,7 @@ inline constexpr llvm::StringLiteral inputKindKey =
     "pkg.torch.export.graph_signature.InputSpec.kind";
 inline constexpr llvm::StringLiteral outputKindKey =
     "pkg.torch.export.graph_signature.OutputSpec.kind";
-/// What calls say in place of a parameter's name.
+/// The key under which calls have a parameter's name.
 inline constexpr llvm::StringLiteral originalNameKey =
     "pkg.torch.onnx.original_node_name";
 

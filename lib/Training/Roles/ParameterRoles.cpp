@@ -103,7 +103,7 @@ private:
   Block &block;
   Value loss;
   BatchFlow flow;
-  /// What the loss depends on, and what its gradients get to.
+  /// Values that the loss depends on, and those that its gradients reach.
   llvm::DenseSet<Value> ancestors, reached;
   ValueMetadata metadata;
   std::vector<ParameterCandidate> found;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Exporters keep one initializer for equal ones, under the name of one of them.
-// What they leave of the others' names tells whose a use is.
+// The rest of the others' names tells whose a use is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace mp {
 
 struct UseOwner {
   enum Kind : uint8_t { Unknown, Own, Foreign } kind = Unknown;
-  /// Of what is foreign, where it is known: its name for the exporter.
+  /// The exporter's name of a foreign initializer, if it is known.
   std::string name;
 };
 
@@ -37,7 +37,7 @@ private:
   std::optional<UseOwner> findInCall(const ParameterCandidate &candidate,
                                      const ParameterUse &use) const;
 
-  /// What torch's calls say for initializers, by these; and all of that.
+  /// Names in torch's calls by initializers, and all such names.
   llvm::StringMap<std::string> originals;
   llvm::StringSet<> known;
 };

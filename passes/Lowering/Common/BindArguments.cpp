@@ -153,7 +153,7 @@ void BindArguments::bindArguments(func::FuncOp main) {
                           attributes.getArrayAttr(constantList));
 }
 
-/// Where output `index` goes: memory of a known size is there from the
+/// The memory of output `index`: memory of a known size is there from the
 /// beginning on.
 Value BindArguments::getMemory(OpBuilder &early, OpBuilder &late, Value value,
                                unsigned index) {
@@ -221,7 +221,7 @@ void BindArguments::bindValues(OpBuilder &late,
         state.isDirect ? computeThere(late, state.value, tensors[state.input])
                        : state.value,
         memrefs[state.input]);
-  // What is written where the analysis does not look, states last: until then
+  // Values written where the analysis does not look, states last: until then
   // others may read what they were.
   for (auto [value, memref] : plain)
     bufferization::MaterializeInDestinationOp::create(

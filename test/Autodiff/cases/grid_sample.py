@@ -25,7 +25,7 @@ def grid_sample(name, x, grid, mode, padding, aligned, opset=22):
     # Inside, beyond the edges, and so far that reflections repeat.
     reach = 1.4 if padding == "zeros" else 2.9
     if mode == "nearest":
-        # Of the grid, the gradient is zero.
+        # The gradient of the grid is zero.
         more["wrt"] = ("x",)
     if opset < 20:
         # onnxruntime has it for float32 only.

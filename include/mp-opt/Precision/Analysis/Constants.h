@@ -64,8 +64,8 @@ struct ConstantFacts {
   int64_t overflows = 0, toZero = 0, toSubnormal = 0;
   /// The greatest magnitude among those that become zero.
   float largestToZero = 0;
-  /// Of several elements: the RMS of what rounding to the 16-bit type changes,
-  /// by their RMS, as far as it is more than normal numbers lose.
+  /// Constants of several elements: the RMS of the changes by rounding to 16
+  /// bit, by their RMS, as far as it is more than normal numbers lose.
   float roundingError = 0;
 
   float getMaxMagnitude() const { return std::max(-lo, hi); }
