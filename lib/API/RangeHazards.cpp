@@ -188,7 +188,8 @@ std::string HazardFinder::run() {
       return hazard;
     visit(&node);
   }
-  for (Operation *node : findShapeArithmetic(graph))
+  for (Operation *node :
+       findShapeArithmetic(graph->getParentOfType<ModuleOp>()))
     if (isLow(node))
       return describe(node) + " computes sizes or positions in 16 bit";
   if (!hasFloat16)

@@ -128,6 +128,10 @@ bool ValueFlow::forEachTarget(OpOperand &use,
   return true;
 }
 
+bool ValueFlow::isCall(Operation *op) const {
+  return bool(lookupScope(functions, op));
+}
+
 ArrayRef<Value> ValueFlow::getSources(Value value) const {
   auto it = sources.find(value);
   return it == sources.end() ? ArrayRef<Value>() : ArrayRef<Value>(it->second);

@@ -8,7 +8,6 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Graph/Casts.h"
-#include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Analysis/ShapeArithmetic.h"
 
 namespace mp {
@@ -31,7 +30,6 @@ struct AnnotateShapeArithmetic
 
 void AnnotateShapeArithmetic::runOnOperation() {
   auto unit = UnitAttr::get(&getContext());
-  for (Operation *scope : getScopes(getOperation()))
-    for (Operation *node : findShapeArithmetic(scope))
-      node->setAttr(mark::shapeArithmetic, unit);
+  for (Operation *node : findShapeArithmetic(getOperation()))
+    node->setAttr(mark::shapeArithmetic, unit);
 }

@@ -67,3 +67,34 @@ module @no_sizes attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %2, %5, %7, %10 : tensor<f32>, tensor<?xf32>, tensor<?xf32>, tensor<8xf32>
   }
 }
+
+// -----
+
+// Into a function that has a clone for the call, and out of it; the call itself
+// is not marked, as its other results may be data.
+// CHECK-LABEL: @call
+// CHECK: "onnx.Cast"{{.*}}mp.shape_arithmetic
+// CHECK-NOT: mp.shape_arithmetic
+// CHECK: onnx.custom
+// CHECK: "onnx.Neg"{{.*}}mp.shape_arithmetic
+// CHECK: onnx.function
+// CHECK: "onnx.Div"{{.*}}mp.shape_arithmetic
+// CHECK: "onnx.Exp"
+// CHECK-NOT: mp.shape_arithmetic
+module @call attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4xf32>):
+    %k = onnx.initializer "k" dense<8.0> : tensor<f32> : tensor<f32>
+    %s = "onnx.Shape"(%x) : (tensor<4xf32>) -> tensor<1xi64>
+    %c = "onnx.Cast"(%s) {to = 1 : i64} : (tensor<1xi64>) -> tensor<1xf32>
+    %0:2 = onnx.custom "my" "Scale"(%c, %k, %x) attributes {mp.callee = "Scale_1"} : (tensor<1xf32>, tensor<f32>, tensor<4xf32>) -> (tensor<1xf32>, tensor<4xf32>)
+    %1 = "onnx.Neg"(%0#0) : (tensor<1xf32>) -> tensor<1xf32>
+    onnx.yield %1, %0#1 : tensor<1xf32>, tensor<4xf32>
+  }
+  onnx.function "my" "Scale_1" attributes {mp.specialized = "Scale", onnx.opset_import = [["", 17]]} {
+  ^bb0(%a: tensor<1xf32>, %b: tensor<f32>, %y: tensor<4xf32>):
+    %d = "onnx.Div"(%a, %b) : (tensor<1xf32>, tensor<f32>) -> tensor<1xf32>
+    %e = "onnx.Exp"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+    onnx.yield %d, %e : tensor<1xf32>, tensor<4xf32>
+  }
+}

@@ -70,3 +70,31 @@ module @pair attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
   }
 }
+
+// -----
+
+// A function that the body calls: its nodes are marked one by one, not the
+// call, so that its product stays free.
+// CHECK-LABEL: @called
+// CHECK-NOT: mp.hazard
+// CHECK: onnx.function
+// CHECK: "onnx.MatMul"
+// CHECK-NOT: mp.hazard
+// CHECK: "onnx.Add"{{.*}}mp.hazard = #mp.hazard<"iterations accumulate in 's' through it">
+module @called attributes {onnx.opset_import = [["", 17], ["my", 1]]} {
+  onnx.graph {
+  ^bb0(%s0: tensor<4x4xf32>, %x: tensor<9x4x4xf32>):
+    %0 = "onnx.Scan"(%s0, %x) ({
+    ^bb0(%s: tensor<4x4xf32>, %e: tensor<4x4xf32>):
+      %1 = onnx.custom "my" "Step"(%s, %e) attributes {mp.callee = "Step_1"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      onnx.yield %1 : tensor<4x4xf32> {onnx.inputs = [{name = "s"}, {name = "e"}]}
+    }) {num_scan_inputs = 1 : i64, onnx.regions = ["body"]} : (tensor<4x4xf32>, tensor<9x4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %0 : tensor<4x4xf32>
+  }
+  onnx.function "my" "Step_1" attributes {mp.specialized = "Step", onnx.opset_import = [["", 17]]} {
+  ^bb0(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>):
+    %p = "onnx.MatMul"(%b, %b) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %d = "onnx.Add"(%a, %p) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %d : tensor<4x4xf32>
+  }
+}

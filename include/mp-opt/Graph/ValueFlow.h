@@ -33,6 +33,9 @@ public:
   /// arguments, and the function's yields become the call's results.
   bool forEachTarget(mlir::OpOperand &use,
                      llvm::function_ref<void(mlir::Value)> take) const;
+  /// True for calls of functions that have a scope of their own: facts hold for
+  /// the nodes of the function, not for the call.
+  bool isCall(mlir::Operation *op) const;
   /// The values that become `value`; none for the results of other nodes.
   llvm::ArrayRef<mlir::Value> getSources(mlir::Value value) const;
   /// Nodes, and yields that hand values on, in the order of the module.

@@ -15,7 +15,6 @@
 #include "mp-opt/Precision/Analysis/ProductDepth.h"
 
 #include "mp-opt/Graph/Parameters.h"
-#include "mp-opt/Graph/ValueFlow.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 
 using namespace mlir;
@@ -81,33 +80,6 @@ ProductDepth ProductDepths::getResult(Operation *node, Value result) {
   }
 }
 
-void ProductDepths::raise(Value value, ProductDepth depth) {
-  ProductDepth &current = depths[value];
-  if (depth <= current)
-    return;
-  current = depth;
-  for (Operation *user : value.getUsers())
-    if (visited.contains(user))
-      worklist.push_back(user);
-}
-
-void ProductDepths::visit(Operation *op) {
-  bool flows = false;
-  for (OpOperand &operand : op->getOpOperands())
-    flows |= flow.forEachTarget(
-        operand, [&](Value target) { raise(target, lookup(operand.get())); });
-  if (flows || isa<YieldOp>(op))
-    return;
-  // Results of control flow come from yields.
-  if (!op->getNumRegions())
-    for (OpResult result : op->getResults())
-      raise(result, getResult(op, result));
-  else if (kinds.lookup(op).kind != OperatorKind::ControlFlow)
-    for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        raise(argument, ProductDepth::Deep);
-}
-
 /// Functions without a scope of their own are not looked into; arguments of
 /// the others come from calls.
 void ProductDepths::raiseArguments(Operation *scope) {
@@ -117,21 +89,15 @@ void ProductDepths::raiseArguments(Operation *scope) {
   llvm::DenseSet<Value> parameters = collectParameters(graph);
   for (BlockArgument argument : scope->getRegion(0).getArguments())
     if (!parameters.contains(argument) && !isTruth(argument.getType()))
-      raise(argument, ProductDepth::Input);
+      levels.raise(argument, ProductDepth::Input);
 }
 
-ProductDepths::ProductDepths(const ValueFlow &flow) : flow(flow) {
+ProductDepths::ProductDepths(const ValueFlow &flow) : levels(flow) {
   for (Operation *scope : flow.getScopes())
     raiseArguments(scope);
-  for (Operation *op : flow.getOps()) {
-    visit(op);
-    visited.insert(op);
-  }
-  while (!worklist.empty()) {
-    Operation *op = worklist.back();
-    worklist.pop_back();
-    visit(op);
-  }
+  levels.run(
+      [&](Operation *node, Value result) { return getResult(node, result); },
+      ProductDepth::Deep);
 }
 
 } // namespace mp

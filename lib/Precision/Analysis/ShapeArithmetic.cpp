@@ -17,13 +17,11 @@
 
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Parameters.h"
-#include "mp-opt/Graph/ValueFlow.h"
+#include "mp-opt/Graph/RisingLevels.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Precision/Analysis/ProductDepth.h"
-
-#include <deque>
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -64,23 +62,18 @@ enum class Rule : uint8_t {
 
 class Origins {
 public:
-  explicit Origins(Operation *scope);
-  Origin lookup(Value value) const { return origins.lookup(value); }
+  explicit Origins(const ValueFlow &flow);
+  Origin lookup(Value value) const { return levels.lookup(value); }
   Rule getRule(Operation *op);
-  /// Nodes, and yields of subgraphs, in order.
-  ArrayRef<Operation *> getOps() const { return ops; }
+  const ValueFlow &getFlow() const { return flow; }
 
 private:
-  void visit(Operation *op);
-  void raise(Value value, Origin origin);
   Origin getOperands(Operation *op, bool asFloat) const;
   Origin getResult(Operation *op, Value result);
 
-  std::vector<Operation *> ops;
-  llvm::DenseMap<Value, Origin> origins;
+  const ValueFlow &flow;
+  RisingLevels<Origin> levels;
   llvm::DenseMap<const void *, Rule> rules;
-  std::deque<Operation *> worklist;
-  llvm::DenseSet<Operation *> visited;
 };
 
 } // namespace
@@ -203,53 +196,23 @@ Origin Origins::getResult(Operation *op, Value result) {
   return origin;
 }
 
-void Origins::raise(Value value, Origin origin) {
-  Origin &current = origins[value];
-  if (origin <= current)
-    return;
-  current = origin;
-  for (Operation *user : value.getUsers())
-    if (visited.contains(user))
-      worklist.push_back(user);
-}
-
-void Origins::visit(Operation *op) {
-  if (isControlFlow(op) || isa<YieldOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands())
-      forEachFlowTarget(
-          operand, [&](Value target) { raise(target, lookup(operand.get())); });
+Origins::Origins(const ValueFlow &flow) : flow(flow), levels(flow) {
+  for (Operation *scope : flow.getScopes()) {
+    // Arguments of functions come from calls.
+    auto graph = dyn_cast<GraphOp>(scope);
+    if (!graph)
+      continue;
+    llvm::DenseSet<Value> parameters = collectParameters(graph);
+    for (BlockArgument argument : scope->getRegion(0).getArguments())
+      if (!parameters.contains(argument))
+        levels.raise(argument, Origin::Input);
+  }
+  for (Operation *op : flow.getOps())
     if (isStandardOp(op, "Loop") && !op->getRegion(0).empty() &&
         op->getRegion(0).getNumArguments())
-      raise(op->getRegion(0).getArgument(0), Origin::Index);
-    return;
-  }
-  for (OpResult result : op->getResults())
-    raise(result, getResult(op, result));
-  for (Region &region : op->getRegions())
-    for (BlockArgument argument : region.getArguments())
-      raise(argument, Origin::Data);
-}
-
-Origins::Origins(Operation *scope) {
-  llvm::DenseSet<Value> parameters;
-  if (auto graph = dyn_cast<GraphOp>(scope))
-    parameters = collectParameters(graph);
-  for (BlockArgument argument : scope->getRegion(0).getArguments())
-    if (!parameters.contains(argument))
-      raise(argument, Origin::Input);
-  scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isNode(op) || (isa<YieldOp>(op) && op->getParentOp() != scope))
-      ops.push_back(op);
-  });
-  for (Operation *op : ops) {
-    visit(op);
-    visited.insert(op);
-  }
-  while (!worklist.empty()) {
-    Operation *op = worklist.front();
-    worklist.pop_front();
-    visit(op);
-  }
+      levels.raise(op->getRegion(0).getArgument(0), Origin::Index);
+  levels.run([&](Operation *op, Value result) { return getResult(op, result); },
+             Origin::Data);
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,7 +274,7 @@ static End getEnd(Operation *user, unsigned operand) {
 
 /// False if no value of the graph can end as a size.
 bool Destinations::hasEnds() {
-  return llvm::any_of(origins.getOps(), [](Operation *op) {
+  return llvm::any_of(origins.getFlow().getOps(), [](Operation *op) {
     return isNode(op) && llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
              return isFloatTensor(use.get().getType()) &&
                     getEnd(op, use.getOperandNumber()) != End::None;
@@ -332,7 +295,7 @@ void Destinations::collectUse(unsigned index, OpOperand &use) {
   auto end = [&](bool isSize) {
     (isSize ? infos[index].isSize : infos[index].isData) = true;
   };
-  if (forEachFlowTarget(use, become))
+  if (origins.getFlow().forEachTarget(use, become))
     return;
   if (!isNode(user))
     return end(false);
@@ -370,7 +333,10 @@ void Destinations::number() {
     numbers[value] = values.size();
     values.push_back(value);
   };
-  for (Operation *op : origins.getOps()) {
+  for (Operation *scope : origins.getFlow().getScopes())
+    if (isa<FunctionOp>(scope))
+      llvm::for_each(scope->getRegion(0).getArguments(), take);
+  for (Operation *op : origins.getFlow().getOps()) {
     for (Value result : op->getResults())
       take(result);
     for (Region &region : op->getRegions())
@@ -423,13 +389,14 @@ bool Destinations::areSizes(Operation *op) const {
   return hasSize;
 }
 
-std::vector<Operation *> findShapeArithmetic(Operation *scope) {
-  Origins origins(scope);
+std::vector<Operation *> findShapeArithmetic(ModuleOp module) {
+  ValueFlow flow(module);
+  Origins origins(flow);
   Destinations destinations(origins);
   std::vector<Operation *> found;
-  for (Operation *op : origins.getOps()) {
+  for (Operation *op : flow.getOps()) {
     // What leaves a contraction is data, even if it is quantized in the end.
-    if (!isNode(op) || isConstant(op) || op->getNumRegions())
+    if (!isNode(op) || isConstant(op) || op->getNumRegions() || flow.isCall(op))
       continue;
     bool isPosition = llvm::any_of(op->getResults(), [&](Value result) {
       return isF32Tensor(result.getType()) &&

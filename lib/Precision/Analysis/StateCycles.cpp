@@ -148,9 +148,9 @@ StateCycles::StateCycles(const ValueFlow &flow) {
   OperatorTraitsCache kinds;
   llvm::DenseSet<Operation *> computing;
   auto take = [&](ArrayRef<Value> component) {
-    auto nodesOf = llvm::make_filter_range(component, [](Value value) {
+    auto nodesOf = llvm::make_filter_range(component, [&](Value value) {
       Operation *op = value.getDefiningOp();
-      return op && isNode(op) && !isControlFlow(op);
+      return op && isNode(op) && !isControlFlow(op) && !flow.isCall(op);
     });
     bool computes = llvm::any_of(nodesOf, [&](Value value) {
       Operation *op = value.getDefiningOp();
@@ -159,8 +159,11 @@ StateCycles::StateCycles(const ValueFlow &flow) {
     // A value alone has no cycle: no node reads its own result.
     if (component.size() == 1 || !computes)
       return;
-    const auto *state = llvm::find_if(
-        component, [](Value value) { return isa<BlockArgument>(value); });
+    // Arguments of functions are no states.
+    const auto *state = llvm::find_if(component, [](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && isControlFlow(argument.getOwner()->getParentOp());
+    });
     for (Value value : component)
       states[value] = state == component.end() ? value : *state;
     for (Value value : nodesOf)

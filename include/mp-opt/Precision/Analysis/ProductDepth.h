@@ -10,26 +10,18 @@
 // levels, coordinates and times, whose differences matter more than their
 // magnitude, and which no 16-bit product has rounded yet.
 //
-// One forward fixed point over the module; a value's depth only rises, so each
-// node is visited a few times. Control flow and calls of specialized functions
-// are followed.
+// One forward fixed point over the module (Graph/RisingLevels.h), through
+// control flow and calls of specialized functions.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MPOPT_PRECISION_ANALYSIS_PRODUCTDEPTH_H
 #define MPOPT_PRECISION_ANALYSIS_PRODUCTDEPTH_H
 
-#include "mp-opt/Dialect/ONNX/ONNX.h"
+#include "mp-opt/Graph/RisingLevels.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/DenseMap.h"
-
-#include <memory>
-
 namespace mp {
-
-class ValueFlow;
 
 /// The depth of a result is the greatest among its operands.
 enum class ProductDepth : uint8_t {
@@ -49,22 +41,17 @@ class ProductDepths {
 public:
   explicit ProductDepths(const ValueFlow &flow);
 
-  ProductDepth lookup(mlir::Value value) const { return depths.lookup(value); }
+  ProductDepth lookup(mlir::Value value) const { return levels.lookup(value); }
   /// The greatest among the node's results.
   ProductDepth lookup(mlir::Operation *node) const;
 
 private:
   ProductDepth getOperands(mlir::Operation *node) const;
   ProductDepth getResult(mlir::Operation *node, mlir::Value result);
-  void raise(mlir::Value value, ProductDepth depth);
   void raiseArguments(mlir::Operation *scope);
-  void visit(mlir::Operation *op);
 
-  const ValueFlow &flow;
   OperatorTraitsCache kinds;
-  llvm::DenseMap<mlir::Value, ProductDepth> depths;
-  llvm::DenseSet<mlir::Operation *> visited;
-  std::vector<mlir::Operation *> worklist;
+  RisingLevels<ProductDepth> levels;
 };
 
 /// True for a Cast from integers of more than 8 bits to floats: these are

@@ -20,8 +20,8 @@
 //    are data if they end in an integer of 8 bits - that is quantization - or
 //    in the angle of a Sin or Cos.
 //
-// Both follow values through If, Loop and Scan and into captures. A comparison
-// makes no data into sizes, even if it decides an If.
+// Both follow values through If, Loop, Scan, captures and calls of functions. A
+// comparison makes no data into sizes, even if it decides an If.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +30,13 @@
 
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace mp {
 
-/// The nodes of a scope - a graph or a specialized function - and its
-/// subgraphs that compute sizes, indices or
+/// The nodes of all scopes and their subgraphs that compute sizes, indices or
 /// positions in float, in order.
-std::vector<mlir::Operation *> findShapeArithmetic(mlir::Operation *scope);
+std::vector<mlir::Operation *> findShapeArithmetic(mlir::ModuleOp module);
 
 } // namespace mp
 
