@@ -47,13 +47,18 @@ def grid_sample(maker, width, rng):
     return graph
 
 
+def unit_grid(graph, maker, width, rng):
+    """A constant grid in [-1, 1], moved by some pixels."""
+    grid = (2 * spread(width) + 1) / width - 1
+    return graph.add(
+        "Add", offsets(graph, maker, 1, 6 / width, rng), graph.constant(grid)
+    )
+
+
 def unit_grid_sample(maker, width, rng):
     """A constant grid in [-1, 1], as torch has it: ((x + 1) W - 1) / 2."""
     graph = Graph()
-    grid = (2 * spread(width) + 1) / width - 1
-    moved = graph.add(
-        "Add", offsets(graph, maker, 1, 6 / width, rng), graph.constant(grid)
-    )
+    moved = unit_grid(graph, maker, width, rng)
     one, half = graph.constant(1), graph.constant(0.5)
     scaled = graph.add("Mul", graph.add("Add", moved, one), graph.constant(width))
     sample(graph, graph.add("Mul", graph.add("Sub", scaled, one), half), width)
@@ -109,10 +114,7 @@ def roi_align(maker, width, rng):
 def grid_op(maker, width, rng):
     """ONNX's GridSample, at places in [-1, 1]."""
     graph = Graph()
-    grid = (2 * spread(width) + 1) / width - 1
-    moved = graph.add(
-        "Add", offsets(graph, maker, 1, 6 / width, rng), graph.constant(grid)
-    )
+    moved = unit_grid(graph, maker, width, rng)
     x = graph.add("Reshape", moved, graph.constant([1, 1, COUNT, 1], I64))
     zeros = graph.constant(np.zeros((1, 1, COUNT, 1)))
     image = graph.constant(np.tile(wave(width), (1, 1, 1, 1)))
