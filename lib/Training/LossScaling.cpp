@@ -497,7 +497,7 @@ bool leavesGradients(GraphOp graph) {
 /// Adds the scale as an output: readers of gradients may want to know it.
 void LossScaler::reportScale() {
   StringRef name = onnxir::getValueName(scale);
-  graph.getContext()->getDiagEngine().emit(loc, DiagnosticSeverity::Note)
+  emitWarning(loc)
       << "the backward pass has a loss scale of "
       << formatNumber(settings.initial)
       << ", and the gradients that are outputs are divided by it; the output '"

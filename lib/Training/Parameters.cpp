@@ -97,18 +97,19 @@ LogicalResult checkFinite(Operation *constant, StringRef name) {
          << (std::isnan(number) ? "NaN" : "infinite") << ", and would stay so";
 }
 
-Value findValue(GraphOp graph, StringRef name) {
+llvm::StringMap<Value> findValues(GraphOp graph) {
+  llvm::StringMap<Value> values;
   Block &block = graph.getBody().front();
   for (BlockArgument input : block.getArguments())
-    if (onnxir::getValueName(input) == name)
-      return input;
-  for (Operation &op : block)
+    values.try_emplace(onnxir::getValueName(input), input);
+  for (Operation &op : block.without_terminator()) {
+    auto initializer = dyn_cast<InitializerOp>(op);
+    if (initializer && initializer.getOverridable())
+      continue;
     for (Value result : op.getResults())
-      if (onnxir::getValueName(result) == name && !isa<YieldOp>(op))
-        if (auto initializer = dyn_cast<InitializerOp>(op);
-            !initializer || !initializer.getOverridable())
-          return result;
-  return {};
+      values.try_emplace(onnxir::getValueName(result), result);
+  }
+  return values;
 }
 
 FailureOr<Value> findLoss(GraphOp graph, StringRef name) {
@@ -117,7 +118,7 @@ FailureOr<Value> findLoss(GraphOp graph, StringRef name) {
       name = marked.getValue();
   if (name.empty())
     return graph.emitError() << "there is no loss to differentiate";
-  Value value = findValue(graph, name);
+  Value value = findValues(graph).lookup(name);
   if (!value)
     return graph.emitError()
            << "loss '" << name << "': the graph has no value of this name";

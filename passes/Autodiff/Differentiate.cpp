@@ -53,8 +53,9 @@ FailureOr<SmallVector<Value>> Differentiate::findParameters(GraphOp graph) {
   if (names.empty())
     return graph.emitError() << "there is nothing to differentiate with "
                              << "respect to: mp-select-parameters comes first";
+  llvm::StringMap<Value> values = findValues(graph);
   for (StringRef name : names) {
-    Value value = findValue(graph, name);
+    Value value = values.lookup(name);
     if (!value)
       return graph.emitError() << "'" << name << "' cannot be differentiated "
                                << "with respect to: the graph has no value of "

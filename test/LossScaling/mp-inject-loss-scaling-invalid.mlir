@@ -5,7 +5,7 @@
 module @scale attributes {onnx.opset_import = [["", 18]]} {
   // expected-warning @below {{loss scale 3.000000e-01 is no power of two: it changes gradients by rounding}}
   // expected-warning @below {{loss scale 3.000000e-01 makes gradients smaller}}
-  // expected-note @below {{the backward pass has a loss scale of 0.3, and the gradients that are outputs are divided by it; the output 'loss_scale' is that scale}}
+  // expected-warning @below {{the backward pass has a loss scale of 0.3, and the gradients that are outputs are divided by it; the output 'loss_scale' is that scale}}
   onnx.graph {
   ^bb0(%w: tensor<4xf32>, %l: tensor<f32>):
     %0 = mp.loss_seed %l {onnx.results = ["seed"]} : tensor<f32>

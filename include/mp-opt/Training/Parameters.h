@@ -13,9 +13,8 @@
 
 namespace mp {
 
-/// The value that the main graph defines under this name; null if there is
-/// none.
-mlir::Value findValue(onnxir::GraphOp graph, llvm::StringRef name);
+/// The values that the main graph defines, by name.
+llvm::StringMap<mlir::Value> findValues(onnxir::GraphOp graph);
 
 /// The loss of that name; without a name the one that is marked. Fails with an
 /// error if there is none, or if it is no float of one element.

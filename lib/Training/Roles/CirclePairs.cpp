@@ -99,16 +99,23 @@ bool pairsUp(const FloatElements &elements) {
   return false;
 }
 
-bool areCircle(const FloatElements &left, const FloatElements &right) {
-  if (left.size() != right.size() || left.size() == 0)
+CircleTable::CircleTable(const FloatElements &elements)
+    : elements(elements), first(square(elements[0])),
+      second(square(elements[1])) {}
+
+bool CircleTable::isCircleWith(const CircleTable &other) const {
+  double sum = first + other.first;
+  auto isSum = [&](double left, double right) {
+    return std::fabs(left + right - sum) <= margin * sum;
+  };
+  if (!isSum(second, other.second) || elements.size() != other.elements.size())
     return false;
-  double sum = square(left[0]) + square(right[0]);
   bool tells = false;
-  for (int64_t index = 0; index < left.size(); ++index) {
-    double first = square(left[index]), second = square(right[index]);
-    if (!(std::fabs(first + second - sum) <= margin * sum))
+  for (int64_t index = 0; index < elements.size(); ++index) {
+    double own = square(elements[index]);
+    if (!isSum(own, square(other.elements[index])))
       return false;
-    tells |= isTelling(first / sum);
+    tells |= isTelling(own / sum);
   }
   return tells;
 }

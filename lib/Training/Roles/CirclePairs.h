@@ -22,8 +22,20 @@ namespace mp {
 /// where all elements are such: masks, signs, identities.
 bool pairsUp(const FloatElements &elements);
 
-/// The same of two tables, element by element.
-bool areCircle(const FloatElements &left, const FloatElements &right);
+/// A table of two elements or more that may be the sines or the cosines of
+/// another one's angles.
+class CircleTable {
+public:
+  explicit CircleTable(const FloatElements &elements);
+
+  /// True if the squares of elements at one place have one sum everywhere.
+  bool isCircleWith(const CircleTable &other) const;
+
+private:
+  FloatElements elements;
+  /// Squares of the first two elements: they rule out most pairs of tables.
+  double first, second;
+};
 
 /// True for a constant with one axis whose squares make up 1.
 bool isUnitVector(mlir::Operation *constant);

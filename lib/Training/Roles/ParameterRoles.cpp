@@ -277,7 +277,7 @@ void RoleFinder::add(Operation *constant, Value value, StringRef name) {
 /// Tables of as many elements whose squares make up one number are the sine and
 /// the cosine of the same angles, however few these are.
 void RoleFinder::findCircles() {
-  std::map<int64_t, SmallVector<std::pair<size_t, FloatElements>>> tables;
+  std::map<int64_t, SmallVector<std::pair<size_t, CircleTable>>> tables;
   for (auto [index, candidate] : llvm::enumerate(found)) {
     auto elements = FloatElements::get(candidate.constant);
     if (!candidate.getRole() || candidate.isUniform || !elements ||
@@ -285,12 +285,12 @@ void RoleFinder::findCircles() {
       continue;
     ArrayRef<int64_t> shape = elements->getShape();
     if (llvm::count_if(shape, [](int64_t size) { return size != 1; }) > 1)
-      tables[elements->size()].emplace_back(index, *elements);
+      tables[elements->size()].emplace_back(index, CircleTable(*elements));
   }
   for (auto &[size, alike] : tables)
     for (auto &[lhs, left] : alike)
       for (auto &[rhs, right] : alike)
-        if (lhs != rhs && areCircle(left, right))
+        if (lhs != rhs && left.isCircleWith(right))
           for (ParameterUse &use : found[lhs].uses) {
             use.role = ParameterRole::None;
             use.reason = "sines and cosines of the same angles";

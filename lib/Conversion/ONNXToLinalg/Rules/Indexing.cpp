@@ -24,14 +24,17 @@ namespace mp {
 // Gather
 //===----------------------------------------------------------------------===//
 
-/// The one index of a scalar operand, checked.
-static FailureOr<Size> getScalarIndex(NodeLowering &node, Size limit) {
-  Emitter &e = node.e;
-  Size index;
+/// The one index of a scalar operand.
+static Size getScalarIndex(NodeLowering &node) {
   if (std::optional<Sizes> ints = node.ints(1))
-    index = ints->front();
-  else
-    index = Size(node.s.toIndex(e.loadAt(node.in(1))));
+    return ints->front();
+  return Size(node.s.toIndex(node.e.loadAt(node.in(1))));
+}
+
+/// `index`, checked.
+static FailureOr<Size> checkScalarIndex(NodeLowering &node, Size index,
+                                        Size limit) {
+  Emitter &e = node.e;
   auto position = Emitter::getConstant(index),
        size = Emitter::getConstant(limit);
   if (!position || !size)
@@ -54,11 +57,15 @@ static LogicalResult gatherRule(NodeLowering &node) {
   Size limit = from[*axis];
   checkIndexable(e, limit, e.product(shape));
   if (shape.empty()) {
-    FailureOr<Size> index = getScalarIndex(node, limit);
-    if (failed(index))
-      return failure();
-    node.set(takeAt(e, data, *axis, *index));
-    return success();
+    Size index = getScalarIndex(node);
+    // An element at a computed place is read by the loop that needs it.
+    if (data.getRank() > 1 || Emitter::getConstant(index)) {
+      FailureOr<Size> checked = checkScalarIndex(node, index, limit);
+      if (failed(checked))
+        return failure();
+      node.set(takeAt(e, data, *axis, *checked));
+      return success();
+    }
   }
   Sizes to(from);
   to.erase(to.begin() + *axis);
