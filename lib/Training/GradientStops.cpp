@@ -12,8 +12,11 @@
 #include "Roles/ExportMetadata.h"
 #include "Roles/ModuleScopes.h"
 
+#include "mp-opt/Dialect/ONNX/NodeAttributes.h"
 #include "mp-opt/Graph/NodeBuilder.h"
+#include "mp-opt/Operators/NodeView.h"
 #include "mp-opt/Support/Nearest.h"
+#include "mp-opt/Training/Parameters.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -77,16 +80,49 @@ static void warnOfFolded(GraphOp graph) {
                       << "it, --stop-gradient=REGEX names such values";
 }
 
+/// The difference of `x + (y - x)`; null for other nodes.
+static Operation *getUndoneDifference(Operation *node) {
+  if (!isStandardOp(node, "Add"))
+    return nullptr;
+  for (unsigned index : {0, 1}) {
+    Operation *sub = node->getOperand(index).getDefiningOp();
+    if (sub && isStandardOp(sub, "Sub") &&
+        sub->getOperand(1) == node->getOperand(1 - index))
+      return sub;
+  }
+  return nullptr;
+}
+
+/// A straight-through estimator is x + (y - x).detach(): torch's older exporter
+/// leaves nothing of `detach`.
+static void warnOfStraightThrough(GraphOp graph) {
+  SmallVector<StringRef> names;
+  graph.walk([&](Operation *op) {
+    if (Operation *sub = isNode(op) ? getUndoneDifference(op) : nullptr)
+      names.push_back(onnxir::getValueName(sub->getResult(0)));
+  });
+  if (names.empty())
+    return;
+  graph.emitWarning() << "a node adds what '" << names.front()
+                      << "' has just subtracted"
+                      << (names.size() > 1 ? ", and others do" : "")
+                      << ": a straight-through estimator whose 'detach' the "
+                      << "exporter has lost trains otherwise; "
+                      << "--stop-gradient=REGEX names the difference, "
+                      << "export_torch.py keeps it";
+}
+
 //===----------------------------------------------------------------------===//
 // Marks
 //===----------------------------------------------------------------------===//
 
 /// An Identity behind `value`, under its name, for all that uses it.
-static void stopBehind(NodeBuilder &builder, OpResult value) {
+/// The Identity that passes no gradient.
+static Operation *stopBehind(NodeBuilder &builder, OpResult value) {
   auto unit = builder.getBuilder().getUnitAttr();
   Operation *definer = value.getOwner();
   if (definer->hasAttr(mark::stopGradient))
-    return;
+    return definer;
   std::string name = onnxir::getValueName(value).str();
   builder.setInsertionPointAfter(definer);
   builder.setBase(name);
@@ -95,6 +131,7 @@ static void stopBehind(NodeBuilder &builder, OpResult value) {
   passed.getDefiningOp()->setAttr(mark::stopGradient, unit);
   setValueName(value, builder.getNames().getValueName(name + "_passed"));
   setValueName(cast<OpResult>(passed), name);
+  return passed.getDefiningOp();
 }
 
 /// Results of nodes in the graph and its subgraphs, in order.
@@ -153,13 +190,55 @@ LogicalResult markGradientStops(GraphOp graph, ArrayRef<std::string> patterns) {
                                 builder.getBuilder().getUnitAttr());
   // Values that a step leaves in a buffer have no gradient in the next one.
   ValueMetadata metadata(graph);
-  for (OpResult value : values)
-    if (metadata.get(onnxir::getValueName(value), outputKindKey) ==
-        StringRef("BUFFER_MUTATION"))
+  llvm::StringMap<std::string> buffers = findNextBuffers(graph);
+  for (OpResult value : values) {
+    StringRef name = onnxir::getValueName(value);
+    if (buffers.contains(name) ||
+        metadata.get(name, outputKindKey) == StringRef("BUFFER_MUTATION"))
       stops.insert(value);
-  for (Value value : stops)
-    stopBehind(builder, cast<OpResult>(value));
+  }
+  llvm::StringMap<Value> known = findValues(graph);
+  for (Value value : stops) {
+    std::string buffer = buffers.lookup(onnxir::getValueName(value));
+    Operation *stop = stopBehind(builder, cast<OpResult>(value));
+    Value old = known.lookup(buffer);
+    if (old && old.getType() == value.getType())
+      stop->setAttr(mark::nextBuffer,
+                    builder.getBuilder().getStringAttr(buffer));
+  }
+  warnOfStraightThrough(graph);
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Modes
+//===----------------------------------------------------------------------===//
+
+/// torch's dynamo exporter writes statistics that stay as they are, also where
+/// its call has training = True.
+static bool isTrainedNormalization(Operation *node) {
+  if (!isStandardOp(node, "BatchNormalization") ||
+      NodeView(node).getFlag("training_mode") || node->getNumResults() != 1)
+    return false;
+  auto call = getFxNode(node);
+  return call &&
+         call->contains("aten._native_batch_norm_legit_functional.default]") &&
+         getFxArgument(*call, 5, "training") == StringRef("True");
+}
+
+void restoreTrainingModes(GraphOp graph) {
+  NodeBuilder builder(graph->getParentOfType<ModuleOp>());
+  SmallVector<Operation *> nodes;
+  graph.walk([&](Operation *op) {
+    if (isNode(op) && isTrainedNormalization(op))
+      nodes.push_back(op);
+  });
+  for (Operation *node : nodes) {
+    setAttributes(node, {builder.attr("training_mode", int64_t(1))});
+    builder.extend(
+        node, {node->getOperand(3).getType(), node->getOperand(4).getType()});
+    node->erase();
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -95,12 +95,38 @@ static Value makeUnbiased(NodeBuilder &b, Operation *node, unsigned index) {
   return b.mul(next, factor);
 }
 
-/// What training changes beside the parameters: running statistics. Each
-/// becomes an input with its value as default, and gets its update.
+/// `state` becomes an input with its value as default, and gets its update.
+static void addUpdate(GraphEditor &editor, NodeBuilder &builder, Value state,
+                      Value next) {
+  builder.setInsertionPointToEnd(&editor.getBlock());
+  auto update =
+      UpdateOp::create(builder.getBuilder(), next.getLoc(), state, next);
+  builder.rename(update, onnxir::getValueName(state) + "_new");
+  editor.addOutput(update);
+}
+
+/// Buffers that the model itself updates. The value before the Identity is as
+/// exact as the model computes it.
+static void addBuffers(GraphOp graph, NodeBuilder &builder) {
+  GraphEditor editor(graph);
+  llvm::StringMap<Value> values = findValues(graph);
+  for (Operation &node : llvm::make_early_inc_range(editor.getBlock())) {
+    auto name = node.getAttrOfType<StringAttr>(mark::nextBuffer);
+    Value state = name ? values.lookup(name) : Value();
+    if (!state)
+      continue;
+    if (auto initializer = state.getDefiningOp<InitializerOp>())
+      state = editor.makeInput(initializer);
+    if (isa<BlockArgument>(state))
+      addUpdate(editor, builder, state, node.getOperand(0));
+  }
+}
+
+/// What training changes beside the parameters: running statistics.
 static void addStatistics(GraphOp graph, NodeBuilder &builder) {
   GraphEditor editor(graph);
-  bool isUnbiased = getModelMetadata(graph->getParentOfType<ModuleOp>(),
-                                     varianceKey) == StringRef("unbiased");
+  bool isMarked = getModelMetadata(graph->getParentOfType<ModuleOp>(),
+                                   varianceKey) == StringRef("unbiased");
   for (Operation &node : llvm::make_early_inc_range(editor.getBlock())) {
     bool updates = isStandardOp(&node, "BatchNormalization") &&
                    NodeView(&node).getFlag("training_mode");
@@ -115,13 +141,12 @@ static void addStatistics(GraphOp graph, NodeBuilder &builder) {
       if (!isa<BlockArgument>(state))
         continue;
       Value next = node.getResult(index);
+      // Nodes of torch's newer exporter say so themselves.
+      bool isUnbiased =
+          isMarked || getNodeMetadata(&node, "pkg.torch.onnx.fx_node");
       if (index == 2 && isUnbiased)
         next = makeUnbiased(builder, &node, index);
-      builder.setInsertionPointToEnd(&editor.getBlock());
-      auto update =
-          UpdateOp::create(builder.getBuilder(), node.getLoc(), state, next);
-      builder.rename(update, onnxir::getValueName(state) + "_new");
-      editor.addOutput(update);
+      addUpdate(editor, builder, state, next);
     }
   }
 }
@@ -175,12 +200,15 @@ void Differentiate::runOnOperation() {
                    onnxir::getValueName(parameter) + "_grad");
     found.push_back(marker.getResult());
   }
+  if (outputs)
+    editor.addOutputs(found);
+  if (wrt.empty()) {
+    addStatistics(graph, builder);
+    addBuffers(graph, builder);
+  }
   graph.walk([](Operation *op) {
     op->removeDiscardableAttr(mark::stopGradient);
     op->removeDiscardableAttr(mark::paddingIndex);
+    op->removeDiscardableAttr(mark::nextBuffer);
   });
-  if (outputs)
-    editor.addOutputs(found);
-  if (wrt.empty())
-    addStatistics(graph, builder);
 }

@@ -128,6 +128,11 @@ def StopGradients : TrainingPass<"mp-stop-gradients"> {
     torch's exports without metadata the only row of zeros, with a warning.
     Where an exporter has folded `detach` away, a warning names who reads it.
 
+    An Identity behind the next value of a buffer has the buffer's name as
+    `mp.next_buffer`, by the signature in the metadata of torch's newer exporter.
+    A BatchNormalization that this exporter has written for inference, although
+    its metadata call the operator of training, is one of training.
+
     A pattern that matches no value which a node computes, and a row that the
     table has not, are errors; an alternative of a pattern that matches nothing
     is a warning.

@@ -32,6 +32,7 @@ void StopGradients::runOnOperation() {
   GraphOp graph = getMainGraph(getOperation());
   if (!graph)
     return;
+  restoreTrainingModes(graph);
   SmallVector<std::string> given(patterns.begin(), patterns.end());
   if (failed(markGradientStops(graph, given)) || failed(markPadding(graph)))
     signalPassFailure();

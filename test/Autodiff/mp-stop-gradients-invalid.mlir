@@ -37,3 +37,18 @@ module @row attributes {onnx.opset_import = [["", 18]]} {
     onnx.yield %1 : tensor<3x2xf32> {onnx.inputs = [{name = "i"}], onnx.outputs = [{name = "gone"}]}
   }
 }
+
+// -----
+
+// x + (y - x) is y, but for where gradients go.
+module @straight_through attributes {onnx.opset_import = [["", 18]]} {
+  // expected-warning @below {{a node adds what 'd' has just subtracted: a straight-through estimator whose 'detach' the exporter has lost trains otherwise; --stop-gradient=REGEX names the difference, export_torch.py keeps it}}
+  onnx.graph {
+  ^bb0(%x: tensor<2xf32>):
+    %0 = "onnx.Round"(%x) {onnx.results = ["hidden"]} : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = "onnx.Sub"(%0, %x) {onnx.results = ["d"]} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    %2 = "onnx.Add"(%x, %1) {onnx.results = ["y"]} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    %3 = "onnx.Relu"(%2) {onnx.results = ["gone"]} : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.yield %3 : tensor<2xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "gone"}]}
+  }
+}

@@ -79,3 +79,27 @@ module @padding attributes {onnx.model = {producer_name = "pytorch"}, onnx.opset
     onnx.yield %4 : tensor<3x2xf32> {onnx.inputs = [{name = "i"}], onnx.outputs = [{name = "y"}]}
   }
 }
+
+// -----
+
+// The signature names the buffer whose next value a node computes, and a call
+// says that a normalization trains which the exporter has written for inference.
+// CHECK-LABEL: module @states
+// CHECK: %y, %{{.*}}, %{{.*}} = "onnx.BatchNormalization"(%x, %s, %s, %m, %v) {{.*}}training_mode = 1
+// CHECK: %u_passed = "onnx.Mul"(%u0, %s)
+// CHECK: %u = "onnx.Identity"(%u_passed) {mp.next_buffer = "u0", mp.stop_gradient,
+// CHECK: %{{.*}} = "onnx.BatchNormalization"(%{{.*}}, %s, %s, %m, %v) {onnx.
+module @states attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<3x2xf32>):
+    %s = onnx.initializer "s" dense<1.0> : tensor<2xf32> : tensor<2xf32>
+    %m = onnx.initializer "m" dense<0.5> : tensor<2xf32> : tensor<2xf32>
+    %v = onnx.initializer "v" dense<2.0> : tensor<2xf32> : tensor<2xf32>
+    %u0 = onnx.initializer "u0" dense<0.25> : tensor<2xf32> : tensor<2xf32>
+    %0 = "onnx.BatchNormalization"(%x, %s, %s, %m, %v) {onnx.extra = {metadata_props = [{key = "pkg.torch.onnx.fx_node", value = "%b : [num_users=3] = call_function[target=torch.ops.aten._native_batch_norm_legit_functional.default](args = (%x, %p_s, %p_s, %b_m, %b_v, True, 0.1, 1e-05), kwargs = {})"}]}, onnx.results = ["y"]} : (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
+    %1 = "onnx.Mul"(%u0, %s) {onnx.results = ["u"]} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    %2 = "onnx.Add"(%0, %1) {onnx.results = ["z"]} : (tensor<3x2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
+    %3 = "onnx.BatchNormalization"(%2, %s, %s, %m, %v) {onnx.extra = {metadata_props = [{key = "pkg.torch.onnx.fx_node", value = "%c : [num_users=3] = call_function[target=torch.ops.aten._native_batch_norm_legit_functional.default](args = (%z, %p_s, %p_s, %b_m, %b_v, False, 0.1, 1e-05), kwargs = {})"}]}, onnx.results = ["o"]} : (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
+    onnx.yield %3 : tensor<3x2xf32> {onnx.graph = {metadata_props = [{key = "pkg.torch.export.ExportedProgram.graph_signature", value = "\0A# inputs\0Ap_s: PARAMETER target='s'\0Ab_u0: BUFFER target='u0' persistent=True\0A\0A# outputs\0Au: BUFFER_MUTATION target='u0'\0Ao: USER_OUTPUT\0A"}]}, onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "o"}]}
+  }
+}

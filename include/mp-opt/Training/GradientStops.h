@@ -23,6 +23,10 @@ namespace mp {
 inline constexpr llvm::StringLiteral stopGradientKey = "mp-opt.stop_gradient";
 inline constexpr llvm::StringLiteral paddingIndexKey = "mp-opt.padding_index";
 
+/// Turns each BatchNormalization that an exporter has written for inference,
+/// although its metadata say that it trains, into one of training.
+void restoreTrainingModes(onnxir::GraphOp graph);
+
 /// Marks each Identity that passes no gradient with `mp.stop_gradient`: torch's
 /// `detach`, and new ones behind buffers that the model updates and behind the
 /// values that `patterns` match, regular expressions for whole names. Fails if

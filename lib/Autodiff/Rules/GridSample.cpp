@@ -350,7 +350,41 @@ static LogicalResult gridSampleRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"GridSample", gridSampleRule}};
+/// The grid is linear in `theta` (N x D x D + 1): each place is multiplied with
+/// its rows. The grid of the identity has the places.
+static LogicalResult affineGridRule(NodeAdjoint &op) {
+  Value theta = op.in(0);
+  auto gridRank = NodeBuilder::getRank(op.grad());
+  auto type = dyn_cast<RankedTensorType>(theta.getType());
+  if (!type || !gridRank || *gridRank < 4)
+    return op.fail("expected theta and a grid of known rank");
+  NodeBuilder &b = op.b;
+  int64_t rank = *gridRank - 2;
+  SmallVector<float> identity;
+  for (int64_t row = 0; row < rank; ++row)
+    for (int64_t column = 0; column <= rank; ++column)
+      identity.push_back(row == column);
+  Type element = getTensorElementType(theta.getType());
+  auto matrix =
+      RankedTensorType::get({1, rank, rank + 1}, b.getBuilder().getF32Type());
+  Value same = b.castTo(
+      b.constant(DenseElementsAttr::get(matrix, ArrayRef(identity))), element);
+  // One image of the same size.
+  Value size = b.concat({b.ints({1}), b.slice(op.in(1), 0, 1, INT64_MAX)}, 0);
+  Value grid = b.create("AffineGrid", {same, size},
+                        b.attr("align_corners", op.getFlag("align_corners")));
+  Value places = b.reshape(widen(b, grid), {-1, rank});
+  Value ones = b.fullLike(1, b.slice(places, 1, 0, 1));
+  Value parts = b.reshape(widen(b, op.grad()), {0, -1, rank});
+  Value sums = b.create(
+      "MatMul", {b.transpose(parts, {0, 2, 1}), b.concat({places, ones}, 1)},
+      {}, type.clone(getTensorElementType(parts.getType())));
+  op.set(0, b.castTo(sums, element));
+  return success();
+}
+
+static constexpr GradientRule rules[] = {{"AffineGrid", affineGridRule},
+                                         {"GridSample", gridSampleRule}};
 
 ArrayRef<GradientRule> getGridSampleGradients() { return rules; }
 

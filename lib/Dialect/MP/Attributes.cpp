@@ -375,6 +375,7 @@ static constexpr Rule rules[] = {
     {mark::parameters, Place::Module, is<ArrayAttr>, "an array"},
     {mark::stopGradient, Place::Inside, is<UnitAttr>, "unit"},
     {mark::paddingIndex, Place::Inside, is<IntegerAttr>, "an integer"},
+    {mark::nextBuffer, Place::Inside, is<StringAttr>, "a string"},
     {mark::tied, Place::Inside, is<Attribute>, "anything"},
     {mark::target, Place::Module, is<TargetAttr>, "#mp.target"},
     {mark::inputs, Place::Module, is<ArrayAttr>, "an array"},

@@ -64,6 +64,7 @@ Assignment::compute(ModuleOp module, Type lowType,
   assignment.nodes = std::move(nodes);
   PrecisionGraph graph(module, lowType, assignment.nodes, options);
   keepInputArithmetic(graph);
+  keepParameterArithmetic(graph, module);
   if (options.rule == AssignmentRule::FirstOperand)
     decideByFirstOperand(graph, assignment.nodes);
   else if (llvm::Error failed = decideByMinimumCut(graph))

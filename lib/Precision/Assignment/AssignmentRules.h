@@ -15,6 +15,10 @@ namespace mp {
 /// Before both rules: what computes with inputs of the model is fp32.
 void keepInputArithmetic(PrecisionGraph &graph);
 
+/// Before both rules: what a step computes with its parameters alone, or with
+/// their gradients, is fp32.
+void keepParameterArithmetic(PrecisionGraph &graph, mlir::ModuleOp module);
+
 /// Both rules give each free variable but constants a state and a reason.
 /// Fails only if a proof is asked for and does not succeed.
 llvm::Error decideByMinimumCut(PrecisionGraph &graph);

@@ -9,7 +9,8 @@
 // needs is not known while compiling. So arithmetic on them is fp32 up to the
 // first product; a cast after it moves as many bytes as one before it. The same
 // holds for sums with inputs (residual connections, levels that are added
-// again) and for differences of values that are fp32 anyway.
+// again), for inputs and such sums times a factor (coupling layers), and for
+// differences of values that are fp32 anyway.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +39,11 @@ private:
   bool computes(unsigned index) const;
   bool isBeforeProducts(unsigned index) const;
   bool isSum(unsigned index) const;
+  bool isScaling(unsigned index) const;
+  bool scalesInput(unsigned index) const;
+  bool isInput(unsigned value) const;
+  bool isCarrier(unsigned value) const;
+  bool carriesInput(unsigned index) const;
   bool readsInput(unsigned index) const;
   bool readsCarrier(unsigned index) const;
   bool readsOnlyF32(unsigned index) const;
@@ -47,7 +53,7 @@ private:
 
   PrecisionGraph &graph;
   std::vector<Variable> &variables;
-  /// Variables of which an input is a term.
+  /// Variables of which an input is a term or a factor.
   std::vector<bool> carriers;
   /// Variables that have been kept fp32.
   std::vector<unsigned> kept;
@@ -126,11 +132,39 @@ bool InputArithmetic::readsInput(unsigned index) const {
   });
 }
 
+bool InputArithmetic::isInput(unsigned value) const {
+  const ValueEntry &entry = graph.getValues()[value];
+  return isa<BlockArgument>(entry.value) && !entry.isWeak &&
+         graph.getDepth(entry.value) == ProductDepth::Input;
+}
+
+bool InputArithmetic::isCarrier(unsigned value) const {
+  int producer = graph.getValues()[value].producer;
+  return producer >= 0 && carriers[producer];
+}
+
 bool InputArithmetic::readsCarrier(unsigned index) const {
+  return llvm::any_of(variables[index].reads,
+                      [&](unsigned read) { return isCarrier(read); });
+}
+
+/// Sums, multiples and parts of inputs, but not what indices look up: some
+/// models have their tables as inputs.
+bool InputArithmetic::carriesInput(unsigned index) const {
+  if (computes(index) && !isSum(index) && !isScaling(index))
+    return false;
+  for (Value operand : graph.getNode(index)->getOperands())
+    if (!isFloatTensor(operand.getType()) &&
+        graph.getDepth(operand) != ProductDepth::Constant)
+      return false;
   return llvm::any_of(variables[index].reads, [&](unsigned read) {
-    int producer = graph.getValues()[read].producer;
-    return producer >= 0 && carriers[producer];
+    return isCarrier(read) || isInput(read);
   });
+}
+
+bool InputArithmetic::isScaling(unsigned index) const {
+  OperatorMath math = getOperatorTraits(graph.getNode(index)).math;
+  return math == OperatorMath::Mul || math == OperatorMath::Div;
 }
 
 /// All values that the variable reads, constants apart, are fp32 already, and
@@ -152,6 +186,24 @@ bool InputArithmetic::isDifference(unsigned index) const {
   return getOperatorTraits(graph.getNode(index)).math == OperatorMath::Sub;
 }
 
+static bool haveSameShape(Value left, Value right) {
+  auto first = dyn_cast<RankedTensorType>(left.getType());
+  auto second = dyn_cast<RankedTensorType>(right.getType());
+  return first && second && first.getShape() == second.getShape();
+}
+
+/// Multiplies or divides an input, or a sum with one. Masks are inputs, too:
+/// they have fewer elements than the result.
+bool InputArithmetic::scalesInput(unsigned index) const {
+  Operation *node = graph.getNode(index);
+  return isScaling(index) &&
+         llvm::any_of(variables[index].reads, [&](auto read) {
+           return (isCarrier(read) || isInput(read)) &&
+                  haveSameShape(graph.getValues()[read].value,
+                                node->getResult(0));
+         });
+}
+
 void InputArithmetic::keep(unsigned index, StringRef reason) {
   variables[index].state = Variable::F32;
   variables[index].reason = graph.getReason(reason);
@@ -164,8 +216,12 @@ void InputArithmetic::decide(unsigned index) {
   if (isBeforeProducts(index)) {
     if (computes(index))
       keep(index, beforeProducts);
+    carriers[index] = carriesInput(index);
   } else if (isSum(index) && (readsInput(index) || readsCarrier(index))) {
     keep(index, "is a sum with an input, which is fp32");
+    carriers[index] = true;
+  } else if (scalesInput(index)) {
+    keep(index, "is an input times a factor, which is fp32");
     carriers[index] = true;
   } else if (!computes(index)) {
     carriers[index] = readsCarrier(index);
@@ -185,7 +241,8 @@ void InputArithmetic::run() {
     kept.pop_back();
     for (unsigned read : variables[next].reads)
       if (int producer = graph.getValues()[read].producer;
-          producer >= 0 && isFree(producer) && isBeforeProducts(producer))
+          producer >= 0 && isFree(producer) &&
+          (carriers[producer] || isBeforeProducts(producer)))
         keep(producer, beforeProducts);
   }
 }

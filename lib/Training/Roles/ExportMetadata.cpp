@@ -79,6 +79,37 @@ SmallVector<StringRef> getFxOperands(StringRef call) {
   return names;
 }
 
+/// The text of `key` among metadata.
+static std::optional<StringRef> findText(ArrayAttr metadata, StringRef key) {
+  for (Attribute property :
+       metadata ? metadata.getValue() : ArrayRef<Attribute>()) {
+    auto entry = dyn_cast<DictionaryAttr>(property);
+    auto name = entry ? entry.getAs<StringAttr>("key") : StringAttr();
+    auto text = entry ? entry.getAs<StringAttr>("value") : StringAttr();
+    if (name && text && name.getValue() == key)
+      return text.getValue();
+  }
+  return std::nullopt;
+}
+
+llvm::StringMap<std::string> findNextBuffers(GraphOp graph) {
+  llvm::StringMap<std::string> buffers;
+  YieldOp yield = onnxir::getYield(graph.getBody());
+  auto fields =
+      yield ? yield->getAttrOfType<DictionaryAttr>(attr::graph) : nullptr;
+  if (!fields)
+    return buffers;
+  // Lines as "div: BUFFER_MUTATION target='0._u'".
+  auto text = findText(fields.getAs<ArrayAttr>("metadata_props"),
+                       "pkg.torch.export.ExportedProgram.graph_signature");
+  for (StringRef line : llvm::split(text.value_or(""), '\n')) {
+    auto [value, target] = line.split(": BUFFER_MUTATION target='");
+    if (target.consume_back("'"))
+      buffers[value] = target;
+  }
+  return buffers;
+}
+
 ValueMetadata::ValueMetadata(GraphOp graph) {
   YieldOp yield = onnxir::getYield(graph.getBody());
   if (!yield)
@@ -98,15 +129,7 @@ ValueMetadata::ValueMetadata(GraphOp graph) {
 
 std::optional<StringRef> ValueMetadata::get(StringRef value,
                                             StringRef key) const {
-  ArrayAttr held = properties.lookup(value);
-  for (Attribute property : held ? held.getValue() : ArrayRef<Attribute>()) {
-    auto entry = dyn_cast<DictionaryAttr>(property);
-    auto name = entry ? entry.getAs<StringAttr>("key") : StringAttr();
-    auto text = entry ? entry.getAs<StringAttr>("value") : StringAttr();
-    if (name && text && name.getValue() == key)
-      return text.getValue();
-  }
-  return std::nullopt;
+  return findText(properties.lookup(value), key);
 }
 
 } // namespace mp

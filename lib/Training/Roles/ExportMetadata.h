@@ -40,6 +40,9 @@ getFxArgument(llvm::StringRef call, unsigned index, llvm::StringRef name);
 /// Names of the values that a call takes, without `%`.
 llvm::SmallVector<llvm::StringRef> getFxOperands(llvm::StringRef call);
 
+/// Buffers that the model updates, by the name of their next value.
+llvm::StringMap<std::string> findNextBuffers(onnxir::GraphOp graph);
+
 /// Metadata of the values of a graph.
 class ValueMetadata {
 public:

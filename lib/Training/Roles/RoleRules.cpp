@@ -62,22 +62,31 @@ Value RoleRules::getOther(const ParameterSite &site) const {
   return found;
 }
 
-/// True if all that comes of `value` is sines and cosines of it.
-static bool leadsToSines(Value value, const BatchFlow &flow) {
+namespace {
+/// What a value is made into, if nothing else.
+struct Waves {
+  bool sines = false, cosines = false;
+  explicit operator bool() const { return sines || cosines; }
+};
+} // namespace
+
+/// Sines and cosines of `value`; none if anything else comes of it.
+static Waves findWaves(Value value) {
   SmallVector<Value> queue{value};
   llvm::DenseSet<Value> seen{value};
-  bool found = false;
+  Waves found;
   constexpr size_t most = 64;
   while (!queue.empty()) {
     for (Operation *user : queue.pop_back_val().getUsers()) {
-      if (isStandardOp(user, "Sin") || isStandardOp(user, "Cos")) {
-        found = true;
+      bool isSine = isStandardOp(user, "Sin");
+      if (isSine || isStandardOp(user, "Cos")) {
+        (isSine ? found.sines : found.cosines) = true;
         continue;
       }
       if (isStandardOp(user, "Shape"))
         continue;
       if (!isRearranged(user) || seen.size() > most)
-        return false;
+        return {};
       for (Value result : user->getResults())
         if (seen.insert(result).second)
           queue.push_back(result);
@@ -132,17 +141,39 @@ ParameterUse RoleRules::takeUnlessFixed(ContentUse use,
   return isDoubtful ? doubtfulNone(fixed) : none(fixed);
 }
 
+ParameterUse RoleRules::refuse(const Twine &reason, WeightSlot slot) const {
+  if (!isParameter)
+    return none(reason);
+  switch (slot) {
+  case WeightSlot::Factor:
+    return take(ParameterRole::Scale);
+  case WeightSlot::Part:
+    return take(ParameterRole::Token);
+  case WeightSlot::State:
+    return take(ParameterRole::State);
+  case WeightSlot::Product:
+    return take(ParameterRole::Weight);
+  default:
+    return take(ParameterRole::Bias);
+  }
+}
+
 ParameterUse RoleRules::judgeProduct(const ParameterSite &site) const {
   Value other = getOther(site);
   bool isOuter = isOuterProduct(site.node, site.operand);
   if (isOuter && other && flow.get(other) == BatchFlow::Index)
-    return none("a factor of positions");
+    return refuse("a factor of positions", WeightSlot::Product);
   bool isPlain = isOuter || (other && flow.get(other) == BatchFlow::Index);
-  if (isPlain && leadsToSines(site.node->getResult(0), flow))
-    return none("frequencies of sines and cosines");
+  Waves waves = findWaves(site.node->getResult(0));
+  if (isPlain && waves)
+    return refuse("frequencies of sines and cosines", WeightSlot::Product);
   if (uniform && *uniform == 1 && elements->size() > 1 && isGenerated)
     return none("ones that sum");
-  return takeUnlessFixed(ContentUse::Product, ParameterRole::Weight);
+  ParameterUse use =
+      takeUnlessFixed(ContentUse::Product, ParameterRole::Weight);
+  // Random Fourier features are drawn once; some models train them.
+  use.isDoubtful |= other && flow.isRaw(other) && waves.sines && waves.cosines;
+  return use;
 }
 
 /// A number is a weight only where its author has named it, and its value is
@@ -167,8 +198,9 @@ ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
       isTorchExport(constant) ? isFormulaNumber(number) : isPlainNumber(number);
   if (isFirst || !isFormula)
     return take(ParameterRole::Scale, /*isDoubtful=*/true);
-  return elements->getShape().empty() ? none("a number")
-                                      : doubtfulNone("a number");
+  return elements->getShape().empty() && !isTorchExport(constant)
+             ? none("a number")
+             : doubtfulNone("a number");
 }
 
 /// First values of weights, or a constant that was written out.
@@ -182,7 +214,9 @@ ParameterUse RoleRules::judgeUniform(const ParameterSite &site,
   ParameterRole role = isScale     ? ParameterRole::Scale
                        : isChannel ? ParameterRole::Bias
                                    : ParameterRole::Position;
-  bool isPlain = *uniform == 0 || *uniform == 1;
+  // torch's exporters write parameters as initializers, folded or not.
+  bool isLiteral = isTorchExport(constant) && !isa<InitializerOp>(constant);
+  bool isPlain = (*uniform == 0 || *uniform == 1) && !isLiteral;
   if (isClear && (isPlain || !isGenerated))
     return take(role);
   if (isGenerated)
@@ -194,14 +228,15 @@ ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
                                          WeightSlot slot) const {
   Value other = getOther(site);
   if (!other || flow.get(other) != BatchFlow::Data)
-    return none("it meets no activation, only positions, masks or counts");
+    return refuse("it meets no activation, only positions, masks or counts",
+                  slot);
   if (!elements)
     return take(ParameterRole::Bias, /*isDoubtful=*/true);
   if (elements->size() == 1)
     return judgeSingle(site, slot);
   if (!isProduct(other) && slot != WeightSlot::Choice &&
-      leadsToSines(site.node->getResult(0), flow))
-    return none("frequencies of sines and cosines");
+      findWaves(site.node->getResult(0)))
+    return refuse("frequencies of sines and cosines", slot);
   StringRef fixed = describeFixedContents(*elements, ContentUse::Elementwise);
   if (!fixed.empty())
     return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::Bias);
@@ -209,8 +244,12 @@ ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
                            isStandardOp(site.node, "Div") ||
                            elements->size() == 3;
   if (flow.isRaw(other) && isStandardization &&
-      hasOneAxis(elements->getShape()))
-    return none("it standardizes an input");
+      hasOneAxis(elements->getShape())) {
+    ParameterUse use = refuse("it standardizes an input", slot);
+    // Zeros and ones standardize nothing: they may be first values.
+    use.isDoubtful = uniform && !isGenerated;
+    return use;
+  }
   if (slot == WeightSlot::Choice)
     return uniform && isGenerated ? none("equal elements")
                                   : take(ParameterRole::Token, bool(uniform));
@@ -234,7 +273,7 @@ ParameterUse RoleRules::judgeSlot(const ParameterSite &site, ParameterRole role,
 
 ParameterUse RoleRules::judgeState() const {
   if (uniform && (*uniform == 0 || isGenerated))
-    return none("a first state of equal elements");
+    return refuse("a first state of equal elements", WeightSlot::State);
   return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::State);
 }
 
@@ -271,7 +310,7 @@ ParameterUse RoleRules::judgeTable(const ParameterSite &site) const {
 /// A part of a longer sequence: a class token, registers; or padding.
 ParameterUse RoleRules::judgePart() const {
   if (isSingle())
-    return none("a number");
+    return refuse("a number", WeightSlot::Part);
   // Exporters keep parameters in the main graph; a branch fills rows.
   bool isInside = !isa<GraphOp>(constant->getParentOp());
   if (uniform && (isGenerated || isInside))
@@ -287,7 +326,7 @@ ParameterUse RoleRules::judge(const ParameterSite &site) const {
   if (slot == WeightSlot::Statistic)
     return none("a running statistic");
   if (site.isPeriodic)
-    return none("sines or cosines are made of it");
+    return refuse("sines or cosines are made of it", slot);
   // An exporter writes the bias that a layer lacks as zeros.
   auto type =
       dyn_cast<RankedTensorType>(site.node->getOperand(site.operand).getType());

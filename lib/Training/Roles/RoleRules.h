@@ -47,6 +47,8 @@ private:
   ParameterUse judgeTable(const ParameterSite &site) const;
   ParameterUse judgePart() const;
   ParameterUse takeUnlessFixed(ContentUse use, ParameterRole role) const;
+  /// Not a parameter, for a reason that an exporter's word outweighs.
+  ParameterUse refuse(const llvm::Twine &reason, WeightSlot slot) const;
   /// The operand beside the site's that hangs on the batch.
   mlir::Value getOther(const ParameterSite &site) const;
 

@@ -87,9 +87,15 @@ UseOwner UseOwners::find(const ParameterCandidate &candidate,
   // A parameter of the model itself goes wherever it is passed.
   if (!isPlaced)
     return {owner->empty() ? UseOwner::Own : UseOwner::Unknown, {}};
-  std::string scope = withoutCallNumbers(getModuleScope(use.node));
-  bool isNear = isWithin(scope, *owner) || isWithin(*owner, scope);
-  return {isNear ? UseOwner::Own : UseOwner::Unknown, {}};
+  auto isNear = [&](Operation *node) {
+    std::string scope = withoutCallNumbers(getModuleScope(node));
+    return isWithin(scope, *owner) || isWithin(*owner, scope);
+  };
+  // What a module makes of constants alone is used in another one.
+  Operation *reader = use.origin ? use.origin->getOwner() : use.node;
+  bool isOwn =
+      isNear(use.node) || (!getModuleScope(reader).empty() && isNear(reader));
+  return {isOwn ? UseOwner::Own : UseOwner::Unknown, {}};
 }
 
 } // namespace mp

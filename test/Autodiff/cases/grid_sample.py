@@ -47,7 +47,35 @@ def grid_sample(name, x, grid, mode, padding, aligned, opset=22):
     )
 
 
+def affine_grid(theta, size, aligned):
+    """`theta` of images and rows, a grid of `size`."""
+    return Case(
+        f"affine-{len(size)}-{'corners' if aligned else 'edges'}",
+        f"""
+        size = Constant<value_ints=[{", ".join(map(str, size))}]>()
+        y = AffineGrid<align_corners={aligned}>(theta, size)
+        """,
+        {"theta": theta},
+        torch=lambda theta: torch.nn.functional.affine_grid(
+            theta, size, align_corners=bool(aligned)
+        ),
+        engine="onnxruntime",
+        opset=20,
+        dtype=np.float32,
+        step=1e-3,
+        tolerance=1e-2,
+        torch_tolerance=1e-5,
+    )
+
+
 CASES = [
+    affine_grid(theta, size, aligned)
+    for theta, size in [
+        ((2, 2, 3), (2, 3, 4, 5)),
+        ((2, 3, 4), (2, 1, 3, 4, 2)),
+    ]
+    for aligned in [0, 1]
+] + [
     grid_sample(
         f"{mode}-{padding}-{'corners' if aligned else 'edges'}",
         (2, 3, 4, 5),

@@ -85,9 +85,11 @@ inline constexpr llvm::StringLiteral trained = "mp.trained";
 /// On the module: one dictionary for each candidate (ParameterTable.h).
 inline constexpr llvm::StringLiteral parameters = "mp.parameters";
 /// On an Identity: no gradient passes it (unit). On a Gather: the row of its
-/// table that gets none (i64). mp-differentiate removes both.
+/// table that gets none (i64). On an Identity: the initializer whose next value
+/// it passes on (string). mp-differentiate removes all three.
 inline constexpr llvm::StringLiteral stopGradient = "mp.stop_gradient";
 inline constexpr llvm::StringLiteral paddingIndex = "mp.padding_index";
+inline constexpr llvm::StringLiteral nextBuffer = "mp.next_buffer";
 /// On an initializer that the user wants to be one with others.
 inline constexpr llvm::StringLiteral tied = "mp.tied";
 
