@@ -8,7 +8,8 @@ training mode (BatchNormalization computes its statistics, Dropout draws), the
 names of parameters, and constants that are not folded. The names of parameters
 and buffers go into the model's metadata (`mp-opt.parameters`,
 `mp-opt.buffers`), those alone that the exported model has; what the exporter
-dropped or merged is printed.
+dropped or merged is printed. Buffers that forward updates are kept up to date
+by steps (`mp-opt.next_buffers`).
 
 --dynamic-batch keeps the first size of the inputs open, so that one step takes
 batches of any size and `mp-run run` a whole test set. It is the first size of
@@ -40,7 +41,7 @@ import torch
 from onnx import helper, numpy_helper
 
 PARAMETERS, BUFFERS = "mp-opt.parameters", "mp-opt.buffers"
-VARIANCE = "mp-opt.running_var"
+VARIANCE, NEXT = "mp-opt.running_var", "mp-opt.next_buffers"
 STOP, PADDING = "mp-opt.stop_gradient", "mp-opt.padding_index"
 # Gradients that are zero but for rounding are compared with all others.
 FLOOR = 1e-3
@@ -286,6 +287,51 @@ def separate_merged(graph, module):
     graph.node.extend(kept)
 
 
+def updated_buffers(module, inputs):
+    """Names of buffers that forward writes to, equal values or not; statistics
+    of BatchNormalization are results of its node."""
+    copied = copy.deepcopy(module)
+    norms = (torch.nn.modules.batchnorm._BatchNorm,)
+    owners = {n for n, m in copied.named_modules() if isinstance(m, norms)}
+    before = {
+        n: (b, b._version)
+        for n, b in copied.named_buffers()
+        if n.rpartition(".")[0] not in owners
+    }
+    with torch.no_grad():
+        copied(*copy.deepcopy(inputs))
+    after = dict(copied.named_buffers())
+    return [
+        n
+        for n, (b, version) in before.items()
+        if after[n] is not b or b._version != version
+    ]
+
+
+def return_buffers(module, names):
+    """Has forward return the buffers as well, after its own results."""
+    forward = module.forward
+
+    @functools.wraps(forward)
+    def returning(*args, **kwargs):
+        result = forward(*args, **kwargs)
+        results = result if isinstance(result, tuple) else (result,)
+        buffers = dict(module.named_buffers())
+        return (*results, *(buffers[n].clone() for n in names))
+
+    module.forward = returning
+
+
+def take_buffers(model, names):
+    """The last outputs, which are the buffers' next values, become metadata."""
+    count = len(model.graph.output) - len(names)
+    values = [output.name for output in model.graph.output[count:]]
+    del model.graph.output[count:]
+    if names:
+        text = json.dumps(dict(zip(names, values)))
+        model.metadata_props.add(key=NEXT, value=text)
+
+
 def restore_buffers(graph, buffers):
     """The older exporter runs the module, which updates its buffers."""
     for initializer in graph.initializer:
@@ -319,6 +365,10 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
     original = module = copy.deepcopy(module)
     buffers = {n: to_numpy(b).copy() for n, b in module.named_buffers()}
     stops = stops_gradients(module, inputs)
+    updated = updated_buffers(module, inputs) if module.training else []
+    if updated:
+        return_buffers(module, updated)
+        options["output_names"] += [f"{name}_next" for name in updated]
     if stops and exporter == "dynamo":
         program = torch.export.export(
             module,
@@ -331,6 +381,7 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
         mark_stops(module)
     torch.onnx.export(module, inputs, str(path), **options)
     model = onnx.load(path)
+    take_buffers(model, updated)
     check_names(model.graph)
     if exporter != "dynamo":
         name_stops(model)

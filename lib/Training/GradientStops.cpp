@@ -112,6 +112,30 @@ static void warnOfStraightThrough(GraphOp graph) {
                       << "export_torch.py keeps it";
 }
 
+/// Buffers that nodes read and whose next values the exporter has left out;
+/// BatchNormalization makes its own.
+static void warnOfKeptBuffers(GraphOp graph,
+                              const llvm::StringMap<std::string> &buffers) {
+  llvm::StringMap<Value> known = findValues(graph);
+  SmallVector<StringRef> kept;
+  for (const auto &[value, buffer] : buffers) {
+    Value old = known.lookup(buffer);
+    bool isRead = old && llvm::any_of(old.getUsers(), [](Operation *user) {
+                    return !isStandardOp(user, "BatchNormalization");
+                  });
+    if (isRead && !known.contains(value))
+      kept.push_back(buffer);
+  }
+  if (kept.empty())
+    return;
+  llvm::sort(kept);
+  graph.emitWarning() << "the module updates '" << kept.front() << "'"
+                      << (kept.size() > 1 ? " and other buffers" : "")
+                      << " in its forward pass, which the exporter has left "
+                      << "out: steps keep the value that the model has; "
+                      << "export_torch.py keeps the update";
+}
+
 //===----------------------------------------------------------------------===//
 // Marks
 //===----------------------------------------------------------------------===//
@@ -190,16 +214,18 @@ LogicalResult markGradientStops(GraphOp graph, ArrayRef<std::string> patterns) {
                                 builder.getBuilder().getUnitAttr());
   // Values that a step leaves in a buffer have no gradient in the next one.
   ValueMetadata metadata(graph);
-  llvm::StringMap<std::string> buffers = findNextBuffers(graph);
+  auto buffers = findNextBuffers(graph);
+  if (failed(buffers))
+    return failure();
   for (OpResult value : values) {
     StringRef name = onnxir::getValueName(value);
-    if (buffers.contains(name) ||
+    if (buffers->contains(name) ||
         metadata.get(name, outputKindKey) == StringRef("BUFFER_MUTATION"))
       stops.insert(value);
   }
   llvm::StringMap<Value> known = findValues(graph);
   for (Value value : stops) {
-    std::string buffer = buffers.lookup(onnxir::getValueName(value));
+    std::string buffer = buffers->lookup(onnxir::getValueName(value));
     Operation *stop = stopBehind(builder, cast<OpResult>(value));
     Value old = known.lookup(buffer);
     if (old && old.getType() == value.getType())
@@ -207,6 +233,7 @@ LogicalResult markGradientStops(GraphOp graph, ArrayRef<std::string> patterns) {
                     builder.getBuilder().getStringAttr(buffer));
   }
   warnOfStraightThrough(graph);
+  warnOfKeptBuffers(graph, *buffers);
   return success();
 }
 

@@ -105,9 +105,10 @@ static void addUpdate(GraphEditor &editor, NodeBuilder &builder, Value state,
   editor.addOutput(update);
 }
 
-/// Buffers that the model itself updates. The value before the Identity is as
-/// exact as the model computes it.
-static void addBuffers(GraphOp graph, NodeBuilder &builder) {
+/// Adds updates of buffers that the model itself updates. The value before the
+/// Identity is as exact as the model computes it.
+static void addBuffers(GraphOp graph, NodeBuilder &builder,
+                       ArrayRef<Value> parameters) {
   GraphEditor editor(graph);
   llvm::StringMap<Value> values = findValues(graph);
   for (Operation &node : llvm::make_early_inc_range(editor.getBlock())) {
@@ -117,7 +118,7 @@ static void addBuffers(GraphOp graph, NodeBuilder &builder) {
       continue;
     if (auto initializer = state.getDefiningOp<InitializerOp>())
       state = editor.makeInput(initializer);
-    if (isa<BlockArgument>(state))
+    if (isa<BlockArgument>(state) && !llvm::is_contained(parameters, state))
       addUpdate(editor, builder, state, node.getOperand(0));
   }
 }
@@ -204,7 +205,7 @@ void Differentiate::runOnOperation() {
     editor.addOutputs(found);
   if (wrt.empty()) {
     addStatistics(graph, builder);
-    addBuffers(graph, builder);
+    addBuffers(graph, builder, request.wanted);
   }
   graph.walk([](Operation *op) {
     op->removeDiscardableAttr(mark::stopGradient);

@@ -129,7 +129,9 @@ def StopGradients : TrainingPass<"mp-stop-gradients"> {
     Where an exporter has folded `detach` away, a warning names who reads it.
 
     An Identity behind the next value of a buffer has the buffer's name as
-    `mp.next_buffer`, by the signature in the metadata of torch's newer exporter.
+    `mp.next_buffer`, by the signature in the metadata of torch's newer exporter,
+    or by `mp-opt.next_buffers` of the model. Of a buffer that the signature
+    says is updated, without its next value in the graph, a warning tells.
     A BatchNormalization that this exporter has written for inference, although
     its metadata call the operator of training, is one of training.
 

@@ -52,3 +52,29 @@ module @straight_through attributes {onnx.opset_import = [["", 18]]} {
     onnx.yield %3 : tensor<2xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "gone"}]}
   }
 }
+
+// -----
+
+// A buffer whose next value the exporter has left out stays as it is.
+module @kept attributes {onnx.opset_import = [["", 18]]} {
+  // expected-warning @below {{the module updates 'b' in its forward pass, which the exporter has left out: steps keep the value that the model has; export_torch.py keeps the update}}
+  onnx.graph {
+  ^bb0(%x: tensor<2xf32>):
+    %b = onnx.initializer "b" dense<0.25> : tensor<2xf32> : tensor<2xf32>
+    %0 = "onnx.Add"(%x, %b) {onnx.results = ["hidden"]} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    %1 = "onnx.Relu"(%0) {onnx.results = ["gone"]} : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.yield %1 : tensor<2xf32> {onnx.graph = {metadata_props = [{key = "pkg.torch.export.ExportedProgram.graph_signature", value = "\0A# outputs\0Aadd_1: BUFFER_MUTATION target='b'\0A"}]}, onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "gone"}]}
+  }
+}
+
+// -----
+
+module @next attributes {onnx.model = {metadata_props = [{key = "mp-opt.next_buffers", value = "[\22b\22]"}]}, onnx.opset_import = [["", 18]]} {
+  // expected-error @below {{metadata 'mp-opt.next_buffers': expected a JSON object with the name of a value for each buffer}}
+  onnx.graph {
+  ^bb0(%x: tensor<2xf32>):
+    %0 = "onnx.Relu"(%x) {onnx.results = ["hidden"]} : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = "onnx.Relu"(%0) {onnx.results = ["gone"]} : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.yield %1 : tensor<2xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "gone"}]}
+  }
+}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The recipe that exports torch's modules, examples/training/export_torch.py."""
 
+import os
 import pathlib
 import sys
 
@@ -94,3 +95,54 @@ def test_weight_norm_of_hooks(tmp_path, monkeypatch):
     recipe.write_lists(module, tmp_path / "net.onnx")
     names = [i.name for i in onnx.load(tmp_path / "net.onnx").graph.initializer]
     assert sum("original" in name for name in names) == 2
+
+
+class Centred(torch.nn.Module):
+    """A moving average that forward keeps, and reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Linear(4, 3)
+        self.register_buffer("center", torch.zeros(3))
+        # The first batch leaves it as it is.
+        self.register_buffer("side", torch.ones(3))
+
+    def forward(self, x):
+        y = self.body(x)
+        with torch.no_grad():
+            self.center.mul_(0.9).add_(0.1 * y.mean(0))
+            self.side.mul_(torch.sign(self.body.bias + 1))
+        return torch.tanh(y - self.center) * self.side
+
+
+@pytest.mark.parametrize("exporter", ["dynamo", "script"])
+def test_updated_buffers(tmp_path, exporter):
+    """They are states of the step, and follow torch's."""
+    torch.manual_seed(0)
+    module, path = Centred().train(), tmp_path / "net.onnx"
+    x, labels = torch.randn(5, 4), torch.randn(5, 3)
+    recipe.export(module, (x,), path, exporter)
+    recipe.write_lists(module, path)
+    assert len(onnx.load(path).graph.output) == 1
+    step = tmp_path / "step.onnx"
+    flags = ("--loss=mse", "--optimizer=sgd", "--lr=0.5")
+    recipe.make_step(os.environ["MP_OPT"], path, step, *flags)
+    session = recipe.open_step(step)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
+    state = {}
+    for _ in range(4):
+        feeds = {"x": x.numpy(), "labels": labels.numpy(), **state}
+        results = recipe.call_step(session, feeds)
+        state = {
+            name.removesuffix("_new"): value
+            for name, value in results.items()
+            if name.endswith("_new")
+        }
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(module(x), labels)
+        loss.backward()
+        optimizer.step()
+        numpy.testing.assert_allclose(results["loss"], loss.item(), rtol=1e-5)
+    for name in ("center", "side"):
+        expected = module.get_buffer(name).numpy()
+        numpy.testing.assert_allclose(state[name], expected, rtol=1e-5, atol=1e-6)

@@ -7,9 +7,9 @@
 //
 // A step has its parameters in fp32. What it computes with these alone (norms,
 // weights divided by them, standardized weights) is as small as they are and
-// runs once a step, so it is fp32 up to the product that reads it. Behind the
-// last product, the same holds for gradients: what weight normalization makes
-// of them is a difference in which most of both terms cancels.
+// runs once a step, so it is fp32 up to the product that reads it. The same
+// holds for gradients after the last product: weight normalization makes a
+// difference of them in which most of both terms cancels.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,6 +7,8 @@
 
 #include "ExportMetadata.h"
 
+#include "llvm/Support/JSON.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -92,8 +94,25 @@ static std::optional<StringRef> findText(ArrayAttr metadata, StringRef key) {
   return std::nullopt;
 }
 
-llvm::StringMap<std::string> findNextBuffers(GraphOp graph) {
+FailureOr<llvm::StringMap<std::string>> findNextBuffers(GraphOp graph) {
   llvm::StringMap<std::string> buffers;
+  constexpr StringLiteral key = "mp-opt.next_buffers";
+  if (auto text = getModelMetadata(graph->getParentOfType<ModuleOp>(), key)) {
+    llvm::Expected<llvm::json::Value> given = llvm::json::parse(*text);
+    llvm::json::Object *pairs = given ? given->getAsObject() : nullptr;
+    if (!given)
+      llvm::consumeError(given.takeError());
+    bool isMap = pairs && llvm::all_of(*pairs, [](const auto &pair) {
+                   return bool(pair.second.getAsString());
+                 });
+    if (!isMap)
+      return graph.emitError() << "metadata '" << key
+                               << "': expected a JSON object with the name of "
+                               << "a value for each buffer";
+    for (const auto &[buffer, value] : *pairs)
+      buffers[*value.getAsString()] = buffer.str();
+    return buffers;
+  }
   YieldOp yield = onnxir::getYield(graph.getBody());
   auto fields =
       yield ? yield->getAttrOfType<DictionaryAttr>(attr::graph) : nullptr;

@@ -40,8 +40,11 @@ getFxArgument(llvm::StringRef call, unsigned index, llvm::StringRef name);
 /// Names of the values that a call takes, without `%`.
 llvm::SmallVector<llvm::StringRef> getFxOperands(llvm::StringRef call);
 
-/// Buffers that the model updates, by the name of their next value.
-llvm::StringMap<std::string> findNextBuffers(onnxir::GraphOp graph);
+/// Buffers that the model updates, by the name of their next value: by the
+/// signature of torch's newer exporter, or by `mp-opt.next_buffers` of the
+/// model, a JSON object. Fails with an error if that is none of names.
+mlir::FailureOr<llvm::StringMap<std::string>>
+findNextBuffers(onnxir::GraphOp graph);
 
 /// Metadata of the values of a graph.
 class ValueMetadata {
