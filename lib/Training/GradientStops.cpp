@@ -93,8 +93,8 @@ static Operation *getUndoneDifference(Operation *node) {
   return nullptr;
 }
 
-/// A straight-through estimator is x + (y - x).detach(): torch's older exporter
-/// leaves nothing of `detach`.
+/// Warns of x + (y - x), which is a straight-through estimator without its
+/// `detach`: torch's older exporter drops that.
 static void warnOfStraightThrough(GraphOp graph) {
   SmallVector<StringRef> names;
   graph.walk([&](Operation *op) {
@@ -112,8 +112,8 @@ static void warnOfStraightThrough(GraphOp graph) {
                       << "export_torch.py keeps it";
 }
 
-/// Buffers that nodes read and whose next values the exporter has left out;
-/// BatchNormalization makes its own.
+/// Warns of buffers that nodes read and whose next values the exporter has left
+/// out. BatchNormalization computes the next values of its statistics itself.
 static void warnOfKeptBuffers(GraphOp graph,
                               const llvm::StringMap<std::string> &buffers) {
   llvm::StringMap<Value> known = findValues(graph);

@@ -123,7 +123,7 @@ static void addBuffers(GraphOp graph, NodeBuilder &builder,
   }
 }
 
-/// What training changes beside the parameters: running statistics.
+/// Adds updates of the running statistics of each BatchNormalization.
 static void addStatistics(GraphOp graph, NodeBuilder &builder) {
   GraphEditor editor(graph);
   bool isMarked = getModelMetadata(graph->getParentOfType<ModuleOp>(),

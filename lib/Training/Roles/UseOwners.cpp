@@ -91,7 +91,8 @@ UseOwner UseOwners::find(const ParameterCandidate &candidate,
     std::string scope = withoutCallNumbers(getModuleScope(node));
     return isWithin(scope, *owner) || isWithin(*owner, scope);
   };
-  // What a module makes of constants alone is used in another one.
+  // Results that a module computes from constants alone meet the batch in
+  // another module; the first reader tells the owner then.
   Operation *reader = use.origin ? use.origin->getOwner() : use.node;
   bool isOwn =
       isNear(use.node) || (!getModuleScope(reader).empty() && isNear(reader));
