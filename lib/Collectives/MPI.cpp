@@ -201,6 +201,11 @@ template <typename Handle> Error MPICommunicator<Handle>::start() {
   mpi.MPI_Comm_set_errhandler(handles.world, handles.errorsReturn);
   mpi.MPI_Comm_rank(handles.world, &rank);
   mpi.MPI_Comm_size(handles.world, &size);
+  // Open MPI copies by way of buffers that ranks of one machine share: pieces
+  // that fit these stay in the cache. All ranks come to the same answer.
+  const char *local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (handles.yields && local && StringRef(local) == std::to_string(size))
+    pieceBytes = 1 << 15;
   return Error::success();
 }
 

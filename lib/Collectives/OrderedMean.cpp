@@ -49,11 +49,6 @@ static void convert(ArrayRef<T> from, MutableArrayRef<T> to) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Elements that a rank adds up at once: so many of each rank, and what they
-/// are packed into, stay in the cache; messages are longer than what latency
-/// would be felt with.
-constexpr size_t mostElements = 1 << 17;
-
 /// Elements in several places as one line of them.
 template <typename T> class Line {
 public:
@@ -161,7 +156,8 @@ static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
   for (const Line<T> &line : lines)
     longest = std::max(longest, line.size);
   Line<T> &ownLine = lines[size_t(ranks.getRank())];
-  size_t part = std::min(longest, mostElements);
+  // A piece of each rank, and what it is packed into, stay in the cache.
+  size_t part = std::min(longest, ranks.getPieceBytes() / sizeof(T));
   std::vector<T> elements(part);
   std::vector<Wire> own(part * numRanks), parts(part * numRanks);
   for (size_t first = 0; first < longest; first += part) {

@@ -33,6 +33,8 @@ public:
   int getSize() const { return size; }
   /// "Open MPI v4.1.4", as the library calls itself.
   const std::string &getLibrary() const { return library; }
+  /// Bytes of a part that one call of `exchange` or `gather` moves best.
+  size_t getPieceBytes() const { return pieceBytes; }
 
   /// Sends the r-th part of `parts` to rank r, and puts what rank r sends to
   /// `from`'s r-th. Each part has `bytes` bytes, less than 2 GiB.
@@ -45,6 +47,7 @@ public:
 protected:
   int rank = 0, size = 1;
   std::string library;
+  size_t pieceBytes = 1 << 19;
 };
 
 /// What the launcher of this process says in the environment.
