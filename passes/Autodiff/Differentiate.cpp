@@ -14,6 +14,7 @@
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Operators/NodeView.h"
+#include "mp-opt/Training/GradientStops.h"
 #include "mp-opt/Training/ParameterTable.h"
 #include "mp-opt/Training/Parameters.h"
 
@@ -110,6 +111,7 @@ static void addUpdate(GraphEditor &editor, NodeBuilder &builder, Value state,
 static void addBuffers(GraphOp graph, NodeBuilder &builder,
                        ArrayRef<Value> parameters) {
   GraphEditor editor(graph);
+  llvm::SmallDenseSet<Value> trained(llvm::from_range, parameters);
   llvm::StringMap<Value> values = findValues(graph);
   for (Operation &node : llvm::make_early_inc_range(editor.getBlock())) {
     auto name = node.getAttrOfType<StringAttr>(mark::nextBuffer);
@@ -118,7 +120,7 @@ static void addBuffers(GraphOp graph, NodeBuilder &builder,
       continue;
     if (auto initializer = state.getDefiningOp<InitializerOp>())
       state = editor.makeInput(initializer);
-    if (isa<BlockArgument>(state) && !llvm::is_contained(parameters, state))
+    if (isa<BlockArgument>(state) && !trained.contains(state))
       addUpdate(editor, builder, state, node.getOperand(0));
   }
 }
@@ -143,8 +145,7 @@ static void addStatistics(GraphOp graph, NodeBuilder &builder) {
         continue;
       Value next = node.getResult(index);
       // Nodes of torch's newer exporter say so themselves.
-      bool isUnbiased =
-          isMarked || getNodeMetadata(&node, "pkg.torch.onnx.fx_node");
+      bool isUnbiased = isMarked || getNodeMetadata(&node, fxNodeKey);
       if (index == 2 && isUnbiased)
         next = makeUnbiased(builder, &node, index);
       addUpdate(editor, builder, state, next);

@@ -18,8 +18,10 @@
 
 namespace mp {
 
-/// Keys of the metadata of nodes: an Identity that passes no gradient, and the
-/// row of a Gather's table that gets none.
+/// Keys of the metadata of nodes: torch's call, by its newer exporter; an
+/// Identity that passes no gradient; the row of a Gather's table that gets
+/// none.
+inline constexpr llvm::StringLiteral fxNodeKey = "pkg.torch.onnx.fx_node";
 inline constexpr llvm::StringLiteral stopGradientKey = "mp-opt.stop_gradient";
 inline constexpr llvm::StringLiteral paddingIndexKey = "mp-opt.padding_index";
 

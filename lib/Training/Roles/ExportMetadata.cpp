@@ -7,9 +7,10 @@
 
 #include "ExportMetadata.h"
 
-#include "llvm/Support/JSON.h"
+#include "mp-opt/Training/GradientStops.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -17,7 +18,7 @@ using namespace mp::onnxir;
 namespace mp {
 
 std::optional<StringRef> getFxNode(Operation *node) {
-  return getNodeMetadata(node, "pkg.torch.onnx.fx_node");
+  return getNodeMetadata(node, fxNodeKey);
 }
 
 /// The text between `open` and the bracket that closes it.
