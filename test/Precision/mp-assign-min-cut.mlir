@@ -70,7 +70,7 @@ module @sizes attributes {onnx.opset_import = [["", 17]]} {
 // CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16
 // CHECK: "onnx.Greater"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 // PROMOTE-LABEL: @widest
-// PROMOTE: "onnx.Mul"{{.*}}mp.precision = #mp.precision<f32, reason = "is an input times a factor, which is fp32"
+// PROMOTE: "onnx.Mul"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["x"]>
 // PROMOTE: "onnx.Mul"{{.*}}mp.precision = #mp.precision<bf16, reason = "its operands are bf16"
 module @widest attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {

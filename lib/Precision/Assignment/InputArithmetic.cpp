@@ -196,7 +196,8 @@ static bool haveSameShape(Value left, Value right) {
 /// they have fewer elements than the result.
 bool InputArithmetic::scalesInput(unsigned index) const {
   Operation *node = graph.getNode(index);
-  return isScaling(index) &&
+  // The user's promote list has the widest operand decide.
+  return isScaling(index) && !variables[index].neverNarrows &&
          llvm::any_of(variables[index].reads, [&](auto read) {
            return (isCarrier(read) || isInput(read)) &&
                   haveSameShape(graph.getValues()[read].value,
