@@ -228,7 +228,7 @@ LogicalResult markGradientStops(GraphOp graph, ArrayRef<std::string> patterns) {
     std::string buffer = buffers->lookup(onnxir::getValueName(value));
     Operation *stop = stopBehind(builder, cast<OpResult>(value));
     Value old = known.lookup(buffer);
-    if (old && old.getType() == value.getType())
+    if (old && mayHold(old, value))
       stop->setAttr(mark::nextBuffer,
                     builder.getBuilder().getStringAttr(buffer));
   }

@@ -120,8 +120,14 @@ static void addBuffers(GraphOp graph, NodeBuilder &builder,
       continue;
     if (auto initializer = state.getDefiningOp<InitializerOp>())
       state = editor.makeInput(initializer);
-    if (isa<BlockArgument>(state) && !trained.contains(state))
-      addUpdate(editor, builder, state, node.getOperand(0));
+    if (!isa<BlockArgument>(state) || trained.contains(state))
+      continue;
+    Value next = node.getOperand(0);
+    builder.setInsertionPoint(&node);
+    // Sizes that inference has not found are those of the buffer.
+    if (next.getType() != state.getType())
+      next = builder.create("Identity", {next}, {}, state.getType());
+    addUpdate(editor, builder, state, next);
   }
 }
 

@@ -78,3 +78,28 @@ module @next attributes {onnx.model = {metadata_props = [{key = "mp-opt.next_buf
     onnx.yield %1 : tensor<2xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "gone"}]}
   }
 }
+
+// -----
+
+module @unknown attributes {onnx.model = {metadata_props = [{key = "mp-opt.next_buffers", value = "{\22b\22: \22hiden\22}"}]}, onnx.opset_import = [["", 18]]} {
+  // expected-error @below {{metadata 'mp-opt.next_buffers': 'hiden' for the buffer 'b' is no value that a node computes; did you mean 'hidden'?}}
+  onnx.graph {
+  ^bb0(%x: tensor<2xf32>):
+    %0 = "onnx.Relu"(%x) {onnx.results = ["hidden"]} : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = "onnx.Relu"(%0) {onnx.results = ["gone"]} : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.yield %1 : tensor<2xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "gone"}]}
+  }
+}
+
+// -----
+
+module @type attributes {onnx.model = {metadata_props = [{key = "mp-opt.next_buffers", value = "{\22b\22: \22hidden\22}"}]}, onnx.opset_import = [["", 18]]} {
+  // expected-error @below {{metadata 'mp-opt.next_buffers': 'hidden' is 'tensor<2xf32>', the buffer 'b' is 'tensor<3xf32>'}}
+  onnx.graph {
+  ^bb0(%x: tensor<2xf32>):
+    %b = onnx.initializer "b" dense<0.25> : tensor<3xf32> : tensor<3xf32>
+    %0 = "onnx.Relu"(%x) {onnx.results = ["hidden"]} : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = "onnx.Relu"(%0) {onnx.results = ["gone"]} : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.yield %1 : tensor<2xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "gone"}]}
+  }
+}

@@ -7,8 +7,11 @@
 
 #include "ExportMetadata.h"
 
+#include "mp-opt/Support/Nearest.h"
 #include "mp-opt/Training/GradientStops.h"
+#include "mp-opt/Training/Parameters.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -95,6 +98,12 @@ static std::optional<StringRef> findText(ArrayAttr metadata, StringRef key) {
   return std::nullopt;
 }
 
+bool mayHold(Value buffer, Value next) {
+  return getTensorElementType(buffer.getType()) ==
+             getTensorElementType(next.getType()) &&
+         succeeded(verifyCompatibleShape(buffer.getType(), next.getType()));
+}
+
 FailureOr<llvm::StringMap<std::string>> findNextBuffers(GraphOp graph) {
   llvm::StringMap<std::string> buffers;
   constexpr StringLiteral key = "mp-opt.next_buffers";
@@ -110,8 +119,22 @@ FailureOr<llvm::StringMap<std::string>> findNextBuffers(GraphOp graph) {
       return graph.emitError() << "metadata '" << key
                                << "': expected a JSON object with the name of "
                                << "a value for each buffer";
-    for (const auto &[buffer, value] : *pairs)
-      buffers[*value.getAsString()] = buffer.str();
+    llvm::StringMap<Value> values = findValues(graph);
+    for (const auto &[buffer, value] : *pairs) {
+      StringRef name = *value.getAsString();
+      Value next = values.lookup(name), old = values.lookup(buffer);
+      if (!next || !next.getDefiningOp() || !isNode(next.getDefiningOp()))
+        return graph.emitError()
+               << "metadata '" << key << "': '" << name << "' for the buffer '"
+               << buffer.str() << "' is no value that a node computes"
+               << suggestNearest(name, values.keys());
+      if (old && !mayHold(old, next))
+        return graph.emitError()
+               << "metadata '" << key << "': '" << name << "' is "
+               << next.getType() << ", the buffer '" << buffer.str() << "' is "
+               << old.getType();
+      buffers[name] = buffer.str();
+    }
     return buffers;
   }
   YieldOp yield = onnxir::getYield(graph.getBody());

@@ -42,9 +42,13 @@ llvm::SmallVector<llvm::StringRef> getFxOperands(llvm::StringRef call);
 
 /// Buffers that the model updates, by the name of their next value: by the
 /// signature of torch's newer exporter, or by `mp-opt.next_buffers` of the
-/// model, a JSON object. Fails with an error if that is none of names.
+/// model, a JSON object. Fails with an error if that is none of names, or names
+/// a value that no node computes or that does not fit its buffer.
 mlir::FailureOr<llvm::StringMap<std::string>>
 findNextBuffers(onnxir::GraphOp graph);
+
+/// True if `next` may be the next value of `buffer`, by their types.
+bool mayHold(mlir::Value buffer, mlir::Value next);
 
 /// Metadata of the values of a graph.
 class ValueMetadata {
