@@ -127,7 +127,7 @@ FailureOr<llvm::StringMap<std::string>> findNextBuffers(GraphOp graph) {
         return graph.emitError()
                << "metadata '" << key << "': '" << name << "' for the buffer '"
                << buffer.str() << "' is no value that a node computes"
-               << suggestNearest(name, values.keys());
+               << (next ? "" : suggestNearest(name, values.keys()));
       if (old && !mayHold(old, next))
         return graph.emitError()
                << "metadata '" << key << "': '" << name << "' is "
