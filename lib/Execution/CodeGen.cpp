@@ -140,26 +140,34 @@ translate(mlir::ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
-/// Of functions that the vectorizer is to find as they are.
+/// Marks functions whose loops keep the form in which the vectorizer leaves
+/// them.
 constexpr llvm::StringLiteral keepsLoops = "mp-keeps-loops";
 
-static bool hasVectors(const llvm::Function &function) {
-  return llvm::any_of(llvm::instructions(function),
-                      [](const llvm::Instruction &instruction) {
-                        return instruction.getType()->isVectorTy();
-                      });
+/// Whether loops multiply and add vectors: tiles of products, windows, long
+/// polynomials.
+static bool multipliesVectors(const llvm::Function &function) {
+  return llvm::any_of(
+      llvm::instructions(function), [](const llvm::Instruction &instruction) {
+        auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        if (!call || !call->getType()->isVectorTy())
+          return false;
+        llvm::Intrinsic::ID id = call->getIntrinsicID();
+        return id == llvm::Intrinsic::fma || id == llvm::Intrinsic::fmuladd ||
+               llvm::Intrinsic::isTargetIntrinsic(id);
+      });
 }
 
 /// Loops over numbers are vectorized and interleaved, which is all that they
-/// gain from copies of their bodies: what is left of them is not unrolled, nor
-/// is a loop around such a one.
-/// LLVM would make of three sums over a few thousand numbers as many
-/// instructions, where it takes the processor's buffers to be large. Loops that
-/// are written in vectors are left to it.
+/// gain from copies of their bodies: the loops that remain are not unrolled,
+/// nor are loops around them. LLVM would make of three sums over a few thousand
+/// numbers as many instructions, where it takes the processor's buffers to be
+/// large. Loops that move vectors, as those that pack operands, gain nothing
+/// either. Loops that multiply vectors are left to LLVM.
 static void keepLoops(llvm::Module &module,
                       llvm::PassInstrumentationCallbacks &callbacks) {
   for (llvm::Function &function : module)
-    if (!function.isDeclaration() && !hasVectors(function))
+    if (!function.isDeclaration() && !multipliesVectors(function))
       function.addFnAttr(keepsLoops);
   callbacks.registerShouldRunOptionalPassCallback(
       [](llvm::StringRef pass, llvm::Any unit) {

@@ -16,6 +16,9 @@
 #include "Panels.h"
 #include "Lanes.h"
 
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/xxhash.h"
+
 using namespace mlir;
 
 namespace mp::kernel {
@@ -24,14 +27,31 @@ Value PanelFormat::getSize(LoopBuilder &e, Value depth) const {
   return e.mul(e.ceilDiv(depth, chunk()), chunk() * width);
 }
 
+PackedOperand::Line PackedOperand::getLine(LoopBuilder &e, GroupKind group,
+                                           int64_t lanes) {
+  const Group &dimensions = contraction.groups[group];
+  Line line;
+  line.offsets = contraction.getOffsets(e, group, operand);
+  line.total = dimensions.total;
+  if (!line.offsets.table)
+    return line;
+  line.length = dimensions.sizes.back();
+  if (int64_t least = contraction.shape.getLeastLength(group); least > 0)
+    line.maxRuns = getMostRuns(lanes, least);
+  return line;
+}
+
 PackedOperand::PackedOperand(LoopBuilder &e, Contraction &contraction,
                              unsigned operand, GroupKind kind,
                              const PanelFormat &format, bool alongDepth)
-    : contraction(contraction), view(contraction.views[operand]),
-      operand(operand), kind(kind), format(format),
-      total(contraction.groups[kind].total), alongDepth(alongDepth) {
-  laneOffsets = contraction.getOffsets(e, kind, operand);
-  depthOffsets = contraction.getOffsets(e, K, operand);
+    : contraction(contraction), operand(operand), format(format),
+      alongDepth(alongDepth) {
+  const View &view = contraction.views[operand];
+  element = view.shape.element;
+  rounding = view.shape.rounding;
+  memory = view.memory;
+  laneLine = getLine(e, kind, format.vectorKPacks);
+  depthLine = getLine(e, K, format.chunk());
   for (auto [bound, size] : llvm::zip_equal(view.shape.bounds, view.boundSizes))
     checks.push_back({contraction.getCoordinates(e, kind, bound),
                       contraction.getCoordinates(e, K, bound), &bound, size,
@@ -85,31 +105,29 @@ static Value spread(LoopBuilder &e, Value mask, int64_t step) {
 }
 
 /// How the lanes from `first` on are reached where they may be no single run.
-PackedOperand::VectorAccess
-PackedOperand::getAccess(LoopBuilder &e, GroupKind group,
-                         const IndexFunction &offsets, Value first,
-                         int64_t lanes) {
+PackedOperand::VectorAccess PackedOperand::getAccess(LoopBuilder &e,
+                                                     const Line &line,
+                                                     Value first,
+                                                     int64_t lanes) {
   // As many masked loads take about as long as gathering.
-  constexpr int64_t maxRuns = 6;
+  constexpr int64_t worthRuns = 6;
+  const IndexFunction &offsets = line.offsets;
   VectorAccess access{offsets.step, Value(), {}};
   Value begin = offsets.at(e, first);
-  int64_t least = contraction.shape.getLeastLength(group);
-  int64_t runs = least > 0 ? getMostRuns(lanes, least) : maxRuns + 1;
-  if (offsets.step == 0 || runs > maxRuns) {
+  if (offsets.step == 0 || line.maxRuns == 0 || line.maxRuns > worthRuns) {
     access.offsets =
         e.sub(offsets.vectorAt(e, first, lanes), e.splat(begin, lanes));
     return access;
   }
-  Value length = contraction.groups[group].sizes.back();
-  Value last = e.sub(contraction.groups[group].total, e.index(1));
-  Value start = e.index(0), end = e.sub(length, e.rem(first, length));
-  for (int64_t run = 0; run < runs; ++run) {
+  Value last = e.sub(line.total, e.index(1));
+  Value start = e.index(0), end = e.sub(line.length, e.rem(first, line.length));
+  for (int64_t run = 0; run < line.maxRuns; ++run) {
     Value shift = offsets.at(e, e.min(e.add(first, start), last));
     shift = e.sub(e.sub(shift, begin), e.mul(start, offsets.step));
     Value mask = e.lanesBetween(start, end, lanes);
     access.runs.push_back({spread(e, mask, offsets.step), shift});
     start = end;
-    end = e.add(end, length);
+    end = e.add(end, line.length);
   }
   return access;
 }
@@ -118,12 +136,12 @@ Value PackedOperand::load(LoopBuilder &e, Value place,
                           const VectorAccess &access, Value mask) {
   int64_t lanes = cast<VectorType>(mask.getType()).getDimSize(0);
   if (access.offsets)
-    return e.castFloat(e.gather(view.memory, place, access.offsets, mask),
-                       view.shape.rounding, format.element);
-  VectorType type = e.vectorType(view.shape.element, lanes * access.step);
+    return e.castFloat(e.gather(memory, place, access.offsets, mask), rounding,
+                       format.element);
+  VectorType type = e.vectorType(element, lanes * access.step);
   Value line = arith::ConstantOp::create(e, e.getZeroAttr(type));
   auto read = [&](Value from, Value present) {
-    line = vector::MaskedLoadOp::create(e, type, view.memory, ValueRange{from},
+    line = vector::MaskedLoadOp::create(e, type, memory, ValueRange{from},
                                         present, line);
   };
   mask = spread(e, mask, access.step);
@@ -133,7 +151,7 @@ Value PackedOperand::load(LoopBuilder &e, Value place,
     read(e.add(place, run.shift), arith::AndIOp::create(e, mask, run.mask));
   if (access.step == 2)
     line = vector::DeinterleaveOp::create(e, line).getRes1();
-  return e.castFloat(line, view.shape.rounding, format.element);
+  return e.castFloat(line, rounding, format.element);
 }
 
 /// A vector of k-packs, of which the first `kPacks` are stored.
@@ -156,7 +174,8 @@ PackedOperand::LaneGroup PackedOperand::getLaneGroup(LoopBuilder &e,
   LaneGroup laneGroup;
   laneGroup.width = width;
   laneGroup.first = e.add(panel.first, begin);
-  laneGroup.count = e.min(e.sub(total, laneGroup.first), e.index(width));
+  laneGroup.count =
+      e.min(e.sub(laneLine.total, laneGroup.first), e.index(width));
   laneGroup.mask = e.firstLanes(laneGroup.count, format.vectorKPacks);
   laneGroup.depth = panel.depth;
   laneGroup.end = panel.count;
@@ -169,33 +188,131 @@ PackedOperand::LaneGroup PackedOperand::getLaneGroup(LoopBuilder &e,
     laneGroup.coordinates.push_back(
         e.add(check.lane.vectorAt(e, laneGroup.first, format.vectorKPacks),
               e.splat(check.base, format.vectorKPacks)));
-  laneGroup.place = e.add(base, laneOffsets.at(e, laneGroup.first));
-  laneGroup.access.step = laneOffsets.step;
+  laneGroup.place = e.add(base, laneLine.offsets.at(e, laneGroup.first));
+  laneGroup.access.step = laneLine.offsets.step;
   return laneGroup;
 }
 
 int64_t PackedOperand::getNumTogether() const {
-  if (alongDepth || laneOffsets.step != 1)
+  if (alongDepth || laneLine.offsets.step != 1)
     return 1;
-  int64_t line = 512 / view.shape.element.getIntOrFloatBitWidth();
+  int64_t line = 512 / element.getIntOrFloatBitWidth();
   return std::max(line / format.width, int64_t(1));
+}
+
+void PackedOperand::emitPack(LoopBuilder &e, ArrayRef<Panel> panels) {
+  if (alongDepth) {
+    for (const Panel &panel : panels)
+      packAlongDepth(e, panel);
+    return;
+  }
+  SmallVector<LaneGroup> laneGroups;
+  for (const Panel &panel : panels)
+    for (int64_t begin = 0; begin < format.width; begin += format.vectorKPacks)
+      laneGroups.push_back(
+          getLaneGroup(e, panel, e.index(begin),
+                       std::min(format.vectorKPacks, format.width - begin)));
+  packAlongLanes(e, panels, laneGroups);
+}
+
+void PackedOperand::forEachValue(function_ref<void(Value &)> visit) {
+  visit(memory);
+  visit(base);
+  for (Line *line : {&laneLine, &depthLine}) {
+    visit(line->offsets.factor);
+    visit(line->offsets.table);
+    visit(line->total);
+    visit(line->length);
+  }
+  for (Checked &check : checks) {
+    for (IndexFunction *function : {&check.lane, &check.depth}) {
+      visit(function->factor);
+      visit(function->table);
+    }
+    visit(check.size);
+    visit(check.base);
+  }
+}
+
+/// The constant that a value is, or null.
+static TypedAttr getConstant(Value value) {
+  TypedAttr constant;
+  if (value)
+    matchPattern(value, m_Constant(&constant));
+  return constant;
+}
+
+std::string PackedOperand::getFunctionName(ArrayRef<Panel> panels) {
+  std::string form;
+  llvm::raw_string_ostream os(form);
+  os << element << " " << rounding << " " << format.element << " "
+     << format.width << " " << format.vectorKPacks << " " << format.kPack << " "
+     << format.byLane << format.wholeChunks << alongDepth << " "
+     << panels.size() << " " << panels.front().memory.getType();
+  for (const Line *line : {&laneLine, &depthLine})
+    os << " " << line->offsets.step << " " << line->maxRuns;
+  forEachValue([&](Value &value) {
+    os << " ";
+    if (Attribute constant = getConstant(value))
+      os << constant;
+    else if (value)
+      os << value.getType();
+  });
+  std::string name;
+  llvm::raw_string_ostream(name)
+      << "kernel_pack_" << element << "_" << format.width << "_"
+      << (alongDepth ? "depth" : "lanes") << "_"
+      << llvm::utohexstr(llvm::xxh3_64bits(form));
+  return name;
+}
+
+func::FuncOp PackedOperand::getFunction(ModuleOp module, StringRef name,
+                                        ArrayRef<Panel> panels,
+                                        ArrayRef<Value> arguments) {
+  if (auto found = module.lookupSymbol<func::FuncOp>(name))
+    return found;
+  LoopBuilder e(module.getLoc(), module.getContext());
+  e.setInsertionPointToStart(module.getBody());
+  auto function = func::FuncOp::create(
+      e, name, e.getFunctionType(ValueRange(arguments).getTypes(), {}));
+  function.setPrivate();
+  e.setInsertionPointToStart(function.addEntryBlock());
+  unsigned next = 0;
+  auto replace = [&](Value &value) {
+    if (TypedAttr constant = getConstant(value))
+      value = arith::ConstantOp::create(e, constant);
+    else if (value)
+      value = function.getArgument(next++);
+  };
+  PackedOperand own(*this);
+  own.forEachValue(replace);
+  SmallVector<Panel> ownPanels(panels);
+  for (Panel &panel : ownPanels)
+    for (Value *value :
+         {&panel.first, &panel.depth, &panel.count, &panel.memory, &panel.at})
+      *value = function.getArgument(next++);
+  own.emitPack(e, ownPanels);
+  func::ReturnOp::create(e);
+  return function;
 }
 
 void PackedOperand::pack(LoopBuilder &e, ArrayRef<Place> places, Value depth,
                          Value count, Value memory) {
   SmallVector<Panel> panels;
-  SmallVector<LaneGroup> laneGroups;
-  for (const Place &place : places) {
+  for (const Place &place : places)
     panels.push_back({place.first, depth, count, memory, place.at});
-    for (int64_t begin = 0; begin < format.width; begin += format.vectorKPacks)
-      laneGroups.push_back(
-          getLaneGroup(e, panels.back(), e.index(begin),
-                       std::min(format.vectorKPacks, format.width - begin)));
-  }
-  if (!alongDepth)
-    return packAlongLanes(e, panels, laneGroups);
-  for (const LaneGroup &laneGroup : laneGroups)
-    packAlongDepth(e, laneGroup);
+  SmallVector<Value> arguments;
+  forEachValue([&](Value &value) {
+    if (value && !getConstant(value))
+      arguments.push_back(value);
+  });
+  for (const Panel &panel : panels)
+    arguments.append(
+        {panel.first, panel.depth, panel.count, panel.memory, panel.at});
+  auto module = contraction.op->getParentOfType<ModuleOp>();
+  func::CallOp::create(
+      e, getFunction(module, getFunctionName(panels), panels, arguments),
+      arguments);
 }
 
 /// `vectors` are lanes, each with the k-packs of a chunk from `kPackIndex` on.
@@ -238,12 +355,12 @@ Value PackedOperand::readElements(LoopBuilder &e, const LaneGroup &laneGroup,
   for (Checked &check : checks)
     others.push_back(check.depth.at(e, k));
   mask = checkBounds(e, mask, laneGroup.coordinates, others);
-  Value from = e.add(laneGroup.place, depthOffsets.at(e, k));
+  Value from = e.add(laneGroup.place, depthLine.offsets.at(e, k));
   // What the next panels read of this line: too many lines are read in turn for
   // the processor to foresee it.
   if (!laneGroup.access.offsets) {
     int64_t ahead = format.width * getNumTogether() * laneGroup.access.step;
-    e.prefetch(view.memory, e.add(from, ahead), false);
+    e.prefetch(memory, e.add(from, ahead), false);
   }
   return load(e, from, laneGroup.access, mask);
 }
@@ -283,12 +400,12 @@ void PackedOperand::packLanes(LoopBuilder &e, ArrayRef<LaneGroup> laneGroups) {
 
 void PackedOperand::packAlongLanes(LoopBuilder &e, ArrayRef<Panel> panels,
                                    ArrayRef<LaneGroup> laneGroups) {
-  if (laneOffsets.step != 0 && !laneOffsets.table)
+  if (laneLine.offsets.step != 0 && !laneLine.offsets.table)
     return packLanes(e, laneGroups);
   auto packApart = [&] {
     auto pack = [&](LaneGroup laneGroup) {
       laneGroup.access =
-          getAccess(e, kind, laneOffsets, laneGroup.first, format.vectorKPacks);
+          getAccess(e, laneLine, laneGroup.first, format.vectorKPacks);
       packLanes(e, laneGroup);
     };
     // Panels of columns are whole vectors.
@@ -302,14 +419,14 @@ void PackedOperand::packAlongLanes(LoopBuilder &e, ArrayRef<Panel> panels,
                pack(getLaneGroup(e, panel, begin, format.vectorKPacks));
              });
   };
-  if (laneOffsets.step == 0)
+  if (laneLine.offsets.step == 0)
     return packApart();
   Value areRuns;
   for (const LaneGroup &laneGroup : laneGroups) {
     Value offsets =
-        laneOffsets.vectorAt(e, laneGroup.first, format.vectorKPacks);
-    Value isOne = isRun(e, offsets, laneOffsets.at(e, laneGroup.first),
-                        laneGroup.mask, laneOffsets.step);
+        laneLine.offsets.vectorAt(e, laneGroup.first, format.vectorKPacks);
+    Value isOne = isRun(e, offsets, laneLine.offsets.at(e, laneGroup.first),
+                        laneGroup.mask, laneLine.offsets.step);
     areRuns = areRuns ? arith::AndIOp::create(e, areRuns, isOne) : isOne;
   }
   e.ifElse(areRuns, [&] { packLanes(e, laneGroups); }, packApart);
@@ -333,7 +450,19 @@ SmallVector<Value> PackedOperand::transpose(LoopBuilder &e,
   return current;
 }
 
-void PackedOperand::packAlongDepth(LoopBuilder &e, const LaneGroup &laneGroup) {
+void PackedOperand::packAlongDepth(LoopBuilder &e, const Panel &panel) {
+  int64_t width = format.vectorKPacks, rest = format.width % width;
+  auto pack = [&](Value begin, int64_t count) {
+    packSquares(e, getLaneGroup(e, panel, begin, count));
+  };
+  // One body for all groups of lanes: each is hundreds of instructions.
+  e.loop(e.index(0), e.index(format.width - rest), width,
+         [&](Value begin) { pack(begin, width); });
+  if (rest)
+    pack(e.index(format.width - rest), rest);
+}
+
+void PackedOperand::packSquares(LoopBuilder &e, const LaneGroup &laneGroup) {
   int64_t lanes = format.chunk();
   SmallVector<Value> places, present;
   SmallVector<SmallVector<Value>> coordinates;
@@ -343,18 +472,18 @@ void PackedOperand::packAlongDepth(LoopBuilder &e, const LaneGroup &laneGroup) {
     Value lane = arith::SelectOp::create(e, valid, e.add(laneGroup.first, i),
                                          e.index(0));
     present.push_back(e.splat(valid, lanes));
-    places.push_back(e.add(base, laneOffsets.at(e, lane)));
+    places.push_back(e.add(base, laneLine.offsets.at(e, lane)));
     coordinates.emplace_back();
     for (Checked &check : checks)
       coordinates.back().push_back(e.add(check.lane.at(e, lane), check.base));
   }
   Value ahead;
-  if (laneOffsets.factor && !laneOffsets.table)
-    ahead = laneOffsets.at(e, e.index(format.width));
+  if (laneLine.offsets.factor && !laneLine.offsets.table)
+    ahead = laneLine.offsets.at(e, e.index(format.width));
   e.loop(e.index(0), laneGroup.end, lanes, [&](Value i) {
     Value k = e.add(laneGroup.depth, i);
     Value mask = e.firstLanes(e.sub(laneGroup.end, i), lanes);
-    Value offset = depthOffsets.at(e, k);
+    Value offset = depthLine.offsets.at(e, k);
     SmallVector<Value> others;
     for (Checked &check : checks)
       others.push_back(check.depth.vectorAt(e, k, lanes));
@@ -363,21 +492,20 @@ void PackedOperand::packAlongDepth(LoopBuilder &e, const LaneGroup &laneGroup) {
       for (int64_t row = 0; row < laneGroup.width; ++row) {
         // The same piece of the line that is packed next there.
         if (ahead)
-          e.prefetch(view.memory, e.add(places[row], e.add(offset, ahead)),
-                     false);
+          e.prefetch(memory, e.add(places[row], e.add(offset, ahead)), false);
         Value within = arith::AndIOp::create(e, mask, present[row]);
         within = checkBounds(e, within, others, coordinates[row]);
         rows.push_back(load(e, e.add(places[row], offset), access, within));
       }
       storeLanes(e, laneGroup, e.div(i, e.index(format.kPack)), rows);
     };
-    if (!depthOffsets.table)
-      return square({depthOffsets.step, Value(), {}});
-    VectorAccess access = getAccess(e, K, depthOffsets, k, lanes);
-    Value isOne = isRun(e, depthOffsets.vectorAt(e, k, lanes), offset, mask,
-                        depthOffsets.step);
+    if (!depthLine.offsets.table)
+      return square({depthLine.offsets.step, Value(), {}});
+    VectorAccess access = getAccess(e, depthLine, k, lanes);
+    Value isOne = isRun(e, depthLine.offsets.vectorAt(e, k, lanes), offset,
+                        mask, depthLine.offsets.step);
     e.ifElse(
-        isOne, [&] { square({depthOffsets.step, Value(), {}}); },
+        isOne, [&] { square({depthLine.offsets.step, Value(), {}}); },
         [&] { square(access); });
   });
 }

@@ -18,6 +18,8 @@
 
 #include "Contraction.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 namespace mp::kernel {
 
 struct PanelFormat {
@@ -38,7 +40,8 @@ struct PanelFormat {
   mlir::Value getSize(LoopBuilder &e, mlir::Value depth) const;
 };
 
-/// The LHS, which is packed along M, or the RHS, along N.
+/// The LHS, which is packed along M, or the RHS, along N. Code that packs is a
+/// function, which all operands share that differ in sizes and places alone.
 class PackedOperand {
 public:
   /// Emits the offsets that all panels share.
@@ -51,7 +54,8 @@ public:
   struct Place {
     mlir::Value first, at;
   };
-  /// Writes panels for `depth` to `depth + count - 1` of K.
+  /// Calls the function that writes panels for `depth` to `depth + count - 1`
+  /// of K.
   void pack(LoopBuilder &e, llvm::ArrayRef<Place> places, mlir::Value depth,
             mlir::Value count, mlir::Value memory);
   /// Panels to be packed at once, since their lanes share lines of memory.
@@ -59,14 +63,22 @@ public:
 
   /// Where column or row `first` is, if the operand is one line.
   mlir::Value getPlace(LoopBuilder &e, mlir::Value first) {
-    return e.add(base, laneOffsets.at(e, first));
+    return e.add(base, laneLine.offsets.at(e, first));
   }
   mlir::Value getBase() const { return base; }
-  const IndexFunction &getLaneOffsets() const { return laneOffsets; }
-  mlir::Value getMemory() const { return view.memory; }
-  const IndexFunction &getDepthOffsets() const { return depthOffsets; }
+  const IndexFunction &getLaneOffsets() const { return laneLine.offsets; }
+  mlir::Value getMemory() const { return memory; }
+  const IndexFunction &getDepthOffsets() const { return depthLine.offsets; }
 
 private:
+  /// The lanes of all panels, or K.
+  struct Line {
+    IndexFunction offsets;
+    /// Of the group of dimensions, and with a table, of its last one.
+    mlir::Value total, length;
+    /// A vector of a table is in at most so many runs; 0 if nothing is known.
+    int64_t maxRuns = 0;
+  };
   struct Checked {
     IndexFunction lane, depth;
     const Bound *bound;
@@ -95,14 +107,22 @@ private:
     VectorAccess access;
     llvm::SmallVector<mlir::Value> coordinates;
   };
-  /// What is asked of pack.
+  /// A panel that is to be packed.
   struct Panel {
     mlir::Value first, depth, count, memory, at;
   };
+  Line getLine(LoopBuilder &e, GroupKind group, int64_t lanes);
+  /// Visits all values that code of pack depends on; what is not there is null.
+  void forEachValue(llvm::function_ref<void(mlir::Value &)> visit);
+  /// Depends on all that is not a value, and on constants.
+  std::string getFunctionName(llvm::ArrayRef<Panel> panels);
+  mlir::func::FuncOp getFunction(mlir::ModuleOp module, llvm::StringRef name,
+                                 llvm::ArrayRef<Panel> panels,
+                                 llvm::ArrayRef<mlir::Value> arguments);
+  void emitPack(LoopBuilder &e, llvm::ArrayRef<Panel> panels);
   LaneGroup getLaneGroup(LoopBuilder &e, const Panel &panel, mlir::Value begin,
                          int64_t width);
-  VectorAccess getAccess(LoopBuilder &e, GroupKind group,
-                         const IndexFunction &offsets, mlir::Value first,
+  VectorAccess getAccess(LoopBuilder &e, const Line &line, mlir::Value first,
                          int64_t lanes);
   mlir::Value checkBounds(LoopBuilder &e, mlir::Value mask,
                           llvm::ArrayRef<mlir::Value> coordinates,
@@ -119,7 +139,9 @@ private:
                            mlir::Value i, bool mayExceed);
   mlir::Value readKPack(LoopBuilder &e, const LaneGroup &laneGroup,
                         mlir::Value kPackIndex, bool mayExceed);
-  void packAlongDepth(LoopBuilder &e, const LaneGroup &laneGroup);
+  void packAlongDepth(LoopBuilder &e, const Panel &panel);
+  /// Packs squares of the group's lanes and as many elements of K.
+  void packSquares(LoopBuilder &e, const LaneGroup &laneGroup);
   llvm::SmallVector<mlir::Value> transpose(LoopBuilder &e,
                                            llvm::ArrayRef<mlir::Value> rows);
   /// Stores vectors that are lanes each, or k-packs each.
@@ -129,12 +151,12 @@ private:
                    mlir::Value kPackIndex, llvm::ArrayRef<mlir::Value> vectors);
 
   Contraction &contraction;
-  View &view;
   unsigned operand;
-  GroupKind kind;
   PanelFormat format;
-  mlir::Value total, base;
-  IndexFunction laneOffsets, depthOffsets;
+  /// Of the operand's elements.
+  mlir::Type element, rounding;
+  mlir::Value memory, base;
+  Line laneLine, depthLine;
   llvm::SmallVector<Checked> checks;
   bool alongDepth;
 };

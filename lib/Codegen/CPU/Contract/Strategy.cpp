@@ -228,6 +228,22 @@ static bool paysToPackAhead(ContractOp op, const ContractShape &shape,
          *columns * *depth * int64_t(sizeof(float)) <= maxBytes;
 }
 
+/// Results that are stored from registers need a tile of their own, around the
+/// epilogue; those that go through memory share one. A product of few
+/// multiply-adds gains less than its tile takes to compile: some
+/// microseconds of each call at most.
+static bool paysToStoreFromRegisters(ContractOp op,
+                                     const ContractShape &shape) {
+  constexpr int64_t leastWork = 1 << 21;
+  int64_t work = 1;
+  for (GroupKind kind : {Batch, M, N, K}) {
+    std::optional<int64_t> size = getSize(op, shape, kind);
+    if (!size || llvm::MulOverflow(work, *size, work))
+      return true;
+  }
+  return work >= leastWork;
+}
+
 /// Columns that whole panels leave, if they are few: a panel for them would go
 /// through all rows for one vector that is hardly filled. The number is known
 /// where images are. Rows are packed by vectors of K then, whatever that takes
@@ -261,7 +277,7 @@ static Config chooseBlocked(ContractOp op, const ContractShape &shape,
   if (paysToReadLHSInPlace(op, shape, config))
     config.lhs = Packing::InPlace;
   if (shape.contract.isShallow && config.blocks.kc >= maxShallow && !isAMX &&
-      canStoreFromRegisters(op, shape))
+      canStoreFromRegisters(op, shape) && paysToStoreFromRegisters(op, shape))
     config.store = Store::Registers;
   config.tail = findTail(op, shape, config);
   if (config.tail > 0)
