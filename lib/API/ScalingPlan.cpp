@@ -8,6 +8,7 @@
 #include "mp-opt/API/ScalingPlan.h"
 
 #include "mp-opt/Data/DataFiles.h"
+#include "mp-opt/Support/FlatJSON.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -8,6 +8,7 @@
 #include "mp-opt/API/TrainingLog.h"
 
 #include "mp-opt/Data/DataFiles.h"
+#include "mp-opt/Support/FlatJSON.h"
 
 #include "llvm/Support/FileSystem.h"
 

@@ -8,6 +8,7 @@
 #include "mp-opt/Data/Checkpoint.h"
 
 #include "mp-opt/Support/Directory.h"
+#include "mp-opt/Support/FlatJSON.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -21,23 +21,6 @@ Error prefixError(const Twine &what, Error error) {
   return createStringError(what + ": " + toString(std::move(error)));
 }
 
-Expected<json::Value> parseFlatJSON(StringRef text, unsigned maxDepth) {
-  unsigned depth = 0;
-  bool isInString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (isInString && c == '\\')
-      ++i;
-    else if (c == '"')
-      isInString = !isInString;
-    else if (!isInString && (c == '{' || c == '[') && ++depth > maxDepth)
-      return createStringError("it is nested too deeply");
-    else if (!isInString && (c == '}' || c == ']') && depth)
-      --depth;
-  }
-  return json::parse(text);
-}
-
 //===----------------------------------------------------------------------===//
 // Bytes
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,8 @@
 
 #include "Npy.h"
 
+#include "mp-opt/Support/FlatJSON.h"
+
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"

@@ -8,6 +8,7 @@
 #include "ProfileTimes.h"
 
 #include "mp-opt/Support/ConfigFile.h"
+#include "mp-opt/Support/FlatJSON.h"
 
 using namespace llvm;
 
@@ -40,7 +41,7 @@ Expected<std::vector<ProfiledKernel>> readProfile(StringRef path) {
   Expected<std::string> text = readTextFile(path);
   if (!text)
     return text.takeError();
-  Expected<json::Value> document = json::parse(*text);
+  Expected<json::Value> document = parseFlatJSON(*text, /*maxDepth=*/16);
   if (!document)
     return fail(toString(document.takeError()));
   std::vector<ProfiledKernel> kernels;

@@ -13,9 +13,10 @@
 
 #include "mp-opt/Schema/Schema.h"
 
+#include "mp-opt/Support/FlatJSON.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
@@ -24,12 +25,26 @@ using namespace llvm;
 
 namespace mp {
 
+/// True, and the error is at `path`, if the object `value` has a key that is
+/// not among `known`.
+static bool hasOtherKey(const json::Value &value, ArrayRef<StringRef> known,
+                        json::Path path) {
+  for (const auto &[key, ignored] : *value.getAsObject())
+    if (!is_contained(known, StringRef(key))) {
+      path.field(key).report("unknown key");
+      return true;
+    }
+  return false;
+}
+
 // Found by argument-dependent lookup from llvm::json.
 static bool fromJSON(const json::Value &value, AttributeSchema &attribute,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  if (!map || !map.map("name", attribute.name) ||
-      !map.map("type", attribute.kind))
+  if (!map ||
+      hasOtherKey(value, {"name", "type", "required", "default", "declared"},
+                  path) ||
+      !map.map("name", attribute.name) || !map.map("type", attribute.kind))
     return false;
   map.mapOptional("required", attribute.required);
   if (const json::Value *defaultValue = value.getAsObject()->get("default"))
@@ -53,7 +68,10 @@ bool fromJSON(const json::Value &value, NamedParameter &result,
   std::string option = "single";
   int64_t minArity = 1;
   json::ObjectMapper map(value, path);
-  if (!map || !map.map("name", result.parameter.name) ||
+  if (!map ||
+      hasOtherKey(value, {"name", "type", "option", "min_arity", "homogeneous"},
+                  path) ||
+      !map.map("name", result.parameter.name) ||
       !map.map("type", result.type) || !map.mapOptional("option", option) ||
       !map.mapOptional("min_arity", minArity) ||
       !map.mapOptional("homogeneous", result.parameter.homogeneous))
@@ -82,9 +100,14 @@ static bool parseOp(const json::Value &value, OpSchema &schema,
   int64_t since = 1;
   bool unchecked = false;
   json::ObjectMapper map(value, path);
-  if (!map || !map.map("name", schema.name) ||
-      !map.map("since_version", since) || !map.map("inputs", inputs) ||
-      !map.map("outputs", outputs) ||
+  if (!map ||
+      hasOtherKey(value,
+                  {"name", "since_version", "inputs", "outputs", "attributes",
+                   "type_constraints", "unchecked_attributes", "origin",
+                   "variadic_groups"},
+                  path) ||
+      !map.map("name", schema.name) || !map.map("since_version", since) ||
+      !map.map("inputs", inputs) || !map.map("outputs", outputs) ||
       !map.map("attributes", schema.attributes) ||
       !map.map("type_constraints", constraints) ||
       !map.mapOptional("unchecked_attributes", unchecked))
@@ -119,7 +142,7 @@ static bool parseOp(const json::Value &value, OpSchema &schema,
 }
 
 Error SchemaRegistry::addJSON(StringRef text, StringRef file) {
-  Expected<json::Value> document = json::parse(text);
+  Expected<json::Value> document = parseFlatJSON(text, /*maxDepth=*/16);
   if (!document)
     return createStringError(file + ": " + toString(document.takeError()));
   json::Path::Root root(file);
@@ -131,6 +154,9 @@ Error SchemaRegistry::addJSON(StringRef text, StringRef file) {
     if (!ops)
       return createStringError(file + ": domain '" + StringRef(domain) +
                                "': expected an array of operators");
+    if (ops->empty())
+      return createStringError(file + ": domain '" + StringRef(domain) +
+                               "' has no operators");
     for (auto [index, value] : enumerate(*ops)) {
       auto schema = std::make_unique<OpSchema>();
       schema->domain = normalizeDomain(domain).str();

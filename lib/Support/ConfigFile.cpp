@@ -13,6 +13,8 @@
 
 #include "mp-opt/Support/ConfigFile.h"
 
+#include "YAMLBounds.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
@@ -231,6 +233,8 @@ Expected<ConfigNode> parseYAML(StringRef text, StringRef file) {
     return checked.takeError();
   if (Error failed = checkIndentation(*checked, file))
     return failed;
+  if (Error failed = checkYAMLBounds(*checked, file, maxDepth))
+    return failed;
   return TreeBuilder(*checked, file).build();
 }
 
@@ -238,6 +242,8 @@ Expected<ConfigNode> parseJSON(StringRef text, StringRef file) {
   Expected<std::string> checked = checkText(text, file);
   if (!checked)
     return checked.takeError();
+  if (Error failed = checkYAMLBounds(*checked, file, maxDepth))
+    return failed;
   // First: it limits the depth, which the JSON parser does not.
   Expected<ConfigNode> tree = TreeBuilder(*checked, file).build();
   if (!tree)

@@ -7,52 +7,21 @@
 
 #include "NamePatterns.h"
 
-#include "mp-opt/Precision/Policy/NodeOverrides.h"
 #include "mp-opt/Support/Nearest.h"
 
 using namespace mlir;
 
 namespace mp {
 
-static llvm::Regex makeRegex(StringRef text) {
-  return llvm::Regex(("^(" + text + ")$").str());
-}
-
-/// The parts between the bars that are in no bracket.
-static std::vector<std::string> splitAlternatives(StringRef text) {
-  std::vector<std::string> parts(1);
-  unsigned depth = 0;
-  bool isInSet = false;
-  for (size_t index = 0; index < text.size(); ++index) {
-    char letter = text[index];
-    if (letter == '\\' && index + 1 < text.size()) {
-      parts.back() += text.substr(index++, 2);
-      continue;
-    }
-    isInSet = isInSet ? letter != ']' : letter == '[';
-    if (!isInSet) {
-      depth += letter == '(';
-      depth -= letter == ')' && depth;
-    }
-    if (letter == '|' && !isInSet && !depth)
-      parts.emplace_back();
-    else
-      parts.back() += letter;
-  }
-  return parts;
-}
-
-NamePattern::NamePattern(StringRef text)
-    : text(text), whole(makeRegex(text)),
+NamePattern::NamePattern(StringRef text, NameRegex whole)
+    : text(text), whole(std::move(whole)),
       alternatives(splitAlternatives(text)) {}
 
 llvm::Expected<NamePattern> NamePattern::parse(StringRef text) {
-  std::string problem;
-  if (!llvm::Regex(text).isValid(problem))
-    return llvm::createStringError(problem);
-  if (llvm::Error wrong = checkRegex(text))
-    return wrong;
-  return NamePattern(text);
+  llvm::Expected<NameRegex> whole = NameRegex::compile(text);
+  if (!whole)
+    return whole.takeError();
+  return NamePattern(text, std::move(*whole));
 }
 
 void NamePattern::warnOfUnused(Operation *place, StringRef label,
@@ -60,9 +29,11 @@ void NamePattern::warnOfUnused(Operation *place, StringRef label,
   if (alternatives.size() < 2)
     return;
   for (const std::string &part : alternatives) {
-    llvm::Regex regex = makeRegex(part);
-    if (regex.isValid() &&
-        llvm::none_of(names, [&](StringRef name) { return regex.match(name); }))
+    llvm::Expected<NameRegex> regex = NameRegex::compile(part);
+    if (!regex)
+      llvm::consumeError(regex.takeError());
+    else if (llvm::none_of(
+                 names, [&](StringRef name) { return regex->matches(name); }))
       place->emitWarning() << label << " pattern '" << text << "': '" << part
                            << "' matches nothing"
                            << suggestNearest(part, names);

@@ -8,8 +8,9 @@
 #ifndef MPOPT_LIB_TRAINING_NAMEPATTERNS_H
 #define MPOPT_LIB_TRAINING_NAMEPATTERNS_H
 
+#include "mp-opt/Support/NameRegex.h"
+
 #include "mlir/IR/Operation.h"
-#include "llvm/Support/Regex.h"
 
 #include <vector>
 
@@ -21,7 +22,7 @@ public:
   /// Fails if the text is none, or one that takes too long.
   static llvm::Expected<NamePattern> parse(llvm::StringRef text);
 
-  bool matches(llvm::StringRef name) const { return whole.match(name); }
+  bool matches(llvm::StringRef name) const { return whole.matches(name); }
 
   /// Warns, at `place`, of each alternative that matches none of `names`;
   /// `label` is what the user calls the list.
@@ -29,10 +30,10 @@ public:
                     llvm::ArrayRef<llvm::StringRef> names) const;
 
 private:
-  explicit NamePattern(llvm::StringRef text);
+  NamePattern(llvm::StringRef text, NameRegex whole);
 
   std::string text;
-  llvm::Regex whole;
+  NameRegex whole;
   /// `a` and `b(c|d)` for `a|b(c|d)`; empty if there is one.
   std::vector<std::string> alternatives;
 };

@@ -8,10 +8,10 @@
 #include "OptimizerRules.h"
 #include "SettingsText.h"
 
+#include "mp-opt/Support/NameRegex.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Regex.h"
 
 #include <cmath>
 
@@ -75,10 +75,6 @@ llvm::Error OptimizerSettings::parse(StringRef text) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-static llvm::Regex getPattern(StringRef text) {
-  return llvm::Regex(("^(" + text + ")$").str());
-}
-
 llvm::Error OptimizerSettings::addGroup(StringRef given) {
   StringRef text = stripBraces(given);
   auto error = [&](const Twine &message) {
@@ -91,9 +87,10 @@ llvm::Error OptimizerSettings::addGroup(StringRef given) {
   ParameterGroup group;
   group.text = text.str();
   group.pattern = pattern.str();
-  std::string problem;
-  if (!getPattern(pattern).isValid(problem))
-    return error(problem);
+  llvm::Expected<NameRegex> regex = NameRegex::compile(pattern);
+  if (!regex)
+    return error(toString(regex.takeError()));
+  group.regex = std::make_shared<const NameRegex>(std::move(*regex));
   std::vector<StringRef> known{"weight-decay", "lr", "lr-scale"};
   llvm::append_range(known, llvm::make_first_range(rule->numbers));
   for (auto [key, value] : splitSettings(rest)) {
@@ -118,7 +115,7 @@ OptimizerSettings OptimizerSettings::forParameter(StringRef name,
   OptimizerSettings own = *this;
   used.resize(groups.size());
   for (auto [index, group] : llvm::enumerate(groups)) {
-    if (!getPattern(group.pattern).match(name))
+    if (!group.regex->matches(name))
       continue;
     used.set(index);
     for (const auto &[key, number] : group.numbers)

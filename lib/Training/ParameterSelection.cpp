@@ -10,10 +10,10 @@
 #include "NamePatterns.h"
 
 #include "mp-opt/Support/ConfigFile.h"
+#include "mp-opt/Support/FlatJSON.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -121,7 +121,8 @@ LogicalResult Selector::readMetadata(StringRef key, NameList &list) {
   std::optional<StringRef> text = getModelMetadata(module, key);
   if (!text)
     return success();
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(*text);
+  llvm::Expected<llvm::json::Value> value =
+      parseFlatJSON(*text, /*maxDepth=*/1);
   llvm::json::Array *names = value ? value->getAsArray() : nullptr;
   bool isList = names && llvm::all_of(*names, [](const auto &name) {
                   return bool(name.getAsString());

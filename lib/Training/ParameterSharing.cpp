@@ -19,12 +19,11 @@
 #include "Roles/UseOwners.h"
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Graph/NodeBuilder.h"
-#include "mp-opt/Precision/Policy/NodeOverrides.h"
+#include "mp-opt/Support/NameRegex.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -397,17 +396,18 @@ std::vector<ParameterChoice> Splitter::split(ParameterChoice &choice,
 
 LogicalResult splitParameters(GraphOp graph, const ParameterRequest &request,
                               std::vector<ParameterChoice> &choices) {
-  std::vector<std::pair<llvm::Regex, bool>> patterns;
+  std::vector<std::pair<NameRegex, bool>> patterns;
   ArrayRef<std::string> untie = request.untie;
   // A list says what the parameters are: nothing is made of them.
   bool isListed =
       getModelMetadata(graph->getParentOfType<ModuleOp>(), parametersKey)
           .has_value();
   for (const std::string &text : untie) {
-    if (llvm::Error wrong = checkRegex(text))
+    llvm::Expected<NameRegex> pattern = NameRegex::compile(text);
+    if (!pattern)
       return graph.emitError() << "untie pattern '" << text
-                               << "': " << toString(std::move(wrong));
-    patterns.emplace_back(llvm::Regex("^(" + text + ")$"), false);
+                               << "': " << toString(pattern.takeError());
+    patterns.emplace_back(std::move(*pattern), false);
   }
   Splitter splitter(graph);
   std::vector<ParameterChoice> all;
@@ -416,7 +416,7 @@ LogicalResult splitParameters(GraphOp graph, const ParameterRequest &request,
                     !choice.candidate.constant->hasAttr(mark::tied);
     bool isMatched = false;
     for (auto &[pattern, isUsed] : patterns)
-      if (pattern.match(choice.candidate.name) &&
+      if (pattern.matches(choice.candidate.name) &&
           splitter.getSharers(choice.candidate).size() > 1)
         isMatched = isUsed = true;
     std::vector<ParameterChoice> made;

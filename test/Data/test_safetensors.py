@@ -71,9 +71,11 @@ DATA = b"\0" * 16
         (b"\xff" * 8 + b"{}", "header cannot have"),
         (build(b"[1]"), "no object"),
         (build(b"{"), "its header"),
-        (build(b"[" * 100000), "nested too deeply"),
-        (build(b'{"x":' + b"{" * 100000), "nested too deeply"),
+        (build(b"[" * 100000), "nested more than 8 deep"),
+        (build(b'{"x":' + b"{" * 100000), "nested more than 8 deep"),
         (build({"x": 1}), "'x' is not described"),
+        (build(b'{"x": {}, "x": {}}'), 'the key "x" twice'),
+        (build(b'{"x": {}, "\\u0078": {}}'), 'the key "x" twice'),
         (build({"x": entry(0, 8)}, DATA), "16 bytes of data, its tensors 8"),
         (build({"x": entry(8, 16)}, DATA), "'x' begins at 8, expected 0"),
         (

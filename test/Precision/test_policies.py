@@ -364,6 +364,19 @@ BAD_POLICIES = {
     "x: " + "[" * 100000: "nested more than 32 deep",
     "- " * 100000: "nested more than 32 deep",
     "x: [" + "a," * 200000 + "]": "more than 100000 entries",
+    "x: [" + "," * 100000 + "]": "more than 100 commas in a row",
+    "x: {" + ", # a\n" * 100000 + "}": "more than 100 commas in a row",
+    "ops:\n  allow: [a,, b]": "policy.yaml:2: an entry of the list is empty",
+    "x: [{}, {a: [1], , b: 2}]": "policy.yaml:1: an entry of the map is empty",
+    "x: 1\n" + "...\n" * 100000: "more than 100 ends of documents",
+    "? " * 100000: "nested more than 32 deep",
+    "&a " * 100000: "Already encountered an anchor",
+    "x: " + "{" * 100000: "nested more than 32 deep",
+    # Commas in texts and comments are no entries.
+    "metadata: {model: 'a,,b'} # [,,]\n": "no metadata 'a,,b'",
+    "metadata:\n  model: |\n    [,,]\n": "no metadata '[,,]\\n'",
+    '{"metadata":{"model":"[,,"}}': "no metadata '[,,'",
+    "nodes: [{class: deny, regex: '" + "(" * 9999 + "'}]": "more than 100 groups in",
     "#" * (1 << 20) + "#": "expected at most 1048576 bytes, found 1048577",
 }
 
@@ -449,6 +462,7 @@ BAD_GAUDI = {
     "use_torch_autocast: true\n": "gaudi_config.json:1: malformed JSON",
     "[" * 100000: "nested more than 32 deep",
     '{"a":' * 100000: "nested more than 32 deep",
+    '{"a": [' + "," * 100000: "more than 100 commas in a row",
 }
 
 

@@ -7,6 +7,8 @@
 
 #include "MLIRFlags.h"
 
+#include "mp-opt/Support/NameRegex.h"
+
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Remark/RemarkStreamer.h"
@@ -155,6 +157,23 @@ void MLIRFlags::printHelp() const {
 // What they ask for
 //===----------------------------------------------------------------------===//
 
+/// LLVM compiles the filters without a bound.
+static LogicalResult checkFilters(const remark::RemarkCategories &categories,
+                                  MLIRContext &context) {
+  for (const auto &filter :
+       {categories.all, categories.passed, categories.missed,
+        categories.analysis, categories.failed}) {
+    if (!filter || filter->empty())
+      continue;
+    if (llvm::Error invalid = NameRegex::compile(*filter).takeError())
+      return emitError(UnknownLoc::get(&context))
+             << "filter of remarks '" << *filter
+             << "' is not a regular expression: "
+             << toString(std::move(invalid));
+  }
+  return success();
+}
+
 LogicalResult setUpRemarks(const MlirOptMainConfig &config,
                            MLIRContext &context) {
   if (!config.shouldEmitRemarks())
@@ -163,6 +182,8 @@ LogicalResult setUpRemarks(const MlirOptMainConfig &config,
       config.getRemarksAllFilter(), config.getRemarksPassedFilter(),
       config.getRemarksMissedFilter(), config.getRemarksAnalyseFilter(),
       config.getRemarksFailedFilter()};
+  if (failed(checkFilters(categories, context)))
+    return failure();
   std::unique_ptr<remark::detail::RemarkEmittingPolicyBase> policy;
   if (config.getRemarkPolicy() == RemarkPolicy::REMARK_POLICY_FINAL)
     policy = std::make_unique<remark::RemarkEmittingPolicyFinal>();

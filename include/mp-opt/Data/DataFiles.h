@@ -94,10 +94,6 @@ llvm::Error checkDataFileName(llvm::StringRef path);
 llvm::Error writeDataFile(llvm::StringRef path,
                           llvm::ArrayRef<NamedTensor> tensors);
 
-/// JSON of at most `maxDepth` levels: the parser calls itself for each.
-llvm::Expected<llvm::json::Value> parseFlatJSON(llvm::StringRef text,
-                                                unsigned maxDepth);
-
 /// An error that begins with `what`.
 llvm::Error prefixError(const llvm::Twine &what, llvm::Error error);
 

@@ -39,6 +39,8 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/Error.h"
 
+#include <memory>
+
 namespace mp {
 
 /// States of a step that accumulates batches: how many there are, and of each
@@ -46,12 +48,14 @@ namespace mp {
 inline constexpr llvm::StringLiteral accumulatedSteps = "accumulated_steps";
 inline constexpr llvm::StringLiteral accumulatedSum = "accumulated";
 
+class NameRegex;
 struct OptimizerRule;
 
 /// Settings of the parameters whose names match.
 struct ParameterGroup {
   /// As it was given, and its pattern.
   std::string text, pattern;
+  std::shared_ptr<const NameRegex> regex;
   /// weight-decay, lr or lr-scale, and numbers of the optimizer.
   llvm::StringMap<double> numbers;
 };

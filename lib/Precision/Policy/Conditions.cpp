@@ -13,9 +13,8 @@
 #include "mp-opt/Precision/Policy/NodeOverrides.h"
 
 #include "mp-opt/Precision/Policy/TorchNames.h"
+#include "mp-opt/Support/FlatJSON.h"
 #include "mp-opt/Support/Nearest.h"
-
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -124,7 +123,8 @@ static std::optional<Subject> convertAttribute(Attribute attribute) {
 
 /// A default in its printed form, which is JSON.
 static std::optional<Subject> convertDefault(StringRef text) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> value =
+      parseFlatJSON(text, /*maxDepth=*/16);
   if (!value) {
     consumeError(value.takeError());
     return Subject{{text.str()}, false};

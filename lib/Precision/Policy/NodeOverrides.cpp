@@ -9,81 +9,16 @@
 
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Policy/TorchNames.h"
+#include "mp-opt/Support/NameRegex.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
 
 namespace mp {
-
-//===----------------------------------------------------------------------===//
-// Regular expressions
-//===----------------------------------------------------------------------===//
-
-llvm::Error checkRegex(StringRef text) {
-  if (text.empty())
-    return llvm::createStringError("it is empty");
-  // The compiled form unrolls repetitions, and back references take
-  // exponential time.
-  uint64_t size = text.size();
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size()) {
-      if (isdigit(static_cast<unsigned char>(text[++i])))
-        return llvm::createStringError("back references are not supported");
-      continue;
-    }
-    if (text[i] != '{')
-      continue;
-    StringRef bounds = text.substr(i + 1).split('}').first;
-    auto [low, high] = bounds.split(',');
-    unsigned count = 1, other = 1;
-    low.getAsInteger(10, count);
-    high.getAsInteger(10, other);
-    size *= std::max({count, other, 1u});
-    if (size > 100000)
-      return llvm::createStringError("it repeats too much");
-  }
-  std::string error;
-  if (llvm::Regex(text).isValid(error))
-    return llvm::Error::success();
-  return llvm::createStringError(error);
-}
-
-/// The parts between the bars outside of brackets.
-static SmallVector<std::string> splitAlternatives(StringRef text) {
-  SmallVector<std::string> parts(1);
-  unsigned depth = 0;
-  bool isInSet = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '|' && !depth && !isInSet) {
-      parts.emplace_back();
-      continue;
-    }
-    parts.back() += c;
-    if (isInSet) {
-      isInSet = c != ']';
-      continue;
-    }
-    if (c == '\\' && i + 1 < text.size()) {
-      parts.back() += text[++i];
-    } else if (c == '[') {
-      isInSet = true;
-      // Brackets at the beginning of a set are members.
-      for (StringRef next : {"^", "]"})
-        if (text.substr(i + 1).starts_with(next))
-          parts.back() += text[++i];
-    } else {
-      depth += c == '(';
-      depth -= c == ')' && depth;
-    }
-  }
-  return parts;
-}
 
 //===----------------------------------------------------------------------===//
 // Selection
@@ -170,9 +105,10 @@ LogicalResult OverrideFinder::select(const NodeRule &rule) {
         rule, [&](Operation *node) { return getShownName(node) == rule.text; });
   case NodeRule::Regex: {
     warnOfDeadAlternatives(rule);
-    llvm::Regex regex("^(" + rule.text + ")$");
-    return selectIf(
-        rule, [&](Operation *node) { return regex.match(getShownName(node)); });
+    NameRegex regex = llvm::cantFail(NameRegex::compile(rule.text));
+    return selectIf(rule, [&](Operation *node) {
+      return regex.matches(getShownName(node));
+    });
   }
   case NodeRule::Between: {
     auto region = findRegion(module, rule);
@@ -252,14 +188,18 @@ SmallVector<StringRef> OverrideFinder::getNames() const {
 /// One of several alternatives that matches nothing is most likely misspelled;
 /// where none matches, the rule is dead as a whole.
 void OverrideFinder::warnOfDeadAlternatives(const NodeRule &rule) {
-  SmallVector<std::string> parts = splitAlternatives(rule.text);
+  std::vector<std::string> parts = splitAlternatives(rule.text);
   SmallVector<StringRef> names, unmatched;
   if (parts.size() > 1)
     names = getNames();
   for (StringRef part : parts) {
-    llvm::Regex regex(("^(" + part + ")$").str());
-    if (parts.size() > 1 && !part.empty() &&
-        llvm::none_of(names, [&](StringRef name) { return regex.match(name); }))
+    if (parts.size() < 2 || part.empty())
+      continue;
+    llvm::Expected<NameRegex> regex = NameRegex::compile(part);
+    if (!regex)
+      llvm::consumeError(regex.takeError());
+    else if (llvm::none_of(
+                 names, [&](StringRef name) { return regex->matches(name); }))
       unmatched.push_back(part);
   }
   if (unmatched.size() == parts.size())
@@ -297,7 +237,7 @@ LogicalResult OverrideFinder::run() {
   auto &dialect = *module.getContext()->getLoadedDialect<ONNXDialect>();
   for (const NodeRule &rule : options.rules) {
     if (rule.kind == NodeRule::Regex)
-      if (llvm::Error error = checkRegex(rule.text))
+      if (llvm::Error error = NameRegex::compile(rule.text).takeError())
         return module.emitError()
                << "pattern " << rule.describe()
                << " is no regular expression: " << toString(std::move(error));

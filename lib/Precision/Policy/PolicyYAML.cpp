@@ -15,6 +15,7 @@
 
 #include "mp-opt/Precision/Policy/NodeOverrides.h"
 #include "mp-opt/Support/ConfigFile.h"
+#include "mp-opt/Support/NameRegex.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -397,7 +398,7 @@ Error PolicyReader::readRuleKey(const Entry &entry, NodeRule &rule,
     return failed;
   if (rule.kind != NodeRule::Regex)
     return Error::success();
-  if (Error invalid = checkRegex(rule.text))
+  if (Error invalid = NameRegex::compile(rule.text).takeError())
     return errorAt(file, entry.line,
                    "'regex': '" + rule.text + "' is no regular expression: " +
                        toString(std::move(invalid)));

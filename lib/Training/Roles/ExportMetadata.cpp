@@ -7,13 +7,13 @@
 
 #include "ExportMetadata.h"
 
+#include "mp-opt/Support/FlatJSON.h"
 #include "mp-opt/Support/Nearest.h"
 #include "mp-opt/Training/GradientStops.h"
 #include "mp-opt/Training/Parameters.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -108,7 +108,8 @@ FailureOr<llvm::StringMap<std::string>> findNextBuffers(GraphOp graph) {
   llvm::StringMap<std::string> buffers;
   constexpr StringLiteral key = "mp-opt.next_buffers";
   if (auto text = getModelMetadata(graph->getParentOfType<ModuleOp>(), key)) {
-    llvm::Expected<llvm::json::Value> given = llvm::json::parse(*text);
+    llvm::Expected<llvm::json::Value> given =
+        parseFlatJSON(*text, /*maxDepth=*/1);
     llvm::json::Object *pairs = given ? given->getAsObject() : nullptr;
     if (!given)
       llvm::consumeError(given.takeError());

@@ -41,9 +41,6 @@ private:
   friend class OverrideFinder;
 };
 
-/// Fails if `text` is no regular expression, or one that takes too long.
-llvm::Error checkRegex(llvm::StringRef text);
-
 /// The nodes on a path from `from` to `to`, each the name of nodes or of a
 /// value, with both ends. Fails with a diagnostic if an end does not exist or
 /// there is no path.

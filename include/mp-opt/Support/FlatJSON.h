@@ -1,0 +1,30 @@
+//===- FlatJSON.h - JSON with bounds ----------------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// LLVM's JSON parser calls itself for each level and keeps the last of several
+// values of a key. Every JSON text that was not written by this process is
+// read by these functions (or by those of ConfigFile.h, for trees that know
+// their lines).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_SUPPORT_FLATJSON_H
+#define MPOPT_SUPPORT_FLATJSON_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+namespace mp {
+
+/// JSON of at most `maxDepth` levels, in which no object has a key twice.
+llvm::Expected<llvm::json::Value> parseFlatJSON(llvm::StringRef text,
+                                                unsigned maxDepth);
+
+} // namespace mp
+
+#endif // MPOPT_SUPPORT_FLATJSON_H

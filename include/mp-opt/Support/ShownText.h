@@ -1,0 +1,54 @@
+//===- ShownText.h - Texts of files as messages show them -------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names in models, data files and policies may hold anything: sequences that
+// change a terminal, line breaks that look like messages of their own, marks
+// that reverse the order of letters. Messages and tables are printed by way of
+// these functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_SUPPORT_SHOWNTEXT_H
+#define MPOPT_SUPPORT_SHOWNTEXT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+
+namespace mp {
+
+/// The text on one line, in UTF-8, without characters that control a terminal
+/// or the direction of writing: `\n`, `\x1b`, `\u202e` stand for these, and
+/// `\xff` for a byte that is not UTF-8. All others stay as they are,
+/// backslashes too, so that a text that was escaped stays the same.
+std::string escapeText(const llvm::Twine &text);
+
+/// Escapes each line of a table on its way to another stream. Names in it are
+/// escaped before: a line break that is written here ends a line.
+class EscapingStream : public llvm::raw_ostream {
+public:
+  explicit EscapingStream(llvm::raw_ostream &to)
+      : llvm::raw_ostream(/*unbuffered=*/true), to(to) {}
+  ~EscapingStream() override { to << escapeText(line); }
+
+  /// For a stream that lives as long as one call.
+  llvm::raw_ostream &get() { return *this; }
+
+private:
+  void write_impl(const char *data, size_t size) override;
+  uint64_t current_pos() const override { return to.tell() + line.size(); }
+
+  llvm::raw_ostream &to;
+  /// Begun, but not ended.
+  std::string line;
+};
+
+} // namespace mp
+
+#endif // MPOPT_SUPPORT_SHOWNTEXT_H
