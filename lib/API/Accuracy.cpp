@@ -9,6 +9,7 @@
 
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Convert.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/Format.h"
 
@@ -20,7 +21,7 @@ namespace mp {
 
 void Accuracy::print(raw_ostream &os) const {
   os << "accuracy " << format("%.4f", get()) << " (" << correct << " of "
-     << count << ") of '" << output << "'\n";
+     << count << ") of '" << escapeText(output) << "'\n";
 }
 
 void Accuracy::printJSON(json::OStream &json) const {

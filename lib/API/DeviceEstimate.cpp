@@ -8,6 +8,7 @@
 #include "mp-opt/API/DeviceEstimate.h"
 
 #include "mp-opt/API/TensorText.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/Format.h"
 
@@ -135,7 +136,7 @@ void DeviceEstimate::print(raw_ostream &os) const {
   os << "  first node\n";
   for (const KernelRow &row : ArrayRef(rows).take_front(mostKernels)) {
     printCost(os, row.name, row.cost, cost.total.seconds);
-    os << (row.node.empty() ? "" : "  ") << row.node << "\n";
+    os << (row.node.empty() ? "" : "  ") << escapeText(row.node) << "\n";
   }
   if (rows.size() > mostKernels)
     os << "and " << rows.size() - mostKernels << " more (--json has all)\n";

@@ -8,6 +8,7 @@
 #include "mp-opt/API/OutputDifferences.h"
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Support/Nearest.h"
+#include "mp-opt/Support/ShownText.h"
 
 using namespace llvm;
 
@@ -132,14 +133,14 @@ void printDifferences(ArrayRef<OutputDifference> differences, raw_ostream &os) {
   });
   size_t width = 6;
   for (const OutputDifference &difference : differences)
-    width = std::max(width, difference.name.size());
+    width = std::max(width, escapeText(difference.name).size());
   os << pad("output", width);
   for (StringRef title : {"max abs", "max rel", "1 - cosine", "RMSE / RMS"})
     os << padLeft(title, column);
   os << (isBounded ? padLeft("allowed", column) : "  outside") << "\n";
   for (const OutputDifference &difference : differences) {
     const Difference &numbers = difference.numbers;
-    os << pad(difference.name, width);
+    os << pad(escapeText(difference.name), width);
     for (double number : {numbers.maxAbs, numbers.maxRel, 1 - numbers.cosine})
       os << padLeft(numbers.isEmpty() ? "-" : formatError(number), column);
     os << padLeft(numbers.isEmpty() ? "-" : formatPercent(numbers.getError()),

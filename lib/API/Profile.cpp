@@ -8,6 +8,7 @@
 #include "mp-opt/API/Profile.h"
 
 #include "mp-opt/API/TensorText.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Format.h"
@@ -226,7 +227,8 @@ void Profile::print(raw_ostream &os) const {
   for (size_t index : ArrayRef(order).take_front(mostKernels)) {
     const KernelWork &kernel = kernels[index];
     printTime(os, getWorkKind(kernel), times[index], total);
-    os << (kernel.nodes.empty() ? "" : "  ") << getFirstNode(kernel);
+    os << (kernel.nodes.empty() ? "" : "  ")
+       << escapeText(getFirstNode(kernel));
     if (kernel.nodes.size() > 1)
       os << " and " << kernel.nodes.size() - 1 << " more";
     os << "\n";

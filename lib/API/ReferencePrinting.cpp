@@ -8,6 +8,7 @@
 #include "mp-opt/API/ReferenceComparison.h"
 
 #include "mp-opt/API/TensorText.h"
+#include "mp-opt/Support/ShownText.h"
 
 using namespace llvm;
 
@@ -22,13 +23,13 @@ static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
                             : "nodes that add most to their operands' errors";
   size_t width = title.size();
   for (const NodeError &node : nodes)
-    width = std::max(width, node.node.size());
+    width = std::max(width, escapeText(node.node).size());
   os << "\n" << pad(title, width);
   if (isTried)
     os << padLeft("alone", column);
   os << padLeft("added", column) << padLeft("error", column) << "\n";
   for (const NodeError &node : nodes) {
-    os << pad(node.node, width);
+    os << pad(escapeText(node.node), width);
     if (isTried)
       os << padLeft(node.atOutputs ? formatPercent(*node.atOutputs) : "-",
                     column);
@@ -40,17 +41,17 @@ static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
 /// One section for each model, under a title that tells it from the others.
 void ReferenceComparison::print(raw_ostream &os) const {
   for (auto [index, model] : llvm::enumerate(models)) {
-    os << (index ? "\n" : "") << "== " << model.title << ", against "
-       << reference.title << " in float64 ==\n";
+    os << (index ? "\n" : "") << "== " << escapeText(model.title)
+       << ", against " << escapeText(reference.title) << " in float64 ==\n";
     printDifferences(model.differences, os);
     if (!model.nodes.empty())
       printNodes(model.nodes, os);
     if (model.unexplained)
       os << "\nfirst that rounding does not explain: "
-         << model.unexplained->describe() << "\n";
+         << escapeText(model.unexplained->describe()) << "\n";
     if (model.discrete)
-      os << "\nfirst that is decided otherwise: " << model.discrete->describe()
-         << "\n";
+      os << "\nfirst that is decided otherwise: "
+         << escapeText(model.discrete->describe()) << "\n";
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include "mp-opt/API/TensorText.h"
 
+#include "mp-opt/Support/ShownText.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -99,14 +101,11 @@ static void print(ArrayRef<NamedTensor> tensors, raw_ostream &os,
                   function_ref<std::string(const Tensor &)> describe) {
   size_t name = 0, type = 0;
   for (const NamedTensor &named : tensors) {
-    name = std::max(name, named.name.size());
+    name = std::max(name, escapeText(named.name).size());
     type = std::max(type, describeType(named.tensor).size());
   }
   for (const NamedTensor &named : tensors) {
-    std::string shown = named.name;
-    // A file's names may hold anything; a line stays a line.
-    for (char &c : shown)
-      c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    std::string shown = escapeText(named.name);
     os << (shown.empty() ? "" : pad(shown, name) + "  ")
        << pad(describeType(named.tensor), type) << "  "
        << describe(named.tensor) << "\n";

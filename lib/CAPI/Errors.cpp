@@ -7,6 +7,8 @@
 
 #include "Objects.h"
 
+#include "mp-opt/Support/ShownText.h"
+
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -86,11 +88,11 @@ void MessageSink::say(StringRef file, mlir::DiagnosticSeverity severity,
   text = text.rtrim('\n');
   std::lock_guard<std::mutex> lock(mutex);
   if (severity == mlir::DiagnosticSeverity::Error && first.empty())
-    first = file.empty() ? text.str() : (file + ": " + text).str();
+    first = escapeText(file.empty() ? text : file + ": " + text);
   if (!callback)
     return;
   Subject subject(text);
-  std::string name = file.str(), message = text.str();
+  std::string name = file.str(), message = escapeText(text);
   mp_opt_diagnostic diagnostic = {getSeverity(severity),     name.c_str(),
                                   subject.node.c_str(),      subject.op.c_str(),
                                   subject.attribute.c_str(), message.c_str()};
@@ -136,7 +138,7 @@ mp_opt_status fail(Error error, MessageSink *sink, StringRef file) {
     sink->say(file, mlir::DiagnosticSeverity::Error, text);
     said = sink->takeError();
   }
-  errorText = said.empty() ? details.text : said;
+  errorText = said.empty() ? escapeText(details.text) : said;
   return getStatus(details.kind);
 }
 

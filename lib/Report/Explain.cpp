@@ -9,6 +9,7 @@
 
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -35,6 +36,10 @@ std::string findNearest(StringRef name, ArrayRef<StringRef> candidates) {
     }
   }
   return nearest.str();
+}
+
+static std::string showNode(Operation *node) {
+  return escapeText(describe(node));
 }
 
 namespace {
@@ -94,7 +99,7 @@ std::string Explainer::getOrigin(const ReportValue &value) const {
   }
   return value.source == noIndex
              ? "from outside"
-             : "from " + describe(report.nodes[value.source].op);
+             : "from " + showNode(report.nodes[value.source].op);
 }
 
 /// What the passes say of the node: class, why it has that, and the decision.
@@ -104,25 +109,27 @@ std::string Explainer::getOwnReason(const ReportNode &node) const {
     text += (text.empty() ? "" : ", ") + node.classReason.str();
   if (!node.because.empty() && node.because != node.classReason)
     text += (text.empty() ? "" : "; ") + node.because.str();
-  return text.empty() ? "no reason was noted" : text;
+  return text.empty() ? "no reason was noted" : escapeText(text);
 }
 
 void Explainer::printDecision(const ReportNode &node) {
-  os << describe(node.op);
+  os << showNode(node.op);
   if (StringRef precision = report.getPrecision(node); !precision.empty())
     os << " runs in " << precision << "\n";
   else
     os << " is left as it is: it has no float values to choose a type for\n";
   if (!node.opClass.empty())
-    os << "  class: " << node.opClass << ": " << node.classReason << "\n";
+    os << "  class: " << node.opClass << ": " << escapeText(node.classReason)
+       << "\n";
   if (!node.composite.empty())
-    os << "  composite: it is part of a decomposed " << node.composite << "\n";
+    os << "  composite: it is part of a decomposed "
+       << escapeText(node.composite) << "\n";
   if (node.isShape)
     os << "  shape: its values compute shapes or indices\n";
   if (!node.hazard.empty())
-    os << "  hazard: " << node.hazard << "\n";
+    os << "  hazard: " << escapeText(node.hazard) << "\n";
   if (!node.because.empty() && node.because != node.classReason)
-    os << "  reason: " << node.because << "\n";
+    os << "  reason: " << escapeText(node.because) << "\n";
   if (node.multiplyAdds.value_or(0))
     os << "  work: " << *node.multiplyAdds << " multiply-adds\n";
 }
@@ -154,7 +161,8 @@ void Explainer::printSchema(const ReportNode &node) {
     return;
   }
   int64_t opset = getOpset(node.op, schema->domain).value_or(1);
-  os << "  schema: " << schema->getDisplayName() << " at opset " << opset;
+  os << "  schema: " << escapeText(schema->getDisplayName()) << " at opset "
+     << opset;
   StringRef low = report.precision;
   if (node.isAdmitted)
     os << " admits " << low << "\n";
@@ -174,11 +182,11 @@ void Explainer::printOperand(const ReportNode &node, unsigned index) {
   }
   const ReportValue &value = report.values[node.operands[index]];
   int source = report.skipCasts(node.operands[index]);
-  os << "'" << value.name << "' " << value.type;
+  os << "'" << escapeText(value.name) << "' " << value.type;
   if (source != noIndex && source != node.operands[index]) {
     const ReportValue &exact = report.values[source];
-    os << ", cast from " << getTypeName(exact) << " '" << exact.name << "' ("
-       << getOrigin(exact) << ")";
+    os << ", cast from " << getTypeName(exact) << " '" << escapeText(exact.name)
+       << "' (" << getOrigin(exact) << ")";
   } else {
     os << ", " << getOrigin(value);
   }
@@ -194,9 +202,9 @@ void Explainer::printUsers(const ReportValue &value) {
     if (node.isInsertedCast && !node.results.empty())
       os << "       cast to "
          << getTypeName(report.values[node.results.front()]) << ", "
-         << report.getCastReason(node) << "\n";
+         << escapeText(report.getCastReason(node)) << "\n";
     else
-      os << "       taken by " << describe(node.op) << "\n";
+      os << "       taken by " << showNode(node.op) << "\n";
   }
   if (value.users.size() > limit)
     os << "       and by " << value.users.size() - limit << " more\n";
@@ -206,14 +214,15 @@ void Explainer::printUsers(const ReportValue &value) {
 
 void Explainer::printResult(const ReportNode &node, unsigned index) {
   const ReportValue &value = report.values[node.results[index]];
-  os << "    #" << index << " '" << value.name << "' " << value.type;
+  os << "    #" << index << " '" << escapeText(value.name) << "' "
+     << value.type;
   printBytes(value.size);
   os << "\n";
   printUsers(value);
 }
 
 void Explainer::printLink(const ReportNode &node) {
-  os << describe(node.op) << ", which is ";
+  os << showNode(node.op) << ", which is ";
   StringRef precision = report.getPrecision(node);
   os << (precision.empty() ? "left as it is" : precision) << ": "
      << getOwnReason(node) << "\n";
@@ -237,7 +246,7 @@ void Explainer::printChain(const ReportNode &node) {
       i += skipped;
     }
     const ReportValue &through = report.values[chain[i - 1]->causeValue];
-    os << "    '" << through.name << "' is " << getTypeName(through)
+    os << "    '" << escapeText(through.name) << "' is " << getTypeName(through)
        << (through.source == noIndex ||
                    &report.nodes[through.source] == chain[i]
                ? ", from "
@@ -246,21 +255,22 @@ void Explainer::printChain(const ReportNode &node) {
   }
   if (endsAtValue) {
     const ReportValue &value = report.values[chain.back()->causeValue];
-    os << "    '" << value.name << "' is " << getTypeName(value) << ": it is "
-       << getOrigin(value) << "\n";
+    os << "    '" << escapeText(value.name) << "' is " << getTypeName(value)
+       << ": it is " << getOrigin(value) << "\n";
   }
 }
 
 void Explainer::explainCast(const ReportNode &cast) {
-  os << describe(cast.op) << " was inserted";
+  os << showNode(cast.op) << " was inserted";
   if (cast.operands.empty() || cast.results.empty())
     return;
   const ReportValue &from = report.values[cast.operands.front()];
   const ReportValue &to = report.values[cast.results.front()];
-  os << ": it casts '" << from.name << "' from " << getTypeName(from) << " to "
-     << getTypeName(to) << "\n  reason: " << report.getCastReason(cast)
+  os << ": it casts '" << escapeText(from.name) << "' from "
+     << getTypeName(from) << " to " << getTypeName(to)
+     << "\n  reason: " << escapeText(report.getCastReason(cast))
      << "\n  bytes read and written: " << report.getMovedBytes(cast) << "\n";
-  os << "  '" << from.name << "' is ";
+  os << "  '" << escapeText(from.name) << "' is ";
   if (from.source == noIndex)
     os << getOrigin(from) << "\n";
   else
@@ -282,7 +292,7 @@ void Explainer::explainNode(const ReportNode &node) {
 }
 
 void Explainer::explainValue(const ReportValue &value) {
-  os << "value '" << value.name << "' " << value.type << ", "
+  os << "value '" << escapeText(value.name) << "' " << value.type << ", "
      << getOrigin(value);
   printBytes(value.size);
   os << "\n";

@@ -9,6 +9,7 @@
 
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Report/ReportForms.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -277,19 +278,19 @@ ModelDiff ModelDiff::compute(ModuleOp before, ModuleOp after) {
 static void printChanges(StringRef kind, ArrayRef<ModelDiff::Change> changes,
                          raw_ostream &os) {
   for (const ModelDiff::Change &change : changes)
-    os << kind << " '" << change.name << "': " << change.before << " -> "
-       << change.after << "\n";
+    os << kind << " '" << escapeText(change.name) << "': " << change.before
+       << " -> " << change.after << "\n";
 }
 
 static void printNodes(StringRef kind, ArrayRef<ModelDiff::Node> nodes,
                        raw_ostream &os) {
   for (const ModelDiff::Node &node : nodes) {
-    os << kind << " '" << node.name << "'";
+    os << kind << " '" << escapeText(node.name) << "'";
     if (node.from.empty())
-      os << " (" << node.op << ")\n";
+      os << " (" << escapeText(node.op) << ")\n";
     else
-      os << ": '" << node.value << "' from " << node.from << " to " << node.to
-         << "\n";
+      os << ": '" << escapeText(node.value) << "' from " << node.from << " to "
+         << node.to << "\n";
   }
 }
 
@@ -299,13 +300,14 @@ void ModelDiff::print(raw_ostream &os) const {
     return;
   }
   for (const Change &change : versions)
-    os << change.name << ": " << change.before << " -> " << change.after
-       << "\n";
+    os << escapeText(change.name) << ": " << change.before << " -> "
+       << change.after << "\n";
   printChanges("input", inputs, os);
   printChanges("output", outputs, os);
   printChanges("initializer", initializers, os);
   for (const NodeChange &node : nodes) {
-    os << "node '" << node.name << "' (" << node.op << "):";
+    os << "node '" << escapeText(node.name) << "' (" << escapeText(node.op)
+       << "):";
     if (node.inputsBefore != node.inputsAfter)
       os << " takes " << node.inputsBefore << " -> " << node.inputsAfter;
     if (node.outputsBefore != node.outputsAfter)

@@ -8,6 +8,7 @@
 #include "WorkForms.h"
 
 #include "mp-opt/Report/ReportForms.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -45,8 +46,9 @@ std::string formatCount(uint64_t count) {
 }
 
 void printWrapped(StringRef text, size_t indent, raw_ostream &os) {
+  std::string shown = escapeText(text);
   SmallVector<StringRef> words;
-  text.split(words, ' ', -1, /*KeepEmpty=*/false);
+  StringRef(shown).split(words, ' ', -1, /*KeepEmpty=*/false);
   os << std::string(indent, ' ');
   size_t column = indent;
   for (auto [index, word] : llvm::enumerate(words)) {

@@ -8,6 +8,7 @@
 #include "Message.h"
 
 #include "mp-opt/API/ModelInput.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -64,11 +65,11 @@ void printMessage(StringRef who, DiagnosticSeverity severity,
   std::string line;
   raw_string_ostream os(line);
   os.enable_colors(showsColors());
-  os << who << ": ";
+  os << escapeText(who) << ": ";
   os.changeColor(getColor(severity), /*Bold=*/true);
   os << getKind(severity) << ":";
   os.resetColor();
-  os << " " << StringRef(text.str()).rtrim('\n') << "\n";
+  os << " " << escapeText(StringRef(text.str()).rtrim('\n')) << "\n";
   errs() << line;
 }
 

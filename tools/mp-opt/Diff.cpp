@@ -15,6 +15,7 @@
 #include "mp-opt/API/Model.h"
 #include "mp-opt/Options/InputFlags.h"
 #include "mp-opt/Report/ModelDiff.h"
+#include "mp-opt/Support/ShownText.h"
 
 using namespace mlir;
 
@@ -70,7 +71,7 @@ int runDiff(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   if (isJSON)
     diff.printJSON(paths[0], paths[1], llvm::outs());
   else
-    diff.print(llvm::outs());
+    diff.print(EscapingStream(llvm::outs()).get());
   if (llvm::Error failed = flushStandardOutput())
     return reportError("mp-opt diff", std::move(failed));
   return tellsByCode && !diff.isEmpty() ? exitDiffers : exitOk;

@@ -13,6 +13,7 @@
 #include "mp-opt/API/ModuleDigest.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Options/InputFlags.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -130,13 +131,14 @@ int Driver::finishReports() {
     return fail(std::move(failed));
   bool isFree =
       !options.writesModel || options.isDryRun || !options.output.empty();
-  for (StringRef text : {reports.getExplanation(), reports.getJSON()}) {
-    if (text.empty())
-      continue;
-    (isFree ? llvm::outs() : llvm::errs()) << text;
-    isFree = false;
-  }
-  llvm::errs() << reports.getTable();
+  auto choose = [&]() -> raw_ostream & {
+    return std::exchange(isFree, false) ? llvm::outs() : llvm::errs();
+  };
+  if (StringRef text = reports.getExplanation(); !text.empty())
+    EscapingStream(choose()) << text;
+  if (StringRef text = reports.getJSON(); !text.empty())
+    choose() << text;
+  EscapingStream(llvm::errs()) << reports.getTable();
   llvm::Error failed = flushStandardOutput();
   return failed ? fail(std::move(failed)) : exitOk;
 }
@@ -225,7 +227,7 @@ int Driver::compareNumbers(ModuleOp original, ModuleOp result,
   if (!verdict->doubt.empty())
     printMessage(input.getName(), DiagnosticSeverity::Warning, verdict->doubt);
   if (verdict->isVerified)
-    llvm::errs() << input.getName() << ": " << verdict->text << "\n";
+    llvm::errs() << escapeText(input.getName() + ": " + verdict->text) << "\n";
   else
     printMessage(input.getName(), DiagnosticSeverity::Error, verdict->text);
   return verdict->isVerified ? exitOk : exitOutside;

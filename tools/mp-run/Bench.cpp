@@ -11,6 +11,7 @@
 #include "mp-opt/API/DeviceEstimate.h"
 #include "mp-opt/API/Profile.h"
 #include "mp-opt/Support/AtomicFile.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include <cstdio>
 
@@ -86,7 +87,7 @@ static int estimate(const SessionFlags &flags, bool asJSON,
   if (asJSON)
     estimate.printJSON(outs());
   else
-    estimate.print(outs());
+    estimate.print(EscapingStream(outs()).get());
   return finishOutput(exitOk);
 }
 
@@ -113,7 +114,7 @@ static int profile(Session &session, const BenchmarkOptions &options,
   if (asJSON)
     made->printJSON(outs());
   else
-    made->print(outs());
+    made->print(EscapingStream(outs()).get());
   return finishOutput(exitOk);
 }
 
@@ -183,7 +184,7 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   if (asJSON)
     measured->printJSON(outs(), /*indent=*/2);
   else
-    measured->print(outs());
+    measured->print(EscapingStream(outs()).get());
   return finishOutput(exitOk);
 }
 

@@ -8,6 +8,7 @@
 #include "Commands.h"
 
 #include "mp-opt/API/ReferenceComparison.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -152,7 +153,7 @@ int runCompare(Arguments arguments, mlir::DialectRegistry &registry) {
   if (flags.json)
     comparison.printJSON(outs());
   else
-    comparison.print(outs());
+    comparison.print(EscapingStream(outs()).get());
   const auto &differences = comparison.getModels().back().differences;
   std::string empty = describeEmpty(differences);
   if (!empty.empty())

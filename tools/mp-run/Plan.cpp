@@ -8,6 +8,7 @@
 #include "Commands.h"
 
 #include "mp-opt/API/ScalingPlan.h"
+#include "mp-opt/Support/ShownText.h"
 
 using namespace llvm;
 
@@ -116,7 +117,7 @@ int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
   if (asJSON)
     plan.printJSON(outs());
   else
-    plan.print(outs());
+    plan.print(EscapingStream(outs()).get());
   return finishOutput(exitOk);
 }
 

@@ -11,6 +11,7 @@
 #include "mp-opt/API/ModelOutput.h"
 #include "mp-opt/API/OutputDifferences.h"
 #include "mp-opt/API/TensorText.h"
+#include "mp-opt/Support/ShownText.h"
 
 using namespace llvm;
 
@@ -92,7 +93,7 @@ static int printAccuracy(ArrayRef<NamedTensor> outputs,
     accuracy->printJSON(json);
     outs() << "\n";
   } else {
-    accuracy->print(outs());
+    accuracy->print(EscapingStream(outs()).get());
   }
   return finishOutput(exitOk);
 }
@@ -161,9 +162,9 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   if (asJSON)
     printJSON(*outputs, differences, outs());
   else
-    printValues(*outputs, outs());
+    printValues(*outputs, EscapingStream(outs()).get());
   if (!asJSON && !differences.empty())
-    printDifferences(differences, outs());
+    printDifferences(differences, EscapingStream(outs()).get());
   return finishOutput(isOutside(differences) ? exitOutside : exitOk);
 }
 

@@ -11,6 +11,7 @@
 #include "mp-opt/API/DataSet.h"
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Checkpoint.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -43,7 +44,7 @@ static void print(const Checkpoint &checkpoint, raw_ostream &os) {
   os << "made with ";
   ListSeparator comma;
   for (const auto &[key, text] : checkpoint.settings)
-    os << comma << key << " = " << text;
+    os << comma << escapeText(key + " = " + text);
   os << "\n";
 }
 
@@ -79,9 +80,9 @@ int runShow(Arguments arguments, mlir::DialectRegistry &) {
     });
     outs() << "\n";
   } else {
-    printTable(*tensors, outs());
+    printTable(*tensors, EscapingStream(outs()).get());
     if (checkpoint)
-      print(*checkpoint, outs());
+      print(*checkpoint, EscapingStream(outs()).get());
   }
   return finishOutput(exitOk);
 }

@@ -8,6 +8,7 @@
 #include "Commands.h"
 
 #include "mp-opt/API/SizeSweep.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -97,7 +98,7 @@ int runSweep(const Flags &flags, SessionFlags &session, StringRef sweep,
   if (asJSON)
     swept->printJSON(outs());
   else
-    swept->print(outs());
+    swept->print(EscapingStream(outs()).get());
   return finishOutput(exitOk);
 }
 

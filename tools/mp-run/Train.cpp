@@ -16,6 +16,7 @@
 #include "TrainFlags.h"
 
 #include "mp-opt/API/TrainedModel.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -186,7 +187,7 @@ void Run::printResult() const {
   if (flags.json)
     result.printJSON(outs());
   else if (result.made)
-    result.print(outs());
+    result.print(EscapingStream(outs()).get());
   else if (!flags.quiet)
     noteTraining("all " + Twine(trainer.getTotal()) +
                  " steps are made already");

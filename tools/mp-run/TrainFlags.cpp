@@ -10,6 +10,7 @@
 #include "Message.h"
 
 #include "mp-opt/API/ModelOutput.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -73,7 +74,7 @@ error; 75 timeout; 129, 130, 143 ended by SIGHUP, Ctrl-C or SIGTERM.
 )";
 
 void noteTraining(const Twine &text) {
-  errs() << ("mp-run train: " + text + "\n").str();
+  errs() << "mp-run train: " + escapeText(text) + "\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "mp-opt/Precision/Policy/PolicyFile.h"
 
 #include "mp-opt/Precision/Policy/TorchNames.h"
+#include "mp-opt/Support/ShownText.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -31,22 +32,17 @@ static std::string quote(StringRef text) {
                   .Default(false);
   if (isPlain)
     return text.str();
-  if (none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+  if (escapeText(text) == text) {
     std::string quoted = "'";
     for (char c : text)
       quoted += c == '\'' ? "''" : std::string(1, c);
     return quoted + "'";
   }
-  std::string quoted = "\"";
-  for (unsigned char c : text) {
-    if (c < 0x20 || c == 0x7f)
-      quoted += "\\x" + utohexstr(c, false, 2);
-    else if (c == '"' || c == '\\')
-      quoted += std::string("\\") + char(c);
-    else
-      quoted += char(c);
-  }
-  return quoted + "\"";
+  std::string quoted;
+  for (char c : text)
+    quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  // YAML has the same escapes.
+  return "\"" + escapeText(quoted) + "\"";
 }
 
 namespace {
@@ -76,10 +72,7 @@ private:
 
 /// "  # --allow": a comment must not end before the line does.
 static std::string comment(StringRef text) {
-  std::string line = "  # ";
-  for (unsigned char c : text)
-    line += c < 0x20 ? '?' : char(c);
-  return line + "\n";
+  return "  # " + escapeText(text) + "\n";
 }
 
 void PolicyPrinter::printValue(StringRef key,
