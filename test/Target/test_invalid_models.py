@@ -278,6 +278,13 @@ def stale_shape():
     return model
 
 
+@harmless("graph input 'x': is declared with a size of -1; ")
+def minus_one():
+    model = make("y = Relu (x)", **NUMBERS)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    return model
+
+
 @harmless("inner value 'h': has the name of a value outside of its graph; ")
 def hidden_name():
     inner = branch(body="h = Relu (x) o = Relu (h)")

@@ -94,6 +94,22 @@ struct OperandRule {
     Axes,
     /// The sizes that operand 0 gets, with as many elements in all.
     Sizes,
+    /// Integers from `least` (INT_MIN: -2^48) to 2^48, where they are constant.
+    Integers,
+    /// The same, and no more than 2^48 elements in all.
+    Shape,
+    /// Integers that are added to the sizes of operand 0, two for each; the
+    /// result has no negative ones, and at most 2^48 elements.
+    Pads,
+    /// Integers by which the sizes of operand 0 are multiplied.
+    Repeats,
+    /// Numbers other than 0, where they are constant.
+    NotZero,
+    /// Finite numbers above 0, if it is called `scales` and constant.
+    Scales,
+    /// The step of a sequence from operand 0 to operand 1: not 0, and at most
+    /// 2^48 elements, where they are constant.
+    Steps,
   };
 
   llvm::StringLiteral op;

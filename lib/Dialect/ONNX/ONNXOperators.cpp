@@ -48,6 +48,8 @@ private:
                             StringRef what);
   LogicalResult verifyValue(const FormalParameter *formal, unsigned index,
                             Type type, StringRef what);
+  LogicalResult verifyKind(StringRef name, StringRef kind,
+                           const AttributeSchema *known);
   LogicalResult verifyAttributes();
   LogicalResult verifySize(StringRef name, Attribute value);
 
@@ -173,7 +175,9 @@ static StringRef getKind(Attribute attribute) {
       .Case([](ElementsAttr) { return "TENSOR"; })
       .Case([](TensorAttr) { return "TENSOR"; })
       .Case([](ArrayAttr array) {
-        return array.empty() || isa<StringAttr>(array[0]) ? "STRINGS" : "";
+        if (array.empty() || isa<StringAttr>(array[0]))
+          return "STRINGS";
+        return isa<ElementsAttr, TensorAttr>(array[0]) ? "TENSORS" : "";
       })
       .Case([](ProtoAttr proto) {
         auto type = proto.getFields().getAs<IntegerAttr>("type");
@@ -196,6 +200,21 @@ LogicalResult NodeVerifier::verifySize(StringRef name, Attribute value) {
   return success();
 }
 
+/// Fails unless the schema has an attribute of this name and kind; `known` is
+/// the one of the name.
+LogicalResult NodeVerifier::verifyKind(StringRef name, StringRef kind,
+                                       const AttributeSchema *known) {
+  if (!known && (!schema.checkedAttributes || !schema.isONNX()))
+    return success();
+  if (!known)
+    return error() << "attribute '" << name << "' is unknown to "
+                   << schema.getDisplayName();
+  if (!kind.empty() && kind != known->kind)
+    return error() << "attribute '" << name << "' is " << kind << ", expected "
+                   << known->kind;
+  return success();
+}
+
 LogicalResult NodeVerifier::verifyAttributes() {
   llvm::SmallDenseSet<StringRef> present;
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
@@ -204,22 +223,20 @@ LogicalResult NodeVerifier::verifyAttributes() {
       continue;
     present.insert(name);
     const AttributeSchema *known = schema.getAttribute(name);
-    if (!known) {
-      if (!schema.checkedAttributes || !schema.isONNX())
-        continue;
-      return error() << "attribute '" << name << "' is unknown to "
-                     << schema.getDisplayName();
-    }
-    StringRef kind = getKind(attribute.getValue());
-    if (!kind.empty() && kind != known->kind)
-      return error() << "attribute '" << name << "' is " << kind
-                     << ", expected " << known->kind;
-    if (known->isSize() && failed(verifySize(name, attribute.getValue())))
+    if (failed(verifyKind(name, getKind(attribute.getValue()), known)) ||
+        (known && known->isSize() &&
+         failed(verifySize(name, attribute.getValue()))))
       return failure();
   }
   if (auto regions = op->getAttrOfType<ArrayAttr>(attr::regions))
-    for (auto name : regions.getAsRange<StringAttr>())
-      present.insert(name.getValue().split('[').first);
+    for (auto entry : regions.getAsRange<StringAttr>()) {
+      // A list of graphs has "NAME[]" for each.
+      StringRef name = entry.getValue();
+      StringRef kind = name.consume_back("[]") ? "GRAPHS" : "GRAPH";
+      present.insert(name);
+      if (failed(verifyKind(name, kind, schema.getAttribute(name))))
+        return failure();
+    }
   for (const AttributeSchema &attribute : schema.attributes)
     if (attribute.required && !present.contains(attribute.name))
       return error() << "attribute '" << attribute.name << "' is missing";

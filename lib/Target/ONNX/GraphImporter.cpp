@@ -90,11 +90,6 @@ Value GraphImporter::getAbsent() {
 // Graphs
 //===----------------------------------------------------------------------===//
 
-LogicalResult GraphImporter::importMainGraph(const ::onnx::GraphProto &graph,
-                                             Region &region) {
-  return importGraph(graph, GraphPlace::Main, region, {});
-}
-
 /// All names that `graph` gives to values.
 static llvm::StringSet<> collectNames(const ::onnx::GraphProto &graph) {
   llvm::StringSet<> names;
@@ -107,6 +102,18 @@ static llvm::StringSet<> collectNames(const ::onnx::GraphProto &graph) {
   for (const Node &node : graph.node())
     names.insert(node.output().begin(), node.output().end());
   return names;
+}
+
+LogicalResult GraphImporter::importMainGraph(const ::onnx::GraphProto &graph,
+                                             Region &region) {
+  if (failed(importGraph(graph, GraphPlace::Main, region, {})))
+    return failure();
+  llvm::StringSet<> names;
+  return checkGradients(graph, loc, [&](StringRef name) {
+    if (names.empty())
+      names = collectNames(graph);
+    return names.contains(name);
+  });
 }
 
 LogicalResult
@@ -123,7 +130,10 @@ GraphImporter::importTrainingGraph(const ::onnx::GraphProto &graph,
     if (!mainNames.contains(outer.getName()))
       return emitError(loc) << what << " takes '" << outer.getName()
                             << "', which the model does not define";
-  return success();
+  llvm::StringSet<> own = collectNames(graph);
+  return checkGradients(graph, loc, [&](StringRef name) {
+    return mainNames.contains(name) || own.contains(name);
+  });
 }
 
 LogicalResult GraphImporter::importInputs(const ::onnx::GraphProto &graph,
@@ -155,9 +165,13 @@ GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
       return emitError(loc) << "graph '" << graph.name()
                             << "': expected initializers to have names";
     // Before IR 4 every initializer is an input too; later some are.
+    Value input = scope.values.lookup(name);
     bool overridable =
-        isa_and_nonnull<BlockArgument>(scope.values.lookup(name)) &&
-        overridden.insert(name).second;
+        isa_and_nonnull<BlockArgument>(input) && overridden.insert(name).second;
+    if (overridable && contradict(input.getType(), type))
+      return emitError(loc)
+             << "initializer '" << name << "': expected " << input.getType()
+             << ", as the input of this name is declared, found " << type;
     auto op = InitializerOp::create(
         builder, loc, type, builder.getStringAttr(name), parts.value,
         parts.fields, overridable ? builder.getUnitAttr() : UnitAttr(),
@@ -248,10 +262,10 @@ LogicalResult GraphImporter::importGraph(const ::onnx::GraphProto &graph,
   scopes.emplace_back();
   scopes.back().block = &region.emplaceBlock();
   builder.setInsertionPointToEnd(scopes.back().block);
-  LogicalResult result = success(succeeded(importInputs(graph, inputTypes)) &&
-                                 succeeded(importInitializers(graph)) &&
-                                 succeeded(importNodes(graph.node())) &&
-                                 succeeded(importYield(graph)));
+  LogicalResult result = success(
+      succeeded(importInputs(graph, inputTypes)) &&
+      succeeded(importInitializers(graph)) && succeeded(checkDeclared(graph)) &&
+      succeeded(importNodes(graph.node())) && succeeded(importYield(graph)));
   scopes.pop_back();
   --depth;
   return result;
@@ -275,8 +289,12 @@ GraphImporter::importFunctionBody(const ::onnx::FunctionProto &body,
   Scope &scope = scopes.back();
   scope.block = &region.emplaceBlock();
   builder.setInsertionPointToEnd(scope.block);
-  for (const ::onnx::ValueInfoProto &info : body.value_info())
+  for (const ::onnx::ValueInfoProto &info : body.value_info()) {
+    if (failed(checkSizes(info.type(), "value_info '" + info.name() + "'", loc,
+                          deviations)))
+      return failure();
     scope.types.try_emplace(info.name(), &info.type());
+  }
   auto typeOf = [&](const std::string &name) -> Type {
     auto it = scope.types.find(name);
     return it == scope.types.end() ? Type(builder.getType<UnknownType>())
@@ -490,15 +508,6 @@ void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
     addAttribute(state, attr::extra, rest.getDictionary(loc.getContext()));
 }
 
-/// The small constant that a node is; null for other nodes.
-static const ::onnx::TensorProto *getConstant(const Node &node) {
-  if (node.op_type() != "Constant" || node.attribute_size() != 1 ||
-      node.output_size() != 1 || !node.attribute(0).has_t())
-    return nullptr;
-  const ::onnx::TensorProto &tensor = node.attribute(0).t();
-  return getToken(tensor) || tensor.has_data_location() ? nullptr : &tensor;
-}
-
 LogicalResult GraphImporter::importNode(const Node &node) {
   if (node.op_type().empty())
     return nodeError(node) << "expected the name of an operator";
@@ -539,8 +548,7 @@ LogicalResult GraphImporter::importNode(const Node &node) {
     if (!name.empty() &&
         failed(define(name, result, Twine("node '") + node.name() + "'")))
       return failure();
-  if (const ::onnx::TensorProto *constant = getConstant(node))
-    constants[op->getResult(0)] = constant;
+  noteConstant(node, op);
   return success();
 }
 

@@ -18,6 +18,9 @@
 
 namespace mp {
 
+/// Whether both types have sizes that cannot both be right.
+bool contradict(mlir::Type lhs, mlir::Type rhs);
+
 /// Imports the graphs of one model, one region each. Names resolve from the
 /// inside out, as ONNX's scoping says.
 class GraphImporter {
@@ -79,6 +82,16 @@ private:
   /// its place where only the shapes differ.
   mlir::LogicalResult checkStated(llvm::StringRef name, mlir::Type &stated,
                                   mlir::Type inferred, std::string &refused);
+  /// Holds what the graph states of its inputs and initializers elsewhere
+  /// against these.
+  mlir::LogicalResult checkDeclared(const ::onnx::GraphProto &graph);
+  /// Holds the stated types of an If's results against those of its branches,
+  /// and forgets the shapes that contradict.
+  mlir::LogicalResult checkBranches(const ::onnx::NodeProto &node,
+                                    const mlir::OperationState &state,
+                                    llvm::SmallVectorImpl<mlir::Type> &types);
+  /// Remembers what the node is, if it is a small constant.
+  void noteConstant(const ::onnx::NodeProto &node, mlir::Operation *op);
   /// The op family that describes `node`; null for calls and unknown ops.
   const OpFamily *getFamily(const ::onnx::NodeProto &node);
   mlir::LogicalResult define(llvm::StringRef name, mlir::Value value,
@@ -104,6 +117,8 @@ private:
   int64_t irVersion;
   std::vector<Scope> scopes;
   llvm::DenseMap<mlir::Value, const ::onnx::TensorProto *> constants;
+  /// Those that are no tensors in the model.
+  std::vector<std::unique_ptr<::onnx::TensorProto>> madeConstants;
   InferenceCache inference;
   /// Opset imports in force: the model's or the current function's.
   llvm::StringMap<int64_t> opsets;

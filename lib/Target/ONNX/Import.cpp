@@ -17,6 +17,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/stubs/logging.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -314,7 +315,9 @@ OwningOpRef<ModuleOp> importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer,
     }
     auto status = ::onnx::OnnxParser::Parse(model, text.c_str());
     if (!status.IsOK()) {
-      emitError(loc) << StringRef(status.ErrorMessage()).rtrim();
+      SmallVector<StringRef> lines;
+      StringRef(status.ErrorMessage()).rtrim().split(lines, '\n');
+      emitError(loc) << llvm::join(lines, "; ");
       return {};
     }
     TensorSource source(buffer, getExternalData(path, options));

@@ -20,8 +20,6 @@ using Tensor = ::onnx::TensorProto;
 
 namespace mp {
 
-/// Strides, pads, sizes: of two such numbers neither sum nor product overflows.
-static constexpr int64_t maxParameter = int64_t(1) << 31;
 /// As many elements as a tensor of a model may have.
 static constexpr int64_t maxDimension = int64_t(1) << 48;
 /// More than any model has; what copies shapes stays fast.
@@ -40,6 +38,10 @@ static bool isBound(StringRef name) {
 /// Attributes that are called after their type (value_ints, keys_int64s) hold
 /// data, which inference counts but does not read.
 static bool holdsData(StringRef name) { return name.contains("_int"); }
+
+bool mayBeHuge(StringRef attribute) {
+  return isBound(attribute) || holdsData(attribute);
+}
 
 static bool isInRange(int64_t value) {
   return value >= -maxParameter && value <= maxParameter;
@@ -170,7 +172,7 @@ static std::string whyRefused(const Proto &attribute,
                                attribute.ints().end());
   if (attribute.has_i())
     numbers.push_back(attribute.i());
-  if (!isBound(name) && !holdsData(name) && !areInRange(numbers))
+  if (!mayBeHuge(name) && !areInRange(numbers))
     return "attribute '" + schema.name + "' is out of range";
   if (schema.isSize() &&
       llvm::any_of(numbers, [](int64_t number) { return number <= 0; }))

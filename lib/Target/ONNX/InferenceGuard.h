@@ -33,6 +33,13 @@ std::string whyRefused(const ::onnx::NodeProto &node, const OpSchema &schema,
 bool isSafeValue(const ::onnx::TensorProto &value,
                  const FormalParameter &parameter);
 
+/// Strides, pads, sizes: of two such numbers neither sum nor product overflows.
+inline constexpr int64_t maxParameter = int64_t(1) << 31;
+
+/// Whether an integer attribute of this name may be greater than that: bounds
+/// that are cut to a dimension, and data.
+bool mayBeHuge(llvm::StringRef attribute);
+
 /// Makes the dimensions of `type` unknown with which sums could overflow.
 void hideHugeDimensions(::onnx::TypeProto &type);
 

@@ -30,7 +30,8 @@ static Type convertTensorType(MLIRContext *context,
     return UnrankedTensorType::get(element);
   SmallVector<int64_t> shape;
   for (const auto &dim : tensor.shape().dim())
-    // A negative size is a widespread way to say that it is unknown.
+    // Other negative sizes than -1, which some write for an unknown one, are
+    // refused on import.
     shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0
                         ? dim.dim_value()
                         : ShapedType::kDynamic);

@@ -221,8 +221,11 @@ InferredTypes inferResultTypes(MLIRContext *context,
         onnxSchema->GetTypeAndShapeInferenceFunction()(inference);
       else
         inference.inferFromBody(*onnxSchema);
-      for (auto [type, proto] : llvm::zip(types, inference.getResults()))
+      for (auto [type, proto] : llvm::zip(types, inference.getResults())) {
         type = convertType(context, proto);
+        if (result.error.empty())
+          result.error = whySizesRefused(proto);
+      }
       if (symbols)
         for (const ::onnx::TypeProto &proto : inference.getResults())
           symbols->push_back(getSymbols(proto));

@@ -7,6 +7,8 @@
 
 #include "ValueChecks.h"
 
+#include "../InferenceGuard.h"
+
 #include "mp-opt/Operators/ValueRules.h"
 #include "mp-opt/Support/Nearest.h"
 
@@ -56,7 +58,6 @@ public:
 
   LogicalResult check(const ValueRule &rule);
   LogicalResult check(const SizeRule &rule);
-  LogicalResult check(const OperandRule &rule);
   /// Attributes that count something; see AttributeSchema::isSize.
   LogicalResult checkSizes();
 
@@ -72,8 +73,6 @@ private:
   LogicalResult checkKernel(const ValueRule &rule);
   LogicalResult checkEquation();
   LogicalResult checkCount();
-  LogicalResult checkConstantAxes(const OperandRule &rule);
-  LogicalResult checkReshape(const OperandRule &rule);
 
   const Proto *find(StringRef name) const;
   /// The schema's default of a list of numbers; null if it has none.
@@ -83,11 +82,6 @@ private:
   Reason nodeError() { return Reason(reason); }
   Reason error() {
     reason = "attribute '" + attribute->name() + "': ";
-    return Reason(reason);
-  }
-  Reason inputError(unsigned operand) {
-    reason = "input #" + std::to_string(operand) + " ('" +
-             schema.getInput(operand)->name + "'): ";
     return Reason(reason);
   }
 
@@ -431,122 +425,20 @@ LogicalResult RuleChecker::check(const SizeRule &rule) {
 LogicalResult RuleChecker::checkSizes() {
   for (const Proto &given : node.attribute()) {
     const AttributeSchema *known = schema.getAttribute(given.name());
-    if (!known || !known->isSize() || given.has_ref_attr_name())
+    if (!known || given.has_ref_attr_name())
       continue;
     attribute = &given;
     SmallVector<int64_t> sizes(given.ints().begin(), given.ints().end());
     if (given.has_i())
       sizes.push_back(given.i());
-    for (int64_t size : sizes)
+    if (schema.domain.empty() && !mayBeHuge(given.name()))
+      for (int64_t size : sizes)
+        if (size < -maxParameter || size > maxParameter)
+          return error() << "expected " << -maxParameter << " to "
+                         << maxParameter << ", found " << size;
+    for (int64_t size : known->isSize() ? sizes : SmallVector<int64_t>())
       if (size < 1 || size > INT32_MAX)
         return error() << "expected 1 to " << INT32_MAX << ", found " << size;
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
-
-/// The integers of a constant operand; absent for others.
-static std::optional<SmallVector<int64_t>>
-readIntegers(ArrayRef<InferenceOperand> operands, unsigned index) {
-  const ::onnx::TensorProto *tensor =
-      index < operands.size() ? operands[index].value : nullptr;
-  if (!tensor || tensor->has_segment())
-    return std::nullopt;
-  StringRef raw = tensor->raw_data();
-  auto read = [&](auto zero, const auto &typed) {
-    SmallVector<int64_t> values(typed.begin(), typed.end());
-    for (; raw.size() >= sizeof(zero); raw = raw.drop_front(sizeof(zero))) {
-      memcpy(&zero, raw.data(), sizeof(zero));
-      values.push_back(zero);
-    }
-    return values;
-  };
-  if (tensor->data_type() == ::onnx::TensorProto::INT64)
-    return read(int64_t(), tensor->int64_data());
-  if (tensor->data_type() == ::onnx::TensorProto::INT32)
-    return read(int32_t(), tensor->int32_data());
-  return std::nullopt;
-}
-
-LogicalResult RuleChecker::checkConstantAxes(const OperandRule &rule) {
-  std::optional<int64_t> rank = getRank(0);
-  auto axes = readIntegers(operands, rule.operand);
-  if (!rank || !axes)
-    return success();
-  llvm::SmallBitVector seen{unsigned(*rank)};
-  for (int64_t axis : *axes) {
-    // What is done along the only axis is done to a scalar, too.
-    if (*rank == 0 && (axis == 0 || axis == -1))
-      continue;
-    if (axis < -*rank || axis >= *rank)
-      return inputError(rule.operand)
-             << "expected axes of input #0, " << -*rank << " to " << *rank - 1
-             << ", found " << axis;
-    unsigned place = unsigned(axis < 0 ? axis + *rank : axis);
-    if (seen.test(place))
-      return inputError(rule.operand)
-             << "expected different axes, found " << axis << " twice";
-    seen.set(place);
-  }
-  return success();
-}
-
-LogicalResult RuleChecker::checkReshape(const OperandRule &rule) {
-  auto type = operands.empty() ? RankedTensorType()
-                               : dyn_cast<RankedTensorType>(operands[0].type);
-  auto sizes = readIntegers(operands, rule.operand);
-  const Proto *keepsZeros = find("allowzero");
-  if (!type || !type.hasStaticShape() || !sizes ||
-      (keepsZeros && keepsZeros->has_ref_attr_name()))
-    return success();
-  int64_t count = 1, found = 1;
-  auto grow = [](int64_t &product, int64_t size) {
-    return llvm::MulOverflow(product, size, product) != 0;
-  };
-  for (int64_t size : type.getShape())
-    if (grow(count, size))
-      return success();
-  for (auto [index, size] : llvm::enumerate(*sizes)) {
-    bool isCopied = size == 0 && !(keepsZeros && keepsZeros->i());
-    // What is to be inferred is ONNX's to judge.
-    if (size < 0 || (isCopied && int64_t(index) >= type.getRank()))
-      return success();
-    if (grow(found, isCopied ? type.getDimSize(unsigned(index)) : size))
-      return success();
-  }
-  if (count == found)
-    return success();
-  return inputError(rule.operand)
-         << "expected sizes of " << count << " elements in all, as " << type
-         << " has, found " << found;
-}
-
-LogicalResult RuleChecker::check(const OperandRule &rule) {
-  // An earlier version may have had an attribute in its place.
-  if (schema.since < rule.since || !schema.getInput(rule.operand))
-    return success();
-  std::optional<int64_t> rank = getRank(rule.operand);
-  switch (rule.kind) {
-  case OperandRule::Rank:
-    if (!rank || (*rank >= rule.least && *rank <= rule.most))
-      return success();
-    return inputError(rule.operand)
-           << "expected " << (rule.most == INT_MAX ? "at least " : "")
-           << "rank " << rule.least << ", found "
-           << operands[rule.operand].type;
-  case OperandRule::OneElement:
-    for (unsigned dim = 0; rank && int64_t(dim) < *rank; ++dim)
-      if (auto size = getSize(rule.operand, dim); size && *size != 1)
-        return inputError(rule.operand)
-               << "expected one element, found " << operands[rule.operand].type;
-    return success();
-  case OperandRule::Axes:
-    return checkConstantAxes(rule);
-  case OperandRule::Sizes:
-    return checkReshape(rule);
   }
   return success();
 }
@@ -565,10 +457,7 @@ std::string whyValuesRefused(const Node &node, const OpSchema &schema,
   for (const SizeRule &rule : getSizeRules(schema.name))
     if (failed(checker.check(rule)))
       return checker.reason;
-  for (const OperandRule &rule : getOperandRules(schema.name))
-    if (failed(checker.check(rule)))
-      return checker.reason;
-  return "";
+  return whyOperandsRefused(node, schema, operands);
 }
 
 } // namespace mp

@@ -61,6 +61,10 @@ static constexpr Row rows[] = {
     // graphs: value_info of an earlier form of the model.
     {Deviation::StaleShape, "is declared with another shape than it has",
      "the inferred one counts"},
+    // Converters that write an unknown size as frameworks do. Other negative
+    // sizes mean nothing.
+    {Deviation::MinusOne, "is declared with a size of -1",
+     "that size is unknown"},
     // tf2onnx and torch's TorchScript exporter name values of branches and
     // loop bodies like those outside. The inner one is meant.
     {Deviation::HiddenName, "has the name of a value outside of its graph",

@@ -34,6 +34,7 @@ enum class Deviation : unsigned {
   OpenOutput,
   OpenShape,
   StaleShape,
+  MinusOne,
   HiddenName,
   NoInputForInitializer,
   UntypedAttribute,

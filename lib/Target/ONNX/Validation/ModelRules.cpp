@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelRules.h"
+#include "NodeRules.h"
 
 #include "mp-opt/Schema/Schema.h"
 
@@ -344,6 +345,60 @@ LogicalResult BindingChecker::check(const ::onnx::TrainingInfoProto &training,
     return failure();
   return checkBindings(training.update_binding(), "update_binding",
                        {&training.algorithm(), &mainGraph}, training, updated);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// The texts of an attribute, a list or one text.
+static SmallVector<StringRef> getTexts(const ::onnx::NodeProto &node,
+                                       StringRef name) {
+  SmallVector<StringRef> texts;
+  for (const ::onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.name() == name) {
+      texts.assign(attribute.strings().begin(), attribute.strings().end());
+      if (attribute.has_s())
+        texts.push_back(attribute.s());
+    }
+  return texts;
+}
+
+static LogicalResult
+checkGradient(const ::onnx::NodeProto &node, Location loc,
+              llvm::function_ref<bool(StringRef)> isValue) {
+  auto error = [&] {
+    return emitError(loc) << describeNode(node,
+                                          getQualifiedName(node.domain(),
+                                                           node.op_type()))
+                          << ": ";
+  };
+  for (StringRef list : {"xs", "zs", "y"})
+    for (StringRef name : getTexts(node, list))
+      if (!isValue(name))
+        return error() << "attribute '" << list << "': the model defines no "
+                       << "value '" << name << "'";
+  int wanted = int(getTexts(node, "xs").size());
+  int given = wanted + int(getTexts(node, "zs").size());
+  if (node.input_size() != given)
+    return error() << "expected one input for each of the " << given
+                   << " names in "
+                   << "'xs' and 'zs', found " << node.input_size();
+  if (node.output_size() != wanted)
+    return error() << "expected one output for each of the " << wanted
+                   << " names in "
+                   << "'xs', found " << node.output_size();
+  return success();
+}
+
+LogicalResult checkGradients(const ::onnx::GraphProto &graph, Location loc,
+                             llvm::function_ref<bool(StringRef)> isValue) {
+  for (const ::onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "Gradient" &&
+        node.domain() == "ai.onnx.preview.training" &&
+        failed(checkGradient(node, loc, isValue)))
+      return failure();
+  return success();
 }
 
 LogicalResult checkTrainingInfo(const ::onnx::ModelProto &model, Location loc) {

@@ -56,6 +56,13 @@ mlir::LogicalResult checkModelFields(const ::onnx::ModelProto &model,
 mlir::LogicalResult checkTrainingInfo(const ::onnx::ModelProto &model,
                                       mlir::Location loc);
 
+/// Checks that each node in `graph` that stands for gradients names values of
+/// the model, and has an operand or a result for each; `isValue` says what is
+/// one.
+mlir::LogicalResult
+checkGradients(const ::onnx::GraphProto &graph, mlir::Location loc,
+               llvm::function_ref<bool(llvm::StringRef)> isValue);
+
 } // namespace mp
 
 #endif // MPOPT_LIB_TARGET_ONNX_VALIDATION_MODELRULES_H

@@ -7,6 +7,8 @@
 
 #include "TypeRules.h"
 
+#include "ValueChecks.h"
+
 using namespace mlir;
 using TypeProto = ::onnx::TypeProto;
 using Tensor = ::onnx::TensorProto;
@@ -101,6 +103,40 @@ LogicalResult checkType(const TypeProto &type, bool isComplete,
   return success();
 }
 
+/// The shape of a tensor, dense or sparse; null if it states none.
+static const ::onnx::TensorShapeProto *getShape(const TypeProto &type) {
+  if (type.has_tensor_type() && type.tensor_type().has_shape())
+    return &type.tensor_type().shape();
+  if (type.has_sparse_tensor_type() && type.sparse_tensor_type().has_shape())
+    return &type.sparse_tensor_type().shape();
+  return nullptr;
+}
+
+LogicalResult checkSizes(const TypeProto &type, const Twine &what, Location loc,
+                         Deviations &deviations) {
+  const TypeProto *innermost = &type;
+  while (const TypeProto *inner = getInner(*innermost))
+    innermost = inner;
+  const ::onnx::TensorShapeProto *shape = getShape(*innermost);
+  if (!shape)
+    return success();
+  SmallVector<int64_t> sizes;
+  bool hasMinusOne = false;
+  for (const auto &dim : shape->dim()) {
+    hasMinusOne |= dim.has_dim_value() && dim.dim_value() == -1;
+    if (dim.has_dim_value() && dim.dim_value() < -1)
+      return emitError(loc)
+             << what << ": expected sizes of 0 or more, found "
+             << dim.dim_value() << " in dimension " << sizes.size();
+    sizes.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  }
+  if (hasTooManyElements(sizes))
+    return emitError(loc) << what
+                          << ": expected at most 2^48 elements, found a "
+                             "greater product of the declared sizes";
+  return hasMinusOne ? deviations.add(Deviation::MinusOne, what) : success();
+}
+
 //===----------------------------------------------------------------------===//
 // Interfaces
 //===----------------------------------------------------------------------===//
@@ -143,9 +179,12 @@ LogicalResult InterfaceChecker::checkInput(const ::onnx::ValueInfoProto &info,
     return failure();
   // Of subgraphs, and of training steps, it is what the node or the caller
   // gives.
-  return checkType(info.type(), place == GraphPlace::Main, [&] {
-    return emitError(loc) << "graph input '" << info.name() << "': ";
-  });
+  if (failed(checkType(info.type(), place == GraphPlace::Main, [&] {
+        return emitError(loc) << "graph input '" << info.name() << "': ";
+      })))
+    return failure();
+  return checkSizes(info.type(), "graph input '" + info.name() + "'", loc,
+                    deviations);
 }
 
 /// Whether the type does not say what its elements are, or which shape it has.
@@ -168,9 +207,13 @@ static std::pair<bool, bool> findOpen(const TypeProto &type) {
 LogicalResult InterfaceChecker::checkOutput(const ::onnx::ValueInfoProto &info,
                                             int index) {
   if (failed(checkNamed(info, "output", index)) ||
-      failed(checkType(info.type(), /*isComplete=*/false, [&] {
-        return emitError(loc) << "graph output '" << info.name() << "': ";
-      })))
+      failed(checkType(info.type(), /*isComplete=*/false,
+                       [&] {
+                         return emitError(loc)
+                                << "graph output '" << info.name() << "': ";
+                       })) ||
+      failed(checkSizes(info.type(), "graph output '" + info.name() + "'", loc,
+                        deviations)))
     return failure();
   auto [hasNoType, hasNoShape] = findOpen(info.type());
   if (place != GraphPlace::Main || (!hasNoType && !hasNoShape))
@@ -193,9 +236,13 @@ LogicalResult InterfaceChecker::check() {
     if (failed(checkOutput(graph.output(index), index)))
       return failure();
   for (const ::onnx::ValueInfoProto &info : graph.value_info())
-    if (failed(checkType(info.type(), /*isComplete=*/false, [&] {
-          return emitError(loc) << "value_info '" << info.name() << "': ";
-        })))
+    if (failed(checkType(info.type(), /*isComplete=*/false,
+                         [&] {
+                           return emitError(loc)
+                                  << "value_info '" << info.name() << "': ";
+                         })) ||
+        failed(checkSizes(info.type(), "value_info '" + info.name() + "'", loc,
+                          deviations)))
       return failure();
   return success();
 }

@@ -19,6 +19,12 @@ namespace mp {
 mlir::LogicalResult checkType(const ::onnx::TypeProto &type, bool isComplete,
                               EmitErrorFn emitError);
 
+/// Fails where a type declares a size below 0, or too many elements; `what` is
+/// declared with it. The size -1 is a deviation.
+mlir::LogicalResult checkSizes(const ::onnx::TypeProto &type,
+                               const llvm::Twine &what, mlir::Location loc,
+                               Deviations &deviations);
+
 enum class GraphPlace { Main, Training, Subgraph };
 
 /// Checks names and types of a graph's inputs, outputs and value_info.
