@@ -256,8 +256,10 @@ MP_OPT_API mp_opt_status mp_opt_program_output(const mp_opt_program *program,
                                                mp_opt_value *value);
 
 /** One call. Arrays with names go to the inputs of these names, others to those
- *  of their places; their bytes are read, not copied. `outputs` gets one for
- *  each output. */
+ *  of their places; their bytes are read, not copied. Elements of another type
+ *  become those of the input's in a copy, where no value changes or where the
+ *  input is float; a note says so in the first such call. `outputs` gets one
+ *  for each output. */
 MP_OPT_API mp_opt_status mp_opt_program_run(mp_opt_program *program,
                                             const mp_opt_array *inputs,
                                             size_t num_inputs,
@@ -287,7 +289,9 @@ MP_OPT_API mp_opt_status mp_opt_step_state(const mp_opt_step *step,
                                            size_t index, mp_opt_value *value);
 
 /** One step, with a learning rate of its own in place of that of the options,
- *  if it is no NaN. `outputs` gets one for each. */
+ *  if it is no NaN. Arrays are those of mp_opt_program_run. If their names,
+ *  types, sizes or class numbers are wrong, the step has not begun, and another
+ *  one can be made. `outputs` gets one for each. */
 MP_OPT_API mp_opt_status mp_opt_step_run(mp_opt_step *step,
                                          const mp_opt_array *batch,
                                          size_t count, double rate,

@@ -7,6 +7,7 @@
 
 #include "mp-opt/API/Batches.h"
 
+#include "mp-opt/API/InputFit.h"
 #include "mp-opt/Data/Convert.h"
 #include "mp-opt/Support/Nearest.h"
 
@@ -107,24 +108,67 @@ Error Batches::addSources(const TrainingStep &step, const DataSet &data) {
 // Sizes and types
 //===----------------------------------------------------------------------===//
 
+/// "float32[256,3]".
+static std::string describeData(const Tensor &data) {
+  return describeArray(data.getKind(), data.getSizes());
+}
+
+static Error refuseForm(const ModelValue &input, const Tensor &data) {
+  return createStringError("input '" + input.name +
+                           "': expected batches or rows of " +
+                           input.describe() + ", found " + describeData(data) +
+                           adviseForm(input, data.getKind(), data.getSizes()));
+}
+
+/// Some data are rows, and others have an axis more. One of these is most
+/// likely of another form than its input if a call of numpy's makes rows of it.
+Error Batches::refuseMixture(ArrayRef<ModelValue> inputs) {
+  const Source *rows = nullptr, *batches = nullptr;
+  for (const Source &source : sources) {
+    const ModelValue &input = inputs[source.input];
+    bool areRows = source.data.getRank() == int64_t(input.sizes.size());
+    const Source *&place = areRows ? rows : batches;
+    place = place ? place : &source;
+    if (!areRows &&
+        !adviseForm(input, source.data.getKind(), source.data.getSizes())
+             .empty())
+      return refuseForm(input, source.data);
+  }
+  return createStringError("input '" + batches->name +
+                           "': " + describeData(batches->data) +
+                           " are batches, but '" + rows->name + "' has rows");
+}
+
+/// Rows with an axis too many look like batches.
+Error Batches::refuseRows(ArrayRef<ModelValue> inputs) {
+  for (const Source &source : sources) {
+    const ModelValue &input = inputs[source.input];
+    const Tensor &data = source.data;
+    Tensor batch(data.getKind(), data.getSizes().drop_front(), nullptr,
+                 nullptr);
+    if (Error failed = checkSizes(input, batch)) {
+      consumeError(std::move(failed));
+      if (!adviseForm(input, data.getKind(), data.getSizes()).empty())
+        return refuseForm(input, data);
+    }
+  }
+  return Error::success();
+}
+
 Error Batches::findForm(ArrayRef<ModelValue> inputs) {
-  bool first = true;
   for (const Source &source : sources) {
     const ModelValue &input = inputs[source.input];
     int64_t rank = int64_t(input.sizes.size()), given = source.data.getRank();
-    std::string type =
-        describeType(source.data.getKind(), source.data.getSizes());
     if (given == 0 || (given != rank && given != rank + 1))
-      return createStringError("input '" + source.name +
-                               "': expected batches "
-                               "or rows of " +
-                               input.describe() + ", found " + type);
-    if (!first && isByRow != (given == rank))
-      return createStringError(
-          "input '" + source.name + "': " + type + " are " +
-          (isByRow ? "batches, but '" : "rows, but '") + sources[0].name +
-          "' has " + (isByRow ? "rows" : "batches"));
-    isByRow = given == rank;
+      return refuseForm(input, source.data);
+  }
+  bool first = true;
+  for (const Source &source : sources) {
+    int64_t rank = int64_t(inputs[source.input].sizes.size());
+    bool areRows = source.data.getRank() == rank;
+    if (!first && isByRow != areRows)
+      return refuseMixture(inputs);
+    isByRow = areRows;
     uint64_t size = source.data.getSizes()[0];
     if (!first && size != rows)
       return createStringError("input '" + source.name + "' has " +
@@ -134,7 +178,7 @@ Error Batches::findForm(ArrayRef<ModelValue> inputs) {
     rows = size;
     first = false;
   }
-  return Error::success();
+  return isByRow ? Error::success() : refuseRows(inputs);
 }
 
 Error Batches::chooseSize(ArrayRef<ModelValue> inputs) {
@@ -168,25 +212,32 @@ Error Batches::chooseSize(ArrayRef<ModelValue> inputs) {
   return Error::success();
 }
 
-/// Integers of another type: that those of a wider one fit is seen before the
-/// first step.
+/// Elements of another type: that the input takes them is seen before the first
+/// step. Large float64, which float takes for infinite, are found with others
+/// that are not finite.
 Error Batches::convert(Source &source, const ModelValue &input) {
   ElementKind given = source.data.getKind();
-  if (given == input.kind || !isInteger(given) || !isInteger(input.kind))
+  if (given == input.kind)
     return Error::success();
-  if (!holdsAllOf(input.kind, given))
-    if (auto number = findOutside(source.data, input.kind))
-      return createStringError("input '" + source.name + "': " + *number +
-                               " is no " + getElementKindName(input.kind) +
-                               ", of which the step takes " + input.describe());
-  remarks.notes.push_back(("'" + source.name +
-                           "': " + getElementKindName(given) + " becomes " +
-                           getElementKindName(input.kind))
-                              .str());
-  Expected<Tensor> room = Tensor::create(input.kind, source.sizes);
+  if (Error failed = checkKind(input, source.data))
+    return failed;
+  if (input.kind != ElementKind::Float)
+    if (Error failed = checkElements(input, source.data))
+      return failed;
+  remarks.notes.push_back(describeConversion(input, given));
+  // Class numbers are judged as integers. They are few, compared with what
+  // they belong to.
+  bool areNumbers = isInteger(input.kind) && !isInteger(given);
+  Expected<Tensor> room = Tensor::create(
+      input.kind, areNumbers ? source.data.getSizes() : source.sizes);
   if (!room)
     return room.takeError();
-  source.converted = std::move(*room);
+  if (areNumbers) {
+    copyElements(source.data, *room);
+    source.data = std::move(*room);
+  } else {
+    source.converted = std::move(*room);
+  }
   return Error::success();
 }
 
@@ -208,17 +259,14 @@ Error Batches::makeRoom(Source &source, const ModelValue &input) {
   source.sizes.assign(sizes.begin() + !isByRow, sizes.end());
   if (isByRow)
     source.sizes[0] = int64_t(options.size);
-  if (Error failed = convert(source, input))
+  Tensor batch(source.data.getKind(), source.sizes, nullptr, nullptr);
+  if (Error failed = adviseClassAxis(input, checkSizes(input, batch)))
     return failed;
-  ElementKind given = source.data.getKind();
-  bool isConverted = source.converted.getData();
-  Tensor batch(isConverted ? input.kind : given, source.sizes, nullptr,
-               nullptr);
-  if (Error failed = adviseClassAxis(input, checkInput(input, batch)))
+  if (Error failed = convert(source, input))
     return failed;
   if (!options.shuffle)
     return Error::success();
-  Expected<Tensor> room = Tensor::create(given, source.sizes);
+  Expected<Tensor> room = Tensor::create(source.data.getKind(), source.sizes);
   if (!room)
     return room.takeError();
   source.gathered = std::move(*room);
@@ -295,7 +343,7 @@ Error Batches::load(uint64_t step, MutableArrayRef<Tensor> inputs) {
   for (Source &source : sources) {
     Tensor loaded = getBatch(source, batch);
     if (source.converted.getData()) {
-      copyIntegers(loaded, source.converted);
+      copyElements(loaded, source.converted);
       loaded = source.converted;
     }
     inputs[source.input] = loaded;

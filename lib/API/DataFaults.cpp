@@ -51,16 +51,18 @@ static DataFault findOutside(ArrayRef<T> elements, uint64_t first,
 }
 
 /// Tests bits: `exponent` is all ones in numbers that are not finite, a
-/// mantissa makes that NaN. Signs stand before them.
+/// mantissa makes that NaN. Signs come before them. Numbers from `end` on are
+/// infinite in the input's type.
 template <typename Bits>
 static DataFault findSpecial(ArrayRef<Bits> elements, uint64_t first,
-                             Bits exponent, const DataRule &rule) {
+                             Bits exponent, Bits end, const DataRule &rule) {
   constexpr Bits sign = Bits(Bits(1) << (sizeof(Bits) * 8 - 1));
   Bits magnitude = Bits(~sign);
   bool mayBeNaN = rule.mayBeNaN, mayBeInfinite = rule.mayBeInfinite;
   return find<Bits>(elements, first, [=](Bits bits) -> bool {
     Bits number = bits & magnitude;
-    bool isNaN = number > exponent, isInfinite = number == exponent;
+    bool isNaN = number > exponent;
+    bool isInfinite = (number >= end) & (number <= exponent);
     return (isNaN & !mayBeNaN) | (isInfinite & !mayBeInfinite);
   });
 }
@@ -81,8 +83,15 @@ static DataFault findFloat(const Tensor &tensor, const DataRule &rule,
                            uint64_t first, uint64_t count, Bits exponent,
                            Bits one) {
   auto elements = ArrayRef<Bits>(tensor.get<Bits>()).slice(first, count);
-  return rule.areProbabilities ? findImprobable(elements, first, one)
-                               : findSpecial(elements, first, exponent, rule);
+  if (rule.areProbabilities)
+    return findImprobable(elements, first, one);
+  Bits end = exponent;
+  // From half a unit above the greatest float on, float64 is rounded to
+  // infinity.
+  if constexpr (sizeof(Bits) == 8)
+    if (rule.kind == ElementKind::Float)
+      end = 0x47effffff0000000;
+  return findSpecial(elements, first, exponent, end, rule);
 }
 
 template <typename T>
@@ -132,9 +141,8 @@ DataFault findFault(const Tensor &tensor, const DataRule &rule, uint64_t first,
 // Text
 //===----------------------------------------------------------------------===//
 
-/// "row 5, column 2", from 0 on.
-static std::string describePlace(ArrayRef<int64_t> sizes, uint64_t place,
-                                 bool areBatches) {
+std::string describePlace(ArrayRef<int64_t> sizes, uint64_t place,
+                          bool areBatches) {
   SmallVector<uint64_t> indices(sizes.size());
   for (size_t axis = sizes.size(); axis-- > 0;) {
     indices[axis] = place % uint64_t(sizes[axis]);
@@ -176,7 +184,7 @@ static std::string describeElement(double number) {
 }
 
 /// "3 labels that are none of the classes 0 to 9 of node ...".
-static std::string describeRule(const DataRule &rule, bool isFloat,
+static std::string describeRule(const DataRule &rule, bool isFloat, bool isWide,
                                 uint64_t count) {
   bool isOne = count == 1;
   std::string text;
@@ -185,7 +193,8 @@ static std::string describeRule(const DataRule &rule, bool isFloat,
   if (isFloat && rule.areProbabilities) {
     os << (isOne ? " target that is" : " targets that are") << " not in [0, 1]";
   } else if (isFloat) {
-    os << (isOne ? " element that is" : " elements that are") << " not finite";
+    os << (isOne ? " element that is" : " elements that are") << " not finite"
+       << (isWide ? " as float32" : "");
   } else {
     const DataRule::Range &range = *rule.range;
     os << (range.areLabels ? isOne ? " label that is none of the classes "
@@ -205,10 +214,12 @@ std::string describeFault(const NamedTensor &data, const DataRule &rule,
   const Tensor &tensor = data.tensor;
   bool isFloat = !isInteger(tensor.getKind());
   double number = getElement(tensor, fault.place);
-  std::string text =
-      "'" + data.name + "' has " + describeRule(rule, isFloat, fault.count) +
-      (fault.count == 1 ? ": " : ", the first is ") + describeElement(number) +
-      " in " + describePlace(tensor.getSizes(), fault.place, areBatches);
+  bool isWide = std::isfinite(number) && tensor.getKind() != rule.kind;
+  std::string text = "'" + data.name + "' has " +
+                     describeRule(rule, isFloat, isWide, fault.count) +
+                     (fault.count == 1 ? ": " : ", the first is ") +
+                     describeElement(number) + " in " +
+                     describePlace(tensor.getSizes(), fault.place, areBatches);
   bool isRange = !isFloat && rule.range->areLabels && !rule.range->ignored;
   if (isRange && number < 0)
     text += "; ignore-index=N of mp-opt --loss leaves out labels N";

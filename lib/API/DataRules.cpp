@@ -230,6 +230,8 @@ static bool asksForNaN(OpOperand &use) {
 static DataRule findRule(Value input) {
   Arrivals arrivals = findArrivals(input);
   DataRule rule;
+  if (Type element = getTensorElementType(input.getType()))
+    rule.kind = getElementKind(element);
   addRange(arrivals, rule);
   rule.areProbabilities = areTargets(arrivals);
   rule.mayBeNaN = llvm::any_of(arrivals.some,

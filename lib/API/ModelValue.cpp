@@ -7,6 +7,8 @@
 
 #include "mp-opt/API/ModelValue.h"
 
+#include "mp-opt/API/InputFit.h"
+#include "mp-opt/Data/Convert.h"
 #include "mp-opt/Graph/SizeNames.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/Nearest.h"
@@ -24,7 +26,7 @@ using mlir::DiagnosticSeverity;
 namespace mp {
 
 std::string ModelValue::describe() const {
-  std::string text = getElementKindName(kind).str();
+  std::string text = getArrayTypeName(kind).str();
   for (size_t i = 0; i < sizes.size(); ++i) {
     StringRef dim = i < dimNames.size() ? dimNames[i] : StringRef();
     text += i ? "," : "[";
@@ -86,18 +88,6 @@ static Expected<Tensor> makeRandom(const ModelValue &input, uint64_t seed) {
 //===----------------------------------------------------------------------===//
 // Binding
 //===----------------------------------------------------------------------===//
-
-Error checkInput(const ModelValue &input, const Tensor &tensor) {
-  bool fits = input.kind == tensor.getKind() &&
-              input.sizes.size() == tensor.getSizes().size();
-  for (size_t i = 0; fits && i < input.sizes.size(); ++i)
-    fits = input.sizes[i] < 0 || input.sizes[i] == tensor.getSizes()[i];
-  if (fits)
-    return Error::success();
-  return createStringError("input '" + input.name + "': expected " +
-                           input.describe() + ", found " +
-                           describeType(tensor.getKind(), tensor.getSizes()));
-}
 
 namespace {
 
@@ -168,8 +158,13 @@ Error InputBinder::checkGiven() {
   for (auto [input, tensor] : llvm::zip(inputs, bound)) {
     if (!tensor.getData())
       continue;
-    if (Error failed = checkInput(input, tensor))
-      return failed;
+    Expected<Tensor> fitting = fitInput(input, tensor, [&](const Twine &text) {
+      if (options.onMessage)
+        options.onMessage(data.path, DiagnosticSeverity::Note, text);
+    });
+    if (!fitting)
+      return fitting.takeError();
+    tensor = std::move(*fitting);
     for (auto [name, size] : llvm::zip(input.dimNames, tensor.getSizes()))
       if (isSizeName(name))
         known.try_emplace(name, size);
@@ -207,16 +202,21 @@ ModelValue InputBinder::chooseSizes(const ModelValue &input) {
 }
 
 Error InputBinder::makeMissing() {
+  bool isMade = false;
   for (auto [input, tensor] : llvm::zip(inputs, bound)) {
     if (tensor.getData() || input.hasDefault)
       continue;
     if (!seed)
       return refuseMissing(input);
+    isMade = true;
     Expected<Tensor> made = makeRandom(chooseSizes(input), (*seed)++);
     if (!made)
       return made.takeError();
     tensor = std::move(*made);
   }
+  if (seed && !isMade && !data.inputs.empty() && options.onMessage)
+    options.onMessage(data.path, DiagnosticSeverity::Warning,
+                      "random numbers are not used: the data have all inputs");
   return Error::success();
 }
 

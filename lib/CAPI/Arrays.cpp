@@ -8,6 +8,8 @@
 #include "Objects.h"
 
 #include "mp-opt/API/Error.h"
+#include "mp-opt/API/InputFit.h"
+#include "mp-opt/Graph/SizeNames.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include <cstring>
@@ -66,34 +68,100 @@ mp_opt_value describe(const ProgramValue &value) {
           value.sizes.data(), value.hasDefault};
 }
 
-Error bindArrays(ArrayRef<mp_opt_array> arrays, ArrayRef<ProgramValue> inputs,
-                 ArrayRef<unsigned> places, MutableArrayRef<Tensor> values) {
+CallInputs::CallInputs(ArrayRef<ProgramValue> given, ArrayRef<ModelValue> form,
+                       SmallVector<unsigned> places)
+    : places(std::move(places)), isNoted(given.size()) {
+  for (const ProgramValue &value : given) {
+    ModelValue input;
+    static_cast<ProgramValue &>(input) = value;
+    const auto *known = find_if(form, [&](const ModelValue &other) {
+      return other.name == value.name;
+    });
+    if (known != form.end())
+      input.dimNames = known->dimNames;
+    inputs.push_back(std::move(input));
+  }
+}
+
+/// The place of an array, which may have no name, among `count` of them.
+Expected<size_t> CallInputs::findPlace(const mp_opt_array &array, size_t index,
+                                       size_t count) const {
   std::vector<StringRef> names;
   for (unsigned place : places)
     names.push_back(inputs[place].name);
-  std::vector<bool> isGiven(places.size());
+  if (array.name) {
+    StringRef name = array.name;
+    size_t at = find(names, name) - names.begin();
+    if (at == names.size())
+      return createStringError("there is no input '" + name + "'" +
+                               suggestNearest(name, names));
+    return places[at];
+  }
+  if (index < names.size())
+    return places[index];
+  std::string known;
+  for (StringRef name : names)
+    known += (known.empty() ? "'" : ", '") + name.str() + "'";
+  return createStringError("expected " + Twine(names.size()) +
+                           (names.size() == 1 ? " input" : " inputs at most") +
+                           (known.empty() ? "" : " (" + known + ")") +
+                           ", got " + Twine(count));
+}
+
+Error CallInputs::bind(ArrayRef<mp_opt_array> arrays,
+                       MutableArrayRef<Tensor> values, MessageSink &sink,
+                       StringRef file) {
+  std::vector<bool> isGiven(inputs.size());
   for (const auto &[index, array] : enumerate(arrays)) {
-    size_t at = index;
-    if (array.name) {
-      StringRef name = array.name;
-      at = find(names, name) - names.begin();
-      if (at == names.size())
-        return createStringError("there is no input '" + name + "'" +
-                                 suggestNearest(name, names));
-    } else if (at >= names.size()) {
-      return createStringError("expected " + Twine(names.size()) +
-                               " inputs at most, got " + Twine(arrays.size()));
-    }
-    std::string what = ("input '" + names[at] + "'").str();
+    Expected<size_t> place = findPlace(array, index, arrays.size());
+    if (!place)
+      return place.takeError();
+    size_t at = *place;
+    std::string what = "input '" + inputs[at].name + "'";
     if (isGiven[at])
       return createStringError(what + " is given twice");
     isGiven[at] = true;
     Expected<Tensor> tensor = makeTensor(array, what);
     if (!tensor)
       return tensor.takeError();
-    values[places[at]] = std::move(*tensor);
+    Expected<Tensor> fitting =
+        fitInput(inputs[at], *tensor, [&](const Twine &text) {
+          if (!isNoted[at])
+            sink.say(file, mlir::DiagnosticSeverity::Note, text.str());
+          isNoted[at] = true;
+        });
+    if (!fitting)
+      return fitting.takeError();
+    values[at] = std::move(*fitting);
   }
+  return checkMissing(values);
+}
+
+Error CallInputs::checkMissing(ArrayRef<Tensor> values) const {
+  for (unsigned place : places)
+    if (values[place].getKind() == ElementKind::Undefined &&
+        !inputs[place].hasDefault)
+      return createStringError("input '" + inputs[place].name +
+                               "' is missing: expected " +
+                               inputs[place].describe());
   return Error::success();
+}
+
+std::string CallInputs::findMisfit(ArrayRef<Tensor> values) const {
+  StringMap<std::pair<int64_t, unsigned>> known;
+  for (unsigned place : places)
+    for (auto [name, size] :
+         zip(inputs[place].dimNames, values[place].getSizes())) {
+      if (!isSizeName(name))
+        continue;
+      auto [other, isNew] = known.try_emplace(name, size, place);
+      auto [otherSize, otherPlace] = other->second;
+      if (otherSize != size)
+        return name + " is " + std::to_string(size) + " in '" +
+               inputs[place].name + "' and " + std::to_string(otherSize) +
+               " in '" + inputs[otherPlace].name + "'";
+    }
+  return "";
 }
 
 } // namespace mp

@@ -183,13 +183,15 @@ static mp_opt_status convert(mp_opt_model &handle, Request &request,
   Model &model = *handle.model;
   ConvertOptions &options = request.convert;
   MessageSink &sink = *handle.sink;
+  mlir::OwningOpRef<mlir::ModuleOp> original(
+      options.verify ? model.getModule().clone() : mlir::ModuleOp());
   auto give = [&](Error failed) {
+    // The context goes with the model.
+    original = {};
     handle.model.reset();
     return fail(std::move(failed), &sink);
   };
   Reports reports(options.reports);
-  mlir::OwningOpRef<mlir::ModuleOp> original(
-      options.verify ? model.getModule().clone() : mlir::ModuleOp());
   if (!options.conversion.mixed)
     if (Error failed = model.runPasses([&](mlir::PassManager &pm) {
           addDimensionCheck(pm, options.dims);

@@ -10,7 +10,9 @@
 
 #include "mp-opt-c/mp_opt.h"
 
+#include "mp-opt/API/DataRules.h"
 #include "mp-opt/API/Model.h"
+#include "mp-opt/API/ModelValue.h"
 #include "mp-opt/API/ModuleDigest.h"
 #include "mp-opt/API/Reports.h"
 #include "mp-opt/API/StepProgram.h"
@@ -79,12 +81,41 @@ llvm::Expected<Tensor> makeTensor(const mp_opt_array &array,
 /// What is said of an input or an output.
 mp_opt_value describe(const ProgramValue &value);
 
-/// Puts arrays where their names, or else their places, belong. Fails, naming
-/// the array, for other names.
-llvm::Error bindArrays(llvm::ArrayRef<mp_opt_array> arrays,
-                       llvm::ArrayRef<ProgramValue> inputs,
-                       llvm::ArrayRef<unsigned> places,
-                       llvm::MutableArrayRef<Tensor> values);
+/// What calls take, in the order of their inputs.
+class CallInputs {
+public:
+  /// `form` has the names of dimensions; those of `places` may be given.
+  CallInputs(llvm::ArrayRef<ProgramValue> inputs,
+             llvm::ArrayRef<ModelValue> form,
+             llvm::SmallVector<unsigned> places);
+
+  llvm::ArrayRef<unsigned> getPlaces() const { return places; }
+
+  /// Puts arrays where their names, or else their places, belong, as tensors of
+  /// the inputs' types. Fails, naming the array, where names, sizes or types
+  /// are others, or one is missing; nothing has been done then. `sink` gets one
+  /// note for each input that is converted, in the first call that does so.
+  llvm::Error bind(llvm::ArrayRef<mp_opt_array> arrays,
+                   llvm::MutableArrayRef<Tensor> values, MessageSink &sink,
+                   llvm::StringRef file);
+
+  /// "batch is 16 in 'labels' and 5 in 'x'", where two of these tensors have
+  /// different sizes of one name; empty if none have.
+  std::string findMisfit(llvm::ArrayRef<Tensor> values) const;
+
+  /// Each of them.
+  const ModelValue &operator[](size_t place) const { return inputs[place]; }
+
+private:
+  llvm::Expected<size_t> findPlace(const mp_opt_array &array, size_t index,
+                                   size_t count) const;
+  llvm::Error checkMissing(llvm::ArrayRef<Tensor> values) const;
+
+  std::vector<ModelValue> inputs;
+  llvm::SmallVector<unsigned> places;
+  /// Inputs of which a note has been given.
+  std::vector<bool> isNoted;
+};
 
 /// Ends a call.
 mp_opt_status succeed();
@@ -156,6 +187,7 @@ struct mp_opt_program {
   std::shared_ptr<mp::MessageSink> sink;
   std::unique_ptr<mp::Model> model;
   std::unique_ptr<mp::Program> program;
+  std::optional<mp::CallInputs> takes;
   bool isInPlace = false;
   std::mutex mutex;
 };
@@ -169,8 +201,11 @@ struct mp_opt_step {
   double last = 0;
   /// Of the model's file.
   std::string content;
-  /// Indices of inputs that are no states; and of outputs that are none.
-  std::vector<unsigned> inputs, outputs;
+  /// Those that are no states.
+  std::optional<mp::CallInputs> takes;
+  std::vector<unsigned> outputs;
+  /// Rules for the elements of inputs.
+  llvm::StringMap<mp::DataRule> rules;
   mutable std::mutex mutex;
 };
 

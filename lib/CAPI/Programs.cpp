@@ -39,10 +39,15 @@ static mp_opt_status compile(mp_opt_model &model, const mp_opt_options *options,
   if (Error failed =
           ModelFlags::prepare(inner, flags.getPrecision(), flags.sizes))
     return fail(std::move(failed), model.sink.get(), inner.getName());
+  auto form = inner.getInputs(flags.sizes);
+  if (!form)
+    return fail(form.takeError(), model.sink.get(), inner.getName());
   auto compiled = inner.compile(flags.getOptions());
   if (!compiled)
     return fail(compiled.takeError(), model.sink.get(), inner.getName());
   made->program = std::move(*compiled);
+  ArrayRef<ProgramValue> inputs = made->program->getInputs();
+  made->takes.emplace(inputs, *form, countUp(inputs.size()));
   made->isInPlace = flags.inPlace;
   *program = made.release();
   return succeed();
@@ -53,7 +58,8 @@ static Error run(mp_opt_program &handle, ArrayRef<mp_opt_array> arrays,
   Program &program = *handle.program;
   ArrayRef<ProgramValue> inputs = program.getInputs();
   std::vector<Tensor> values(inputs.size());
-  if (Error failed = bindArrays(arrays, inputs, countUp(inputs.size()), values))
+  if (Error failed = handle.takes->bind(arrays, values, *handle.sink,
+                                        handle.model->getName()))
     return failed;
   // What a call writes over is the library's.
   if (handle.isInPlace)

@@ -11,6 +11,7 @@
 #include "mp-opt/API/Error.h"
 #include "mp-opt/API/TrainingStep.h"
 #include "mp-opt/Data/Checkpoint.h"
+#include "mp-opt/Data/Convert.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -22,12 +23,14 @@ using namespace llvm;
 namespace mp {
 
 /// Which inputs are the batch, and which outputs are no states.
-static void sortValues(mp_opt_step &step) {
+static void sortValues(mp_opt_step &step, ArrayRef<ModelValue> form) {
   ArrayRef<unsigned> states = step.program->getStates();
+  SmallVector<unsigned> places;
   for (unsigned index = 0; index < step.program->getInputs().size(); ++index)
     if (!is_contained(states, index) &&
         step.program->getInputs()[index].name != rateName)
-      step.inputs.push_back(index);
+      places.push_back(index);
+  step.takes.emplace(step.program->getInputs(), form, std::move(places));
   for (const auto &[index, output] :
        enumerate(step.program->getProgram().getOutputs()))
     if (output.state < 0)
@@ -68,20 +71,75 @@ static mp_opt_status create(mp_opt_model &model, const mp_opt_options *options,
           ModelFlags::prepare(inner, flags.getPrecision(), flags.sizes))
     return give(std::move(failed));
   // Says what is missing.
-  if (auto found = TrainingStep::find(inner, flags.sizes); !found)
+  auto found = TrainingStep::find(inner, flags.sizes);
+  if (!found)
     return give(found.takeError());
+  made->rules = findDataRules(inner.getModule());
   auto compiled = StepProgram::create(inner, flags.getOptions());
   if (!compiled)
     return give(compiled.takeError());
   made->program = std::move(*compiled);
   made->content = getContentName(inner.getContent());
-  sortValues(*made);
+  sortValues(*made, found->inputs);
   if (Error failed = setUpRate(*made, **request))
     return give(std::move(failed));
   *step = made.release();
   return succeed();
 }
 
+/// Class numbers and indices that the step could not use.
+static Error checkIntegers(const mp_opt_step &step) {
+  std::string faults;
+  for (unsigned place : step.takes->getPlaces()) {
+    const Tensor &tensor = step.program->getValues()[place];
+    DataRule rule = step.rules.lookup((*step.takes)[place].name);
+    if (!tensor.getData() || !rule.range || !isInteger(tensor.getKind()))
+      continue;
+    NamedTensor named{(*step.takes)[place].name, tensor};
+    uint64_t count = uint64_t(tensor.getNumElements());
+    if (DataFault fault = findFault(tensor, rule, 0, count))
+      faults += (faults.empty() ? "" : "; ") +
+                describeFault(named, rule, fault, /*areBatches=*/false);
+  }
+  return faults.empty() ? Error::success() : createStringError(faults);
+}
+
+/// A step with sizes that do not go together most likely fails: its states are
+/// put back then. On devices all sizes are known.
+static Error runDoubtful(mp_opt_step &step, const std::string &misfit) {
+  auto states = step.program->fetchStates();
+  if (!states)
+    return states.takeError();
+  for (NamedTensor &state : *states) {
+    Expected<Tensor> copy = state.tensor.clone();
+    if (!copy)
+      return copy.takeError();
+    state.tensor = std::move(*copy);
+  }
+  Error failed = step.program->run(int64_t(step.count));
+  if (!failed)
+    return failed;
+  std::string text = toString(std::move(failed));
+  if (Error lost = step.program->setStates(*states, /*needsAll=*/true))
+    return lost;
+  return createStringError(misfit + ": " + text);
+}
+
+static Error setRate(mp_opt_step &step, double rate) {
+  StepProgram &program = *step.program;
+  bool isOwn = !std::isnan(rate);
+  if (isOwn && !program.hasRate())
+    return createStringError("the model has no input '" + rateName + "'");
+  if (isOwn && !(rate >= 0 && std::isfinite(rate)))
+    return createStringError("lr: expected a number of at least 0");
+  if (!program.hasRate())
+    return Error::success();
+  uint64_t total = std::max(step.total, step.count + 1);
+  step.last = isOwn ? rate : step.rate.at(step.count, total);
+  return program.setRate(step.last);
+}
+
+/// All that can be wrong with the batch is found before the step begins.
 static Error run(mp_opt_step &step, ArrayRef<mp_opt_array> batch, double rate) {
   StepProgram &program = *step.program;
   if (program.isBroken())
@@ -89,24 +147,20 @@ static Error run(mp_opt_step &step, ArrayRef<mp_opt_array> batch, double rate) {
                              "changed some states: load or set them all");
   // The batch is the caller's: nothing of it is left when the call ends.
   llvm::scope_exit forget([&] {
-    for (unsigned index : step.inputs)
+    for (unsigned index : step.takes->getPlaces())
       program.getValues()[index] = Tensor();
   });
-  if (Error failed = bindArrays(batch, program.getInputs(), step.inputs,
-                                program.getValues()))
+  if (Error failed = step.takes->bind(batch, program.getValues(), *step.sink,
+                                      step.model->getName()))
     return failed;
-  bool isOwn = !std::isnan(rate);
-  if (isOwn && !program.hasRate())
-    return createStringError("the model has no input '" + rateName + "'");
-  if (isOwn && !(rate >= 0 && std::isfinite(rate)))
-    return createStringError("lr: expected a number of at least 0");
-  if (program.hasRate()) {
-    uint64_t total = std::max(step.total, step.count + 1);
-    step.last = isOwn ? rate : step.rate.at(step.count, total);
-    if (Error failed = program.setRate(step.last))
-      return failed;
-  }
-  if (Error failed = program.run(int64_t(step.count)))
+  if (Error failed = checkIntegers(step))
+    return failed;
+  if (Error failed = setRate(step, rate))
+    return failed;
+  std::string misfit = step.takes->findMisfit(program.getValues());
+  Error failed = misfit.empty() ? program.run(int64_t(step.count))
+                                : runDoubtful(step, misfit);
+  if (failed)
     return addContext("step " + Twine(step.count + 1), std::move(failed));
   ++step.count;
   return Error::success();
@@ -188,7 +242,7 @@ mp_opt_status mp_opt_step_create(mp_opt_model *model,
 void mp_opt_step_destroy(mp_opt_step *step) { delete step; }
 
 size_t mp_opt_step_num_inputs(const mp_opt_step *step) {
-  return step ? step->inputs.size() : 0;
+  return step ? step->takes->getPlaces().size() : 0;
 }
 size_t mp_opt_step_num_outputs(const mp_opt_step *step) {
   return step ? step->outputs.size() : 0;
@@ -211,7 +265,7 @@ static mp_opt_status giveValue(const mp_opt_step *step,
 mp_opt_status mp_opt_step_input(const mp_opt_step *step, size_t index,
                                 mp_opt_value *value) {
   return guard([&] {
-    return step ? giveValue(step, step->inputs, index, value)
+    return step ? giveValue(step, step->takes->getPlaces(), index, value)
                 : failUsage("step_input: no step");
   });
 }

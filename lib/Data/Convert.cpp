@@ -7,10 +7,15 @@
 
 #include "mp-opt/Data/Convert.h"
 
+#include "mp-opt/Support/Rounding.h"
+
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace llvm;
@@ -53,80 +58,223 @@ Expected<Tensor> convertFloats(const Tensor &tensor, ElementKind kind) {
 }
 
 //===----------------------------------------------------------------------===//
-// Integers
+// Kinds of elements
 //===----------------------------------------------------------------------===//
 
-/// Calls `function` with a zero of the C++ type that `kind` stands for.
-template <typename Fn> static void visitInteger(ElementKind kind, Fn function) {
+namespace {
+/// Elements of a C++ type: how they are stored, and the number they stand for.
+template <typename T> struct Plain {
+  using Storage = T;
+  using Number = T;
+  static Number load(Storage stored) { return stored; }
+  template <typename From> static Storage store(From number) {
+    return Storage(number);
+  }
+};
+
+struct Boolean {
+  using Storage = uint8_t;
+  using Number = uint8_t;
+  static Number load(Storage stored) { return stored; }
+  template <typename From> static Storage store(From number) {
+    return number != From();
+  }
+};
+
+struct Half {
+  using Storage = uint16_t;
+  using Number = float;
+  static Number load(Storage stored) { return widenFloat16(stored); }
+  template <typename From> static Storage store(From number) {
+    return round(double(number), APFloat::IEEEhalf());
+  }
+};
+
+struct BrainHalf {
+  using Storage = uint16_t;
+  using Number = float;
+  static Number load(Storage stored) { return widenBFloat16(stored); }
+  template <typename From> static Storage store(From number) {
+    return round(double(number), APFloat::BFloat());
+  }
+};
+} // namespace
+
+/// Calls `function` with the form of elements of `kind`; not at all if they
+/// are no real numbers.
+template <typename Fn> static void visit(ElementKind kind, Fn function) {
   switch (kind) {
+  case ElementKind::Float:
+    return function(Plain<float>());
+  case ElementKind::Double:
+    return function(Plain<double>());
+  case ElementKind::Float16:
+    return function(Half());
+  case ElementKind::BFloat16:
+    return function(BrainHalf());
+  case ElementKind::Bool:
+    return function(Boolean());
   case ElementKind::Int8:
-    return function(int8_t());
+    return function(Plain<int8_t>());
   case ElementKind::Int16:
-    return function(int16_t());
+    return function(Plain<int16_t>());
   case ElementKind::Int32:
-    return function(int32_t());
+    return function(Plain<int32_t>());
   case ElementKind::Int64:
-    return function(int64_t());
+    return function(Plain<int64_t>());
   case ElementKind::UInt8:
-    return function(uint8_t());
+    return function(Plain<uint8_t>());
   case ElementKind::UInt16:
-    return function(uint16_t());
+    return function(Plain<uint16_t>());
   case ElementKind::UInt32:
-    return function(uint32_t());
+    return function(Plain<uint32_t>());
   case ElementKind::UInt64:
-    return function(uint64_t());
+    return function(Plain<uint64_t>());
   default:
     return;
   }
 }
 
-/// Calls `function` with zeros of both types.
+/// Calls `function` with both forms.
 template <typename Fn>
-static void visitIntegers(ElementKind a, ElementKind b, Fn function) {
-  visitInteger(a, [&](auto first) {
-    visitInteger(b, [&](auto second) { function(first, second); });
+static void visit(ElementKind a, ElementKind b, Fn function) {
+  visit(a, [&](auto first) {
+    visit(b, [&](auto second) { function(first, second); });
   });
 }
 
 bool isInteger(ElementKind kind) {
   bool isOne = false;
-  visitInteger(kind, [&](auto) { isOne = true; });
+  visit(kind, [&](auto form) {
+    isOne = std::is_integral_v<typename decltype(form)::Number> &&
+            kind != ElementKind::Bool;
+  });
   return isOne;
 }
 
+//===----------------------------------------------------------------------===//
+// Numbers of any kind
+//===----------------------------------------------------------------------===//
+
 /// The same number, of another type, is neither more nor less.
 template <typename To, typename From> static bool holds(From number) {
-  return From(To(number)) == number && (To(number) < 0) == (number < 0);
+  if constexpr (std::is_integral_v<From>) {
+    return From(To(number)) == number && (To(number) < 0) == (number < 0);
+  } else {
+    // Both bounds are powers of two, or 0: floats have them exactly.
+    From end = std::ldexp(From(1), std::numeric_limits<To>::digits);
+    return number >= From(std::numeric_limits<To>::min()) && number < end &&
+           number == std::trunc(number);
+  }
 }
 
-bool holdsAllOf(ElementKind to, ElementKind from) {
+/// Integers of 64 bits have more digits than float64.
+template <typename From> static bool isDouble(From number) {
+  if constexpr (std::is_integral_v<From>) {
+    double end = std::ldexp(1.0, std::numeric_limits<From>::digits);
+    return double(number) < end && From(double(number)) == number;
+  }
+  return true;
+}
+
+/// Whether elements of the form `To` take a number.
+template <typename To, typename From> static bool takes(From number) {
+  if constexpr (std::is_same_v<To, Boolean>) {
+    return number == From(0) || number == From(1);
+  } else if constexpr (std::is_integral_v<typename To::Number>) {
+    return holds<typename To::Number>(number);
+  } else if constexpr (std::is_same_v<To, Plain<float>>) {
+    return !std::isfinite(double(number)) || std::isfinite(float(number));
+  } else if constexpr (std::is_same_v<To, Plain<double>>) {
+    return isDouble(number);
+  } else {
+    double exact = double(number), kept = To::load(To::store(number));
+    return isDouble(number) && (kept == exact || std::isnan(exact));
+  }
+}
+
+bool isConvertible(ElementKind from, ElementKind to) {
+  bool isOne = false;
+  visit(from, to, [&](auto, auto) { isOne = true; });
+  return isOne;
+}
+
+/// Digits and exponents of one kind of floats include those of another.
+static bool takesFloats(ElementKind to, ElementKind from) {
+  return from == to || to == ElementKind::Double ||
+         (to == ElementKind::Float && from != ElementKind::Double);
+}
+
+bool takesAllOf(ElementKind to, ElementKind from) {
+  if (isFloat(from) || !isConvertible(from, to))
+    return isFloat(from) && isFloat(to) && takesFloats(to, from);
   bool all = false;
-  visitIntegers(to, from, [&](auto wide, auto narrow) {
-    using Limits = std::numeric_limits<decltype(narrow)>;
-    all = holds<decltype(wide)>(Limits::min()) &&
-          holds<decltype(wide)>(Limits::max());
+  visit(to, from, [&](auto wide, auto narrow) {
+    using To = decltype(wide);
+    using Limits = std::numeric_limits<typename decltype(narrow)::Number>;
+    auto least = Limits::min(), greatest = Limits::max();
+    if (from == ElementKind::Bool)
+      greatest = 1;
+    all = takes<To>(least) && takes<To>(greatest);
   });
   return all;
 }
 
-std::optional<std::string> findOutside(const Tensor &tensor, ElementKind kind) {
-  std::optional<std::string> found;
-  visitIntegers(kind, tensor.getKind(), [&](auto wanted, auto given) {
-    for (auto element : tensor.get<decltype(given)>())
-      if (!holds<decltype(wanted)>(element)) {
-        found = std::to_string(element);
-        return;
-      }
+std::optional<uint64_t> findRefused(const Tensor &tensor, ElementKind kind) {
+  std::optional<uint64_t> found;
+  if (takesAllOf(kind, tensor.getKind()))
+    return found;
+  visit(kind, tensor.getKind(), [&](auto wanted, auto given) {
+    using From = decltype(given);
+    auto elements = tensor.get<typename From::Storage>();
+    auto place = llvm::find_if(elements, [](auto stored) {
+      return !takes<decltype(wanted)>(From::load(stored));
+    });
+    if (place != elements.end())
+      found = uint64_t(place - elements.begin());
   });
   return found;
 }
 
-void copyIntegers(const Tensor &from, const Tensor &to) {
-  visitIntegers(to.getKind(), from.getKind(), [&](auto wanted, auto given) {
+void copyElements(const Tensor &from, const Tensor &to) {
+  visit(to.getKind(), from.getKind(), [&](auto wanted, auto given) {
+    using From = decltype(given);
     using To = decltype(wanted);
-    llvm::transform(from.get<decltype(given)>(), to.get<To>().begin(),
-                    [](auto element) { return To(element); });
+    llvm::transform(from.get<typename From::Storage>(),
+                    to.get<typename To::Storage>().begin(),
+                    [](auto stored) { return To::store(From::load(stored)); });
   });
+}
+
+std::string formatElement(const Tensor &tensor, uint64_t place) {
+  std::string text;
+  raw_string_ostream os(text);
+  visit(tensor.getKind(), [&](auto form) {
+    using Form = decltype(form);
+    auto number = Form::load(tensor.get<typename Form::Storage>()[place]);
+    if constexpr (std::is_integral_v<decltype(number)>)
+      os << +number;
+    else if (std::isfinite(number))
+      os << format("%g", double(number));
+    else
+      os << (std::isnan(number) ? "NaN"
+             : number < 0       ? "-infinity"
+                                : "infinity");
+  });
+  return text;
+}
+
+StringRef getArrayTypeName(ElementKind kind) {
+  if (kind == ElementKind::Float)
+    return "float32";
+  return kind == ElementKind::Double ? "float64" : getElementKindName(kind);
+}
+
+std::string describeArray(ElementKind kind, ArrayRef<int64_t> sizes) {
+  std::string type = describeType(kind, sizes);
+  StringRef name = getElementKindName(kind);
+  return (getArrayTypeName(kind) + StringRef(type).drop_front(name.size()))
+      .str();
 }
 
 } // namespace mp

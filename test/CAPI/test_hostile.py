@@ -147,8 +147,8 @@ def set_field(field, value):
     (set_field("sizes", None), "which are not there"),
     (set_field("sizes", (ctypes.c_int64 * 2)(-2, -4)), "negative"),
     (set_field("sizes", (ctypes.c_int64 * 2)(1 << 62, 1 << 62)), "too big"),
-    (set_field("sizes", (ctypes.c_int64 * 2)(4, 2)), "expected float[?,4]"),
-    (set_field("type", 6), "expected float[?,4]"),
+    (set_field("sizes", (ctypes.c_int64 * 2)(4, 2)), "expected float32[batch,4]"),
+    (set_field("type", 6), "expected float32[batch,4]"),
 ])  # fmt: skip
 def test_arrays_are_checked(library, damage, message):
     program = program_of(library)

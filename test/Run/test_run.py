@@ -133,11 +133,11 @@ def test_random_numbers_are_asked_for(tmp_path, model):
 @pytest.mark.parametrize(
     "change, text",
     [
-        ({"alpah": ALPHA}, "'alpha' is missing: expected float[n,3], found 'al"),
-        ({"alpha": ALPHA.astype("f8")}, "expected float[n,3], found double[2,3"),
-        ({"alpha": ALPHA[:, :2]}, "expected float[n,3], found float[2,2]"),
-        ({"alpha": ALPHA[0]}, "expected float[n,3], found float[3]"),
-        ({"alpha": None}, "input 'alpha' is missing: expected float[n,3]"),
+        ({"alpah": ALPHA}, "'alpha' is missing: expected float32[n,3], found 'al"),
+        ({"alpha": ALPHA.astype("c8")}, "expected float32[n,3], found complex64[2,3"),
+        ({"alpha": ALPHA[:, :2]}, "expected float32[n,3], found float32[2,2]"),
+        ({"alpha": ALPHA[0]}, "expected float32[n,3], found float32[3]: alpha[None] is"),
+        ({"alpha": None}, "input 'alpha' is missing: expected float32[n,3]"),
     ],
 )
 def test_data_that_do_not_fit(tmp_path, model, change, text):
@@ -149,6 +149,32 @@ def test_data_that_do_not_fit(tmp_path, model, change, text):
     np.savez(tmp_path / "in.npz", **data)
     message = fail(BAD_INPUT, "run", model, tmp_path / "in.npz")
     assert text in message and "in.npz" in message
+
+
+@pytest.mark.parametrize("kind", ["f8", "f2", "u1", "i8", "?"])
+def test_types_become_those_of_inputs(tmp_path, model, kind):
+    """In all forms of data; a note says so."""
+    alpha = (ALPHA > 1).astype(kind)
+    np.savez(tmp_path / "in.npz", alpha=alpha, beta=BETA)
+    np.save(tmp_path / "a.npy", alpha)
+    np.savez(tmp_path / "b.npz", beta=BETA)
+    for data in (["in.npz"], ["b.npz", f"--input=alpha={tmp_path / 'a.npy'}"]):
+        out = tmp_path / "out.npz"
+        done = mp_run("run", model, tmp_path / data[0], *data[1:], "-o", out)
+        note = f"note: 'alpha': {alpha.dtype.name} becomes float32\n"
+        assert done.stderr.count(note) == 1
+        np.testing.assert_array_equal(np.load(out)["y"], alpha * BETA)
+    np.savez(tmp_path / "in.npz", alpha=ALPHA * 1e60, beta=BETA)
+    message = fail(BAD_INPUT, "run", model, tmp_path / "in.npz")
+    assert "with 1e+60 in row 0, column 1, which is not a number of f" in message
+
+
+def test_flags_without_effect_are_told(tmp_path, model):
+    np.savez(tmp_path / "in.npz", alpha=ALPHA, beta=BETA)
+    flags = (tmp_path / "in.npz", "--random", "--threads=60000")
+    told = mp_run("run", model, *flags).stderr
+    assert "random numbers are not used: the data have all inputs" in told
+    assert "note: --threads=60000: " in told and " used, one per proc" in told
 
 
 # How many axes there are is known when the model runs.

@@ -181,16 +181,16 @@ def test_parameters_go_into_a_model(tmp_path):
         ({"x": X, "w": W}, (), "--batch=N must say"),
         ({"x": X, "w": W}, ("--batch=11",), "10 rows, less than a batch"),
         ({"x": X, "w": W[:9]}, ("--batch=2",), "'w' has 9 rows, 'x' has 10"),
-        ({"x": X}, ("--batch=2",), "missing: w (batches or rows of float[n])"),
+        ({"x": X}, ("--batch=2",), "missing: w (batches or rows of float32[n])"),
         ({"x": X, "ww": W}, ("--batch=2",), "is 'ww' meant to be 'w'?"),
         (
             {"a": X, "b": W},
             ("--batch=2",),
-            "data.npz: missing: x (batches or rows of float[n,2]), w (batches "
-            "or rows of float[n]); the data have: a, b",
+            "data.npz: missing: x (batches or rows of float32[n,2]), w (batches "
+            "or rows of float32[n]); the data have: a, b",
         ),
-        ({"x": X.astype("f8"), "w": W}, ("--batch=2",), "found double[2,2]"),
-        ({"x": X[:, :1], "w": W}, ("--batch=2",), "found float[2,1]"),
+        ({"x": X.astype("c8"), "w": W}, ("--batch=2",), 'x.astype("float32")'),
+        ({"x": X[:, :1], "w": W}, ("--batch=2",), "found float32[2,1]"),
         ({"x": X.reshape(5, 2, 2), "w": W}, ("--batch=2",), "'x' has batches"),
         (
             {"x": X.reshape(5, 2, 2), "w": W.reshape(5, 2)},

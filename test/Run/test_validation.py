@@ -166,10 +166,10 @@ def test_data_that_do_not_fit(tmp_path, data):
     step = write_model(tmp_path, STEP)
     x, y = data[2]["x"], data[2]["y"]
     for arrays, text in (
-        ({"x": x, "z": y}, "missing: y (batches or rows of float[n,1]); the"),
+        ({"x": x, "z": y}, "missing: y (batches or rows of float32[n,1]); the"),
         ({"x": x[:0], "y": y[:0]}, "the data have 0 rows, less than a batch"),
         ({"x": x, "y": y[:5]}, "input 'y' has 5 rows, 'x' has 10"),
-        ({"x": x[:, :2], "y": y}, "input 'x': expected float[n,3], found"),
+        ({"x": x[:, :2], "y": y}, "input 'x': expected float32[n,3], found"),
     ):
         bad = save(tmp_path / "bad.npz", arrays)
         message = fail(

@@ -83,7 +83,7 @@ def test_data_that_the_model_does_not_take(tmp_path):
     np.savez(tmp_path / "x.npz", **arrays)
     done = verify(model, *flags)
     assert done.returncode == BAD_INPUT
-    text = "input 'w' is missing: expected float[32,32], found 'labels'"
+    text = "input 'w' is missing: expected float32[32,32], found 'labels'"
     assert text in done.stderr and "warning" not in done.stderr
 
 

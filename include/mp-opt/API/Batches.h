@@ -30,8 +30,8 @@ struct DataRemarks {
 /// Training data have one more dimension than the inputs of their names - they
 /// are batches already, and come in their order - or are rows, of which each
 /// batch takes as many as it holds. Rows are shuffled anew in each epoch; what
-/// is left at its end is left out. Integers of another type than the input's
-/// become that one, batch after batch, if it holds them.
+/// is left at its end is left out. Elements of another type than the input's
+/// become that one, batch after batch, if it takes them (API/InputFit.h).
 class Batches {
 public:
   /// Fails, naming the file and the tensor, where data do not fit the inputs.
@@ -71,7 +71,7 @@ private:
     Tensor data;
     /// Of one batch.
     llvm::SmallVector<int64_t> sizes;
-    /// Where shuffled rows are gathered, and where integers of another type
+    /// Where shuffled rows are gathered, and where elements of another type
     /// become those of the input's; empty if they do not.
     Tensor gathered, converted;
   };
@@ -84,6 +84,8 @@ private:
   llvm::Error convert(Source &source, const ModelValue &input);
   llvm::Error makeRoom(Source &source, const ModelValue &input);
   Tensor getBatch(Source &source, uint64_t batch);
+  llvm::Error refuseMixture(llvm::ArrayRef<ModelValue> inputs);
+  llvm::Error refuseRows(llvm::ArrayRef<ModelValue> inputs);
   llvm::Error findForm(llvm::ArrayRef<ModelValue> inputs);
   llvm::Error chooseSize(llvm::ArrayRef<ModelValue> inputs);
   void shuffleRows(uint64_t epoch);

@@ -24,6 +24,8 @@ namespace mp {
 
 /// Rules for the elements of one input.
 struct DataRule {
+  /// The type of the input: float64 beyond that of float is not finite there.
+  ElementKind kind = ElementKind::Undefined;
   /// Integers: from `least` to `greatest`, or `ignored`.
   struct Range {
     int64_t least, greatest;
@@ -57,6 +59,10 @@ struct DataFault {
 /// Looks at the elements from `first` on, `count` of them.
 DataFault findFault(const Tensor &tensor, const DataRule &rule, uint64_t first,
                     uint64_t count);
+
+/// "row 5, column 2", from 0 on.
+std::string describePlace(llvm::ArrayRef<int64_t> sizes, uint64_t place,
+                          bool areBatches);
 
 /// "'labels' has 3 labels that are none of the classes 0 to 9 of node 'loss'
 /// (...), the first is 12 in row 5". `areBatches` says whether the data are

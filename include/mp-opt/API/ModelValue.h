@@ -18,12 +18,9 @@ namespace mp {
 struct ModelValue : ProgramValue {
   llvm::SmallVector<std::string> dimNames;
 
-  /// "float[batch,784]".
+  /// "float32[batch,784]", as numpy calls the type.
   std::string describe() const;
 };
-
-/// Fails unless `tensor` is what `input` takes.
-llvm::Error checkInput(const ModelValue &input, const Tensor &tensor);
 
 struct BindingOptions {
   /// Of random numbers in the place of inputs without data and default: floats
@@ -32,13 +29,14 @@ struct BindingOptions {
   /// (defaultDimension in Graph/ValueSizes.h). Without a seed nothing is made
   /// up.
   std::optional<uint64_t> seed;
-  /// Gets a warning for data that the model does not take, and a note of sizes
-  /// that were made up.
+  /// Gets a warning for data that the model does not take, and notes of types
+  /// that were converted and of sizes that were made up.
   MessageFn onMessage;
 };
 
-/// One tensor for each of `inputs`, those without data empty. Fails, naming the
-/// tensor, where types or sizes differ from what the model takes, or data are
+/// One tensor for each of `inputs`, those without data empty; elements of
+/// another type are converted with a note (API/InputFit.h). Fails, naming the
+/// tensor, where types or sizes are not what the model takes, or data are
 /// missing.
 llvm::Expected<std::vector<Tensor>>
 bindInputs(llvm::ArrayRef<ModelValue> inputs, const DataSet &data,

@@ -22,16 +22,36 @@ llvm::Expected<Tensor> convertFloats(const Tensor &tensor, ElementKind kind);
 /// True for integers of 8 to 64 bits; booleans are none.
 bool isInteger(ElementKind kind);
 
-/// True if every number of the integer kind `from` is one of `to`, too.
-bool holdsAllOf(ElementKind to, ElementKind from);
+//===----------------------------------------------------------------------===//
+// Numbers of any kind
+//===----------------------------------------------------------------------===//
+//
+// Real numbers and booleans become those of another kind where no value
+// changes. Float takes all of them, rounded, but for finite numbers that would
+// become infinite.
 
-/// The first element of an integer tensor, as text, that the integer kind has
-/// not; absent if it has them all.
-std::optional<std::string> findOutside(const Tensor &tensor, ElementKind kind);
+/// True if there are rules for elements of `from` in the place of `to`.
+bool isConvertible(ElementKind from, ElementKind to);
 
-/// Writes the elements of an integer tensor to one of another integer kind,
-/// which has them all, and of as many elements.
-void copyIntegers(const Tensor &from, const Tensor &to);
+/// True if `to` takes all elements of `from`, whatever they are.
+bool takesAllOf(ElementKind to, ElementKind from);
+
+/// The place of the first element that `kind` does not take; absent if it
+/// takes them all.
+std::optional<uint64_t> findRefused(const Tensor &tensor, ElementKind kind);
+
+/// Writes the elements of a tensor to one of another kind, which takes them
+/// all, and of as many elements.
+void copyElements(const Tensor &from, const Tensor &to);
+
+/// One element as text: "-3", "0.5", "NaN", "infinity".
+std::string formatElement(const Tensor &tensor, uint64_t place);
+
+/// The name that numpy has for a kind: "float32", "bool".
+llvm::StringRef getArrayTypeName(ElementKind kind);
+
+/// "float32[2,3]"; `?` stands for a negative size.
+std::string describeArray(ElementKind kind, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace mp
 
