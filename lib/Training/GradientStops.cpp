@@ -313,7 +313,9 @@ static LogicalResult markPadding(Operation *node) {
   Value table = node->getOperand(0);
   auto type = dyn_cast<RankedTensorType>(table.getType());
   if (!index) {
-    bool isUnsaid = isTorchExport(node) && !getFxNode(node);
+    // Makers that know of none say "none".
+    bool isUnsaid = isTorchExport(node) && !getFxNode(node) &&
+                    !getNodeMetadata(node, paddingIndexKey);
     index = isUnsaid ? findZeroRow(table.getDefiningOp()) : std::nullopt;
     if (!index)
       return success();

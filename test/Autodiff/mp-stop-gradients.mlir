@@ -60,12 +60,14 @@ module @buffers attributes {onnx.opset_import = [["", 18]]} {
 // -----
 
 // The third argument of a lookup is the row of padding; -1 and none say that
-// there is none. Of an export without metadata the row of zeros tells it.
+// there is none, as does "none". Of an export without metadata the row of zeros
+// tells it.
 // CHECK-LABEL: module @padding
 // CHECK: %h = "onnx.Gather"(%t, %i) {mp.padding_index = 1 : i64,
 // CHECK: %g = "onnx.Gather"(%t, %i) {onnx.
 // CHECK: %f = "onnx.Gather"(%t, %i) {mp.padding_index = 0 : i64,
 // CHECK: %e = "onnx.Gather"(%u, %i) {onnx.
+// CHECK: %d = "onnx.Gather"(%t, %i) {onnx.
 module @padding attributes {onnx.model = {producer_name = "pytorch"}, onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%i: tensor<3xi64>):
@@ -75,7 +77,8 @@ module @padding attributes {onnx.model = {producer_name = "pytorch"}, onnx.opset
     %1 = "onnx.Gather"(%t, %i) {onnx.extra = {metadata_props = [{key = "pkg.torch.onnx.fx_node", value = "%g : [num_users=1] = call_function[target=torch.ops.aten.embedding.default](args = (%p_t, %i), kwargs = {})"}]}, onnx.results = ["g"]} : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
     %2 = "onnx.Gather"(%t, %i) {onnx.results = ["f"]} : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
     %3 = "onnx.Gather"(%u, %i) {onnx.results = ["e"]} : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
-    %4 = "onnx.Sum"(%0, %1, %2, %3) {onnx.results = ["y"]} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+    %d = "onnx.Gather"(%t, %i) {onnx.extra = {metadata_props = [{key = "mp-opt.padding_index", value = "none"}]}, onnx.results = ["d"]} : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+    %4 = "onnx.Sum"(%0, %1, %2, %3, %d) {onnx.results = ["y"]} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
     onnx.yield %4 : tensor<3x2xf32> {onnx.inputs = [{name = "i"}], onnx.outputs = [{name = "y"}]}
   }
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The recipe that exports torch's modules, examples/training/export_torch.py."""
 
+import argparse
 import os
 import pathlib
 import sys
@@ -146,3 +147,140 @@ def test_updated_buffers(tmp_path, exporter):
     for name in ("center", "side"):
         expected = module.get_buffer(name).numpy()
         numpy.testing.assert_allclose(state[name], expected, rtol=1e-5, atol=1e-6)
+
+
+# -----------------------------------------------------------------------------
+# Checks
+# -----------------------------------------------------------------------------
+
+
+def test_judged_gradients():
+    """What rounding explains agrees, and nothing else does."""
+    random = numpy.random.default_rng(0)
+    exact = {
+        "large": random.normal(size=99),
+        "small": random.normal(size=99) * 1e-5,
+        "zero": random.normal(size=99) * 1e-17,
+        "drawn": random.normal(size=99),
+        "rough": random.normal(size=99),
+    }
+    noise = {"large": 1e-8, "small": 1e-7, "zero": 1e-6, "drawn": 1, "rough": 1e-3}
+    own = {n: g + noise[n] * random.normal(size=99) for n, g in exact.items()}
+    judge = recipe.Judge(exact, own, tolerance=1e-4)
+
+    def agrees(name, error):
+        found = exact[name] + error * random.normal(size=99)
+        errors = recipe.relative_errors({name: found}, exact)
+        return judge.verdict(name, found, errors[name])
+
+    assert agrees("large", 1e-6)[0] and not agrees("large", 1e-3)[0]
+    assert agrees("zero", 1e-6)[1].startswith("not judged: vanishes, 1e-17 of")
+    assert agrees("small", 1e-6)[0] and agrees("zero", 3e-5)[0]
+    assert not agrees("zero", 1e-2)[0] and not agrees("small", 1e-2)[0]
+    # Twice what torch's fp32 misses by; and draws of Dropout.
+    assert agrees("rough", 2e-3)[0] and not agrees("rough", 5e-2)[0]
+    assert not agrees("drawn", 1)[0]
+
+
+class Vanishing(torch.nn.Module):
+    """Biases before normalizations, a frozen one, look-ups with padding, tied,
+    shared and frozen parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(7, 4, padding_idx=-2)
+        self.again = torch.nn.Embedding(7, 4)
+        self.again.weight = self.table.weight
+        self.first = torch.nn.Linear(4, 4)
+        self.norm = torch.nn.BatchNorm1d(4)
+        self.second = torch.nn.Linear(4, 4)
+        self.frozen = torch.nn.BatchNorm1d(4).eval()
+        self.frozen.running_mean.uniform_()
+        self.still = torch.nn.Linear(4, 4).requires_grad_(False)
+        self.head = torch.nn.Linear(4, 7)
+        self.head.weight = self.table.weight
+
+    def forward(self, ids):
+        other = torch.nn.functional.embedding(ids % 4, self.still.weight, 1)
+        x = self.table(ids) * 2 + self.again(ids) + other
+        x = torch.tanh(self.norm(self.first(x.mean(1))))
+        return self.head(self.still(self.frozen(torch.tanh(self.second(x)))))
+
+
+def check_module(module, inputs, path, exporter, capsys):
+    options = argparse.Namespace(
+        class_axis=1, loss="mse", flag=[], tolerance=1e-4,
+        mp_opt=os.environ["MP_OPT"],
+    )  # fmt: skip
+    recipe.set_mode(module, False)
+    recipe.export(module, inputs, path, exporter)
+    recipe.write_lists(module, path)
+    capsys.readouterr()
+    return lambda: (
+        recipe.check(module, inputs, path, options),
+        capsys.readouterr().out.splitlines(),
+    )
+
+
+@pytest.mark.parametrize("exporter", ["dynamo", "script"])
+def test_gradients_that_vanish(tmp_path, monkeypatch, capsys, exporter):
+    torch.manual_seed(0)
+    module, inputs = Vanishing(), (torch.randint(0, 7, (64, 5)),)
+    check = check_module(module, inputs, tmp_path / "n.onnx", exporter, capsys)
+    wrong, lines = check()
+    assert wrong == 0, lines
+    names = {line.split()[-1] for line in lines}
+    assert names >= {"table.weight", "first.bias", "second.bias", "frozen.weight"}
+    assert not any("still" in name for name in names)
+    if exporter == "dynamo":
+        return
+    run_step = recipe.run_step
+
+    def change(step, feeds):
+        results = run_step(step, feeds)
+        results["second.weight_grad"] *= 1.01
+        results["first.bias_grad"] += 0.01
+        results["table.weight_grad"][5] += 1
+        return results
+
+    monkeypatch.setattr(recipe, "run_step", change)
+    wrong, lines = check()
+    found = {line.split()[-1] for line in lines if line[0] == "!"}
+    assert found == {"second.weight", "first.bias", "table.weight"}
+
+
+def test_modes_of_parts(capsys):
+    """Those of a module in training mode are its own."""
+    module = Vanishing()
+    recipe.set_mode(module, False)
+    assert module.norm.training and not module.frozen.training
+    assert "frozen: stays in inference mode" in capsys.readouterr().out
+    # Loaded models are in inference mode as a whole.
+    module.eval()
+    recipe.set_mode(module, False)
+    assert module.frozen.training
+    recipe.set_mode(module, True)
+    assert not module.norm.training
+
+
+class Lookup(torch.nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.table = torch.nn.Embedding(7, 4, **options)
+
+    def forward(self, ids):
+        return self.table(ids).mean(1)
+
+
+@pytest.mark.parametrize("exporter", ["dynamo", "script"])
+def test_what_steps_cannot_do(tmp_path, exporter):
+    ids = torch.zeros(2, 3, dtype=torch.int64)
+    norm = torch.nn.BatchNorm1d(4, momentum=None)
+    for module, inputs, text in (
+        (Lookup(max_norm=1.0), ids, "'table.weight' is looked up with max_norm"),
+        (Lookup(scale_grad_by_freq=True), ids, "with scale_grad_by_freq"),
+        (torch.nn.Sequential(norm), torch.ones(3, 4), "'0' has momentum=None"),
+    ):
+        with pytest.raises(recipe.Failure, match=text):
+            recipe.export(module, (inputs,), tmp_path / "n.onnx", exporter)
+        recipe.export(module.eval(), (inputs,), tmp_path / "n.onnx", "script")
