@@ -9,7 +9,8 @@ _Path = str | PathLike[str]
 _Object = TypeVar("_Object")
 _Texts = str | Iterable[str]
 _Sizes = Mapping[str, int] | str | Iterable[str]
-_Precision = Literal["bf16", "fp16", "fp32"]
+# Types of numpy, torch and ml_dtypes are not known here.
+_Precision = Literal["bf16", "fp16", "fp32"] | Any
 _Array = Any
 
 __version__: str

@@ -77,9 +77,14 @@ def prepare(value, name: str):
                 f"{what}: expected an array in the memory of the CPU, found "
                 f"one on DLPack's device {int(device)}"
             )
+    if value is None:
+        raise TypeError(f"{what}: expected an array, found None")
     array = numpy.asarray(value)
-    if array.dtype.hasobject:
-        raise TypeError(f"{what}: found elements of type {array.dtype}")
+    if array.dtype.kind in "OUS":
+        raise TypeError(
+            f"{what}: expected numbers, found elements of type {array.dtype}: "
+            f'{name or "array"}.astype("float32") converts those that are numbers'
+        )
     if not isinstance(value, numpy.ndarray) and array.dtype == "float64":
         if not hasattr(value, "dtype"):
             # Python's numbers have no type of their own.

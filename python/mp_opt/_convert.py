@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 
 from . import _mp_opt
-from ._errors import OUTSIDE, UsageError, check
-from ._flags import precision_flags, to_flags
+from ._errors import OUTSIDE, UsageError, check, to_python
+from ._flags import precision_flags, to_flags, to_precision
 from ._models import Source
 from ._reports import Diff, Explanation, Report, Summary, Verification, parse
 
@@ -48,7 +48,8 @@ def convert(model, precision=None, *, output=None, name=None, **flags):
     or not at all, and the path is returned: the way for models over 2 GB.
 
     ``precision`` is "bf16" (also where nothing else says so), "fp16" or, to
-    change nothing but what further arguments say, "fp32". Those are the flags
+    change nothing but what further arguments say, "fp32", or a type of numpy's,
+    torch's or ml_dtypes' such as ``numpy.float16``. Those are the flags
     of ``mp-opt``, with underscores for dashes: ``policy="mixed_bfloat16"``,
     ``allow=["Gelu"]``, ``deny_node="head.*"``, ``dim={"batch": 1}``,
     ``strict=True``; ``mp_opt.flags()`` lists them. ``name`` is what messages
@@ -76,8 +77,10 @@ def train_step(model, loss, *, optimizer="sgd", output=None, name=None, **flags)
     """
     _refuse(flags, _NOT_HERE[:-2], "not an argument of train_step()")
     arguments = {"train": True, "loss": loss, "optimizer": optimizer, **flags}
-    if arguments.get("precision") == "fp32":
-        del arguments["precision"]
+    if "precision" in arguments:
+        arguments["precision"] = to_precision(arguments["precision"])
+        if arguments["precision"] in ("fp32", None):
+            del arguments["precision"]
     made, _ = _run(
         model, arguments, output=output, name=name, wants_bytes=True
     )
@@ -157,7 +160,7 @@ def verify(
                 source.content, source.name, to_flags(arguments), "", None, False
             )
             _, texts = check(outcome, allowed=(OUTSIDE,))
-            return Verification(texts["verify"], outcome[0] == 0)
+            return Verification(to_python(texts["verify"]), outcome[0] == 0)
         if precision is not None:
             raise UsageError("precision: 'result' has one already", 2)
         first, second = Source(model, name), Source(result)
@@ -166,7 +169,7 @@ def verify(
             to_flags(flags | checked), False, False,
         )  # fmt: skip
         text, _ = check(outcome, allowed=(OUTSIDE,))
-        return Verification(text, outcome[0] == 0)
+        return Verification(to_python(text), outcome[0] == 0)
 
 
 class _data_file:

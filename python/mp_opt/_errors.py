@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 
@@ -59,6 +60,33 @@ class ModelWarning(UserWarning):
     """What is worth a look in a model or in data."""
 
 
+# What a message of the programs says to do in a shell.
+_MAKE_STEP = re.compile(r"mp-opt \S+ --train --loss=\.\.\. -o step\.onnx")
+_SIZES = re.compile(r"(?<![\w-])--dim=(\w+)=(\w+)")
+_FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*|-o)(?![\w-])")
+
+
+def to_python(text: str) -> str:
+    """A message of the programs with the names that arguments have here:
+    ``deny_node`` for ``--deny-node``. Command lines stay as they are."""
+    if "-" not in text:
+        return text
+    from ._flags import argument_names
+
+    names = argument_names()
+
+    def rename(match):
+        return names.get(match[1], match[1])
+
+    text = _MAKE_STEP.sub("mp_opt.train_step(model, loss)", text)
+    parts = re.split("(; |: )", text)
+    for place, part in enumerate(parts):
+        if not re.search(r"\bmp-(opt|run) ", part):
+            part = _SIZES.sub(r'dim={"\1": \2}', part)
+            parts[place] = _FLAG.sub(rename, part)
+    return "".join(parts)
+
+
 OUTSIDE = 3
 _CLASSES = {
     2: UsageError,
@@ -80,20 +108,23 @@ def _frames_inside() -> int:
     return depth
 
 
-def check(result, allowed=(), keywords=None):
-    """The value of a call; raises where it failed, warns of what it said.
-    ``keywords`` are the flags' names by the names of Python's arguments."""
+def check(result, allowed=(), notes=False):
+    """The value of a call; raises where it failed, warns of what it said, with
+    ``notes`` of notes as well. Flags have the names of Python's arguments."""
     status, value, text, messages = result
     told = [
-        Diagnostic(_SEVERITIES[severity], file, node, op, attribute, message)
+        Diagnostic(
+            _SEVERITIES[severity], file, node, op, attribute, to_python(message)
+        )
         for severity, file, node, op, attribute, message in messages
     ]
     if status and status not in allowed:
-        raise _CLASSES.get(status, Error)(text, status, told)
+        raise _CLASSES.get(status, Error)(to_python(text), status, told)
     for diagnostic in told:
-        if diagnostic.severity == "warning":
+        severity = diagnostic.severity
+        if severity == "warning" or (notes and severity == "note"):
             warnings.warn(
-                str(diagnostic).replace("warning: ", "", 1),
+                str(diagnostic).replace(f"{severity}: ", "", 1),
                 ModelWarning,
                 stacklevel=_frames_inside(),
             )

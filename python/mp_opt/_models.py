@@ -31,6 +31,8 @@ class Source:
         self.name = name or "<model>"
         if isinstance(model, (bytes, bytearray, memoryview)):
             self.content = bytes(model)
+            if not self.content:
+                raise Error(f"{self.name}: expected a model, found 0 bytes")
             return
         self.content, self.wrap = _serialize(model)
 
@@ -54,6 +56,15 @@ def _serialize(model):
     if hasattr(model, "model_proto"):
         # torch.onnx.ONNXProgram
         return _serialize(model.model_proto)
+    if hasattr(model, "SerializeToString") and kind.__name__ != "ModelProto":
+        made = {
+            "GraphProto": "onnx.helper.make_model(graph) makes a model of it",
+            "FunctionProto": "a model has functions besides its graph",
+        }.get(kind.__name__, "a model has its graph, opsets and version")
+        raise TypeError(
+            "expected a model as a path, bytes or onnx.ModelProto, got "
+            f"onnx.{kind.__name__}: {made}"
+        )
     if hasattr(model, "SerializeToString"):
         try:
             size = model.ByteSize()

@@ -9,7 +9,7 @@ import os
 from . import _mp_opt
 from ._arrays import Value, describe, finish, is_torch, prepare
 from ._errors import Error, UsageError, check
-from ._flags import to_flags
+from ._flags import to_flags, to_precision
 from ._models import Source
 
 
@@ -23,7 +23,8 @@ def num_threads() -> int:
 
 
 def _arguments(precision, dim, flags) -> list:
-    if precision == "fp32":
+    precision = to_precision(precision)
+    if isinstance(precision, str) and precision == "fp32":
         precision = None
     return to_flags({"precision": precision, "dim": dim, **flags})
 
@@ -57,6 +58,16 @@ class Program:
 
         return f"<mp_opt.Program ({show(self.inputs)}) -> ({show(self.outputs)})>"
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            "a Program is code of this process, which can be neither pickled nor "
+            "copied: keep the model (its path, or its bytes) and compile() it "
+            "where it is needed; code that was compiled once comes from a cache"
+        )
+
+    def __copy__(self):
+        return Program(self._program)
+
     def get_inputs(self) -> list[Value]:
         """As onnxruntime's sessions have it."""
         return list(self.inputs)
@@ -65,7 +76,8 @@ class Program:
         return list(self.outputs)
 
     def _call(self, names, values, like_torch):
-        rows = check(self._program.run(names, values, prepare, like_torch))
+        made = self._program.run(names, values, prepare, like_torch)
+        rows = check(made, notes=True)
         if self._has_others and not like_torch:
             return list(finish(rows, like_torch).values())
         return [row[2] for row in rows]
@@ -76,8 +88,9 @@ class Program:
             # Those without a name are of the first inputs.
             if len(arrays) > len(self.inputs):
                 raise Error(
-                    f"expected {len(self.inputs)} inputs at most, got "
-                    f"{len(arrays)}"
+                    f"expected {len(self.inputs)} inputs at most "
+                    f"({', '.join(repr(v.name) for v in self.inputs)}), got "
+                    f"{len(arrays)} without a name"
                 )
             names = [v.name for v in self.inputs[: len(arrays)]] + list(named)
             values = [*arrays, *named.values()]
@@ -117,8 +130,23 @@ def compile(model, *, precision=None, dim=None, name=None, **flags) -> Program:
     return Program(check(made))
 
 
+def _rate(lr) -> float:
+    try:
+        rate = float(lr)
+    except (TypeError, ValueError):
+        rate = math.nan
+    if not 0 <= rate < math.inf:
+        raise Error(f"lr: expected a number of at least 0, got {lr!r}")
+    return rate
+
+
 class TrainingStep:
     """A compiled training step, as ``train_step`` makes it, with its states.
+
+    What is wrong with the arguments of a step - names, types, sizes, labels that
+    are no classes - is an error before it begins, and the next one can be made.
+    Arrays of other types become those of the inputs where no value changes, or
+    where the input is float32, with one warning for each input.
 
     Arguments are those of ``compile``, and of ``mp-run train``'s learning rate:
     ``lr=0.01, lr_schedule="cosine", warmup=100, steps=1000``.
@@ -141,6 +169,14 @@ class TrainingStep:
             f"{len(self.states)} states>"
         )
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            "a TrainingStep is code of this process, which can be neither "
+            "pickled nor copied: keep the step's path and all_states(), or what "
+            "save(path) writes; TrainingStep(path) and load_state_dict(states) "
+            "or load(path) go on with them"
+        )
+
     @property
     def count(self) -> int:
         """Steps made so far."""
@@ -158,13 +194,9 @@ class TrainingStep:
         feeds = {**(batch or {}), **arrays}
         values = list(feeds.values())
         like_torch = bool(values) and is_torch(values[0])
-        rate = math.nan if lr is None else float(lr)
-        if lr is not None and math.isnan(rate):
-            raise Error("lr: expected a number of at least 0, got nan")
-        rows = check(
-            self._step.run(list(feeds), values, rate, prepare, like_torch)
-        )
-        return finish(rows, like_torch)
+        rate = math.nan if lr is None else _rate(lr)
+        made = self._step.run(list(feeds), values, rate, prepare, like_torch)
+        return finish(check(made, notes=True), like_torch)
 
     __call__ = step
 

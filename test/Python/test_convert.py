@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import warnings
 
+import ml_dtypes
 import mp_opt
 import numpy
 import onnx
@@ -164,19 +165,60 @@ def test_errors_say_what_and_where(path):
 
 @pytest.mark.parametrize("arguments, kind, message", [
     ({"precision": "bf61"}, mp_opt.UsageError, "expected 'bf16'"),
-    ({"strct": True}, mp_opt.UsageError, "did you mean '--strict'?"),
+    ({"strct": True}, mp_opt.UsageError, "did you mean 'strict'?"),
     ({"mixed_fp16": True, "mixed_bf16": True}, mp_opt.UsageError, "exclude"),
     ({"loss": "mse"}, mp_opt.UsageError, "not an argument of convert"),
     ({"o": "x.onnx"}, mp_opt.UsageError, "not an argument of convert"),
     ({"allow": object()}, TypeError, "allow: expected a text"),
-    ({"opset_limit": "new"}, mp_opt.UsageError, "--opset-limit: expected"),
-    ({"output": "x.npz"}, mp_opt.UsageError, "expected a name that ends in"),
+    ({"opset_limit": "new"}, mp_opt.UsageError, "^opset_limit: expected"),
+    ({"deny": 5}, TypeError, "deny: expected a text or a list of texts, got 5"),
+    ({"deny": "Gem"}, mp_opt.Error, "unknown operator 'Gem' in deny;"),
+    ({"deny_node": "q"}, mp_opt.Error, "pattern 'q' in deny_node"),
+    ({"precision": numpy.float64}, mp_opt.UsageError, "such as numpy.float16"),
+    ({"output": "x.npz"}, mp_opt.UsageError, "^output: expected a name that"),
     ({"output": "/proc/x.onnx"}, mp_opt.Error, "cannot write"),
     ({"output": 5}, TypeError, ""),
 ])  # fmt: skip
 def test_wrong_arguments(path, arguments, kind, message):
     with pytest.raises(kind, match=message):
         mp_opt.convert(path, **arguments)
+
+
+@pytest.mark.parametrize("precision, expected", [
+    (numpy.float16, 10), (numpy.dtype("float16"), 10), ("float16", 10),
+    (ml_dtypes.bfloat16, 16), (numpy.dtype(ml_dtypes.bfloat16), 16),
+    ("bfloat16", 16), (numpy.float32, 1), ("float32", 1),
+])  # fmt: skip
+def test_precisions_of_others(path, precision, expected):
+    made = mp_opt.convert(path, precision)
+    assert expected in {t.data_type for t in made.graph.initializer}
+    mp_opt.train_step(path, "softmax-cross-entropy", precision=precision)
+    mp_opt.compile(path, precision=precision)
+
+
+def test_messages_have_names_of_arguments():
+    for text, expected in {
+        "did you mean '--deny-node'?": "did you mean 'deny_node'?",
+        "-o: expected a name": "output: expected a name",
+        "--dim=NAME=SIZE gives others": 'dim={"NAME": SIZE} gives others',
+        "off (--deny-node=a-b)": "off (deny_node=a-b)",
+        "mp-opt --train --class-axis=-1 if": "mp-opt --train --class-axis=-1 if",
+        "mp-run train --lr=1; --lr=2": "mp-run train --lr=1; lr=2",
+        "a -o- b --no-such-flag": "a -o- b --no-such-flag",
+        "--bf16 --mixed-bf16": "bf16 mixed_bf16",
+    }.items():
+        assert mp_opt._errors.to_python(text) == expected
+    with pytest.raises(mp_opt.Error, match=r"train_step\(model, loss\) makes one"):
+        mp_opt.TrainingStep(CLASSIFIER)
+    with pytest.raises(mp_opt.Error, match="0 bytes"):
+        mp_opt.convert(b"")
+    with pytest.raises(TypeError, match="GraphProto: onnx.helper.make_model"):
+        mp_opt.convert(onnx.GraphProto())
+
+
+def test_data_of_verify_that_are_not_there(path):
+    with pytest.raises(mp_opt.Error, match="'x' is missing"):
+        mp_opt.verify(path, data={"z": numpy.ones((2, 4), "float32")})
 
 
 @pytest.mark.parametrize("model, kind", [

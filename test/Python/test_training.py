@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Training steps: loops of one's own, states, checkpoints of mp-run."""
 
+import copy
 import math
 import os
+import pickle
 import subprocess
 import sys
+import warnings
 
 import mp_opt
 import numpy
@@ -169,7 +172,7 @@ def test_schedules(step_path):
     assert max(rates) == pytest.approx(0.5) and rates[-1] < 0.05
     step.step(make_batch(), lr=0.125)
     assert step.lr == 0.125
-    with pytest.raises(mp_opt.UsageError, match="--steps"):
+    with pytest.raises(mp_opt.UsageError, match=" steps"):
         mp_opt.TrainingStep(step_path, lr_schedule="linear")
     for wrong in (-1, math.inf, math.nan):
         with pytest.raises(mp_opt.Error, match="lr"):
@@ -178,11 +181,20 @@ def test_schedules(step_path):
 
 @pytest.mark.parametrize("change, message", [
     ({"labels": None}, "TypeError"),
-    ({"x": numpy.ones((ROWS, 5), "float32")}, "expected float"),
-    ({"x": numpy.ones((ROWS, 4), "float64")}, "found double"),
-    ({"labels": numpy.zeros(ROWS, "float32")}, "expected int64"),
-    ({"labels": numpy.full(ROWS, 99)}, "label 99 of 3 classes"),
-    ({"labels": numpy.full(ROWS, -7)}, "label -7 of 3 classes"),
+    ({"x": numpy.ones((ROWS, 5), "float32")}, "expected float32[8,4], found"),
+    ({"x": numpy.ones((ROWS, 4), "complex64")}, 'x.astype("float32")'),
+    ({"x": numpy.full((ROWS, 4), 1e300)}, "with 1e+300 in row 0, column 0"),
+    ({"x": numpy.ones((ROWS, 4)).astype(str)}, "TypeError"),
+    ({"x": numpy.ones((ROWS, 2, 2), "float32")}, "x.reshape(-1, 4)"),
+    ({"x": numpy.ones((ROWS, 4, 1), "float32")}, "x.squeeze(2)"),
+    ({"x": numpy.ones((4, ROWS), "float32")}, "x.T"),
+    ({"labels": numpy.full(ROWS, 0.5)}, 'labels.astype("int64") rounds'),
+    ({"labels": numpy.full(ROWS, numpy.nan)}, "with NaN in row 0"),
+    ({"labels": numpy.eye(3)[numpy.zeros(ROWS, int)]}, "labels.argmax(1)"),
+    ({"labels": numpy.zeros((ROWS, 1), int)}, "labels[:, 0]"),
+    ({"labels": numpy.zeros(ROWS - 1, int)}, "expected int64[8], found int64[7]"),
+    ({"labels": numpy.arange(ROWS) * 33 % 100}, "none of the classes 0 to 2"),
+    ({"labels": numpy.full(ROWS, -7)}, "the first is -7 in row 0"),
     ({"y": numpy.ones(3, "float32")}, "there is no input 'y'"),
     ({"head.bias": numpy.ones(3, "float32")}, "there is no input 'head.bias'"),
 ])  # fmt: skip
@@ -195,10 +207,56 @@ def test_wrong_batches(step, change, message):
     with pytest.raises(mp_opt.Error):
         step.step({})
     assert step.count == 0
-    # What a step on its way may have changed is set again.
-    step.load_state_dict(before, strict=True)
+    # No step has begun.
+    after = step.all_states()
+    assert all(numpy.array_equal(before[n], after[n]) for n in before)
     step.step(make_batch())
     assert step.count == 1
+
+
+def test_sizes_that_do_not_go_together(step_path):
+    """Where they are open, a step shows it; its states are put back."""
+    step = mp_opt.TrainingStep(step_path)
+    batch = make_batch()
+    step.step(batch)
+    before = step.all_states()
+    with pytest.raises(mp_opt.Error, match="batch is 8 in 'labels' and 3 in 'x'"):
+        step.step(x=batch["x"][:3], labels=batch["labels"])
+    after = step.all_states()
+    assert all(numpy.array_equal(before[n], after[n]) for n in before)
+    step.step(batch)
+    assert step.count == 2
+
+
+@pytest.mark.parametrize("kind", ["float64", "float16", "int8", "uint64", "bool"])
+@pytest.mark.parametrize("name", ["x", "labels"])
+def test_types_become_those_of_inputs(step_path, name, kind):
+    ends = []
+    batch = make_batch()
+    batch["x"] = numpy.sign(numpy.abs(batch["x"]) - 0.5).clip(0)
+    batch["labels"] = batch["labels"].clip(0, 1)
+    for given in (batch, batch | {name: batch[name].astype(kind)}):
+        step = mp_opt.TrainingStep(step_path, dim={"batch": ROWS})
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                step.step(given)
+        ends.append(step.all_states())
+        # Once for each input.
+        to = {"x": "float32", "labels": "int64"}[name]
+        expected = [f"'{name}': {kind} becomes {to}"] if given is not batch else []
+        assert [str(w.message).split("onnx: ")[-1] for w in told] == expected
+    assert all(numpy.array_equal(ends[0][n], ends[1][n]) for n in ends[0])
+
+
+def test_copies_of_what_is_compiled(step):
+    program = mp_opt.compile(CLASSIFIER)
+    for made, text in ((step, "keep the step's path and all_states"),
+                       (program, "keep the model")):  # fmt: skip
+        for call in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(TypeError, match=text):
+                call(made)
+    assert copy.copy(program).inputs == program.inputs
 
 
 def test_a_batch_is_forgotten(step):
