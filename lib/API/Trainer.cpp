@@ -13,6 +13,9 @@
 #include "mp-opt/API/TrainingLog.h"
 #include "mp-opt/Training/Distribution.h"
 
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
 #include <chrono>
 #include <cmath>
 
@@ -156,10 +159,27 @@ Error Trainer::checkAverages() {
   return Error::success();
 }
 
+Expected<std::vector<NamedTensor>> Trainer::readInitStates() const {
+  // One of the checkpoints in such a folder.
+  SmallString<128> states(options.init);
+  sys::path::append(states, "states.safetensors");
+  if (sys::fs::exists(states))
+    return readDataFile(states);
+  if (sys::fs::is_directory(options.init) &&
+      !CheckpointFolder::isOne(options.init))
+    return createStringError(options.init +
+                             ": expected a file with states or a folder with "
+                             "checkpoints, found a folder without any");
+  return readTensors(options.init, [&](const Twine &warning) {
+    if (options.onWarning)
+      options.onWarning(warning);
+  });
+}
+
 Error Trainer::readInit() {
   if (options.init.empty())
     return Error::success();
-  auto read = readDataFile(options.init);
+  auto read = readInitStates();
   if (!read)
     return read.takeError();
   if (Error failed = setStates(*read))

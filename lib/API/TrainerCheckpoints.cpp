@@ -8,6 +8,7 @@
 #include "mp-opt/API/Trainer.h"
 
 #include "mp-opt/API/Error.h"
+#include "mp-opt/API/TensorText.h"
 #include "mp-opt/Training/Optimizers.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -66,25 +67,42 @@ std::string Trainer::hashStates() const {
   return getContentName(text);
 }
 
-/// Fails where a setting of a checkpoint is not what it is now.
-static Error compare(StringRef key, StringRef then, const DataAttributes &now) {
+/// Numbers with as many digits as a float has, and all else as it is.
+static std::string shorten(StringRef setting) {
+  double number = 0;
+  bool isFraction = setting.contains('.') && !setting.getAsDouble(number);
+  return isFraction ? formatShort(number) : setting.str();
+}
+
+/// A run with other settings is another one, which may have the same states.
+static Error refuseSetting(const Twine &text, StringRef folder) {
+  return createStringError("the checkpoint was made " + text +
+                           "; --init=" + folder +
+                           " and another --checkpoint begin a run with its "
+                           "states");
+}
+
+/// Fails where a setting of a checkpoint in `folder` is not what it is now.
+static Error compare(StringRef key, StringRef then, const DataAttributes &now,
+                     StringRef folder) {
   auto found = now.find(key.str());
   if (found != now.end() && found->second == then)
     return Error::success();
-  return createStringError(
-      "the checkpoint was made with " + key + " = " + then + ", now it is " +
-      (found == now.end() ? "not given" : Twine(found->second)));
+  return refuseSetting(
+      "with " + key + " = " + shorten(then) + ", now it is " +
+          (found == now.end() ? "not given" : shorten(found->second)),
+      folder);
 }
 
 Error Trainer::checkSettings(const Checkpoint &checkpoint) const {
   DataAttributes now = getSettings(), then = checkpoint.settings;
   then.erase(statesSetting);
   for (const auto &[key, text] : then)
-    if (Error failed = compare(key, text, now))
+    if (Error failed = compare(key, text, now, options.checkpoints))
       return failed;
   for (const auto &[key, text] : now)
     if (then.find(key) == then.end())
-      return createStringError("the checkpoint was made without " + key);
+      return refuseSetting("without " + key, options.checkpoints);
   return Error::success();
 }
 
@@ -158,7 +176,7 @@ Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
   for (const auto &[key, text] : now)
     if (auto then = checkpoint.settings.find(key);
         then != checkpoint.settings.end())
-      if (Error failed = compare(key, then->second, now))
+      if (Error failed = compare(key, then->second, now, options.checkpoints))
         return failed;
   return Error::success();
 }

@@ -43,7 +43,7 @@ Trainer::findKeptStates(const FiniteChecks &checks) const {
   }
   if (options.init.empty())
     return kept;
-  auto init = readDataFile(options.init);
+  auto init = readInitStates();
   if (!init)
     return init.takeError();
   for (NamedTensor &state : kept.states)

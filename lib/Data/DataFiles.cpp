@@ -117,14 +117,33 @@ static Expected<std::vector<NamedTensor>> parse(DataFormat format,
   return std::vector<NamedTensor>{{"", std::move(*tensor)}};
 }
 
+/// How numpy makes a file of tensors of another one.
+static std::string adviseFormat(StringRef path) {
+  StringRef suffix = sys::path::extension(path);
+  std::string array =
+      StringSwitch<std::string>(suffix)
+          .Cases({".csv", ".txt", ".tsv"},
+                 ("numpy.loadtxt('" + sys::path::filename(path) +
+                  "', delimiter='" + (suffix == ".tsv" ? "\\t" : ",") +
+                  "', dtype='float32')")
+                     .str())
+          .Cases({".pt", ".pth", ".pkl", ".pickle"}, "an array of it")
+          .Default("");
+  return array.empty() ? array
+                       : "; numpy.savez('data.npz', NAME=" + array +
+                             ") makes one, NAME that of an input";
+}
+
 Expected<std::vector<NamedTensor>> readDataFile(StringRef path) {
   Expected<DataBuffer> file = DataBuffer::open(path);
   if (!file)
     return prefixError(path, file.takeError());
   std::optional<DataFormat> format = getDataFormat(path, file->getText());
   if (!format)
-    return createStringError(path + ": expected an .npz, .npy or .safetensors "
-                                    "file");
+    return createStringError(path +
+                             ": expected an .npz, .npy or .safetensors "
+                             "file" +
+                             adviseFormat(path));
   auto tensors = parse(*format, *file);
   if (!tensors)
     return prefixError(path, tensors.takeError());
@@ -143,13 +162,21 @@ static Error write(DataFormat format, ArrayRef<NamedTensor> tensors,
   return writeNpy(tensors.front().tensor, os);
 }
 
-Error checkDataFileName(StringRef path) {
+Error checkDataFileName(StringRef path, bool haveNames) {
   StringRef suffix = sys::path::extension(path);
-  if (suffix.empty() || getFormatOfName(path))
+  auto format = getFormatOfName(path);
+  bool fits = format && !(haveNames && *format == DataFormat::Npy);
+  if (suffix.empty() || fits)
     return Error::success();
-  return createStringError("'" + path + "': '" + suffix +
-                           "' is no format that tensors are written in; "
-                           "expected .npz, .npy or .safetensors");
+  bool isTorch = suffix == ".pt" || suffix == ".pth" || suffix == ".bin";
+  StringRef why = format ? "' holds one tensor without a name; "
+                         : "' is no format that tensors are written in; ";
+  StringRef advice =
+      isTorch ? ", which safetensors.torch.load_file() reads for torch" : "";
+  return createStringError(
+      "'" + path + "': '" + suffix + why + "expected " +
+      (haveNames ? ".safetensors or .npz" : ".npz, .npy or .safetensors") +
+      advice);
 }
 
 Error writeDataFile(StringRef path, ArrayRef<NamedTensor> tensors) {

@@ -435,11 +435,31 @@ static void nameLoss(GraphOp graph, GraphEditor &editor, NodeBuilder &b,
   editor.addFirstOutput(named);
 }
 
+/// Whether a step is given in the place of a forward model: it has a loss, and
+/// next values of inputs that have first ones.
+static bool isStep(GraphEditor &editor) {
+  StringSet<> states;
+  for (BlockArgument input : editor.getBlock().getArguments())
+    if (editor.getDefault(input))
+      states.insert((onnxir::getValueName(input) + "_new").str());
+  bool hasLoss = false, hasState = false;
+  for (Value value : editor.getYield().getValues()) {
+    StringRef name = onnxir::getValueName(value);
+    hasLoss |= name == lossName;
+    hasState |= states.contains(name);
+  }
+  return hasLoss && hasState;
+}
+
 FailureOr<Value> addLosses(GraphOp graph, NodeBuilder &builder,
                            ArrayRef<std::string> texts, int64_t classAxis) {
   if (texts.empty())
     return graph.emitError() << "no loss is given: expected " << getLossNames();
   GraphEditor editor(graph);
+  if (isStep(editor))
+    return graph.emitError()
+           << "it is a training step already, with a loss and next values of "
+              "states: expected the forward model that it was made of";
   auto requests = parseAll(graph, editor, texts, classAxis);
   if (failed(requests))
     return failure();

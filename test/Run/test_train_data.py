@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from runs import BAD_INPUT, attempt, fail, load_safetensors, make_step
+from runs import BAD_INPUT, USAGE, attempt, fail, load_safetensors, make_step
 from runs import mp_run, train_folder, write_model
 
 NAME = "mlp784"
@@ -112,9 +112,106 @@ def test_integers_that_do_not_fit(tmp_path):
         done = attempt("train", step, *flags)
         assert done.returncode == code, done.stderr
         if code:
-            assert f"input 'x': {last} is no int8" in done.stderr
+            assert f"with {last} in row 3, which is not a number of int8" in done.stderr
         else:
             assert load_safetensors(out)["total"] == x.sum()
+
+
+# -----------------------------------------------------------------------------
+# Other types and forms
+# -----------------------------------------------------------------------------
+
+
+STEP = """
+step (float[n,4] x, int64[n] labels, float[4,3] w) => (float loss, float[4,3] w_new)
+<float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float rate = {0.125}>
+{
+  y = MatMul(x, w)
+  loss, p = SoftmaxCrossEntropyLoss(y, labels)
+  t = Transpose<perm = [1, 0]>(x)
+  e = Exp(p)
+  g = MatMul(t, e)
+  u = Mul(g, rate)
+  w_new = Sub(w, u)
+}
+"""
+ROWS = np.arange(32, dtype=np.float32).reshape(8, 4) % 5 % 2
+LABELS = np.arange(8) % 2
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return write_model(tmp_path_factory.mktemp("small"), STEP)
+
+
+def of_small(small, folder, *flags, **changed):
+    data = save(folder, {"x": ROWS, "labels": LABELS, **changed})
+    return ["train", small, f"--data={data}", "--batch=4", "--no-shuffle", *flags]
+
+
+@pytest.mark.parametrize("kind", ["f8", "f2", "?", "u1", "i4", "u8"])
+@pytest.mark.parametrize("name", ["x", "labels"])
+def test_types_become_those_of_inputs(tmp_path, small, name, kind):
+    """One note for each input; the states are the same."""
+    given = {"x": ROWS, "labels": LABELS}[name].astype(kind)
+    ends = []
+    for changed in ({}, {name: given}):
+        out = tmp_path / "out.safetensors"
+        done = mp_run(*of_small(small, tmp_path, "-o", out, **changed))
+        to = {"x": "float32", "labels": "int64"}[name]
+        note = f"'{name}': {given.dtype.name} becomes {to}"
+        assert done.stderr.count(note) == len(changed)
+        ends.append(out.read_bytes())
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("changed, text", [
+    ({"labels": np.eye(3, dtype="f4")[LABELS]}, "labels.argmax(1)"),
+    ({"labels": LABELS[:, None]}, "labels[:, 0]"),
+    ({"x": ROWS[:, :, None]}, "x.squeeze(2)"),
+    ({"x": ROWS.reshape(8, 2, 2)}, "x.reshape(-1, 4)"),
+    ({"x": ROWS[:, :, None], "labels": LABELS[:, None]}, "x.squeeze(2)"),
+    ({"x": ROWS[:, :3]}, "expected float32[n,4], found float32[4,3]"),
+    ({"x": ROWS + 0j}, 'x.astype("float32") converts it'),
+    ({"labels": LABELS / 3}, "with 0.333333 in row 1, which is not a number of"),
+    ({"x": ROWS.astype("f8") * 1e60}, "not finite as float32, the first is 1e+60 in row 0"),
+    ({"labels": LABELS + 2.0}, "the classes 0 to 2"),
+], ids=str)  # fmt: skip
+def test_other_forms_say_what_to_do(tmp_path, small, changed, text):
+    message = fail(BAD_INPUT, *of_small(small, tmp_path, **changed))
+    assert text in message and str(tmp_path / "data.npz") in message
+
+
+def test_init_from_a_folder(tmp_path, small):
+    runs, other, out = (tmp_path / name for name in ("runs", "other", "out.npz"))
+    mp_run(*of_small(small, tmp_path, f"--checkpoint={runs}", "-o", out))
+    ends = []
+    for init in (out, runs, *runs.glob("step-*2")):
+        end = tmp_path / "end.npz"
+        mp_run(*of_small(small, tmp_path, f"--init={init}", "-o", end))
+        ends.append(np.load(end)["w"])
+    assert len(ends) == 3 and all(np.array_equal(ends[0], end) for end in ends)
+    other.mkdir()
+    message = fail(BAD_INPUT, *of_small(small, tmp_path, f"--init={other}"))
+    assert "expected a file with states or a folder with checkpoints" in message
+    flags = (f"--checkpoint={runs}", "--resume", "--seed=7", "--steps=9")
+    message = fail(BAD_INPUT, *of_small(small, tmp_path, *flags))
+    assert "was made with seed = 0, now it is 7" in message
+    assert f"--init={runs} and another --checkpoint begin a run" in message
+
+
+def test_data_where_they_are_not_looked_for(tmp_path, small):
+    data = save(tmp_path, {"x": ROWS})
+    text = f"data are given by --data={data}"
+    assert text in fail(USAGE, "train", small, data)
+    text = "is 'data.npz', which it has, meant?"
+    assert text in fail(BAD_INPUT, "train", small, f"--data={tmp_path}")
+    csv = tmp_path / "d.csv"
+    csv.write_text("1,2\n")
+    text = "numpy.loadtxt('d.csv', delimiter=',', dtype='float32')"
+    assert text in fail(BAD_INPUT, "train", small, f"--data={csv}")
+    message = fail(USAGE, *of_small(small, tmp_path, "-o", tmp_path / "out.pt"))
+    assert "expected .safetensors or .npz, which safetensors.torch" in message
 
 
 # -----------------------------------------------------------------------------

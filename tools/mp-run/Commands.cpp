@@ -107,6 +107,14 @@ Expected<DataSet> DataFlags::read(StringRef path) const {
   return data;
 }
 
+void noteThreads(uint64_t wished) {
+  if (wished > getNumThreads())
+    printMessage("mp-run", DiagnosticSeverity::Note,
+                 "--threads=" + Twine(wished) + ": " + Twine(getNumThreads()) +
+                     (getNumThreads() == 1 ? " is" : " are") +
+                     " used, one per processor that there is for this process");
+}
+
 //===----------------------------------------------------------------------===//
 // Sessions
 //===----------------------------------------------------------------------===//
@@ -123,9 +131,10 @@ std::optional<int> SessionFlags::parse(Flags &flags, Arguments arguments,
   if (files.empty() || files.size() > 2)
     return flags.usageError("expected a model and, perhaps, its data, got " +
                             Twine(files.size()) + " files");
-  llvm::Error failed = model.apply(registry, "mp-run");
-  return failed ? std::optional(report(flags, std::move(failed)))
-                : std::nullopt;
+  if (llvm::Error failed = model.apply(registry, "mp-run"))
+    return report(flags, std::move(failed));
+  noteThreads(model.threads);
+  return std::nullopt;
 }
 
 /// Makes labels alone what is expected of the outputs. A model with a loss has

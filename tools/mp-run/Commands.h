@@ -36,6 +36,9 @@ int report(const Flags &flags, llvm::Error error);
 void sayOfModel(llvm::StringRef name, mlir::DiagnosticSeverity severity,
                 const llvm::Twine &text);
 
+/// Says where fewer threads are used than --threads asks for.
+void noteThreads(uint64_t wished);
+
 /// What is printed is written, or that is an error.
 int finishOutput(int code);
 

@@ -29,7 +29,7 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
 
   --data=FILE           an .npz or .safetensors file: tensors by the names of
                         inputs, of rows, of which --batch make up a batch, or
-                        of batches in order; integers get the input's type
+                        of batches in order; types become those of inputs
   --raw=NAME:FILE:TYPE[SIZES]
                         the same from plain elements: x:x.bin:float32[?,784]
   --validation=FILE     the same, to evaluate the loss on after each epoch, as
@@ -45,7 +45,7 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
   --checkpoint=DIR      where checkpoints go; at the end there is one, too
   --checkpoint-every=N  steps between them (an epoch); --keep=N: how many (2)
   --resume              go on with the newest whole one, to the same bits
-  --init=FILE           parameters and other states to start with, by names
+  --init=FILE           states to start with, or a folder of checkpoints
   -o FILE               parameters and other states at the end: .safetensors,
                         .npz; or .onnx with --into
   --into=MODEL          the model whose parameters -o gets as they are trained
@@ -144,6 +144,8 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
     failed = model.apply(registry, "mp-run");
   if (failed)
     return report(flags, std::move(failed));
+  if (!quiet)
+    noteThreads(model.threads);
   trainer.epochs = std::max<uint64_t>(epochs, 1);
   trainer.batches.shuffle = !noShuffle;
   model.showsCompiling = !quiet && !json && progress != "none";
@@ -161,6 +163,10 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
 //===----------------------------------------------------------------------===//
 
 std::optional<int> TrainFlags::checkCombination(const Flags &flags) const {
+  if (files.size() == 2 && dataFile.empty())
+    return flags.usageError("expected one model, got 2: data are given by "
+                            "--data=" +
+                            files[1]);
   if (files.size() != 1)
     return flags.usageError("expected one model, got " + Twine(files.size()));
   if (dataFile.empty() && data.raw.empty())
@@ -186,7 +192,7 @@ std::optional<int> TrainFlags::checkOutput(const Flags &flags) const {
                             "': a model needs --into=MODEL, "
                             "whose parameters it gets");
   if (into.empty())
-    if (Error failed = checkDataFileName(output))
+    if (Error failed = checkDataFileName(output, /*haveNames=*/true))
       return flags.usageError("-o " + toString(std::move(failed)));
   if (!into.empty() && !suffix.empty() && suffix != ".onnx")
     return flags.usageError("-o '" + output +

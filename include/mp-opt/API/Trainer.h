@@ -32,8 +32,9 @@ struct TrainerOptions {
   LearningRate rate;
   /// How long, in all: `steps`, or `epochs` where that is 0.
   uint64_t steps = 0, epochs = 1;
-  /// A file of parameters and other states to start with, by their names; those
-  /// that it has not, or all if this is empty, start with their defaults.
+  /// A file of parameters and other states to start with, by their names, or a
+  /// folder of checkpoints, of which the newest has them; those that it has
+  /// not, or all if this is empty, start with their defaults.
   std::string init;
   /// The folder of checkpoints; empty for none.
   std::string checkpoints;
@@ -182,6 +183,7 @@ private:
   llvm::Error compile();
   llvm::Error findRate();
   llvm::Error checkAverages();
+  llvm::Expected<std::vector<NamedTensor>> readInitStates() const;
   llvm::Error readInit();
   llvm::Error resume();
 

@@ -86,8 +86,8 @@ llvm::Error writeSafetensors(llvm::ArrayRef<NamedTensor> tensors,
                              llvm::raw_ostream &os);
 
 /// Fails if the name has a suffix that is none of the formats, which
-/// `writeDataFile` refuses.
-llvm::Error checkDataFileName(llvm::StringRef path);
+/// `writeDataFile` refuses; of tensors that have names, .npy is none.
+llvm::Error checkDataFileName(llvm::StringRef path, bool haveNames = false);
 
 /// Writes a file of the format that its name says (.npz without one), whole
 /// or not at all.

@@ -125,9 +125,16 @@ Expected<TestData> readTestData(StringRef folder) {
   auto outputs = readNumbered(folder, "output_", *names);
   if (!outputs)
     return outputs.takeError();
-  if (inputs->empty() && outputs->empty())
-    return createStringError(folder +
-                             ": expected files such as 'input_0.pb' in it");
+  if (inputs->empty() && outputs->empty()) {
+    auto file = llvm::find_if(*names, [](StringRef name) {
+      return name.ends_with(".npz") || name.ends_with(".safetensors");
+    });
+    return createStringError(
+        folder + ": expected files such as 'input_0.pb' in it" +
+        (file == names->end()
+             ? ", or the path of an .npz or .safetensors file"
+             : "; is '" + std::string(*file) + "', which it has, meant?"));
+  }
   return TestData{std::move(*inputs), std::move(*outputs)};
 }
 
