@@ -164,7 +164,7 @@ def test_types_become_those_of_inputs(tmp_path, model, kind):
         note = f"note: 'alpha': {alpha.dtype.name} becomes float32\n"
         assert done.stderr.count(note) == 1
         np.testing.assert_array_equal(np.load(out)["y"], alpha * BETA)
-    np.savez(tmp_path / "in.npz", alpha=ALPHA * 1e60, beta=BETA)
+    np.savez(tmp_path / "in.npz", alpha=ALPHA.astype("f8") * 1e60, beta=BETA)
     message = fail(BAD_INPUT, "run", model, tmp_path / "in.npz")
     assert "with 1e+60 in row 0, column 1, which is not a number of f" in message
 
