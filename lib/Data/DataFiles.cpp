@@ -164,17 +164,15 @@ static Error write(DataFormat format, ArrayRef<NamedTensor> tensors,
 
 Error checkDataFileName(StringRef path, bool haveNames) {
   StringRef suffix = sys::path::extension(path);
-  auto format = getFormatOfName(path);
-  bool fits = format && !(haveNames && *format == DataFormat::Npy);
-  if (suffix.empty() || fits)
+  if (suffix.empty() || getFormatOfName(path))
     return Error::success();
   bool isTorch = suffix == ".pt" || suffix == ".pth" || suffix == ".bin";
-  StringRef why = format ? "' holds one tensor without a name; "
-                         : "' is no format that tensors are written in; ";
   StringRef advice =
       isTorch ? ", which safetensors.torch.load_file() reads for torch" : "";
   return createStringError(
-      "'" + path + "': '" + suffix + why + "expected " +
+      "'" + path + "': '" + suffix +
+      "' is no format that tensors are written in; "
+      "expected " +
       (haveNames ? ".safetensors or .npz" : ".npz, .npy or .safetensors") +
       advice);
 }

@@ -86,7 +86,7 @@ llvm::Error writeSafetensors(llvm::ArrayRef<NamedTensor> tensors,
                              llvm::raw_ostream &os);
 
 /// Fails if the name has a suffix that is none of the formats, which
-/// `writeDataFile` refuses; of tensors that have names, .npy is none.
+/// `writeDataFile` refuses. To tensors that have names, .npy is not offered.
 llvm::Error checkDataFileName(llvm::StringRef path, bool haveNames = false);
 
 /// Writes a file of the format that its name says (.npz without one), whole
