@@ -123,20 +123,24 @@ static Error refuseForm(const ModelValue &input, const Tensor &data) {
 /// Some data are rows, and others have an axis more. One of these is most
 /// likely of another form than its input if a call of numpy's makes rows of it.
 Error Batches::refuseMixture(ArrayRef<ModelValue> inputs) {
-  const Source *rows = nullptr, *batches = nullptr;
+  auto areRows = [&](const Source &source) {
+    return source.data.getRank() == int64_t(inputs[source.input].sizes.size());
+  };
   for (const Source &source : sources) {
     const ModelValue &input = inputs[source.input];
-    bool areRows = source.data.getRank() == int64_t(input.sizes.size());
-    const Source *&place = areRows ? rows : batches;
-    place = place ? place : &source;
-    if (!areRows &&
-        !adviseForm(input, source.data.getKind(), source.data.getSizes())
-             .empty())
-      return refuseForm(input, source.data);
+    const Tensor &data = source.data;
+    if (!areRows(source) &&
+        !adviseForm(input, data.getKind(), data.getSizes()).empty())
+      return refuseForm(input, data);
   }
-  return createStringError("input '" + batches->name +
-                           "': " + describeData(batches->data) +
-                           " are batches, but '" + rows->name + "' has rows");
+  const Source &first = sources.front();
+  const Source &other = *llvm::find_if(sources, [&](const Source &source) {
+    return areRows(source) != areRows(first);
+  });
+  return createStringError(
+      "input '" + other.name + "': " + describeData(other.data) + " are " +
+      (areRows(first) ? "batches, but '" : "rows, but '") + first.name +
+      "' has " + (areRows(first) ? "rows" : "batches"));
 }
 
 /// Rows with an axis too many look like batches.
