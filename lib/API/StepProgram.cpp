@@ -8,6 +8,7 @@
 #include "mp-opt/API/StepProgram.h"
 
 #include "mp-opt/API/TrainingStep.h"
+#include "mp-opt/Training/Optimizers.h"
 
 using namespace llvm;
 
@@ -58,7 +59,8 @@ Error StepProgram::start(Model &model) {
     if (isFinite(values[index]))
       finite.push_back(index);
     // Read after each step.
-    if (takes[index].name == scaleName || takes[index].name == skippedName)
+    if (llvm::is_contained({scaleName, skippedName, accumulatedSteps},
+                           StringRef(takes[index].name)))
       program->watchState(index);
   }
   return Error::success();
@@ -114,10 +116,25 @@ Expected<std::vector<NamedTensor>> StepProgram::fetchStates() const {
 Expected<const ProgramValue *> StepProgram::findInfinite() {
   if (Error failed = program->fetchStates())
     return failed;
+  bool isOpen = isWindowOpen();
   for (unsigned index : finite)
-    if (!isFinite(values[index]))
+    if (!(isOpen && isAccumulatedSum(program->getInputs()[index].name)) &&
+        !isFinite(values[index]))
       return &program->getInputs()[index];
   return nullptr;
+}
+
+bool StepProgram::isWindowOpen() const {
+  return getScalar(skippedName) && getScalar(accumulatedSteps).value_or(0) != 0;
+}
+
+Expected<bool> StepProgram::hasFiniteSums() {
+  if (Error failed = program->fetchStates())
+    return failed;
+  return llvm::all_of(finite, [&](unsigned index) {
+    return !isAccumulatedSum(program->getInputs()[index].name) ||
+           isFinite(values[index]);
+  });
 }
 
 std::optional<double> StepProgram::getScalar(StringRef state) const {

@@ -269,6 +269,9 @@ Error Trainer::makeStep() {
 }
 
 void Trainer::countSkipped(std::optional<double> before) {
+  // The update of an open window is still to come.
+  if (compiled->isWindowOpen())
+    return;
   bool wasSkipped = before && last.skipped && *last.skipped > *before;
   skippedInRow = wasSkipped ? skippedInRow + 1 : 0;
   if (skippedInRow == manySkipped && options.onWarning)

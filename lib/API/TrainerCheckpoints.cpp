@@ -34,8 +34,7 @@ DataAttributes Trainer::getSettings() const {
 /// Whether a state is for accumulation: steps that accumulate another number of
 /// batches, or none, have the other states in common.
 static bool isOfAccumulation(StringRef state) {
-  return state == accumulatedSteps ||
-         (state.consume_back(accumulatedSum) && state.ends_with("."));
+  return state == accumulatedSteps || isAccumulatedSum(state);
 }
 
 /// A hash of what steps of one model and optimizer have in common: names and

@@ -28,14 +28,18 @@ static constexpr unsigned tooManySkipped = 64;
 // Divergence
 //===----------------------------------------------------------------------===//
 
-/// A mean over labels of which none counts is NaN, and has no gradient.
+/// A mean over labels of which none counts is NaN, and has no gradient. Where
+/// sums of an open window are not finite, its last step will skip the update.
 Error Trainer::judgeLoss() {
-  isVoid = false;
-  if (std::isfinite(last.loss)) {
+  bool isOpen = compiled->isWindowOpen(), isNumber = std::isfinite(last.loss);
+  hasInfiniteLoss = (wasWindowOpen && hasInfiniteLoss) || !isNumber;
+  wasWindowOpen = isOpen;
+  isVoid = isPending = false;
+  if (isNumber) {
     voidInRow = 0;
     return Error::success();
   }
-  if (skippedInRow)
+  if (skippedInRow && !isOpen)
     return Error::success();
   if (Error failed = gatherShards())
     return failed;
@@ -43,6 +47,14 @@ Error Trainer::judgeLoss() {
   if (!areFinite)
     return areFinite.takeError();
   infiniteState.clear();
+  if (*areFinite && isOpen) {
+    Expected<bool> hasFiniteSums = compiled->hasFiniteSums();
+    if (!hasFiniteSums)
+      return hasFiniteSums.takeError();
+    isPending = !*hasFiniteSums;
+    if (isPending)
+      return Error::success();
+  }
   isVoid = *areFinite && ++voidInRow <= tooManySkipped;
   if (!isVoid || hasWarnedOfVoid || !options.onWarning)
     return Error::success();
@@ -53,9 +65,16 @@ Error Trainer::judgeLoss() {
   return Error::success();
 }
 
+/// Updates that are skipped are judged at the end of their windows, as those of
+/// ranks are.
 bool Trainer::hasDiverged() const {
-  return !std::isfinite(last.loss) && !isVoid &&
-         (!skippedInRow || skippedInRow > tooManySkipped || step == total);
+  bool isNumber = std::isfinite(last.loss);
+  if (isVoid || isPending)
+    return false;
+  if (!skippedInRow || compiled->isWindowOpen())
+    return !isNumber;
+  return skippedInRow > tooManySkipped ? hasInfiniteLoss
+                                       : step == total && !isNumber;
 }
 
 /// The loss of a step is that of the states before it.
@@ -98,7 +117,7 @@ Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
     return TrainingEnd::Diverged;
   bool isLast = isStopped || step == total;
   bool isKept = isLast || (step % every == 0 && !options.checkpoints.empty() &&
-                           (std::isfinite(last.loss) || isVoid));
+                           (std::isfinite(last.loss) || isVoid || isPending));
   if (!isKept)
     return std::nullopt;
   Expected<bool> areFinite = hasFiniteStates();
@@ -124,8 +143,7 @@ std::optional<uint64_t> Trainer::hashFloats(bool hasSums) const {
   for (unsigned index : compiled->getFiniteStates()) {
     StringRef name = compiled->getInputs()[index].name;
     const Tensor &state = compiled->getValues()[index];
-    bool isSum = name.ends_with("." + accumulatedSum.str());
-    if (name.starts_with(scaleName) || (isSum && !hasSums) ||
+    if (name.starts_with(scaleName) || (isAccumulatedSum(name) && !hasSums) ||
         isInteger(state.getKind()))
       continue;
     hashes.push_back(xxh3_64bits(ArrayRef<uint8_t>(
@@ -147,15 +165,21 @@ void Trainer::noteStart() {
 /// After the last step, whose states have been fetched. A learning rate of zero
 /// asks for parameters that stay.
 Expected<TrainingEnd> Trainer::checkChanges() {
-  if (Error failed = compiled->getProgram().fetchStates())
-    return failed;
+  Expected<bool> hasFiniteSums = compiled->hasFiniteSums();
+  if (!hasFiniteSums)
+    return hasFiniteSums.takeError();
+  bool isOpen = compiled->isWindowOpen();
+  // Sums that overflow once stay as they are up to the end of their window.
+  if (isOpen && !*hasFiniteSums)
+    return TrainingEnd::Finished;
   uint64_t made = step - firstStep;
   double skipped = last.skipped.value_or(0) - skippedBefore;
+  bool hasSums = isOpen || skipped == 0;
   // Each rank has a part of the states that ranks share.
   bool isHeld =
       !shards.empty() || (compiled->hasRate() && options.rate.base == 0.0);
-  std::optional<uint64_t> hash = hashFloats(/*hasSums=*/skipped == 0);
-  bool isSame = hash && hash == hashesBefore[skipped == 0];
+  std::optional<uint64_t> hash = hashFloats(hasSums);
+  bool isSame = hash && hash == hashesBefore[hasSums];
   if (made == 0 || (skipped != double(made) && (isHeld || !isSame)))
     return TrainingEnd::Finished;
   return TrainingEnd::Unchanged;

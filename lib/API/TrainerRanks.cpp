@@ -265,8 +265,7 @@ Error Trainer::shareSums() {
     return Error::success();
   for (unsigned index : compiled->getStates()) {
     Tensor &tensor = compiled->getValues()[index];
-    StringRef name = compiled->getInputs()[index].name;
-    if (name.consume_back(accumulatedSum) && name.ends_with(".") &&
+    if (isAccumulatedSum(compiled->getInputs()[index].name) &&
         tensor.getKind() == ElementKind::Float) {
       if (Error failed =
               options.ranks->average({static_cast<float *>(tensor.getData()),

@@ -10,6 +10,7 @@
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
+#include "mp-opt/Training/Optimizers.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -231,6 +232,7 @@ private:
   void finishWindow();
   void finishStep(Value due, Value finite);
   void countSkipped(Value due, Value finite);
+  Value sumLosses(ArrayRef<Value> losses, Value due);
 
   GraphOp graph;
   GraphEditor editor;
@@ -445,6 +447,21 @@ void LossScaler::countSkipped(Value due, Value finite) {
   addOutput(states.skipped, b.where(finite, states.skipped, more), due, true);
 }
 
+/// The sum of losses of earlier steps of a window: not finite if one of them is
+/// not. It is named after accumulation, whose sums it is one of.
+Value LossScaler::sumLosses(ArrayRef<Value> losses, Value due) {
+  Type f32 = b.getBuilder().getF32Type();
+  Value sum = addState((".loss." + accumulatedSum).str(), getScalar(f32, 0.0F));
+  Value next = sum;
+  for (Value loss : losses) {
+    Value wide = b.castTo(loss, f32);
+    bool isScalar = NodeBuilder::getRank(wide) == 0;
+    next = b.add(next, isScalar ? wide : b.reshape(wide, ArrayRef<int64_t>()));
+  }
+  addOutput(sum, b.where(due, b.scalarLike(0, next), next), Value(), true);
+  return sum;
+}
+
 /// The scale changes where an update is due. Where the loss itself is not
 /// finite, no scale would help: the step counts as skipped, and the scale
 /// stays.
@@ -455,7 +472,10 @@ void LossScaler::finishStep(Value due, Value finite) {
   for (Value seed : training.seeds)
     if (auto op = seed.getDefiningOp<LossSeedOp>())
       losses.push_back(op.getLoss());
-  Value lossFinite = testFinite(losses);
+  SmallVector<Value> tested = losses;
+  if (due && !losses.empty())
+    tested.push_back(sumLosses(losses, due));
+  Value lossFinite = testFinite(tested);
   b.rename(lossFinite, "loss_finite");
   b.setBase("loss_scale");
   States next = update(finite);

@@ -104,13 +104,17 @@ module @groups attributes {onnx.opset_import = [["", 18]]} {
 // -----
 
 // With accumulation the sums are tested too. Their updates are made in every
-// step, others, and the scale's, where one is due.
+// step, others, and the scale's, where one is due. The sum of a window's losses
+// tells whether one of them was not finite.
 // CHECK-LABEL: module @accumulation
 // CHECK: %[[SUMS:.*]] = mp.update %sums to %{{.*}} always {
 // CHECK: %[[FINITE:.*]] = mp.all_finite %dw, %{{.*}}, %sums {
 // CHECK: %[[DUE:.*]] = "onnx.And"(%due, %[[FINITE]])
 // CHECK: mp.update %w to %{{.*}} if %[[DUE]] {
-// DYNAMIC: %[[LOSS:.*]] = mp.all_finite %l {
+// DYNAMIC: %[[LOSSES:.*]] = "onnx.Add"(%loss_scale.loss.accumulated, %l)
+// DYNAMIC: %[[NEXT:.*]] = "onnx.Where"(%due, %{{.*}}, %[[LOSSES]])
+// DYNAMIC: mp.update %loss_scale.loss.accumulated to %[[NEXT]] always
+// DYNAMIC: %[[LOSS:.*]] = mp.all_finite %l, %loss_scale.loss.accumulated {
 // DYNAMIC: mp.update_scale
 // DYNAMIC: %[[CHANGES:.*]] = "onnx.And"(%due, %[[LOSS]])
 // DYNAMIC: mp.update %loss_scale to %new_scale if %[[CHANGES]] always

@@ -52,8 +52,15 @@ public:
   /// state, where a type differs or, if it `needsAll`, where one is missing.
   llvm::Error setStates(llvm::ArrayRef<NamedTensor> given, bool needsAll);
   /// A state that is no longer finite, though it was at the beginning; null if
-  /// there is none. An error if a device does not give them.
+  /// there is none. Sums of an open window do not count. An error if a device
+  /// does not give them.
   llvm::Expected<const ProgramValue *> findInfinite();
+  /// True between the first and the last step of a window of accumulated
+  /// batches, in steps that skip the update of a window whose sums are not
+  /// finite: until the window ends, sums may be anything.
+  bool isWindowOpen() const;
+  /// False if a sum of accumulated gradients is not finite.
+  llvm::Expected<bool> hasFiniteSums();
   /// Of a state with one element; absent if there is none of that name.
   std::optional<double> getScalar(llvm::StringRef state) const;
 

@@ -269,6 +269,12 @@ private:
   /// many of these there have been without another one in between.
   bool isVoid = false;
   unsigned voidInRow = 0;
+  /// The last loss is no number, nor are sums of its open window, whose update
+  /// will be skipped.
+  bool isPending = false;
+  /// A loss of the window up to the last step, or of this step, is no number;
+  /// and whether the step before the next one leaves its window open.
+  bool hasInfiniteLoss = false, wasWindowOpen = false;
   bool hasWarnedOfVoid = false;
   /// Of this epoch's finite losses.
   double epochSum = 0;

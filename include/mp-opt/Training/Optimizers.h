@@ -48,6 +48,11 @@ namespace mp {
 inline constexpr llvm::StringLiteral accumulatedSteps = "accumulated_steps";
 inline constexpr llvm::StringLiteral accumulatedSum = "accumulated";
 
+/// Whether a state is such a sum, by its name.
+inline bool isAccumulatedSum(llvm::StringRef state) {
+  return state.consume_back(accumulatedSum) && state.ends_with(".");
+}
+
 class NameRegex;
 struct OptimizerRule;
 
