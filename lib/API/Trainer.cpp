@@ -41,9 +41,19 @@ Trainer::Trainer(std::unique_ptr<Model> model, TrainingStep step,
       every(options.every ? options.every : this->batches.getCount()),
       writer(options.checkpoints, unsigned(options.keep)) {}
 
-/// Checkpoints of a run that is not to go on.
-static Error checkFolder(const TrainerOptions &options) {
-  if (options.checkpoints.empty() || options.resume ||
+/// No other run has the folder, nor is it one of a run that is not to go on.
+static Error takeFolder(const TrainerOptions &options, CheckpointLock &lock) {
+  if (options.checkpoints.empty())
+    return Error::success();
+  auto taken =
+      CheckpointLock::take(options.checkpoints, [&](const Twine &warning) {
+        if (options.onWarning)
+          options.onWarning(warning);
+      });
+  if (!taken)
+    return taken.takeError();
+  lock = std::move(*taken);
+  if (options.resume ||
       CheckpointFolder(options.checkpoints).getSteps().empty())
     return Error::success();
   return createStringError(options.checkpoints +
@@ -67,7 +77,8 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
           "trains alone");
     beOneOfMany(options);
   }
-  if (Error failed = checkFolder(options))
+  CheckpointLock lock;
+  if (Error failed = takeFolder(options, lock))
     return failed;
   auto batches = Batches::create(*step, data, options.batches);
   if (!batches)
@@ -75,6 +86,7 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
   std::unique_ptr<Trainer> trainer(
       new Trainer(std::move(model), std::move(*step), std::move(*batches),
                   std::move(options)));
+  trainer->lock = std::move(lock);
   trainer->dataPath = data.path;
   trainer->dataVersion = data.version;
   trainer->say(data.path, trainer->batches.getRemarks());

@@ -18,6 +18,7 @@
 #include "mp-opt/API/StepRecord.h"
 #include "mp-opt/Collectives/Ranks.h"
 #include "mp-opt/Data/Checkpoint.h"
+#include "mp-opt/Data/CheckpointLock.h"
 #include "mp-opt/Training/Sharding.h"
 
 #include <map>
@@ -41,7 +42,8 @@ struct TrainerOptions {
   /// Steps between them, 0 for an epoch; and how many are kept.
   uint64_t every = 0, keep = 2;
   /// Goes on with the newest whole checkpoint, to the same bits, if there is
-  /// one; without this, checkpoints in the folder are an error.
+  /// one; without this, checkpoints in the folder are an error, as another run
+  /// that uses the folder is in any case.
   bool resume = false;
   /// A file for a line of JSON for each step (TrainingLog); empty for none.
   std::string log;
@@ -227,6 +229,8 @@ private:
   llvm::Error judgeData();
   const DataAttributes &getDataHash();
 
+  /// Of the folder of checkpoints, for as long as anything may write there.
+  CheckpointLock lock;
   /// In this order: the programs need the model's context.
   std::unique_ptr<Model> model;
   std::unique_ptr<StepProgram> compiled;
