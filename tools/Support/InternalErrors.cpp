@@ -7,6 +7,7 @@
 
 #include "InternalErrors.h"
 #include "ExitCodes.h"
+#include "OutOfMemory.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -358,7 +359,11 @@ static const char *writeReproducer(Line &path) {
   // Removes temporaries.
   sys::RunInterruptHandlers();
   Line path, hint;
-  if (const char *obstacle = writeReproducer(path))
+  const char *obstacle = writeReproducer(path);
+  // A limit on memory that a second run has met as well is not a bug.
+  if (obstacle && StringRef(what) == "out of memory")
+    ::_exit(exitInternal);
+  if (obstacle)
     hint << "mp-opt: no reproducer: " << obstacle << "\n"
          << "mp-opt: please report this, as SECURITY.md says, with the "
             "command line\n";
@@ -392,8 +397,12 @@ static bool isStackOverflow(const siginfo_t *info, const void *context) {
 static void handleSignal(int signal, siginfo_t *info, void *context) {
   if (signal == SIGABRT) {
     const char *reason = getState().reason;
-    endRun(reason ? reason : "the run was aborted");
+    endRun(reason             ? reason
+           : isMemoryUsedUp() ? "out of memory"
+                              : "the run was aborted");
   }
+  if (isMemoryUsedUp())
+    endRun("out of memory");
   if (signal == SIGSEGV)
     endRun(isStackOverflow(info, context) ? "stack overflow"
                                           : "segmentation fault");
@@ -421,7 +430,7 @@ static void handleSignal(int signal, siginfo_t *info, void *context) {
   const std::type_info *type = abi::__cxa_current_exception_type();
   if (!type)
     abortWith("std::terminate was called");
-  if (*type == typeid(std::bad_alloc))
+  if (isLackOfMemoryThrown())
     abortWith("out of memory");
   int status = 0;
   if (char *name = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status))
@@ -446,7 +455,7 @@ void installInternalErrorHandler(int argc, char **argv) {
 
   install_fatal_error_handler([](void *, const char *reason, bool) {
     // The text dies with the caller, but the caller does not return.
-    abortWith(reason);
+    abortWith(isLackOfMemory(reason) ? "out of memory" : reason);
   });
   install_bad_alloc_error_handler(
       [](void *, const char *, bool) { abortWith("out of memory"); });

@@ -11,12 +11,12 @@
 #include "Completion.h"
 #include "Interrupt.h"
 #include "Message.h"
+#include "OutOfMemory.h"
 
 #include "mp-opt/API/Model.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Signals.h"
@@ -52,10 +52,7 @@ has failed; 70 internal error or out of memory; 129, 130, 143 ended by a signal.
 /// A bug, or no memory left, is told from errors of the user's.
 static void installInternalErrorHandler() {
   llvm::sys::AddSignalHandler([](void *) { ::_exit(exitInternal); }, nullptr);
-  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
-    llvm::errs() << "mp-run: internal error: " << reason << "\n";
-    ::_exit(exitInternal);
-  });
+  installFatalErrorHandlers("mp-run");
 }
 
 /// A model in the place of a command is most likely to be run.
