@@ -71,26 +71,32 @@ static std::unique_ptr<MemoryBuffer> readAll(int file, uint64_t size) {
   return buffer;
 }
 
-std::unique_ptr<MemoryBuffer> FileCache::find(StringRef key) const {
-  std::string name = getName(key);
+std::unique_ptr<MemoryBuffer> readKeptFile(const Directory &folder,
+                                           StringRef name, uint64_t limit) {
   ErrorOr<Descriptor> file = folder.openFile(name);
   struct stat status;
+  auto remove = [&] {
+    ::unlinkat(folder.get(), name.str().c_str(), 0);
+    return nullptr;
+  };
   if (!file) {
     // A link, or what may not be read, is in the way.
-    if (file.getError() == std::errc::too_many_symbolic_link_levels ||
-        file.getError() == std::errc::permission_denied)
-      remove(key);
-    return nullptr;
+    bool isInTheWay =
+        file.getError() == std::errc::too_many_symbolic_link_levels ||
+        file.getError() == std::errc::permission_denied;
+    return isInTheWay ? remove() : nullptr;
   }
   if (::fstat(file->get(), &status) || !isPrivateFile(status) ||
-      uint64_t(status.st_size) > limit) {
-    remove(key);
-    return nullptr;
-  }
+      uint64_t(status.st_size) > limit)
+    return remove();
   auto content = readAll(file->get(), uint64_t(status.st_size));
   if (content)
     ::futimens(file->get(), nullptr);
   return content;
+}
+
+std::unique_ptr<MemoryBuffer> FileCache::find(StringRef key) const {
+  return readKeptFile(folder, getName(key), limit);
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,13 @@
 
 namespace mp {
 
+/// What the file `name` in a folder of kept files holds; it counts as used.
+/// Null if there is none. A link, and what is not a regular file of at most
+/// `limit` bytes that this user alone can write, is not read but removed: it is
+/// nothing that was kept.
+std::unique_ptr<llvm::MemoryBuffer>
+readKeptFile(const Directory &folder, llvm::StringRef name, uint64_t limit);
+
 /// Files under names that say what is in them, up to so many bytes in all: what
 /// was not used for the longest time goes first. Any number of processes use
 /// one folder at once. A file has its name when it is complete; no file is

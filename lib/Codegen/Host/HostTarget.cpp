@@ -10,12 +10,12 @@
 #include "HostLoops.h"
 #include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Support/CacheFolder.h"
+#include "mp-opt/Support/FileCache.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <algorithm>
@@ -70,13 +70,22 @@ static bool arePairsFast() {
 // What has been found
 //===----------------------------------------------------------------------===//
 
-/// Empty where there is no folder for it.
-static std::string getCachePath() {
-  SmallString<128> folder(getCacheFolder());
-  if (folder.empty() || sys::fs::create_directories(folder))
-    return "";
-  sys::path::append(folder, "kernels");
-  return std::string(folder);
+/// The file that it is kept in.
+static constexpr StringLiteral fileName = "kernels";
+
+/// Absent where nothing can be kept.
+static std::optional<Directory> openCache() {
+  std::string path = getCacheFolder();
+  if (path.empty() || sys::fs::create_directories(path))
+    return std::nullopt;
+  ErrorOr<Directory> folder = Directory::open(path);
+  return folder ? std::optional<Directory>(*folder) : std::nullopt;
+}
+
+static std::string readCache(const std::optional<Directory> &folder) {
+  constexpr uint64_t maxBytes = 4096;
+  auto file = folder ? readKeptFile(*folder, fileName, maxBytes) : nullptr;
+  return file ? file->getBuffer().str() : "";
 }
 
 /// In lines of a processor and what is faster on it.
@@ -101,7 +110,11 @@ static void write(StringRef path, StringRef content) {
   (*file)->os() << content;
   if (Error failed = (*file)->finish())
     return consumeError(std::move(failed));
-  consumeError((*file)->commit());
+  if (Error failed = (*file)->commit())
+    return consumeError(std::move(failed));
+  // Files that others may write are not read, whatever the process's mask is.
+  (void)sys::fs::setPermissions(path,
+                                sys::fs::owner_read | sys::fs::owner_write);
 }
 
 /// Of a processor with AVX-512.
@@ -112,10 +125,10 @@ static Products chooseProducts() {
   if (!features.lookup("avx512bf16"))
     return Products::Widen;
   StringRef processor = sys::getHostCPUName();
-  std::string path = getCachePath(), content;
+  std::optional<Directory> folder = openCache();
+  std::string content;
   auto findKnown = [&] {
-    if (auto file = MemoryBuffer::getFile(path); file && !path.empty())
-      content = (*file)->getBuffer().take_front(4096).str();
+    content = readCache(folder);
     return findProducts(content, processor);
   };
   if (auto known = findKnown())
@@ -129,9 +142,9 @@ static Products chooseProducts() {
   if (!all_of(content, [](char c) { return isPrint(c) || c == '\n'; }) ||
       !StringRef(content).ends_with("\n"))
     content.clear();
-  if (!path.empty())
-    write(path, content + processor.str() + " " +
-                    stringifyProducts(found).str() + "\n");
+  if (folder)
+    write(folder->getPath(fileName), content + processor.str() + " " +
+                                         stringifyProducts(found).str() + "\n");
   return found;
 }
 
