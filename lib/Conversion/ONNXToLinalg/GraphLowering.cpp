@@ -338,12 +338,13 @@ TensorValue GraphLowering::materialize(Attribute elements) {
     result.value = arith::ConstantOp::create(e.b, e.loc, dense);
     return result;
   }
-  unsigned index = function.getNumArguments();
-  (void)function.insertArgument(index, stored, {}, e.loc);
-  function.setArgAttr(index, mark::constant, elements);
-  function.setArgAttr(index, mark::element,
-                      TypeAttr::get(type.getElementType()));
-  result.value = function.getArgument(index);
+  // The function's type and attributes, of which each list is a new one, get it
+  // when all arguments are known.
+  result.value = function.getBody().addArgument(stored, e.loc);
+  NamedAttrList list;
+  list.set(mark::constant, elements);
+  list.set(mark::element, TypeAttr::get(type.getElementType()));
+  constantAttrs.push_back(list.getDictionary(e.b.getContext()));
   return result;
 }
 

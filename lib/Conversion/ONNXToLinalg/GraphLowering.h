@@ -59,6 +59,11 @@ public:
     return updates;
   }
 
+  /// Of the arguments that constants were added as, behind the inputs.
+  llvm::ArrayRef<mlir::DictionaryAttr> getConstantAttrs() const {
+    return constantAttrs;
+  }
+
   void discard(std::unique_ptr<mlir::Region> code) {
     discarded.push_back(std::move(code));
   }
@@ -75,6 +80,7 @@ private:
 
   Emitter &e;
   mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::DictionaryAttr> constantAttrs;
   llvm::DenseMap<mlir::Value, TensorValue> tensors;
   /// In places of their own: rules hold on to several at a time.
   llvm::DenseMap<mlir::Value, std::unique_ptr<ShapeValue>> known;

@@ -115,7 +115,9 @@ private:
   llvm::DenseSet<StringAttr> findAmbiguousNames();
   void bindInputs(GraphLowering &lowering);
   void describeResults(ArrayRef<TensorValue> results);
-  void describeUpdates(const GraphLowering &lowering, unsigned first);
+  void describeUpdates(const GraphLowering &lowering);
+  void describeResult(StringAttr name, const TensorValue &value,
+                      std::optional<unsigned> input);
   StringAttr getDimName(unsigned input, unsigned axis);
 
   ModuleOp module;
@@ -124,6 +126,9 @@ private:
   OpBuilder builder;
   Emitter emitter;
   func::FuncOp function;
+  /// Set together: each list that an attribute of the function holds is kept
+  /// for as long as the context.
+  SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
 };
 
 } // namespace
@@ -206,14 +211,15 @@ LogicalResult ModelLowering::createFunction() {
                                   builder.getFunctionType(types, {}));
   function.addEntryBlock();
   GraphEditor editor(graph);
-  for (auto [index, input] : llvm::enumerate(graph.getBody().getArguments())) {
-    function.setArgAttr(index, mark::name,
-                        builder.getStringAttr(getValueName(input)));
-    function.setArgAttr(index, mark::element,
-                        TypeAttr::get(getTensorElementType(input.getType())));
+  for (BlockArgument input : graph.getBody().getArguments()) {
+    NamedAttrList list;
+    list.set(mark::name, builder.getStringAttr(getValueName(input)));
+    list.set(mark::element,
+             TypeAttr::get(getTensorElementType(input.getType())));
     if (InitializerOp initializer = editor.getDefault(input))
       if (initializer.getValueAttr())
-        function.setArgAttr(index, mark::constant, initializer.getValueAttr());
+        list.set(mark::constant, initializer.getValueAttr());
+    argumentAttrs.push_back(list.getDictionary(builder.getContext()));
   }
   builder.setInsertionPointToStart(&function.getBody().front());
   return success();
@@ -273,6 +279,17 @@ void ModelLowering::bindInputs(GraphLowering &lowering) {
   }
 }
 
+/// With the number of the input that it may be the next state of.
+void ModelLowering::describeResult(StringAttr name, const TensorValue &value,
+                                   std::optional<unsigned> input) {
+  NamedAttrList list;
+  list.set(mark::name, name);
+  list.set(mark::element, TypeAttr::get(value.element));
+  if (input && function.getArgumentTypes()[*input] == value.value.getType())
+    list.set(mark::state, builder.getI64IntegerAttr(*input));
+  resultAttrs.push_back(list.getDictionary(builder.getContext()));
+}
+
 /// `NAME_new` is the next state of the input `NAME` if their types agree.
 void ModelLowering::describeResults(ArrayRef<TensorValue> results) {
   YieldOp yield = getYield(graph.getBody());
@@ -287,32 +304,21 @@ void ModelLowering::describeResults(ArrayRef<TensorValue> results) {
     auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
     if (!name)
       name = builder.getStringAttr(getValueName(yield.getOperand(index)));
-    function.setResultAttr(index, mark::name, name);
-    function.setResultAttr(index, mark::element, TypeAttr::get(value.element));
     StringRef state = name.getValue();
-    if (!state.consume_back("_new"))
-      continue;
-    auto found = inputs.find(state);
-    if (found != inputs.end() &&
-        function.getArgumentTypes()[found->second] == value.value.getType())
-      function.setResultAttr(index, mark::state,
-                             builder.getI64IntegerAttr(found->second));
+    std::optional<unsigned> input;
+    if (state.consume_back("_new"))
+      if (auto found = inputs.find(state); found != inputs.end())
+        input = found->second;
+    describeResult(name, value, input);
   }
 }
 
-/// What nodes write over is the last outputs, from number `first` on.
-void ModelLowering::describeUpdates(const GraphLowering &lowering,
-                                    unsigned first) {
-  for (auto [index, update] : llvm::enumerate(lowering.getUpdates())) {
-    unsigned input = update.first, result = first + index;
-    StringRef name = getValueName(graph.getBody().getArgument(input));
-    function.setResultAttr(result, mark::name,
-                           builder.getStringAttr(name + "_new"));
-    function.setResultAttr(result, mark::element,
-                           TypeAttr::get(update.second.element));
-    if (function.getArgumentTypes()[input] == update.second.value.getType())
-      function.setResultAttr(result, mark::state,
-                             builder.getI64IntegerAttr(input));
+/// What nodes write over is the last outputs.
+void ModelLowering::describeUpdates(const GraphLowering &lowering) {
+  for (const auto &update : lowering.getUpdates()) {
+    StringRef name = getValueName(graph.getBody().getArgument(update.first));
+    describeResult(builder.getStringAttr(name + "_new"), update.second,
+                   update.first);
   }
 }
 
@@ -335,9 +341,12 @@ LogicalResult ModelLowering::run() {
     values.push_back(update.second.value);
   func::ReturnOp::create(builder, graph.getLoc(), values);
   function.setFunctionType(builder.getFunctionType(
-      function.getArgumentTypes(), ValueRange(values).getTypes()));
+      function.getBody().getArgumentTypes(), ValueRange(values).getTypes()));
   describeResults(*results);
-  describeUpdates(lowering, results->size());
+  describeUpdates(lowering);
+  llvm::append_range(argumentAttrs, lowering.getConstantAttrs());
+  function.setAllArgAttrs(argumentAttrs);
+  function.setAllResultAttrs(resultAttrs);
   return success();
 }
 
