@@ -274,15 +274,18 @@ llvm::Error CodeWriter::link() {
                            place.write("exports", getExports())))
     return failed;
   std::string object = place.getPath("model.o"), made = place.getPath("made"),
-              script = "-Wl,--version-script=" + place.getPath("exports"),
-              soname = ("-Wl,-soname," + path::filename(output)).str(),
+              script = "--version-script=" + place.getPath("exports"),
+              soname = ("-soname=" + path::filename(output)).str(),
               messages = place.getPath("messages");
   SmallVector<StringRef> arguments = {*program, "-shared", "-o", made, object};
   // Those too that the model does not call.
 #define MP_PUBLIC_FUNCTION(NAME) arguments.push_back("-Wl,-u," #NAME);
 #include "mp-opt/Runtime/Functions.def"
   arguments.append(runtime->begin(), runtime->end());
-  arguments.append({script, soname, "-lm", "-lpthread"});
+  // One by one: -Wl would cut them where they have commas.
+  for (StringRef flag : {StringRef(script), StringRef(soname)})
+    arguments.append({"-Xlinker", flag});
+  arguments.append({"-lm", "-lpthread"});
   // Of C libraries that have dlopen in a library of its own.
   if (options.device != DeviceKind::CPU)
     arguments.push_back("-ldl");
@@ -348,6 +351,12 @@ llvm::Error CodeWriter::write(ModuleOp module) {
   library.device = options.device;
   library.prefix =
       options.symbols.empty() ? getCName(getStem(output)) : options.symbols;
+  if (isReservedCName(library.prefix))
+    return makeError(
+        {ErrorKind::Usage, "names in C that begin with '" + library.prefix +
+                               "', as of '" + path::filename(output).str() +
+                               "': 'mp' and 'mp_...' are the run time's; "
+                               "--symbols=PREFIX sets others"});
   auto created = createTargetMachine(options.target);
   if (!created)
     return created.takeError();

@@ -17,6 +17,10 @@ namespace mp {
 extern const char runtimeHeader[];
 extern const uint64_t runtimeHeaderSize;
 
+bool isReservedCName(llvm::StringRef prefix) {
+  return prefix == "mp" || prefix.starts_with("mp_");
+}
+
 std::string getCName(llvm::StringRef text) {
   std::string name;
   for (char c : text)

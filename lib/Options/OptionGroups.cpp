@@ -235,6 +235,10 @@ Error CodeFlags::check(CodeOptions &options, bool isCode) const {
     return createStringError("--symbols: expected the start of a name of C, "
                              "found '" +
                              options.symbols + "'");
+  if (isReservedCName(options.symbols))
+    return createStringError("--symbols: '" + options.symbols +
+                             "': 'mp' and 'mp_...' are the run time's names, "
+                             "expected another start");
   return Error::success();
 }
 

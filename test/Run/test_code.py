@@ -2,6 +2,7 @@
 """mp-opt --emit=llvm, obj and lib: what programs in C get of a model."""
 
 import ctypes
+import os
 import pathlib
 import shutil
 import subprocess
@@ -440,6 +441,11 @@ def test_errors(tmp_path, small):
     )
     assert "--dim: dimension 'n" in bad(USAGE, *obj, "--dim=n=nine")
     assert "found 'a-b'" in bad(USAGE, *obj, "--symbols=a-b")
+    for name in ("mp", "mp_small"):
+        assert "the run time's" in bad(USAGE, *obj, f"--symbols={name}")
+        for end in (f"{name}.o", f"lib{name}.so"):
+            kind = "--emit=lib" if end.endswith(".so") else "--emit=obj"
+            assert "the run time's" in bad(USAGE, kind, "-o", tmp_path / end)
     lib = ("--emit=lib", "-o", out)
     assert "'no-such-cc'" in bad(BAD_INPUT, *lib, "--cc=no-such-cc")
     assert "'false' failed" in bad(BAD_INPUT, *lib, "--cc=false")
@@ -450,6 +456,20 @@ def test_errors(tmp_path, small):
     (tmp_path / "small.h").write_text("mine\n")
     assert "none of mp-opt's" in fail(BAD_INPUT, small, *obj)
     assert (tmp_path / "small.h").read_text() == "mine\n" and not out.exists()
+
+
+@needs_linker
+def test_names_for_the_linker(tmp_path):
+    """Go to it as they are, whatever they are made of."""
+    model = write_model(tmp_path, "f (float[2] x) => (float[2] y) {y = Abs(x)}")
+    folder, name = tmp_path / "a,b=c", "x,-rpath,evil=1.so"
+    folder.mkdir()
+    done = subprocess.run(
+        [MP_OPT, model, "--emit=lib", "-o", folder / name],
+        capture_output=True, text=True, env={**os.environ, "TMPDIR": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"\0" + name.encode() + b"\0" in (folder / name).read_bytes()
 
 
 def test_unsupported(tmp_path):

@@ -3,12 +3,14 @@
 once, and what is left of each is cut into functions of bounded size."""
 
 import json
+import os
+import subprocess
 import sys
 
 import numpy as np
 import onnx
 
-from runs import ROOT, mp_run, run_mp_opt, scratch_dir
+from runs import MP_OPT, ROOT, mp_run, run_mp_opt, scratch_dir, write_model
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from make_models import encoder  # noqa: E402
@@ -41,6 +43,29 @@ def test_layers_of_an_encoder():
     (less, small), (more, large) = (compile_step(n) for n in (6, 24))
     assert more < 2.5 * less
     assert large < 3.5 * small
+
+
+def peak_of_inputs(count):
+    """The most memory, in MB, that compiling a sum of so many inputs takes."""
+    folder = scratch_dir("inputs")
+    names = [f"x{i}" for i in range(count)]
+    inputs = ", ".join(f"float[2] {name}" for name in names)
+    model = write_model(
+        folder, f"f ({inputs}) => (float[2] y) {{y = Sum({', '.join(names)})}}"
+    )
+    run = subprocess.Popen(
+        [MP_OPT, model, "--emit=llvm", "--summary=none", "-o", folder / "f.ll"],
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(run.pid, 0)
+    run.returncode = os.waitstatus_to_exitcode(status)
+    assert run.returncode == 0
+    return usage.ru_maxrss / 1024
+
+
+def test_many_inputs():
+    """3,000 inputs more took 300 MB: each had lists of all in the context."""
+    assert peak_of_inputs(4000) - peak_of_inputs(1000) < 100
 
 
 def sum_of_images():

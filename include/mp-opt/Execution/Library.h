@@ -32,6 +32,9 @@ struct LibraryOptions {
 /// `text` as the start of a name of C: what cannot stand there is `_`.
 std::string getCName(llvm::StringRef text);
 
+/// Whether names that begin with it could be those of the run time.
+bool isReservedCName(llvm::StringRef prefix);
+
 /// LLVM IR of a module as `mp-lower-to-llvm` leaves it, with all that it needs
 /// but the run-time library and libm. Only the names of its header are visible.
 /// The code is that which a `Program` of the module runs.
