@@ -13,9 +13,10 @@ usage: scripts/build-docs.sh [--no-install] [-o FOLDER]
                 (default: build/site)
   --no-install  fail if the Python packages are not there, install none
 
-The site is files: open FOLDER/index.html, or serve the folder. It loads nothing
-from elsewhere. Pages of flags come from the programs in build/bin, those of
-passes and dialects from the .td files, by mlir-tblgen.
+The site consists of files: open FOLDER/index.html, or serve the folder from any
+address; search works both ways. It loads nothing from elsewhere. Pages of flags
+come from the programs in build/bin, those of passes and dialects from the .td
+files, by mlir-tblgen.
 
 environment:
   MPOPT_CACHE   tools and libraries  (default: ~/.cache/mp-opt)
@@ -43,7 +44,7 @@ site=${site:-$build/site}
 step_total=3
 llvm=/usr/lib/llvm-22
 tblgen=${MLIR_TBLGEN:-$llvm/bin/mlir-tblgen}
-# What is in the folder goes.
+# The folder's content is replaced.
 if [[ -n $(ls -A -- "$site" 2>/dev/null) && ! -e $site/site/style.css ]]; then
   die "$site: expected an older site or an empty folder, found other files"
 fi
@@ -67,7 +68,7 @@ trap 'rm -rf "$pages"' EXIT
   --programs="$build/bin" --tblgen="$tblgen" --mlir-include="$llvm/include"
 
 step "Site"
-# What it says of its own makers' next version concerns nobody here.
+# mkdocs' notices about its own next version are not for readers here.
 NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true \
   "$python" -B -m mkdocs build --strict --clean \
   --config-file "$pages/mkdocs.yml" --site-dir "$site" \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Search runs in a worker, which browsers refuse to a page that was opened as a
-// file. There a hidden frame does the work: it has a global object of its own,
-// and messages to and from it are events.
+// The search's worker, which browsers refuse to a page that was opened as a file:
+// a hidden frame does its work. The frame has a global object of its own, and
+// messages to and from it are events.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
@@ -9,6 +9,10 @@ if (location.protocol === "file:") {
       const frame = document.createElement("iframe");
       frame.hidden = true;
       document.body.append(frame);
+      // A document that is written stays; Firefox replaces an empty one later.
+      frame.contentDocument.open();
+      frame.contentDocument.write("<!doctype html><body></body>");
+      frame.contentDocument.close();
       this.inside = frame.contentWindow;
       this.inside.postMessage = (data) =>
         this.deliver(this, new MessageEvent("message", { data }));
@@ -17,7 +21,7 @@ if (location.protocol === "file:") {
           (before, next) => before.then(() => this.load(next)),
           Promise.resolve()
         );
-      // What is sent before it can listen waits.
+      // Messages wait until the script listens.
       this.ready = this.load(new URL(url, location.href).href);
     }
     load(url) {

@@ -28,7 +28,17 @@ FIRST_PAGE = "docs/index.md"
 FENCE = re.compile(r"^(?P<fence>`{3,})\w*\n.*?^(?P=fence)$\n?", re.M | re.S)
 LINK = re.compile(r"(?P<text>\[[^\]]*\])\((?P<target>[^)\s]+)\)")
 REMARK = re.compile(r"^<!-- (?:not run|run with torch):[^>]* -->\n", re.M)
-# Of sources, by their suffix: what colours them.
+# How much a page counts in the search, by the beginning of its name: guides
+# first, then reference, then listings of sources.
+SEARCH_BOOSTS = {
+    "tutorials/": 4,
+    "install.md": 4,
+    "source/": 0.1,
+    "reference/": 0.25,
+    "benchmarks": 0.5,
+    "changelog.md": 0.5,
+}
+# Languages of source listings, by the suffix of the file.
 LANGUAGES = {".c": "c", ".cpp": "cpp", ".h": "cpp", ".py": "python",
              ".sh": "sh", ".td": "text", ".yaml": "yaml"}
 
@@ -60,6 +70,9 @@ class Stage:
     def write(self, name, text):
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        for prefix, boost in SEARCH_BOOSTS.items():
+            if name.startswith(prefix):
+                text = f"---\nsearch:\n  boost: {boost}\n---\n\n{text}"
         path.write_text(text, encoding="utf-8")
 
     def add(self, path):

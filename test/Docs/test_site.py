@@ -281,8 +281,6 @@ def test_site_is_whole(site, built):
 def test_site_links(site, built):
     broken = []
     for path, page in built.items():
-        if path.name == "404.html":
-            continue
         for link in page.links:
             parts = urllib.parse.urlsplit(link)
             if parts.scheme or parts.netloc:
@@ -302,17 +300,36 @@ def test_site_loads_nothing_from_elsewhere(site, built):
     for path, page in built.items():
         for load in page.loads:
             assert not ELSEWHERE.match(load), f"{path.relative_to(site)}: {load}"
-            if path.name != "404.html":
-                file = urllib.parse.urlsplit(load).path
-                assert (path.parent / file).exists(), f"{path}: {load}"
+            file = urllib.parse.urlsplit(load).path
+            assert (path.parent / file).exists(), f"{path}: {load}"
     for path in site.rglob("*.css"):
         for load in re.findall(r"url\(['\"]?([^)'\"]+)|@import ['\"]([^'\"]+)",
                                path.read_text(encoding="utf-8")):
             assert not ELSEWHERE.match("".join(load)), f"{path}: {load}"
 
 
+def test_page_of_missing_pages_finds_the_folder(site):
+    """A server shows it at any depth, and the site may be in a folder of it."""
+    text = (site / "404.html").read_text(encoding="utf-8")
+    assert not re.search(r'(?:href|src)="/|"(?:base|search)": "/', text)
+    # Before anything is loaded.
+    assert text.index("base.href = folder") < text.index("<link")
+    theme = text.index('src="./assets/javascripts/bundle')
+    assert text.index('"__config"') < text.index("document.baseURI") < theme
+
+
 def test_site_can_be_searched(site):
     text = (site / "search/search_index.js").read_text(encoding="utf-8")
     index = json.loads(text.partition("=")[2])
+    # A page that was opened as a file has no other way to the index, and no
+    # worker but this one.
+    for name in ("index.html", "tutorials/inference.html", "404.html"):
+        assert 'site/iframe-worker.js"></script>' in (site / name).read_text()
     titles = {entry["title"] for entry in index["docs"]}
     assert {"mp-classify", "Exit codes and messages"} <= titles
+    boosts = {entry["location"]: entry.get("boost", 1) for entry in index["docs"]}
+    order = ["tutorials/fp16-loss-scaling.html", "install.html", "training.html",
+             "reference/passes-lossscaling.html",
+             "source/include/mp-opt-c/mp_opt.h.html"]
+    found = [boosts[name] for name in order]
+    assert found[0] == found[1] > found[2] > found[3] > found[4]
