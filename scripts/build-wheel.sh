@@ -7,12 +7,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 usage() {
   cat <<'END'
-usage: scripts/build-wheel.sh [--python PYTHON]... [FOLDER]
+usage: scripts/build-wheel.sh [--python=PYTHON]... [FOLDER]
 
-Makes a wheel in FOLDER (build/dist) for each PYTHON - by default the one that
-scripts/setup.sh uses - and checks that auditwheel takes it for manylinux_2_28.
+Makes a wheel in FOLDER (build/dist) for each PYTHON, by default the one that
+scripts/setup.sh uses, and checks that auditwheel takes it for manylinux_2_28.
 With CPython 3.12 or later, the wheel is for that and all later versions; with
-3.11, for 3.11 alone. scripts/setup.sh has run before.
+3.11, for 3.11 alone.
+
+It runs `scripts/setup.sh --no-build` if ONNX has not been built. It compiles in
+build-wheel: 15 to 40 minutes on two cores, a few minutes where the compiler
+cache has the objects of a build of the same sources.
 
 environment: that of scripts/setup.sh
 END
@@ -109,7 +113,7 @@ build_zlib() {
 
 # The library with everything, and the programs, in $bundle.
 build_bundle() {
-  logged_configure "$root" "$build/wheel" \
+  logged_configure "$root" "$wheel_build" \
     -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_C_COMPILER="$llvm/bin/clang" \
     -DCMAKE_CXX_COMPILER="$llvm/bin/clang++" \
@@ -118,7 +122,7 @@ build_bundle() {
     -DMPOPT_TEST_VENV="$cache/no-tests" \
     -DMPOPT_STATIC_PROTOBUF="$static/libprotobuf.a" \
     -DMPOPT_STATIC_ZLIB="$static/libz.a" -DMPOPT_BUNDLE_LINKER="$linker"
-  "$cmake" --build "$build/wheel" --parallel "$jobs" \
+  "$cmake" --build "$wheel_build" --parallel "$jobs" \
     --target mp-opt-bundle mp-opt-launcher mp-run-launcher
 }
 
@@ -148,7 +152,7 @@ print([f.locate() for f in m.files("nanobind") if f.name == "LICENSE"][0])')" \
 
 # build_wheel PYTHON
 build_wheel() {
-  local version environment made=$build/wheel/made
+  local version environment made=$wheel_build/made
   version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   environment=venv-wheel-$version
   say "for CPython $version"
@@ -162,10 +166,10 @@ build_wheel() {
     --config-settings=cmake.define.MPOPT_SOURCE="$root" \
     --config-settings=cmake.define.MPOPT_BUNDLE="$bundle" \
     --config-settings=cmake.define.MPOPT_BUNDLE_LINKER="$linker" \
-    --config-settings=build-dir="$build/wheel/python-$version"
-  "$python" -m auditwheel show "$made"/*.whl | tee "$build/wheel/audit"
+    --config-settings=build-dir="$wheel_build/python-$version"
+  "$python" -m auditwheel show "$made"/*.whl | tee "$wheel_build/audit"
   # Words are wrapped.
-  tr -s '\n ' '  ' <"$build/wheel/audit" | grep -q "\"$platform\"" ||
+  tr -s '\n ' '  ' <"$wheel_build/audit" | grep -q "\"$platform\"" ||
     die "the wheel is not for $platform"
   # Nothing is to be grafted into it: what is left is the tag.
   "$python" -m wheel tags --remove --platform-tag "$platform" "$made"/*.whl \
@@ -177,6 +181,7 @@ pythons=()
 folder=$build/dist
 while (($#)); do
   case $1 in
+  --python=?*) pythons+=("${1#*=}") ;;
   --python)
     (($# > 1)) || die "--python: expected a Python"
     pythons+=("$2")
@@ -189,15 +194,24 @@ while (($#)); do
   shift
 done
 ((${#pythons[@]})) || pythons=("$(find_python)")
+for one in "${pythons[@]}"; do
+  "$one" -c '' 2>/dev/null || die "--python: cannot run $one"
+done
 cmake=$cache/venv/bin/cmake
 python=$cache/venv-wheel/bin/python
 static=$cache/static-$protobuf_version-$zlib_version
-bundle=$build/wheel/bundle
+# Next to the build folder: the compiler cache finds objects by paths from the
+# folder to the sources, and those of the main build have the same ones there.
+wheel_build=${build%/}-wheel
+bundle=$wheel_build/bundle
 linker="$python -m ziglang cc -target x86_64-linux-gnu.2.28"
 export ZIG_GLOBAL_CACHE_DIR=$cache/zig
 onnx=$(sed -n 's/^ONNX_DIR:[^=]*=//p' "$build/CMakeCache.txt" 2>/dev/null) ||
   true
-[[ -n $onnx ]] || die "scripts/setup.sh has not run"
+if [[ -z $onnx ]]; then
+  "$root/scripts/setup.sh" --no-build
+  onnx=$(<"$cache/onnx-folder")/lib/cmake/ONNX
+fi
 mkdir -p "$static" "$folder"
 step_total=4
 step "Tools"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash disable=SC2034
-# What the scripts of this folder share; to be sourced.
+# Functions and settings of the scripts of this folder; to be sourced.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Everything made outside the build folder: tools, libraries, Python.

@@ -57,7 +57,7 @@ onnx_settings=(
   -DONNX_USE_PROTOBUF_SHARED_LIBS=ON
   -DONNX_GEN_PB_TYPE_STUBS=OFF
 )
-# How its sources are called in the messages it holds, wherever they lie.
+# The name of its sources in the messages that it holds, in any folder.
 onnx_source_name="onnx-work"
 
 # For the sanitized build. Inference runs on nodes of strangers: undefined
@@ -218,6 +218,8 @@ ensure_venv venv "cmake==$cmake_version"
 step "ONNX $onnx_version"
 onnx=$(onnx_folder "$llvm/bin/clang++" "${onnx_settings[@]}")
 build_onnx "$onnx" all "${onnx_settings[@]}"
+# For scripts/build-wheel.sh, which can do without a build folder.
+printf '%s\n' "$onnx" >"$cache/onnx-folder"
 if ((with_tests)); then
   step "ONNX $onnx_version, sanitized"
   sanitized_onnx=$(onnx_folder "$llvm/bin/clang++" \

@@ -220,3 +220,14 @@ def test_examples_of_help_run(topic, tmp_path):
 @pytest.mark.parametrize("topic", TOPICS, ids=" ".join)
 def test_help_fits_a_terminal(topic):
     assert max(map(len, print_help(topic).splitlines())) <= 80
+
+
+def test_flags_of_the_wheel_script():
+    """As docs/install.md writes them: with "=", or as the next word."""
+    for arguments in (["--python=no-python"], ["--python", "no-python"]):
+        done = subprocess.run(
+            [ROOT / "scripts/build-wheel.sh", *arguments],
+            capture_output=True, text=True, timeout=60,
+        )
+        assert done.returncode == 1
+        assert "--python: cannot run no-python" in done.stderr
