@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 COLUMN = 24
-# Of flags that several commands have.
+# Explanations of flags that several commands have.
 LIKE_OTHERS = re.compile("(inputs, )?as for mp-(run run|opt)")
 COMMON = [
     ("-h, --help[=TOPIC]", "what there is; TOPIC is %s"),
@@ -226,9 +226,12 @@ class Page:
             lines.pop()
         self.add(".nf", *(escape(line) for line in lines), ".fi")
 
-    def add_blocks(self, section, with_entries=False):
-        """Paragraphs, and what is listed but is no flag of the table."""
+    def add_blocks(self, section, with_entries=False, only=object):
+        """Paragraphs, and list entries that are not flags of the table; or only
+        the blocks of one type."""
         for block in section.blocks:
+            if not isinstance(block, only):
+                continue
             if isinstance(block, list):
                 lines = [line.removeprefix("  ") for line in block if line]
                 if section.title.startswith("Example"):
@@ -304,8 +307,15 @@ class Page:
         self.add_usage(main)
         groups = {row["group"] for row in self.rows}
         self.add(".SH DESCRIPTION")
-        self.add_blocks(main.sections[0], with_entries=not self.rows)
+        # Flags that are explained together are options, not a description.
+        if self.rows:
+            self.add_blocks(main.sections[0], only=list)
+        else:
+            self.add(f"{bold(self.tool)} {escape(main.title)}.")
+            self.add_blocks(main.sections[0], with_entries=True)
         self.add(".SH OPTIONS")
+        if self.rows:
+            self.add_blocks(main.sections[0], only=Entry)
         self.add_options(main.sections)
         for text in self.texts[1:]:
             self.add(f".SH {escape(text.title.upper())}")

@@ -130,3 +130,11 @@ def test_versions_are_the_programs():
     for name in NAMES:
         head = re.search(r"^\.TH .*$", (PAGES / f"{name}.1").read_text(), re.M)[0]
         assert version.replace("mp-opt", "").strip() in head.replace("\\", "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_description_says_what_the_command_does(name):
+    """In a sentence, before any list."""
+    text = (PAGES / f"{name}.1").read_text(encoding="utf-8")
+    first = text.split(".SH DESCRIPTION\n")[1].lstrip().removeprefix(".PP\n")
+    assert re.match(r"(\\fB[\w\\-]+\\fR )?[A-Za-z]", first), first[:200]

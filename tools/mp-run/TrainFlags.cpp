@@ -27,6 +27,9 @@ static constexpr StringLiteral help =
 
 usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
 
+Makes one step for each batch of the data, in a new order of rows in each epoch,
+and writes the trained parameters and other states to -o and to checkpoints.
+
   --data=FILE           an .npz or .safetensors file: tensors by the names of
                         inputs, of rows, of which --batch make up a batch, or
                         of batches in order; types become those of inputs
