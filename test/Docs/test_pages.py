@@ -7,6 +7,7 @@ pages.py says how blocks are marked.
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -103,7 +104,7 @@ NAMED = re.compile(
 )
 # Flags of other programs than those of the repository, which pages name.
 FOREIGN_FLAGS = {"--install", "--prefix", "--load-dialect-plugin",
-                 "--load-pass-plugin", "--name",
+                 "--load-pass-plugin", "--name", "--hostfile",
                  "--param", "--config", "--package-config", "--extensions"}
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+\b(?!-?\*)")
 
@@ -231,3 +232,40 @@ def test_flags_of_the_wheel_script():
         )
         assert done.returncode == 1
         assert "--python: cannot run no-python" in done.stderr
+
+
+#
+# Messages and tables that pages repeat
+#
+
+
+def read_texts_of_sources():
+    """With string literals that follow each other joined."""
+    texts = []
+    for folder in ("lib", "passes", "tools"):
+        for path in (ROOT / folder).rglob("*.*"):
+            if path.suffix in (".h", ".cpp"):
+                texts.append(path.read_text(encoding="utf-8"))
+    return re.sub(r'"\s*\n\s*"', "", "\n".join(texts))
+
+
+def test_quoted_messages_exist():
+    """Those in the first column of docs/troubleshooting.md."""
+    sources = read_texts_of_sources()
+    messages = re.findall(r"^\| `([^`]+)`", read("docs/troubleshooting.md"), re.M)
+    assert len(messages) >= 20
+    missing = [
+        message
+        for message in messages
+        for part in message.replace("runs in: mp-run", "runs in: ").split("...")
+        if part.strip(" ;,") and part not in sources
+    ]
+    assert not missing
+
+
+def test_operators_are_those_of_the_code():
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/docs/operators.py", MP_OPT, "--check"],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
