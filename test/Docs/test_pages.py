@@ -132,6 +132,12 @@ def test_names_of_code_exist():
         names |= set(re.findall(r"\b[a-z]+[A-Z]\w+", block.text))
     assert len(names) > 5
     assert not [n for n in names if not re.search(rf"\b{n}\b", sources)]
+    # Rules and rows are shown as they are.
+    lines = {line.strip() for block in pages.read_blocks(text)
+             if block.kind == "cpp" for line in block.text.splitlines()}
+    lines -= {"", "..."}
+    assert len(lines) > 20
+    assert not [line for line in lines if line not in sources]
 
 
 @pytest.fixture(scope="module")

@@ -109,8 +109,8 @@ def test_counts():
         sum(max(pair) <= points for pair in zip(below, above)) for points in (2, 5, 8)
     ]
     said = re.search(
-        r"of (\d+), (\d+) are within 2 points .*? (\d+) within 5\s+and (\d+) within 8",
-        PAGE, re.S,
+        r"of (\d+), (\d+) are within 2 points .*? (\d+) within 5 and (\d+) within 8",
+        " ".join(PAGE.split()),
     )
     assert [int(number) for number in said.groups()] == [len(below), *counts]
     assert len(below) >= 80 and counts[-1] >= len(below) - 3
