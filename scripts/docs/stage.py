@@ -33,6 +33,9 @@ REMARK = re.compile(r"^<!-- (?:not run|run with torch):[^>]* -->\n", re.M)
 SEARCH_BOOSTS = {
     "tutorials/": 4,
     "install.md": 4,
+    "torch-amp.md": 4,
+    "data.md": 2,
+    "troubleshooting.md": 2,
     "source/": 0.1,
     "reference/": 0.25,
     "benchmarks": 0.5,
