@@ -74,6 +74,15 @@ llvm::Error registerSchemas(StringRef json, StringRef name,
 // ModelInput
 //===----------------------------------------------------------------------===//
 
+/// Paths that something else would have resolved: a shell, or a browser.
+static StringRef describeForeignPath(StringRef path) {
+  if (path.contains("://"))
+    return "; it is a URL: download the file first";
+  if (path.starts_with("~"))
+    return "; a shell makes a folder of '~' only outside of quotes";
+  return "";
+}
+
 llvm::Error ModelInput::read(StringRef file) {
   path = file.str();
   name = path == "-" ? "<stdin>" : path;
@@ -83,9 +92,12 @@ llvm::Error ModelInput::read(StringRef file) {
           : llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                         /*RequiresNullTerminator=*/false);
   if (!content)
-    return llvm::createStringError("cannot read it: " +
-                                   content.getError().message());
+    return llvm::createStringError(
+        "cannot read it: " + content.getError().message() +
+        describeForeignPath(path));
   buffer = std::move(*content);
+  if (path == "-" && buffer->getBufferSize() == 0)
+    return llvm::createStringError("no model on standard input");
   return check();
 }
 
@@ -118,7 +130,7 @@ std::vector<StringRef> getFormatExtensions() {
 
 Format getFormatOfName(StringRef name) {
   for (const auto &[extension, format] : extensions)
-    if (llvm::sys::path::extension(name) == extension)
+    if (llvm::sys::path::extension(name).equals_insensitive(extension))
       return format;
   return Format::Auto;
 }

@@ -10,6 +10,9 @@
 #include "ReferenceBounds.h"
 #include "mp-opt/API/TensorText.h"
 #include "mp-opt/Data/Convert.h"
+#include "mp-opt/Execution/CompileProgress.h"
+
+#include "llvm/Support/Regex.h"
 
 #include <cmath>
 
@@ -110,6 +113,27 @@ static Expected<DataSet> convertData(const DataSet &data,
 // Programs
 //===----------------------------------------------------------------------===//
 
+/// Programs that are compiled: the reference in its own types and in float64,
+/// and the models; the reference among them runs again only on a device.
+unsigned ReferenceComparison::countPrograms() const {
+  bool runsAgain = options.compile.device != getOwnDevice();
+  return 2 + llvm::count_if(models, [&](const ComparedModel &model) {
+           return !model.isReference || runsAgain;
+         });
+}
+
+/// Passes on each warning of compiling once: all programs have much the same
+/// nodes, if not at the same opset.
+mlir::LogicalResult ReferenceComparison::filter(mlir::Diagnostic &message) {
+  if (message.getSeverity() != mlir::DiagnosticSeverity::Warning)
+    return mlir::failure();
+  static const Regex opset("-[0-9]+\\)");
+  std::string text = message.str();
+  while (opset.match(text))
+    text = opset.sub(")", text);
+  return mlir::success(!warned.insert(text).second);
+}
+
 /// A session of a model on the same data as all others.
 Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
                                             const DataSet &from,
@@ -117,12 +141,23 @@ Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
   SessionOptions own{options.compile, options.binding};
   own.compile.device = device;
   own.compile.keepPanels = false;
+  ++numOpened;
+  // Elsewhere, one line speaks of all.
+  if (!CompileProgress::isOnTerminal())
+    own.compile.title.clear();
+  else if (!own.compile.title.empty())
+    own.compile.title +=
+        (": program " + Twine(numOpened) + " of " + Twine(countPrograms()))
+            .str();
   auto takes = model->getInputs(own.compile.dims);
   if (!takes)
     return takes.takeError();
   Expected<DataSet> data = convertData(from, *takes);
   if (!data)
     return data.takeError();
+  mlir::ScopedDiagnosticHandler handler(
+      model->getModule().getContext(),
+      [this](mlir::Diagnostic &message) { return filter(message); });
   return Session::create(std::move(model), *data, own);
 }
 
@@ -375,6 +410,18 @@ Error ReferenceComparison::run() {
     return failed;
   if (Error failed = prepareAll())
     return failed;
+  std::optional<CompileProgress> progress;
+  if (!options.compile.title.empty() && !CompileProgress::isOnTerminal())
+    progress.emplace(options.compile.title + ": compiling and running " +
+                     std::to_string(countPrograms()) +
+                     " programs to compare them with float64");
+  Error failed = runAll();
+  if (progress && !failed)
+    progress->finish();
+  return failed;
+}
+
+Error ReferenceComparison::runAll() {
   if (Error failed = runOwn())
     return failed;
   if (Error failed = runWide())

@@ -87,9 +87,9 @@ Expected<Tensor> parseRaw(const DataBuffer &file, ElementKind kind,
 
 static std::optional<DataFormat> getFormatOfName(StringRef path) {
   return StringSwitch<std::optional<DataFormat>>(sys::path::extension(path))
-      .Case(".npy", DataFormat::Npy)
-      .Case(".npz", DataFormat::Npz)
-      .Case(".safetensors", DataFormat::Safetensors)
+      .CaseLower(".npy", DataFormat::Npy)
+      .CaseLower(".npz", DataFormat::Npz)
+      .CaseLower(".safetensors", DataFormat::Safetensors)
       .Default(std::nullopt);
 }
 

@@ -16,9 +16,11 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 using namespace mlir;
@@ -43,8 +45,10 @@ private:
 } // namespace
 
 CompileProgress::CompileProgress(std::string what)
-    : what(std::move(what)), isTerminal(::isatty(STDERR_FILENO)),
+    : what(std::move(what)), isTerminal(isOnTerminal()),
       watcher([this] { run(); }) {}
+
+bool CompileProgress::isOnTerminal() { return ::isatty(STDERR_FILENO); }
 
 CompileProgress::~CompileProgress() {
   {
@@ -98,14 +102,29 @@ void CompileProgress::erase() {
     llvm::errs() << "\r\x1b[K";
 }
 
+/// The text as far as it fits into a line of the terminal: one that is wrapped
+/// could not be written over. How far the work is comes before what it is on.
+static std::string fit(std::string what, std::string place) {
+  struct winsize size = {};
+  unsigned room = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+  auto isWider = [&](StringRef text) {
+    int width = llvm::sys::unicode::columnWidthUTF8(text);
+    return room && (width < 0 || unsigned(width) >= room);
+  };
+  std::string line = what + (place.empty() ? "" : ": ") + place;
+  if (!isWider(line))
+    return line;
+  line = place.empty() || isWider(place) ? "compiling" : place;
+  return isWider(line) ? "" : line;
+}
+
 void CompileProgress::show() {
-  std::string line;
-  llvm::raw_string_ostream os(line);
-  os << (isTerminal ? "\r" : "") << what;
-  if (total)
-    os << ": " << phase << ", " << done << " of " << total << " " << units;
-  os << (isTerminal ? "\x1b[K" : "\n");
-  llvm::errs() << line;
+  std::string place;
+  if (total && isTerminal)
+    llvm::raw_string_ostream(place)
+        << phase << ", " << done << " of " << total << " " << units;
+  llvm::errs() << (isTerminal ? "\r" + fit(what, place) + "\x1b[K"
+                              : what + "\n");
   isShown = true;
 }
 

@@ -38,7 +38,9 @@ void ConvertFlags::addFiles() {
       {"lib", Format::Library},
   };
   set.beginGroup("Input and output");
-  set.add("o", options.output, "output file", "FILE").synonyms = {"output"};
+  Flag &output = set.add("o", options.output, "output file", "FILE");
+  output.synonyms = {"output"};
+  output.foreignNames = {"out", "output-file", "output-path"};
   set.addChoice("emit", "output format, of code the last three",
                 to_vector(make_first_range(formats)),
                 [this](size_t place) { options.emit = formats[place].second; });
@@ -53,10 +55,9 @@ void ConvertFlags::addFiles() {
   addCheck(set, "check", options.check);
   set.addOptional("verify", options.verification.data,
                   "run the result against the input", "DATA");
-  set.addChoice("device", "where --verify and code run the result",
-                getDeviceWords(), [this](size_t word) {
-                  options.verification.device = options.code.device =
-                      DeviceKind(word);
+  addDeviceFlag(set, "where --verify and code run the result",
+                [this](DeviceKind kind) {
+                  options.verification.device = options.code.device = kind;
                 });
   set.addChoice("fp32-products", "how a GPU multiplies fp32 by fp32",
                 getFP32ProductsWords(), [this](size_t word) {

@@ -180,10 +180,34 @@ Flag &FlagTable::addOptional(StringRef name, std::string &to, StringRef help,
   });
 }
 
+/// The one spelling of "batch_size", "Batch-Size" and "batch-size".
+static std::string unify(StringRef name) {
+  std::string text = name.lower();
+  llvm::replace(text, '_', '-');
+  return text;
+}
+
+void FlagTable::addHint(ArrayRef<StringRef> names, StringRef hint) {
+  for (StringRef name : names)
+    hints.emplace_back(name, hint);
+}
+
+StringRef FlagTable::findHint(StringRef name) const {
+  auto found = llvm::find_if(
+      hints, [&](const auto &hint) { return hint.first == unify(name); });
+  return found == hints.end() ? StringRef() : found->second;
+}
+
 Flag *FlagTable::find(StringRef name) {
   auto found = llvm::find_if(flags, [&](const Flag &flag) {
     return flag.name == name || llvm::is_contained(flag.synonyms, name);
   });
+  // A letter's case is all that it has.
+  if (found == flags.end() && name.size() > 1)
+    found = llvm::find_if(flags, [&, name = unify(name)](const Flag &flag) {
+      return flag.name == name || llvm::is_contained(flag.synonyms, name) ||
+             llvm::is_contained(flag.foreignNames, name);
+    });
   return found == flags.end() ? nullptr : &*found;
 }
 
@@ -240,7 +264,23 @@ Error FlagTable::count(Flag &flag) {
   return Error::success();
 }
 
+/// The choice that the value stands for: one in letters of the other case, or
+/// of another program; else the value.
+static StringRef findChoice(const Flag &flag, StringRef value) {
+  if (llvm::is_contained(flag.choices, value))
+    return value;
+  std::string text = unify(value);
+  for (StringRef choice : flag.choices)
+    if (text == unify(choice))
+      return choice;
+  for (const auto &[word, choice] : flag.foreignChoices)
+    if (text == word)
+      return choice;
+  return value;
+}
+
 Error FlagTable::setValue(Flag &flag, StringRef value, bool hasValue) {
+  value = findChoice(flag, value);
   std::string shown = spellFlag(flag.name);
   if (flag.isOptional && hasValue && value.empty())
     return createStringError(shown + ": expected " + flag.expected +
@@ -265,6 +305,8 @@ std::vector<std::string> FlagTable::getSpellings() const {
 
 Error FlagTable::give(StringRef name, std::optional<StringRef> value) {
   Flag *flag = find(name);
+  if (StringRef hint = findHint(name); !flag && !hint.empty())
+    return createStringError("unknown option '" + name + "'; " + hint);
   if (!flag)
     return createStringError("unknown option '" + name + "'" +
                              suggestNearest(spellFlag(name), getSpellings()));

@@ -14,6 +14,7 @@
 #include "mp-opt/Execution/DeviceModels.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Options/InputFlags.h"
+#include "mp-opt/Options/OptionGroups.h"
 
 using namespace mlir;
 using llvm::Expected;
@@ -22,11 +23,11 @@ namespace mp {
 
 /// Devices by their names are for estimates.
 void ModelFlags::addDevice(FlagTable &flags) {
-  Flag &row = flags.addChoice("device", "where the model runs",
-                              getDeviceWords(), [this](size_t word) {
-                                device = DeviceKind(word);
-                                deviceModel.reset();
-                              });
+  Flag &row =
+      addDeviceFlag(flags, "where the model runs", [this](DeviceKind kind) {
+        device = kind;
+        deviceModel.reset();
+      });
   row.set = [this, setKind = row.set](llvm::StringRef text) {
     if (!text.consume_front("cuda:"))
       return setKind(text);
@@ -58,7 +59,8 @@ llvm::Error ModelFlags::checkDevice() const {
 
 void ModelFlags::addTo(FlagTable &flags) {
   flags.beginGroup("Model");
-  flags.add("threads", threads, "threads", /*least=*/1, /*most=*/65536);
+  flags.add("threads", threads, "threads", /*least=*/1, /*most=*/65536)
+      .foreignNames = {"num-threads", "jobs"};
   flags.add("dim", dims, "sizes of symbolic dimensions", "NAME=SIZE");
   flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
                   getKernelWords());
@@ -67,11 +69,8 @@ void ModelFlags::addTo(FlagTable &flags) {
                   getFP32ProductsWords(),
                   [this](size_t word) { fp32Products = FP32Products(word); });
   flags.add("in-place", inPlace, "write next states over their inputs");
-  flags.add("mixed-bf16", bf16, "convert the model first, as mp-opt does")
-      .synonyms = {"bf16"};
-  flags.add("mixed-fp16", fp16, "the same with fp16").synonyms = {"fp16"};
-  flags.addChoice("precision", precision, "--mixed-bf16 or --mixed-fp16",
-                  {"bf16", "fp16"});
+  addPrecisionFlags(flags, bf16, fp16, precision,
+                    "convert the model first, as mp-opt does");
   flags.add("schemas", schemas, "operators of further domains", "FILE");
   flags.add("external-data-root", roots,
             "folder where external data may lie behind links", "DIR");

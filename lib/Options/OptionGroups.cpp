@@ -26,15 +26,48 @@ static constexpr StringRef alone[] = {
     "mixed-bf16", "mixed-fp16",  "precision",    "policy",
     "emulate",    "raise-opset", "gaudi-config", "dim"};
 
+void addPrecisionFlags(FlagTable &flags, bool &bf16, bool &fp16,
+                       std::string &precision, StringRef help) {
+  Flag &first = flags.add("mixed-bf16", bf16, help);
+  first.synonyms = {"bf16"};
+  first.foreignNames = {"bfloat16", "mixed-bfloat16"};
+  Flag &second = flags.add("mixed-fp16", fp16, "the same with fp16");
+  second.synonyms = {"fp16"};
+  second.foreignNames = {"half", "float16", "mixed-float16"};
+  flags
+      .addChoice("precision", precision, "--mixed-bf16 or --mixed-fp16",
+                 {"bf16", "fp16"})
+      .foreignChoices = {
+      {"bfloat16", "bf16"},      {"mixed-bfloat16", "bf16"},
+      {"mixed-bf16", "bf16"},    {"bf16-mixed", "bf16"},
+      {"half", "fp16"},          {"float16", "fp16"},
+      {"mixed-float16", "fp16"}, {"mixed-fp16", "fp16"},
+      {"16-mixed", "fp16"},
+  };
+  flags.addHint({"fp32", "float32", "float"},
+                "a model stays in fp32 where neither --bf16 nor --fp16 is "
+                "given");
+  flags.addHint({"amp", "autocast", "mixed-precision", "mixed"},
+                "--bf16 or --fp16 does that");
+  flags.addHint({"int8", "fp8", "quantize"},
+                "there are bf16 and fp16: --bf16, --fp16");
+}
+
+Flag &addDeviceFlag(FlagTable &flags, StringRef help,
+                    std::function<void(DeviceKind)> set) {
+  Flag &row = flags.addChoice(
+      "device", help, getDeviceWords(),
+      [set = std::move(set)](size_t word) { set(DeviceKind(word)); });
+  row.foreignChoices = {{"gpu", "cuda"}, {"nvidia", "cuda"}};
+  return row;
+}
+
 PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
                                std::vector<std::string> &dims)
     : flags(flags) {
   flags.beginGroup("Precision");
-  flags.add("mixed-bf16", bf16, "bf16 where it is safe, fp32 elsewhere")
-      .synonyms = {"bf16"};
-  flags.add("mixed-fp16", fp16, "the same with fp16").synonyms = {"fp16"};
-  flags.addChoice("precision", precision, "--mixed-bf16 or --mixed-fp16",
-                  {"bf16", "fp16"});
+  addPrecisionFlags(flags, bf16, fp16, precision,
+                    "bf16 where it is safe, fp32 elsewhere");
   for (const PolicyField &field : getPolicyFields()) {
     if (field.flag.empty())
       continue;
@@ -113,17 +146,26 @@ TrainingFlags::TrainingFlags(FlagTable &flags, TrainingRequest &request)
   flags
       .add("optimizer", request.optimizer, "optimizer with its numbers", "NAME")
       .words = splitNames(getOptimizerNames() + ", none");
-  flags.add("lr", request.learningRate, "learning rate");
+  flags.addHint({"epochs", "steps", "max-steps", "batch", "batch-size", "data",
+                 "checkpoint", "resume"},
+                "'mp-run train' trains with the step that mp-opt makes: see "
+                "mp-run train --help");
+
+  flags.add("lr", request.learningRate, "learning rate").foreignNames = {
+      "learning-rate"};
   flags.add("weight-decay", request.weightDecay, "decay of the parameters");
-  flags.add("clip-norm", request.clipNorm, "bound of the gradients' norm");
+  flags.add("clip-norm", request.clipNorm, "bound of the gradients' norm")
+      .foreignNames = {"max-grad-norm", "gradient-clip-norm"};
   flags.add("clip-value", request.clipValue,
             "bound of the gradients' elements");
   flags.add("group", request.groups, "settings of parameters by their names",
             "REGEX:KEY=N,...");
   flags.add("average", request.average, "average of the parameters",
             "ema:decay=D");
-  flags.add("accumulate", request.accumulate,
-            "steps whose gradients make one update");
+  flags
+      .add("accumulate", request.accumulate,
+           "steps whose gradients make one update")
+      .foreignNames = {"gradient-accumulation-steps", "accumulation-steps"};
   flags.add("distribute", request.distribute,
             "reduce gradients over all ranks");
   flags.add("sync-batch-norm", request.syncBatchNorm,

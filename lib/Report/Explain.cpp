@@ -51,6 +51,7 @@ public:
 
   void explainNode(const ReportNode &node);
   void explainValue(const ReportValue &value);
+  void listNodes(ArrayRef<const ReportNode *> nodes, StringRef name);
 
 private:
   void explainCast(const ReportNode &cast);
@@ -301,6 +302,46 @@ void Explainer::explainValue(const ReportValue &value) {
     explainNode(report.nodes[value.source]);
 }
 
+/// Names that pages and messages show of a node: the end of a path, and the
+/// operator with or without the opset of its schema, which many may share.
+static bool isShownAs(const ReportNode &node, StringRef name) {
+  std::string shown = node.getDisplayName();
+  const OpSchema *schema = getSchema(node.op);
+  return StringRef(shown).rsplit('/').second == name ||
+         getQualifiedName(node.domain, node.opType) == name ||
+         (schema && schema->getDisplayName() == name);
+}
+
+/// One line for each of so many nodes that nobody would read all of each.
+void Explainer::listNodes(ArrayRef<const ReportNode *> nodes, StringRef name) {
+  constexpr size_t limit = 20;
+  os << nodes.size() << " nodes are shown as '" << name
+     << "'; --explain with the name of one says more:\n";
+  for (const ReportNode *node : nodes.take_front(limit)) {
+    os << "  ";
+    printLink(*node);
+  }
+  if (nodes.size() > limit)
+    os << "  and " << nodes.size() - limit << " more\n";
+}
+
+/// The nodes that are shown by a name that is not theirs alone. False if there
+/// are none.
+static bool explainShown(const PrecisionReport &report, StringRef name,
+                         Explainer &explainer) {
+  constexpr size_t limit = 3;
+  SmallVector<const ReportNode *> shown;
+  for (const ReportNode &node : report.nodes)
+    if (!name.empty() && isShownAs(node, name))
+      shown.push_back(&node);
+  if (shown.size() > limit)
+    explainer.listNodes(shown, name);
+  else
+    for (const ReportNode *node : shown)
+      explainer.explainNode(*node);
+  return !shown.empty();
+}
+
 llvm::Error printExplanation(const PrecisionReport &report, StringRef name,
                              raw_ostream &os) {
   Explainer explainer(report, os);
@@ -322,7 +363,7 @@ llvm::Error printExplanation(const PrecisionReport &report, StringRef name,
     explainer.explainValue(value);
     isFound = true;
   }
-  if (isFound)
+  if (isFound || explainShown(report, name, explainer))
     return llvm::Error::success();
   std::string nearest = findNearest(name, candidates);
   return llvm::createStringError(

@@ -39,8 +39,8 @@ enum class Activation {
 
 struct LossKind {
   llvm::StringLiteral name;
-  /// What torch calls it: the function and the module.
-  std::vector<llvm::StringRef> torchNames;
+  /// Names of torch, the function and the module, and of Keras.
+  std::vector<llvm::StringRef> otherNames;
   /// Settings beside weight, labels and reduction.
   std::vector<llvm::StringRef> keys;
   bool hasClasses;

@@ -119,6 +119,21 @@ splitLoss(StringRef text, ArrayRef<std::string> outputs) {
   return {kind, rest, ""};
 }
 
+/// The letters that "cross-entropy", "cross_entropy" and "CrossEntropy" share.
+static std::string getLetters(StringRef name) {
+  std::string text = name.lower();
+  llvm::erase_if(text, [](char c) { return c == '-' || c == '_'; });
+  return text;
+}
+
+/// True if it is a name of the loss, in any style of writing.
+static bool isName(StringRef name, const LossKind &kind) {
+  std::string letters = getLetters(name);
+  return letters == getLetters(kind.name) ||
+         any_of(kind.otherNames,
+                [&](StringRef other) { return letters == getLetters(other); });
+}
+
 Error LossRequest::parse(StringRef given, int64_t axis,
                          ArrayRef<std::string> outputs) {
   text = stripBraces(given).str();
@@ -128,8 +143,8 @@ Error LossRequest::parse(StringRef given, int64_t axis,
   std::vector<StringRef> known;
   for (const LossKind &entry : getLossKinds()) {
     known.push_back(entry.name);
-    llvm::append_range(known, entry.torchNames);
-    if (entry.name == name || is_contained(entry.torchNames, name))
+    llvm::append_range(known, entry.otherNames);
+    if (isName(name, entry))
       kind = &entry;
   }
   if (!kind && (name != "output" || output.empty()))

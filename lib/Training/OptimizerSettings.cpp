@@ -34,14 +34,32 @@ static bool isInRange(StringRef name, double number) {
                        : number >= 0 && number < 1;
 }
 
+/// The place of a number that the optimizer does not have.
+static std::string describeNumber(StringRef key, const OptimizerRule &rule) {
+  if (key == "lr" || key == "learning-rate" || key == "learning_rate")
+    return "; --lr=X gives the learning rate";
+  if (key == "weight-decay" || key == "weight_decay")
+    return "; --weight-decay=X gives it";
+  auto names = llvm::make_first_range(rule.numbers);
+  std::string hint = suggestNearest(key, names);
+  if (hint.empty() && !rule.numbers.empty())
+    hint = "; it has " + llvm::join(names, ", ");
+  for (const OptimizerRule &other : getOptimizerRules())
+    if (hint.empty() &&
+        llvm::is_contained(llvm::make_first_range(other.numbers), key))
+      hint = ("; optimizer '" + other.name + "' has it").str();
+  return hint;
+}
+
 llvm::Error OptimizerSettings::parse(StringRef text) {
   auto error = [&](const Twine &message) {
     return llvm::createStringError("optimizer '" + text + "': " + message);
   };
   StringRef name = text.split(':').first, rest = text.split(':').second;
+  // torch and Keras have them as classes: AdamW.
   const auto *found =
       llvm::find_if(getOptimizerRules(), [&](const OptimizerRule &known) {
-        return known.name == name;
+        return name.equals_insensitive(known.name);
       });
   if (found == getOptimizerRules().end())
     return error(
@@ -59,11 +77,8 @@ llvm::Error OptimizerSettings::parse(StringRef text) {
     auto [key, value] = part.split('=');
     auto it = numbers.find(key);
     if (it == numbers.end()) {
-      std::string hint = suggestNearest(key, numbers.keys());
-      if (hint.empty() && !rule->numbers.empty())
-        hint = "; it has " +
-               llvm::join(llvm::make_first_range(rule->numbers), ", ");
-      return error("it has no number '" + key + "'" + hint);
+      return error("it has no number '" + key + "'" +
+                   describeNumber(key, *rule));
     }
     if (value.getAsDouble(it->second) || !isInRange(key, it->second))
       return error("'" + value + "' is no value for '" + key + "'");

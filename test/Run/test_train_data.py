@@ -202,7 +202,7 @@ def test_init_from_a_folder(tmp_path, small):
 
 def test_data_where_they_are_not_looked_for(tmp_path, small):
     data = save(tmp_path, {"x": ROWS})
-    text = f"data are given by --data={data}"
+    text = f"did you mean --data={data}?"
     assert text in fail(USAGE, "train", small, data)
     text = "is 'data.npz', which it has, meant?"
     assert text in fail(BAD_INPUT, "train", small, f"--data={tmp_path}")

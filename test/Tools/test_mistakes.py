@@ -160,8 +160,14 @@ ROWS = [
      "unknown policy 'fp16'; did you mean 'mixed_float16'?"),
     (13, "misspelt loss of torch's", [*STEP, "--loss=CrossEntropyLos"], BAD_INPUT,
      "did you mean 'CrossEntropyLoss'?"),
-    (14, "optimizer in torch's case", [*STEP, "--loss=mse", "--optimizer=adamW"],
+    (14, "misspelt optimizer", [*STEP, "--loss=mse", "--optimizer=AdamWW"],
      USAGE, "did you mean 'adamw'?"),
+    (14, "momentum of another optimizer",
+     [*STEP, "--loss=mse", "--optimizer=SGD:momentum=0.9"], USAGE,
+     "it has no number 'momentum'; optimizer 'momentum' has it"),
+    (14, "learning rate of the optimizer",
+     [*STEP, "--loss=mse", "--optimizer=Adam:lr=0.1"], USAGE,
+     "it has no number 'lr'; --lr=X gives the learning rate"),
     (15, "no loss", STEP, BAD_INPUT,
      "no loss is given: add --loss=LOSS, one of softmax-cross-entropy, "),
     (17, "no gradient", [*STEP, "--loss=output:total"], BAD_INPUT,
@@ -244,6 +250,32 @@ ROWS = [
      "or has an open dimension of that name; did you mean 'N'?"),
     (67, "a command of mp-run's", ["run", "m.onnx"], USAGE,
      "did you mean 'mp-run run m.onnx'?"),
+    (68, "another program's command", ["convert", "m.onnx"], USAGE,
+     "there is no command 'convert': mp-opt MODEL --bf16 -o OUTPUT converts"),
+    (68, "training in the wrong program", ["train", "m.onnx"], USAGE,
+     "mp-run train STEP --data=FILE trains"),
+    (69, "flag without dashes", ["m.onnx", "mixed-bf16"], USAGE,
+     "'mixed-bf16' is not a file; did you mean '--mixed-bf16'?"),
+    (69, "flag with a value without dashes", ["m.onnx", "deny=Add"], USAGE,
+     "'deny=Add' is not a file; did you mean '--deny=Add'?"),
+    (70, "en dash", ["m.onnx", "\u2013bf16"], USAGE,
+     "is not a file; did you mean '--bf16'?"),
+    (70, "em dash", ["m.onnx", "\u2014precision=bf16"], USAGE,
+     "did you mean '--precision=bf16'?"),
+    (71, "no conversion", ["m.onnx", "--fp32"], USAGE,
+     "a model stays in fp32 where neither --bf16 nor --fp16 is given"),
+    (71, "torch's autocast", ["m.onnx", "--autocast"], USAGE,
+     "unknown flag '--autocast'; --bf16 or --fp16 does that"),
+    (71, "another type", ["m.onnx", "--int8"], USAGE, "there are bf16 and fp16"),
+    (72, "a run's flag", ["m.onnx", "--batch_size=4"], USAGE,
+     "unknown flag '--batch_size'; 'mp-run train' trains"),
+    (73, "data of --verify", ["m.onnx", "data.npz", "--bf16"], USAGE,
+     "got 'm.onnx' and 'data.npz'; data are given by --verify=data.npz"),
+    (74, "URL", ["https://host/m.onnx", MIXED], BAD_INPUT,
+     "No such file or directory; it is a URL: download the file first"),
+    (74, "quoted home", ["~/m.onnx", MIXED], BAD_INPUT, "only outside of quotes"),
+    (75, "nothing on standard input", ["-", MIXED], BAD_INPUT,
+     "<stdin>: error: no model on standard input"),
     (60, "no switch", ["m.onnx", "--raise-opset=no"], USAGE,
      "--raise-opset: expected true or false, got 'no'"),
 ]
@@ -264,6 +296,14 @@ RUN_ROWS = [
      "mp-run run: error: --mixed-bf16 and --mixed-fp16 exclude each other"),
     (64, "misspelt flag", ["bench", "m.onnx", "--repaet=3"], USAGE,
      "mp-run bench: error: unknown flag '--repaet'; did you mean '--repeat'?"),
+    (68, "another program's command", ["convert", "m.onnx"], USAGE,
+     "unknown command 'convert': mp-opt MODEL --bf16 -o OUTPUT converts"),
+    (76, "data without their flag", ["train", "m.onnx", "data.npz"], USAGE,
+     "expected one model, got 2; did you mean --data=data.npz?"),
+    (77, "loss of a run", ["train", "m.onnx", "--loss=mse"], USAGE,
+     "unknown flag '--loss'; the step has it: mp-opt MODEL --train"),
+    (77, "optimizer of a run", ["train", "m.onnx", "--weight_decay=1"], USAGE,
+     "the step has it"),
     (65, "script as model", ["run", "export.py"], BAD_INPUT,
      "found text that begins with 'import torch'"),
 ]
@@ -281,7 +321,8 @@ def check(program, folder, arguments, code, text):
     errors = re.findall("(?m)^(.*?): error: ", done.stderr)
     assert len(errors) == 1, done.stderr
     tool = pathlib.Path(program).name
-    assert errors[0].split(" ")[0] in (tool, arguments[0], *arguments[1:2])
+    named = ["<stdin>" if name == "-" else name for name in arguments[:2]]
+    assert errors[0].split(" ")[0] in (tool, *named)
     assert not (folder / "o.onnx").exists()
 
 
@@ -313,7 +354,8 @@ def convert(folder, *arguments):
 @pytest.mark.parametrize(
     "flags",
     [["--bf16"], ["--precision=bf16"], ["--precision", "bf16"], ["-mixed-bf16"],
-     ["--fp16=false", "--bf16=true"]],
+     ["--fp16=false", "--bf16=true"], ["--BF16"], ["--bfloat16"],
+     ["--mixed_bf16"], ["--precision=bfloat16"], ["--precision=BF16"]],
 )
 def test_other_names_of_a_precision(folder, flags):
     """Mistake 5: what others call it is taken."""
@@ -321,6 +363,77 @@ def test_other_names_of_a_precision(folder, flags):
     expected, _ = convert(folder, *emit, MIXED)
     assert expected == convert(folder, *emit, *flags)[0]
     assert expected != convert(folder, *emit)[0]
+
+
+STEP_FLAGS = ["net.onnxtxt", "--train", "--emit=onnx"]
+
+
+@pytest.mark.parametrize("loss", ["CrossEntropyLoss", "cross-entropy",
+                                  "CrossEntropy", "cross_entropy"])
+@pytest.mark.parametrize("flags", [["--optimizer=AdamW", "--learning-rate=0.5"],
+                                   ["--optimizer=ADAMW", "--lr=0.5"]])
+def test_other_names_of_a_step(folder, loss, flags):
+    own = ["--loss=softmax-cross-entropy", "--optimizer=adamw", "--lr=0.5"]
+    expected, _ = convert(folder, *STEP_FLAGS, *own)
+    # The text of the loss is in no part of a step.
+    assert expected == convert(folder, *STEP_FLAGS, f"--loss={loss}", *flags)[0]
+
+
+def test_other_names_of_a_run():
+    """Names that are taken; what is wrong comes after them."""
+    for flags, text in (
+        (["--batch-size=0"], "--batch: expected a number of at least 1"),
+        (["--num_train_epochs=0"], "--epochs: expected a number of at least 1"),
+        (["--device=GPU", "--lr-schedule=Cosine"], "expected one model, got 0"),
+    ):
+        done = subprocess.run([MP_RUN, "train", *flags], capture_output=True)
+        assert done.returncode == USAGE and text in done.stderr.decode()
+
+
+def test_usage_without_arguments():
+    for name, first in ((MP_OPT, "usage: mp-opt INPUT"), (MP_RUN, "usage: mp-run")):
+        done = subprocess.run([name], capture_output=True, text=True, timeout=60)
+        assert done.returncode == USAGE
+        assert first in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program", [MP_OPT, MP_RUN])
+def test_help_as_a_word(folder, program):
+    word = subprocess.run([program, "help"], cwd=folder, capture_output=True)
+    flag = subprocess.run([program, "--help"], capture_output=True)
+    assert word.returncode == 0 and word.stdout == flag.stdout
+    (folder / "help").mkdir(exist_ok=True)
+    if program == MP_OPT:
+        done = subprocess.run([program, "help"], cwd=folder, capture_output=True)
+        assert b"Is a directory" in done.stderr
+    (folder / "help").rmdir()
+
+
+@pytest.mark.parametrize("arguments", [
+    [MP_OPT, "--help"], [MP_OPT, "--version"], [MP_OPT, "diff", "--help"],
+    [MP_RUN, "--help"], [MP_RUN, "train", "--help"], [MP_RUN, "run", "--help=json"],
+], ids=lambda words: " ".join(words[-2:]).rsplit("/", 1)[-1])
+def test_help_that_cannot_be_written(arguments):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == BAD_INPUT
+    assert b"error: cannot write to standard output: No space" in done.stderr
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2>&- <&-"])
+def test_standard_error_that_is_not_there(folder, redirection):
+    """The exit code says what there is to say, and files hold no messages."""
+    for arguments, code in (
+        (["no.onnx", MIXED], BAD_INPUT), (["m.onnx", "--nonsense"], USAGE),
+        (["m.onnx", MIXED, "-o", "quiet.onnx"], 0),
+    ):
+        done = subprocess.run(
+            ["sh", "-c", f'"$0" "$@" {redirection}', MP_OPT, *arguments],
+            cwd=folder, timeout=60,
+        )
+        assert done.returncode == code
+    expected, _ = convert(folder, "m.onnx", MIXED, "--emit=onnx")
+    assert (folder / "quiet.onnx").read_bytes() == expected
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -184,6 +185,8 @@ std::string Flags::suggest(StringRef spelling, const OtherFlags *others) const {
 
 int Flags::refuseUnknown(const Argument &argument,
                          const OtherFlags *others) const {
+  if (StringRef hint = findHint(argument.name); !hint.empty())
+    return usageError("unknown flag '" + argument.spelling + "'; " + hint);
   std::string nearest = suggest(argument.spelling, others);
   return usageError(
       "unknown flag '" + argument.spelling + "'" +
@@ -245,6 +248,27 @@ std::optional<int> Flags::parseFlag(Argument argument, Rest &rest,
   return refuseUnknown(argument, others);
 }
 
+/// The flag that an argument without dashes is meant to be, or with those that
+/// editors of text make of them; empty if there is such a file or no such flag.
+std::string Flags::findMeantFlag(StringRef argument) const {
+  StringRef text = argument;
+  // U+2013, U+2014 and U+2212.
+  while (text.consume_front("\xe2\x80\x93") ||
+         text.consume_front("\xe2\x80\x94") ||
+         text.consume_front("\xe2\x88\x92"))
+    continue;
+  bool hasDash = text.size() < argument.size();
+  text = text.ltrim('-');
+  auto [name, value] = text.split('=');
+  const Flag *flag = find(name);
+  bool isFlag = flag && !flag->isHidden && (hasDash || name.size() > 1);
+  if (sys::fs::exists(argument) || !(isFlag || hasDash))
+    return "";
+  if (isFlag && !is_contained(flag->synonyms, name))
+    name = flag->name;
+  return spellFlag(name) + (value.empty() ? std::string() : "=" + value.str());
+}
+
 /// Files of arguments may name others, or themselves.
 static constexpr size_t mostFiles = 64;
 
@@ -281,9 +305,12 @@ std::optional<int> Flags::parse(ArrayRef<const char *> arguments,
       positional.insert(positional.end(), arguments.begin(), arguments.end());
       break;
     }
-    if (!argument.starts_with("-") || argument == "-")
+    if (!argument.starts_with("-") || argument == "-") {
+      if (std::string meant = findMeantFlag(argument); !meant.empty())
+        return usageError("'" + argument + "' is not a file; did you mean '" +
+                          meant + "'?");
       positional.push_back(argument.str());
-    else if (auto code = parseFlag(split(argument), arguments, others))
+    } else if (auto code = parseFlag(split(argument), arguments, others))
       return code;
   }
   return std::nullopt;

@@ -83,6 +83,7 @@ private:
   std::vector<std::string> getTopicNames() const;
   void printCompletionPart(llvm::StringRef shell,
                            const OtherFlags *others) const;
+  std::string findMeantFlag(llvm::StringRef argument) const;
   std::string suggest(llvm::StringRef spelling, const OtherFlags *others) const;
 
   llvm::StringRef tool, help;

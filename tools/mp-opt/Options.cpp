@@ -12,6 +12,7 @@
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <unistd.h>
@@ -24,11 +25,49 @@ namespace mp {
 static std::string describeInputs(ArrayRef<std::string> inputs) {
   std::string text =
       "expected one input, got '" + inputs[0] + "' and '" + inputs[1] + "'; ";
-  static constexpr StringRef commands[] = {"run", "bench", "compare", "train",
-                                           "show"};
-  if (is_contained(commands, inputs[0]))
-    return text + "did you mean 'mp-run " + join(inputs, " ") + "'?";
+  StringRef second = inputs[1];
+  if (second.ends_with(".npz") || second.ends_with(".npy") ||
+      second.ends_with(".safetensors"))
+    return (text + "data are given by --verify=" + second).str();
   return text + "an output is given by -o";
+}
+
+/// A word in the place of the model that other programs have as a command: it
+/// is what mp-run has, or what flags say. Empty for other words.
+static std::string describeCommand(ArrayRef<const char *> arguments) {
+  StringRef word = arguments.front();
+  if (word == "convert")
+    return "there is no command 'convert': mp-opt MODEL --bf16 -o OUTPUT "
+           "converts";
+  if (word == "train")
+    return "there is no command 'train': mp-opt MODEL --train --loss=LOSS -o "
+           "STEP makes a training step, mp-run train STEP --data=FILE trains";
+  static constexpr StringRef commands[] = {"run", "bench", "compare", "plan",
+                                           "show"};
+  if (is_contained(commands, word))
+    return "there is no command '" + word.str() + "'; did you mean 'mp-run " +
+           join(arguments, " ") + "'?";
+  return "";
+}
+
+/// The first lines of the help: how the program is called.
+static void printUsage() {
+  StringRef text = help::options;
+  errs() << text.take_front(text.find("\nPrecision:"))
+         << "\nmp-opt --help lists the flags.\n";
+}
+
+std::optional<int> Options::parseWord(const Flags &flags,
+                                      ArrayRef<const char *> arguments) const {
+  if (arguments.empty()) {
+    printUsage();
+    return exitUsage;
+  }
+  if (sys::fs::exists(arguments.front()))
+    return std::nullopt;
+  std::string command = describeCommand(arguments);
+  return command.empty() ? std::nullopt
+                         : std::optional(flags.usageError(command));
 }
 
 /// Gives all flags, MLIR's among them, their values.
@@ -71,6 +110,8 @@ std::optional<int> Options::parse(ArrayRef<const char *> arguments,
   flags.add("debug-write-step", writeStep, "", "STEP").isHidden = true;
   flags.addTopic("train", [] { outs() << help::training; });
   flags.addTopic("code", [] { outs() << help::code; });
+  if (auto code = parseWord(flags, arguments))
+    return code;
   if (auto code = parseArguments(flags, arguments, registry))
     return code;
   Error failed = convert.complete(MPOPT_VERSION);

@@ -31,6 +31,8 @@ struct Options : ConvertOptions {
                            mlir::DialectRegistry &registry);
 
 private:
+  std::optional<int> parseWord(const Flags &flags,
+                               llvm::ArrayRef<const char *> arguments) const;
   std::optional<int> parseArguments(Flags &flags,
                                     llvm::ArrayRef<const char *> arguments,
                                     mlir::DialectRegistry &registry);

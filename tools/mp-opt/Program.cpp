@@ -13,6 +13,7 @@
 #include "InternalErrors.h"
 #include "Message.h"
 #include "Options.h"
+#include "StandardStreams.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
@@ -20,6 +21,7 @@
 #include "InitAllPasses.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 
 namespace mp {
@@ -33,8 +35,16 @@ static int runDirectly(Arguments arguments, mlir::DialectRegistry &registry) {
   return Driver(options, registry).run();
 }
 
-int runOptProgram(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+/// "help" and "help TOPIC" are --help and --help=TOPIC, if they name no file.
+static std::string getHelpFlag(Arguments arguments) {
+  if (arguments.empty() || llvm::StringRef(arguments.front()) != "help" ||
+      llvm::sys::fs::exists("help"))
+    return "";
+  return arguments.size() > 1 ? std::string("--help=") + arguments[1]
+                              : "--help";
+}
+
+static int runProgram(int argc, char **argv) {
   installInternalErrorHandler(argc, argv);
   setUpColors();
   mlir::DialectRegistry registry;
@@ -50,7 +60,15 @@ int runOptProgram(int argc, char **argv) {
     return *code;
   if (!arguments.empty() && llvm::StringRef(arguments.front()) == "diff")
     return diff(arguments.drop_front());
+  if (std::string help = getHelpFlag(arguments); !help.empty())
+    return run(help.c_str());
   return run(arguments);
+}
+
+int runOptProgram(int argc, char **argv) {
+  reserveStandardStreams();
+  llvm::InitLLVM init(argc, argv);
+  return finishStandardStreams("mp-opt", runProgram(argc, argv));
 }
 
 } // namespace mp

@@ -12,6 +12,7 @@
 #include "Interrupt.h"
 #include "Message.h"
 #include "OutOfMemory.h"
+#include "StandardStreams.h"
 
 #include "mp-opt/API/Model.h"
 #include "mp-opt/Support/Nearest.h"
@@ -61,8 +62,12 @@ static std::string suggestCommand(llvm::StringRef command,
   if (getFormatOfName(command) != Format::Auto ||
       llvm::sys::fs::exists(command))
     return "; did you mean 'mp-run run " + command.str() + "'?";
+  if (command == "convert")
+    return ": mp-opt MODEL --bf16 -o OUTPUT converts";
   return suggestNearest(command, names);
 }
+
+static constexpr const char *helpFlag[] = {"--help"};
 
 using Command = std::pair<llvm::StringRef, decltype(&runRun)>;
 
@@ -81,8 +86,7 @@ static CompletedProgram describeProgram(llvm::ArrayRef<Command> commands,
   return program;
 }
 
-int mp::runRunProgram(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+static int runProgram(int argc, char **argv) {
   // A limit on files is an error where one is written, as a full disk is.
   ::signal(SIGXFSZ, SIG_IGN);
   installInternalErrorHandler();
@@ -99,6 +103,11 @@ int mp::runRunProgram(int argc, char **argv) {
   if (auto code = printCompletion(describeProgram(commands, registry),
                                   {argv + std::min(argc, 1), argv + argc}))
     return *code;
+  if (command == "help") {
+    // "help run" is "run --help".
+    command = rest.empty() ? "--help" : rest.front();
+    rest = rest.empty() ? rest : Arguments(helpFlag);
+  }
   for (auto [name, run] : commands)
     if (command == name)
       return run(rest, registry);
@@ -117,4 +126,10 @@ int mp::runRunProgram(int argc, char **argv) {
       "unknown command '" + command + "'" +
           (meant.empty() ? "; see mp-run --help" : llvm::Twine(meant)));
   return exitUsage;
+}
+
+int mp::runRunProgram(int argc, char **argv) {
+  reserveStandardStreams();
+  llvm::InitLLVM init(argc, argv);
+  return finishStandardStreams("mp-run", runProgram(argc, argv));
 }

@@ -91,18 +91,29 @@ void TrainFlags::addDataTo(Flags &flags) {
             "NAME:FILE:TYPE[SIZES]");
   flags.add("validation", validation, "data for the loss after each epoch",
             "FILE");
-  flags.add("batch", trainer.batches.size, "rows in a batch", 1);
+  flags.add("batch", trainer.batches.size, "rows in a batch", 1).foreignNames =
+      {"batch-size", "train-batch-size", "per-device-train-batch-size"};
   flags.add("seed", trainer.batches.seed, "of the order of rows");
   flags.add("no-shuffle", noShuffle, "rows in the order of the file");
-  flags.add("epochs", epochs, "passes over the data, in all", 1);
-  flags.add("steps", trainer.steps, "steps, in all", 1);
+  flags.add("epochs", epochs, "passes over the data, in all", 1)
+      .foreignNames = {"num-epochs", "num-train-epochs"};
+  flags.add("steps", trainer.steps, "steps, in all", 1).foreignNames = {
+      "max-steps", "num-steps"};
+  flags.addHint({"loss", "optimizer", "weight-decay", "momentum", "clip-norm",
+                 "max-grad-norm", "clip-value", "accumulate", "loss-scale",
+                 "gradient-accumulation-steps", "train-only", "freeze"},
+                "the step has it: mp-opt MODEL --train --loss=LOSS makes steps "
+                "(mp-opt --help=train)");
 }
 
 void TrainFlags::addFilesTo(Flags &flags) {
   flags.beginGroup("Files");
-  flags.add("checkpoint", trainer.checkpoints, "where checkpoints go", "DIR");
-  flags.add("checkpoint-every", trainer.every, "steps between them", 1);
-  flags.add("keep", trainer.keep, "how many are kept", 1);
+  flags.add("checkpoint", trainer.checkpoints, "where checkpoints go", "DIR")
+      .foreignNames = {"checkpoints", "checkpoint-dir"};
+  flags.add("checkpoint-every", trainer.every, "steps between them", 1)
+      .foreignNames = {"save-steps"};
+  flags.add("keep", trainer.keep, "how many are kept", 1).foreignNames = {
+      "save-total-limit"};
   flags.add("resume", trainer.resume, "go on with the newest whole one");
   flags.add("init", trainer.init, "states to start with, by names", "FILE");
   flags.add("o", output, "states at the end", "FILE").synonyms = {"output"};
@@ -166,12 +177,13 @@ std::optional<int> TrainFlags::parse(Arguments arguments,
 //===----------------------------------------------------------------------===//
 
 std::optional<int> TrainFlags::checkCombination(const Flags &flags) const {
-  if (files.size() == 2 && dataFile.empty())
-    return flags.usageError("expected one model, got 2: data are given by "
-                            "--data=" +
-                            files[1]);
-  if (files.size() != 1)
-    return flags.usageError("expected one model, got " + Twine(files.size()));
+  if (files.size() != 1) {
+    bool hasData = files.size() == 2 && dataFile.empty() &&
+                   getDataFormat(files[1], /*content=*/"");
+    return flags.usageError(
+        "expected one model, got " + Twine(files.size()) +
+        (hasData ? "; did you mean --data=" + files[1] + "?" : std::string()));
+  }
   if (dataFile.empty() && data.raw.empty())
     return flags.usageError("expected --data=FILE or --raw");
   if (!into.empty() && output.empty())
@@ -190,14 +202,15 @@ std::optional<int> TrainFlags::checkCombination(const Flags &flags) const {
 /// that is read.
 std::optional<int> TrainFlags::checkOutput(const Flags &flags) const {
   StringRef suffix = sys::path::extension(output);
-  if (into.empty() && suffix == ".onnx")
+  bool isModel = suffix.equals_insensitive(".onnx");
+  if (into.empty() && isModel)
     return flags.usageError("-o '" + output +
                             "': a model needs --into=MODEL, "
                             "whose parameters it gets");
   if (into.empty())
     if (Error failed = checkDataFileName(output, /*haveNames=*/true))
       return flags.usageError("-o " + toString(std::move(failed)));
-  if (!into.empty() && !suffix.empty() && suffix != ".onnx")
+  if (!into.empty() && !suffix.empty() && !isModel)
     return flags.usageError("-o '" + output +
                             "': --into writes a model, "
                             "expected .onnx");

@@ -102,6 +102,8 @@ private:
     llvm::StringMap<Tensor> inner;
   };
 
+  unsigned countPrograms() const;
+  mlir::LogicalResult filter(mlir::Diagnostic &message);
   llvm::Error readInputs();
   llvm::Error prepare(ComparedModel &compared);
   llvm::Error prepareAll();
@@ -113,6 +115,7 @@ private:
   llvm::Error runModel(ComparedModel &model);
   DeviceKind getOwnDevice() const;
 
+  llvm::Error runAll();
   llvm::Error compareOutputs(ComparedModel &model);
   llvm::Error compareToOwn(ComparedModel &model);
   llvm::Error judge(ComparedModel &model);
@@ -137,6 +140,9 @@ private:
   /// Outputs that no data reach.
   llvm::StringSet<> constants;
   OwnRun own;
+  /// Programs that have been opened, and warnings that have been passed on.
+  unsigned numOpened = 0;
+  llvm::StringSet<> warned;
 };
 
 } // namespace mp

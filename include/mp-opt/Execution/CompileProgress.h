@@ -24,14 +24,17 @@ namespace mp {
 ///
 ///     mp-run: compiling step.onnx for znver3: lowering, 12 of 34 passes
 ///
-/// On a terminal the line is written anew as work goes on, and is gone at the
-/// end; elsewhere there is one at one second and, if all is well, one at the
-/// end. Any thread may tell what has been done.
+/// On a terminal the line is written anew as work goes on, within its width,
+/// and is gone at the end. Elsewhere how far it is would only fill a file:
+/// there is one line at one second and, if all is well, one with the time at
+/// the end. Any thread may tell what has been done.
 class CompileProgress {
 public:
   /// `what` is `mp-run: compiling step.onnx for znver3`.
   explicit CompileProgress(std::string what);
   ~CompileProgress();
+
+  static bool isOnTerminal();
 
   /// A phase of `total` units begins: "lowering", "passes".
   void start(llvm::StringRef phase, llvm::StringRef units, size_t total);

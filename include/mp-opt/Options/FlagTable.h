@@ -43,8 +43,12 @@ struct Flag {
   /// What values are, in messages.
   std::string expected;
   std::vector<std::string> synonyms = {};
+  /// Names that other programs have for it: taken, and in no list.
+  std::vector<std::string> foreignNames = {};
   /// The values that there are; empty if they cannot be listed.
   std::vector<std::string> choices = {};
+  /// Words of other programs, each with the choice that it stands for.
+  std::vector<std::pair<std::string, std::string>> foreignChoices = {};
   /// Values that are offered where others may be given as well.
   std::vector<std::string> words = {};
   /// The value may be left out.
@@ -97,6 +101,10 @@ public:
   /// Without a value, `to` stays as it is.
   Flag &addOptional(llvm::StringRef name, std::string &to, llvm::StringRef help,
                     llvm::StringRef value);
+  /// Flags of other programs that have no counterpart here: messages say `hint`
+  /// of them.
+  void addHint(llvm::ArrayRef<llvm::StringRef> names, llvm::StringRef hint);
+
   /// Gives a flag, called as on the command line without its dashes, a value,
   /// or none. Fails, as the command line does, where there is no such flag,
   /// where it is given twice, or where the value is not as expected.
@@ -114,11 +122,15 @@ public:
 
 protected:
   Flag &addRow(Flag row);
+  /// By a name of its own, or else one of another program; underscores are
+  /// dashes there, and letters of the other case the same.
   Flag *find(llvm::StringRef name);
   const Flag *find(llvm::StringRef name) const {
     return const_cast<FlagTable *>(this)->find(name);
   }
   llvm::ArrayRef<Flag> getRows() const { return flags; }
+  /// The hint of a name that is no flag; empty if there is none.
+  llvm::StringRef findHint(llvm::StringRef name) const;
   /// The names of all that are shown, as they are spelt.
   std::vector<std::string> getSpellings() const;
   /// Fails where the flag may not be given, or not once more, before its value
@@ -129,6 +141,7 @@ protected:
 private:
   std::string group;
   std::vector<Flag> flags;
+  std::vector<std::pair<std::string, std::string>> hints;
 };
 
 } // namespace mp

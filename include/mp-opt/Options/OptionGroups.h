@@ -18,6 +18,13 @@ namespace mp {
 // they are parsed; they set what they are made with. `check` completes what was
 // set, and fails where the flags contradict themselves or each other.
 
+/// --mixed-bf16 and --mixed-fp16, and --precision, which says either.
+void addPrecisionFlags(FlagTable &flags, bool &bf16, bool &fp16,
+                       std::string &precision, llvm::StringRef help);
+/// --device; `set` gets the kind.
+Flag &addDeviceFlag(FlagTable &flags, llvm::StringRef help,
+                    std::function<void(DeviceKind)> set);
+
 struct PrecisionFlags {
   PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
                  std::vector<std::string> &dims);

@@ -1,5 +1,5 @@
-// RUN: mp-opt %s | mp-opt | FileCheck %s
-// RUN: mp-opt %s --emit=bytecode | mp-opt | FileCheck %s
+// RUN: mp-opt %s | mp-opt - | FileCheck %s
+// RUN: mp-opt %s --emit=bytecode | mp-opt - | FileCheck %s
 
 // What passes tell each other is printed and read without loss.
 // CHECK: mp.policy = #mp.policy<f16, {operators = {deny = {{\[\[}}"Gelu", "--deny"]]}, strict = true}>

@@ -1,6 +1,6 @@
-// RUN: mp-opt %s | mp-opt | FileCheck %s
-// RUN: mp-opt %s --mlir-print-op-generic | mp-opt | FileCheck %s
-// RUN: mp-opt %s --emit=bytecode | mp-opt | FileCheck %s
+// RUN: mp-opt %s | mp-opt - | FileCheck %s
+// RUN: mp-opt %s --mlir-print-op-generic | mp-opt - | FileCheck %s
+// RUN: mp-opt %s --emit=bytecode | mp-opt - | FileCheck %s
 
 // The step in the dialect's description.
 // CHECK-LABEL: module @step

@@ -1,5 +1,5 @@
-// RUN: mp-opt %s | mp-opt | FileCheck %s
-// RUN: mp-opt %s --emit=bytecode | mp-opt | FileCheck %s
+// RUN: mp-opt %s | mp-opt - | FileCheck %s
+// RUN: mp-opt %s --emit=bytecode | mp-opt - | FileCheck %s
 
 module attributes {onnx.opset_import = [["", 17], ["my.domain", 1]]} {
   // Values print under their ONNX names, nodes as their operators.

@@ -1,7 +1,7 @@
 // RUN: mp-opt %s | FileCheck %s
 // RUN: mp-opt %s --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
-// RUN: mp-opt %s --mlir-print-op-generic | mp-opt | FileCheck %s
-// RUN: mp-opt %s --emit=bytecode | mp-opt | FileCheck %s
+// RUN: mp-opt %s --mlir-print-op-generic | mp-opt - | FileCheck %s
+// RUN: mp-opt %s --emit=bytecode | mp-opt - | FileCheck %s
 
 // The identity of a node and the marks of passes are properties; the generic
 // form shows which, otherwise they are attributes among the others.
