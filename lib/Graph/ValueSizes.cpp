@@ -7,6 +7,7 @@
 
 #include "mp-opt/Graph/ValueSizes.h"
 
+#include "mp-opt/Folding/ShapeFolds.h"
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Support/Nearest.h"
 
@@ -170,7 +171,52 @@ std::optional<int64_t> ValueSizes::getDim(Value operand, int64_t rank,
   return type.isDynamicDim(index) ? defaultDimension : type.getDimSize(index);
 }
 
-void ValueSizes::addValue(Value value, Operation *source) {
+unsigned ValueSizes::addDims(Value value, Operation *source,
+                             const KnownTensors *known, Size &size) const {
+  auto byName = named.empty() ? dimsByName.end()
+                              : dimsByName.find(onnxir::getValueName(value));
+  EstimatedShape estimate;
+  if (source && known && isNode(source))
+    estimate = estimateShape(
+        {source, cast<OpResult>(value).getResultNumber(),
+         [this](Value operand) { return getShape(operand); }, *known});
+  if (estimate && estimate->size() != size.dims.size())
+    estimate.reset();
+  unsigned guesses = 0;
+  for (auto [index, dim] : llvm::enumerate(size.dims)) {
+    if (!ShapedType::isDynamic(dim))
+      continue;
+    dim = defaultDimension;
+    if (byName != dimsByName.end() && index < byName->second.size() &&
+        byName->second[index]) {
+      dim = byName->second[index];
+      continue;
+    }
+    if (estimate) {
+      dim = std::max<int64_t>(1, (*estimate)[index]);
+      continue;
+    }
+    std::optional<int64_t> other;
+    for (Value operand : source ? source->getOperands() : ValueRange())
+      if ((other = getDim(operand, size.dims.size(), index)))
+        break;
+    guesses += !other;
+    dim = other.value_or(dim);
+  }
+  return guesses;
+}
+
+/// The elements of a result of which nothing is known: as many as the greatest
+/// operand has.
+static int64_t guessElements(Operation *source, const ValueSizes &sizes) {
+  int64_t elements = 1;
+  for (Value operand : source->getOperands())
+    elements = std::max(elements, sizes.getElements(operand));
+  return elements;
+}
+
+void ValueSizes::addValue(Value value, Operation *source,
+                          const KnownTensors *known) {
   TensorType type = getTensorType(value.getType());
   if (!type || type.hasStaticShape())
     return;
@@ -182,28 +228,16 @@ void ValueSizes::addValue(Value value, Operation *source) {
     size.elements = type.hasRank() ? 0 : defaultElements;
   if (!type.hasRank())
     return set(value, std::move(size));
-  auto byName = named.empty() ? dimsByName.end()
-                              : dimsByName.find(onnxir::getValueName(value));
   size.dims.assign(type.getShape().begin(), type.getShape().end());
-  for (auto [index, dim] : llvm::enumerate(size.dims)) {
-    if (!ShapedType::isDynamic(dim))
-      continue;
-    dim = defaultDimension;
-    if (byName != dimsByName.end() && index < byName->second.size() &&
-        byName->second[index]) {
-      dim = byName->second[index];
-      continue;
-    }
-    for (Value operand : source ? source->getOperands() : ValueRange())
-      if (auto known = getDim(operand, size.dims.size(), index)) {
-        dim = *known;
-        break;
-      }
-  }
+  unsigned guesses = addDims(value, source, known, size);
+  // The default is for a size or two: its power is no size of anything.
+  constexpr unsigned mostGuesses = 2;
+  size.isGuess = source && source->getNumOperands() && guesses > mostGuesses;
   if (!size.elements)
-    size.elements = multiply(size.dims);
+    size.elements =
+        size.isGuess ? guessElements(source, *this) : multiply(size.dims);
   // Most values are what their type says, and need no note.
-  bool isUsual = size.elements == multiply(type.getShape());
+  bool isUsual = !size.isGuess && size.elements == multiply(type.getShape());
   for (auto [dim, written] : llvm::zip(size.dims, type.getShape()))
     isUsual &=
         dim == (ShapedType::isDynamic(written) ? defaultDimension : written);
@@ -221,7 +255,7 @@ void ValueSizes::addRegionResult(OpResult result) {
   TensorType type = getTensorType(result.getType());
   if (!type || type.hasStaticShape() || !yield ||
       index >= yield->getNumOperands())
-    return addValue(result, nullptr);
+    return addValue(result, nullptr, nullptr);
   Value yielded = yield->getOperand(index);
   TensorType inner = getTensorType(yielded.getType());
   // What is scanned out has one dimension more.
@@ -233,7 +267,34 @@ void ValueSizes::addRegionResult(OpResult result) {
   set(result, std::move(size));
 }
 
+/// The sizes of an operand as the model computes with them, estimates among
+/// them.
+void ValueSizes::addShape(Operation *op, KnownTensors &known) const {
+  bool isShape = isStandardOp(op, "Shape");
+  if (!isShape && !isStandardOp(op, "Size"))
+    return known.visit(op);
+  std::optional<SmallVector<int64_t>> dims = getShape(op->getOperand(0));
+  if (!dims)
+    return;
+  auto rank = int64_t(dims->size());
+  auto place = [&](int64_t axis) {
+    return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  };
+  NodeView node(op);
+  int64_t start = place(node.getInt("start")),
+          end = place(node.getInt("end", rank));
+  KnownTensor tensor;
+  if (isShape)
+    tensor.shape = {std::max<int64_t>(end - start, 0)};
+  else
+    tensor.elements = {getElements(op->getOperand(0))};
+  for (int64_t axis = start; isShape && axis < end; ++axis)
+    tensor.elements.push_back((*dims)[axis]);
+  known.set(op->getResult(0), std::move(tensor));
+}
+
 void ValueSizes::add(Operation *scope) {
+  KnownTensors known;
   scope->walk([&](Operation *op, const WalkStage &stage) {
     if (stage.isBeforeAllRegions())
       for (Region &region : op->getRegions()) {
@@ -241,7 +302,7 @@ void ValueSizes::add(Operation *scope) {
           continue;
         addNames(getYield(region));
         for (BlockArgument argument : region.getArguments())
-          addValue(argument, nullptr);
+          addValue(argument, nullptr, nullptr);
       }
     if (!stage.isAfterAllRegions())
       return;
@@ -249,7 +310,8 @@ void ValueSizes::add(Operation *scope) {
       if (op->getNumRegions())
         addRegionResult(result);
       else
-        addValue(result, op);
+        addValue(result, op, &known);
+    addShape(op, known);
   });
 }
 
@@ -275,6 +337,8 @@ std::optional<SmallVector<int64_t>> ValueSizes::getShape(Value value) const {
     return std::nullopt;
   auto dims = llvm::to_vector(type.getShape());
   const Size *size = type.hasStaticShape() ? nullptr : lookup(value);
+  if (size && size->isGuess)
+    return std::nullopt;
   if (size && size->dims.size() == dims.size())
     dims.assign(size->dims.begin(), size->dims.end());
   // Of a reshaped value the one unknown size follows from the others.

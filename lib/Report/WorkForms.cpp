@@ -114,10 +114,16 @@ static void printKept(const WorkSummary &work, StringRef precision,
 void printWorkShare(const WorkSummary &work, StringRef precision,
                     raw_ostream &os) {
   std::string name = "multiply-adds in " + precision.str();
+  std::string unknown =
+      std::to_string(work.unknownNodes) +
+      (work.unknownNodes == 1 ? " node unknown" : " nodes unknown");
   if (work.all.total)
-    os << llvm::format("  %-28s %12s of %s\n", name.c_str(),
-                       formatShare(work.all).c_str(),
-                       formatCount(work.all.total).c_str());
+    os << llvm::format(
+        "  %-28s %12s of %s%s\n", name.c_str(), formatShare(work.all).c_str(),
+        formatCount(work.all.total).c_str(),
+        work.unknownNodes ? (" of what is known; " + unknown).c_str() : "");
+  else if (work.unknownNodes)
+    os << llvm::format("  %-28s %12s\n", name.c_str(), unknown.c_str());
 }
 
 void printWork(const WorkSummary &work, StringRef precision, raw_ostream &os) {

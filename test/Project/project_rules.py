@@ -59,7 +59,7 @@ LAYERS = (
     "Dialect/ONNX", "Dialect/MP", "Dialect/Runtime", "Dialect/Kernel",
     "Dialect/Device",
     "Codegen/Target",
-    "Operators", "Target/ONNX", "Graph", "Folding",
+    "Operators", "Folding", "Target/ONNX", "Graph",
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/Layout",

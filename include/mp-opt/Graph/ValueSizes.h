@@ -29,6 +29,8 @@ inline constexpr int64_t defaultDimension = 32;
 /// What a tensor of unknown rank counts for, in elements.
 inline constexpr int64_t defaultElements = 1024;
 
+class KnownTensors;
+
 /// Sizes by the names of symbolic dimensions.
 using DimensionSizes = llvm::StringMap<int64_t>;
 
@@ -53,20 +55,30 @@ public:
 
   /// At least 1 and at most 2^40; of a sequence, the elements of one tensor.
   int64_t getElements(mlir::Value value) const;
-  /// Each at least 1; absent for an unknown rank, and for what is no tensor.
+  /// Each at least 1; absent for an unknown rank, for what is no tensor, and
+  /// where nothing tells most of the dimensions.
   std::optional<llvm::SmallVector<int64_t>> getShape(mlir::Value value) const;
 
 private:
   struct Size {
     int64_t elements = 1;
     llvm::SmallVector<int64_t, 4> dims;
+    /// `dims` are no more than a guess.
+    bool isGuess = false;
     bool operator==(const Size &other) const {
-      return elements == other.elements && dims == other.dims;
+      return elements == other.elements && dims == other.dims &&
+             isGuess == other.isGuess;
     }
   };
 
   void addNames(mlir::Operation *yield);
-  void addValue(mlir::Value value, mlir::Operation *source);
+  void addValue(mlir::Value value, mlir::Operation *source,
+                const KnownTensors *known);
+  /// Fills in the dimensions that the type of a result of `source` leaves open;
+  /// the number of those that nothing tells.
+  unsigned addDims(mlir::Value value, mlir::Operation *source,
+                   const KnownTensors *known, Size &size) const;
+  void addShape(mlir::Operation *op, KnownTensors &known) const;
   void addRegionResult(mlir::OpResult result);
   void set(mlir::Value value, Size size);
   const Size *lookup(mlir::Value value) const;
