@@ -9,6 +9,7 @@
 
 #include "Graph/Passes.h"
 #include "Lowering/Passes.h"
+#include "Pipelines/PassFailures.h"
 #include "Pipelines/Pipelines.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
@@ -124,7 +125,11 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
       failed(convertGraph(module, options, timing)))
     return failure();
   flops = kernel::countFlops(module);
-  return pm.run(module);
+  PassFailures failures(pm);
+  LogicalResult result = pm.run(module);
+  if (failed(result))
+    failures.report(module);
+  return result;
 }
 
 LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
