@@ -288,6 +288,15 @@ static bool expand(StringRef path, ArrayRef<const char *> &rest,
   return true;
 }
 
+bool Flags::knowsAll(Rest arguments) {
+  return llvm::all_of(arguments, [this](StringRef argument) {
+    if (argument.starts_with("@"))
+      return false;
+    return !argument.starts_with("-") || argument == "-" ||
+           find(split(argument).name);
+  });
+}
+
 std::optional<int> Flags::parse(ArrayRef<const char *> arguments,
                                 std::vector<std::string> &positional,
                                 OtherFlags *others) {

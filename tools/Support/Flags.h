@@ -53,6 +53,10 @@ public:
                            std::vector<std::string> &positional,
                            OtherFlags *others = nullptr);
 
+  /// True if the table has all flags among the arguments: no other parser is
+  /// asked for one.
+  bool knowsAll(llvm::ArrayRef<const char *> arguments);
+
   /// Says what is wrong with the usage; returns the exit code.
   int usageError(const llvm::Twine &message) const;
   /// All rows, by their groups.

@@ -9,6 +9,7 @@
 
 #include "Help.h"
 #include "MLIRFlags.h"
+#include "MLIRPasses.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringExtras.h"
@@ -74,6 +75,9 @@ std::optional<int> Options::parseWord(const Flags &flags,
 std::optional<int> Options::parseArguments(Flags &flags,
                                            ArrayRef<const char *> arguments,
                                            mlir::DialectRegistry &registry) {
+  // Most runs name no pass, and registering so many would be felt at the start.
+  if (!flags.knowsAll(arguments))
+    registerMLIRPasses();
   MLIRFlags others(registry);
   flags.addTopic("all", [&] {
     outs() << "mp-opt: mixed precision for ONNX models\n";
