@@ -54,6 +54,7 @@ Reports::Reports(const ReportOptions &options) : options(options) {
   run.input = options.input;
   run.output = options.output;
   run.isCode = options.isCode;
+  run.isVerified = options.isVerified;
   // What is wrong with them is mp-assign's to say.
   llvm::consumeError(parseDimensions(options.dims, dims));
 }

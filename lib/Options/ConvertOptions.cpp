@@ -117,6 +117,7 @@ Error ConvertFlags::completeReports() {
   options.reports.input = options.input;
   options.reports.output = options.output;
   options.reports.isCode = isCode(options.emit);
+  options.reports.isVerified = options.verify;
   if (mixed)
     options.reports.dims = options.dims;
   return Error::success();

@@ -464,6 +464,7 @@ PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
       report.precision = precision.str();
   }
   report.isMarked = getPolicy(module) != nullptr;
+  report.recurrentState = findRecurrentState(module);
   ValueSizes sizes = getSizes(module, report.dims);
   report.after = ModelSize::measure(module, sizes);
   if (Type low = getLowType(module))

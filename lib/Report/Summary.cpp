@@ -95,6 +95,7 @@ void printSummary(const PrecisionReport &report, const RunInfo &run,
     return;
   printWork(report.work, report.precision, os);
   printRuntimes(findRuntimes(report, run), os);
+  printAdvice(report, run, os);
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,6 +45,8 @@ struct ReportOptions {
   std::vector<std::string> dims;
   /// The result becomes code for a processor.
   bool isCode = false;
+  /// The result is verified, and no report recommends that.
+  bool isVerified = false;
   /// What reports say of the run.
   std::string version, input, output;
 };

@@ -109,6 +109,10 @@ struct ModelSize {
   static ModelSize measure(mlir::ModuleOp module, const ValueSizes &sizes);
 };
 
+/// A recurrent cell in 16 bit, as messages call it, or an input that the caller
+/// feeds with an output of the last call; empty if there is none.
+std::string findRecurrentState(mlir::ModuleOp module);
+
 /// What it would bring to allow the nodes of one operator 16 bit.
 struct Saving {
   std::string op;
@@ -138,6 +142,9 @@ struct PrecisionReport {
   bool isMarked = false;
   ModelSize after;
   WorkSummary work;
+  /// The cell or input that carries a state from step to step; empty if none
+  /// does.
+  std::string recurrentState;
 
   /// The main graph and, where they are marked, functions; without `withNodes`
   /// only counts and sizes. `module` is not changed and must outlive the

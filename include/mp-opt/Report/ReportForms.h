@@ -28,6 +28,8 @@ struct RunInfo {
   bool isEmulated = false;
   /// What is written is code for a processor, and no model.
   bool isCode = false;
+  /// The result is run and compared with its input.
+  bool isVerified = false;
 };
 
 /// Where the result runs, by what it computes in; empty of code.
@@ -41,6 +43,10 @@ struct RuntimeSupport {
 RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run);
 /// "runs in: mp-run, onnxruntime"; nothing of code.
 void printRuntimes(const RuntimeSupport &support, llvm::raw_ostream &os);
+/// A line that recommends --verify where the conversion alone says too little;
+/// nothing for most models.
+void printAdvice(const PrecisionReport &report, const RunInfo &run,
+                 llvm::raw_ostream &os);
 /// The attribute `runtimes` of a JSON object.
 void writeRuntimes(const RuntimeSupport &support, llvm::json::OStream &json);
 
