@@ -299,7 +299,9 @@ Splitter::getSharers(const ParameterCandidate &candidate) {
   for (ArrayRef<size_t> group : modules.group(candidate)) {
     Operation *node = candidate.uses[group.front()].node;
     std::string scope = getModuleScope(node);
-    sharers.push_back(scope.empty() ? describe(node) : scope);
+    std::string sharer = scope.empty() ? describe(node) : scope;
+    if (!llvm::is_contained(sharers, sharer))
+      sharers.push_back(sharer);
   }
   return sharers;
 }
