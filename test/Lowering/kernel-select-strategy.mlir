@@ -212,7 +212,9 @@ func.func @depthwise(%x: memref<2x8x28x28xbf16>, %w: memref<8x3x3xbf16>, %y: mem
 
 // What whole panels leave of 49 columns is one, of 196 four; of a constant rows
 // are packed as a tail wants them. Rows in place have none, nor has a rest of
-// ten. The 49 columns of 70 rows are packed ahead of tasks.
+// ten. The 49 columns of 70 rows are packed ahead of tasks. Two million
+// multiply-adds are worth a tile of their own, whose results are stored from
+// registers; fewer are not.
 // CHECK-LABEL: func.func @tail
 // CHECK: lhs = k_major, mc = 1024, nc = 512, kc = 512, cached = lhs, tail = 1, rhs_ahead = true>
 // CHECK: lhs = k_major, mc = 1024, nc = 512, kc = 512, cached = lhs, store = registers, tail = 4>
@@ -221,15 +223,15 @@ func.func @depthwise(%x: memref<2x8x28x28xbf16>, %w: memref<8x3x3xbf16>, %y: mem
 // AVX2-LABEL: func.func @tail
 // AVX2: cached = lhs, tail = 1>
 func.func @tail(%x: memref<600x7x7xf32>, %w: memref<70x600xf32>, %y: memref<70x7x7xf32>,
-                %u: memref<64x14x14xf32>, %v: memref<40x64xf32>, %z: memref<40x14x14xf32>,
-                %r: memref<64x2x53xf32>, %s: memref<40x2x53xf32>) {
+                %u: memref<64x14x14xf32>, %v: memref<168x64xf32>, %z: memref<168x14x14xf32>,
+                %r: memref<64x2x53xf32>, %s: memref<168x2x53xf32>) {
   kernel.contract {indexing_maps = [#tail_weight, #tail_image, #tail_result], kernel.constant = 0 : i64}
       ins(%w, %x : memref<70x600xf32>, memref<600x7x7xf32>) outs(%y : memref<70x7x7xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }
   kernel.contract {indexing_maps = [#tail_weight, #tail_image, #tail_result], kernel.constant = 0 : i64}
-      ins(%v, %u : memref<40x64xf32>, memref<64x14x14xf32>) outs(%z : memref<40x14x14xf32>) {
+      ins(%v, %u : memref<168x64xf32>, memref<64x14x14xf32>) outs(%z : memref<168x14x14xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }
@@ -239,7 +241,7 @@ func.func @tail(%x: memref<600x7x7xf32>, %w: memref<70x600xf32>, %y: memref<70x7
     kernel.yield %sum : f32
   }
   kernel.contract {indexing_maps = [#tail_weight, #tail_image, #tail_result], kernel.constant = 0 : i64}
-      ins(%v, %r : memref<40x64xf32>, memref<64x2x53xf32>) outs(%s : memref<40x2x53xf32>) {
+      ins(%v, %r : memref<168x64xf32>, memref<64x2x53xf32>) outs(%s : memref<168x2x53xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }

@@ -11,7 +11,13 @@
 // CHECK: scf.for
 // CHECK-COUNT-24: vector.fma
 
-// bf16 is widened while it is packed, unless tile registers are asked for.
+// All products with operands of one form share the code that packs them. bf16 is
+// widened there, unless tile registers are asked for.
+// CHECK-LABEL: func.func private @kernel_pack_bf16_48_lanes
+// CHECK: arith.extf
+// CHECK-LABEL: func.func private @kernel_pack_bf16_8_depth
+// CHECK: arith.extf
+// CHECK-NOT: @kernel_pack
 // AMX-LABEL: llvm.func internal @kernel_tile_amx_bf16
 // AMX: "llvm.x86.tdpbf16ps.internal"
 
@@ -52,9 +58,10 @@ func.func @products(%a: memref<64x200xbf16>, %b: memref<200x208xbf16>, %c: memre
 // CHECK: func.func private @[[PRODUCT]](
 // CHECK: memref.alloc
 // CHECK: scf.parallel
-// CHECK: arith.extf
+// CHECK: call @kernel_pack_bf16_8_depth
 // CHECK: scf.parallel
 // CHECK: runtime.scratch 0
+// CHECK: call @kernel_pack_bf16_48_lanes
 // CHECK: call @kernel_tile_f32
 // CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
 // CHECK: vector.maskedstore

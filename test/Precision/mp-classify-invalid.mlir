@@ -11,7 +11,7 @@
 // RUN: not mp-opt %s --mp-set-policy="policy=mixed_bflat16" --mp-classify 2>&1 | FileCheck %s --check-prefix=KERAS
 // RUN: not mp-opt %s --mp-set-policy="policy=float32 allow=Conv" --mp-classify 2>&1 | FileCheck %s --check-prefix=FLOAT32
 // RUN: not mp-opt %s --mp-set-policy="policy=mixed_float16 precision=bf16" --mp-classify 2>&1 | FileCheck %s --check-prefix=OTHER
-// RUN: not mp-opt %s --mp-set-policy="deny-nodes=(a{200}){200}{200}" --mp-classify 2>&1 | FileCheck %s --check-prefix=HUGE
+// RUN: not mp-opt %s --mp-set-policy="deny-nodes=((a{200}){200}){200}" --mp-classify 2>&1 | FileCheck %s --check-prefix=HUGE
 // RUN: not mp-opt %s --mp-set-policy="deny-nodes=(a*)\1" --mp-classify 2>&1 | FileCheck %s --check-prefix=BACK
 // RUN: mp-opt %s --mp-set-policy="allow=linear deny=mm" --mp-classify | FileCheck %s --check-prefix=SHARED
 // RUN: mp-opt %s --mp-set-policy="deny=smooth_l1_loss" --mp-classify 2>&1 | FileCheck %s --check-prefix=NOTHING
@@ -34,7 +34,7 @@
 // KERAS: error: unknown policy 'mixed_bflat16'; did you mean 'mixed_bfloat16'?
 // FLOAT32: error: the precision is float32 (--policy), which leaves nothing to allow in --allow
 // OTHER: error: the precision is bf16 in --mixed-bf16 and fp16 in --policy
-// HUGE: error: pattern '(a{200}){200}{200}' in --deny-node is no regular expression: it repeats too much
+// HUGE: error: pattern '((a{200}){200}){200}' in --deny-node is no regular expression: it repeats too much
 // BACK: error: pattern '(a*)\1' in --deny-node is no regular expression: back references are not supported
 // SHARED: "onnx.Gemm"{{.*}}mp.class = #mp.class<allow
 // NOTHING: warning: functions without an ONNX op of their own match nothing, list the ops that they are made of: 'smooth_l1_loss' (--deny)

@@ -1,5 +1,5 @@
-// RUN: mp-opt %s | mp-opt | FileCheck %s
-// RUN: mp-opt %s --mlir-print-op-generic | mp-opt | FileCheck %s
+// RUN: mp-opt %s | mp-opt - | FileCheck %s
+// RUN: mp-opt %s --mlir-print-op-generic | mp-opt - | FileCheck %s
 
 gpu.module @kernels {
   gpu.func @add(%a: memref<8xf32>, %c: memref<8xi64>) kernel {

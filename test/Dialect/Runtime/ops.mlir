@@ -1,5 +1,5 @@
-// RUN: mp-opt %s | mp-opt | FileCheck %s
-// RUN: mp-opt %s --mlir-print-op-generic | mp-opt | FileCheck %s
+// RUN: mp-opt %s | mp-opt - | FileCheck %s
+// RUN: mp-opt %s --mlir-print-op-generic | mp-opt - | FileCheck %s
 
 // CHECK-LABEL: func.func @scratch
 // CHECK: runtime.scratch 2, %{{.*}} : memref<?xi8>
