@@ -246,6 +246,24 @@ def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def PlaceParts : Pass<"mp-place-parts", "::mlir::func::FuncOp"> {
+  let summary = "Give the parts of long concatenations their memory";
+  let description = [{
+    Before: a chain of `tensor.insert_slice` ops fills an empty tensor. After: a
+    chain of `min-parts` or more is gone. Its result is a buffer, which parts
+    are computed in, or copied to; to bufferization the parts are no aliases of
+    each other, so its time does not grow with a power of their number.
+
+    Example: test/Lowering/mp-place-parts.mlir
+  }];
+  let options = [Option<"minParts", "min-parts", "unsigned", "17",
+                        "Shorter chains stay as they are">];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FreeOwned : Pass<"mp-free-owned", "::mlir::func::FuncOp"> {
   let summary = "Free allocations that nothing else owns";
   let description = [{

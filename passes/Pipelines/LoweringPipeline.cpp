@@ -126,6 +126,7 @@ static void buildBufferization(OpPassManager &pm, bool inPlace,
                                int64_t alignment = 0) {
   pm.addPass(createBindArguments({inPlace}));
   pm.addNestedPass<func::FuncOp>(createSeparateTemporaries());
+  pm.addNestedPass<func::FuncOp>(createPlaceParts());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;

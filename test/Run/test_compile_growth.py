@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import onnx
+import pytest
 
 from runs import MP_OPT, ROOT, mp_run, run_mp_opt, scratch_dir, write_model
 
@@ -45,27 +46,65 @@ def test_layers_of_an_encoder():
     assert large < 3.5 * small
 
 
-def peak_of_inputs(count):
-    """The most memory, in MB, that compiling a sum of so many inputs takes."""
+def compile_model(text):
+    """What compiling a model took of the processor and of memory."""
     folder = scratch_dir("inputs")
-    names = [f"x{i}" for i in range(count)]
-    inputs = ", ".join(f"float[2] {name}" for name in names)
-    model = write_model(
-        folder, f"f ({inputs}) => (float[2] y) {{y = Sum({', '.join(names)})}}"
-    )
     run = subprocess.Popen(
-        [MP_OPT, model, "--emit=llvm", "--summary=none", "-o", folder / "f.ll"],
+        [MP_OPT, write_model(folder, text), "--emit=llvm", "--summary=none",
+         "-o", folder / "f.ll"],
         stderr=subprocess.DEVNULL,
     )
     _, status, usage = os.wait4(run.pid, 0)
     run.returncode = os.waitstatus_to_exitcode(status)
     assert run.returncode == 0
+    return usage
+
+
+def peak_of_inputs(count):
+    """The most memory, in MB, that compiling a sum of so many inputs takes."""
+    names = [f"x{i}" for i in range(count)]
+    inputs = ", ".join(f"float[2] {name}" for name in names)
+    usage = compile_model(f"f ({inputs}) => (float[2] y) {{y = Sum({', '.join(names)})}}")
     return usage.ru_maxrss / 1024
 
 
 def test_many_inputs():
     """3,000 inputs more took 300 MB: each had lists of all in the context."""
     assert peak_of_inputs(4000) - peak_of_inputs(1000) < 100
+
+
+def joined(count):
+    """Parts of one tensor, a function of each, and all in one tensor again."""
+    split, parts = ([f"{c}{i}" for i in range(count)] for c in "sp")
+    nodes = "".join(f"{p} = Neg({s})\n" for s, p in zip(split, parts))
+    return (
+        f"f (float[2,{3 * count}] x) => (float[2,{3 * count}] y) {{"
+        f"{', '.join(split)} = Split<axis = 1, num_outputs = {count}>(x)\n"
+        f"{nodes} y = Concat<axis = 1>({', '.join(parts)})}}"
+    )
+
+
+def test_many_parts():
+    """128 parts took a minute: 16 times what 64 took."""
+    assert compile_model(joined(256)).ru_utime < 20
+
+
+@pytest.mark.parametrize("count", [16, 40])
+def test_parts_in_their_order(count):
+    """Parts have their places, in memory that another output begins as, too."""
+    folder = scratch_dir("parts")
+    text = joined(count).replace(
+        "y) {", f"y, float[4,{3 * count}] z) {{z = Concat<axis = 0>(y, x)\n"
+    )
+    head, body = text.split("{", 1)
+    first, rest = body.split("\n", 1)
+    model = write_model(folder, f"{head}{{{rest[:-1]}\n{first}}}")
+    x = np.random.default_rng(0).standard_normal((2, 3 * count), np.float32)
+    np.savez(folder / "x.npz", x=x)
+    mp_run("run", model, folder / "x.npz", "-o", folder / "y.npz")
+    got = np.load(folder / "y.npz")
+    assert np.array_equal(got["y"], -x)
+    assert np.array_equal(got["z"], np.concatenate([-x, x]))
 
 
 def sum_of_images():
