@@ -107,6 +107,30 @@ def test_parts_in_their_order(count):
     assert np.array_equal(got["z"], np.concatenate([-x, x]))
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_many_sizes(known):
+    """A list of sizes may be longer than shapes are: gradients of a Concat have
+    one of as many as it has parts."""
+    folder = scratch_dir("sizes")
+    count = 70
+    sizes = np.arange(count) % 3 + 1
+    parts = ", ".join(f"p{i}" for i in range(count))
+    listed = ", ".join(map(str, sizes))
+    model = write_model(
+        folder,
+        f"f (float[{sizes.sum()}] x{'' if known else f', int64[{count}] s'})"
+        f" => (float[m] y) {{"
+        + (f"s = Constant<value_ints = [{listed}]>()\n" if known else "")
+        + f"{parts} = Split<axis = 0>(x, s)\n y = Concat<axis = 0>(p69, {parts})}}",
+    )
+    x = np.arange(sizes.sum(), dtype=np.float32)
+    given = {"x": x} if known else {"x": x, "s": sizes}
+    np.savez(folder / "x.npz", **given)
+    mp_run("run", model, folder / "x.npz", "-o", folder / "y.npz")
+    last = x[-sizes[-1] :]
+    assert np.array_equal(np.load(folder / "y.npz")["y"], np.concatenate([last, x]))
+
+
 def sum_of_images():
     """Of each channel, the sum of all numbers."""
     make = onnx.helper

@@ -57,6 +57,28 @@ static FailureOr<Sizes> getEqualParts(NodeLowering &node, Size extent) {
   return parts;
 }
 
+/// The list of sizes: it is as long as the node has results, also where that
+/// is more than the shape of a tensor can have.
+static std::optional<Sizes> getListedParts(NodeLowering &node) {
+  Emitter &e = node.e;
+  if (std::optional<Sizes> few = node.ints(1))
+    return few;
+  int64_t count = node.getNode()->getNumResults();
+  Sizes parts;
+  if (std::optional<SmallVector<int64_t>> given = node.constantInts(1)) {
+    for (int64_t part : *given)
+      parts.push_back(e.size(part));
+    return parts;
+  }
+  TensorValue list = node.in(1);
+  if (!list || !isa<IntegerType>(list.element) || list.getRank() != 1 ||
+      !Emitter::isConstant(e.dim(list, 0), count))
+    return std::nullopt;
+  for (int64_t index = 0; index < count; ++index)
+    parts.push_back(node.s.toIndex(e.loadAt(list, index)));
+  return parts;
+}
+
 static FailureOr<Sizes> getParts(NodeLowering &node, Size extent) {
   Emitter &e = node.e;
   std::optional<Sizes> parts;
@@ -68,7 +90,7 @@ static FailureOr<Sizes> getParts(NodeLowering &node, Size extent) {
   } else if (!node.has(1)) {
     return getEqualParts(node, extent);
   } else {
-    parts = node.ints(1);
+    parts = getListedParts(node);
   }
   if (!parts || parts->size() != node.getNode()->getNumResults()) {
     (void)node.fail("expected the sizes of " +
