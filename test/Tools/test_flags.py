@@ -150,8 +150,8 @@ def test_given_twice(command, row):
 
 
 def test_far_names_are_not_suggested():
-    """Of three letters two are others, or there is nothing like it."""
-    for typed in ("--cse", "--mv66", "--nonsense", "-q"):
+    """Two of three letters differ, or no flag is alike."""
+    for typed in ("--xyz", "--mv66", "--nonsense", "-q"):
         text = attempt("mp-opt", typed).stderr
         assert text == f"mp-opt: error: unknown flag '{typed}'; see mp-opt --help\n"
 
